@@ -75,7 +75,9 @@ export class Passes {
     return { isDoubtful: deleted > found.removed || found.changes.length > maxListed };
   }
 
-  /** Discards what earlier passes remembered. Call when the change log was restarted: row ids may then mean other rows. */
+  /**
+   * Discards what earlier passes remembered. Call when the change log was restarted: row ids may then mean other rows.
+   */
   forget(): void {
     this.#watched.forget();
     this.#origins.forget();

@@ -4,7 +4,7 @@ import type { ChangeLog, LoggedChange } from '../../domain/ports/changes-ports.t
 import type { FeedPage, MessageLog } from '../../domain/ports/feed-ports.ts';
 import { Channel } from './channel.ts';
 
-/** Changes read at once. Each needs its message to be read again. */
+/** Maximum number of changes read at once. For each change, its message is read again. */
 const BATCH_CHANGES = 64;
 
 export interface ChangeStreamParts {
@@ -13,8 +13,8 @@ export interface ChangeStreamParts {
 }
 
 /**
- * Rows and changes in one order, for readers that ask for both. Its channel is a separate one, so that other readers
- * see no changes. The channel exists only while changes are detected.
+ * The published rows and changes in one order, for readers that ask for changes. It has its own channel, so that other
+ * readers receive no changes. The channel exists only while changes are detected.
  */
 export class ChangeStream {
   readonly #log: ChangeStreamParts['log'];
@@ -27,13 +27,13 @@ export class ChangeStream {
     this.#messages = messages;
   }
 
-  /** Undefined while change detection is off, and until the first row is known. */
+  /** Undefined while change detection is off, and until chat.db was first read. */
   get channel(): Channel | undefined {
     return this.#channel;
   }
 
   /**
-   * The stored switch of change detection. It may be on before the first row is known, while there is no channel yet.
+   * True if change detection is switched on in state.db. Until chat.db was first read, there is no channel even then.
    */
   get isOn(): boolean {
     return this.#log.state().isOn;
@@ -53,7 +53,8 @@ export class ChangeStream {
   }
 
   /**
-   * Reports whether an offset belongs to this log, and with `hasChanges` whether the changes after it are still kept.
+   * Reports whether an offset belongs to this generation of the log. With `hasChanges`, every change after the offset
+   * must also still be kept.
    */
   isKept({ generation, change }: Offset & { readonly generation: number }, hasChanges: boolean): boolean {
     if (generation !== this.#generation) return false;
@@ -98,8 +99,9 @@ export class ChangeStream {
   }
 
   /**
-   * Continues reading from a position: from the channel if it was at exactly this position, else from the stores. From
-   * the stores, changes of rows that the reader already has come first, then new rows in their current state.
+   * Returns the entries after a position: from the channel if the channel was once at exactly this position, otherwise
+   * from the stores. The stores first supply the changes of rows that the reader already has, then new rows in their
+   * current state.
    */
   read(position: Offset, limit: number): FeedPage {
     const channel = this.#channel;
@@ -148,8 +150,8 @@ export class ChangeStream {
   }
 
   /**
-   * Returns no entry for an update of a row that is gone, or that a reader at `rowId` has not received. Removals are
-   * always reported, because the reader may know the row from a list.
+   * Returns the entry for a change. An update has none if its row is gone, or if a reader at `rowId` has not received
+   * the row yet. A removal always has one, because the reader may know the row from a list.
    */
   #changeEntry(change: LoggedChange, rowId: number): LogEntry[] {
     const { seq } = change;

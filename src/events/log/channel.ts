@@ -10,7 +10,9 @@ const CAPACITY = 1024;
 export interface Member {
   onMore(): void;
   isCaughtUp(): boolean;
-  /** Makes the publisher wait briefly for this member while it is caught up (decision C7). */
+  /**
+   * True if the publisher waits briefly for this member after each batch, unless the member is behind (decision C7).
+   */
   readonly hasBackpressure: boolean;
   /** Set by the channel while the publisher waits for this member. */
   isPending: boolean;
@@ -18,8 +20,8 @@ export interface Member {
 
 /**
  * A broadcast channel of fixed capacity (decision C7): a ring of the newest events, which members read at their own
- * positions. A member that falls behind by more than the ring loses the oldest events, or reads them from chat.db
- * (`feed.ts`).
+ * positions. If a live member falls behind by more than the capacity, it loses the oldest events. A resumed one reads
+ * them from chat.db (`feed.ts`).
  */
 export class Channel {
   readonly #capacity: number;
@@ -43,7 +45,7 @@ export class Channel {
     this.#ring = new Array<LogEntry | undefined>(capacity).fill(undefined);
   }
 
-  /** Offset of the newest published event, or of the start of publishing. */
+  /** Offset up to which everything is published, including rows without events. */
   get last(): Offset {
     return this.#last;
   }
@@ -64,7 +66,8 @@ export class Channel {
   }
 
   /**
-   * Starts at `offset`: at launch the stored offset, and after the log was replaced the newest row (decisions C4, C5).
+   * Starts publishing after `offset`. At launch this is the stored offset; at the very first start, and after the log
+   * was replaced, it is the newest row (decisions C4, C5).
    */
   restart(offset: Offset): void {
     this.#start = this.#next;
@@ -118,8 +121,8 @@ export class Channel {
   }
 
   /**
-   * Waits up to `atMostMs` for the members that were caught up before the last publishing. A member that misses the
-   * deadline is ignored until it has caught up again.
+   * Waits up to `atMostMs` until each member that was caught up before the latest batch has taken it. A member that
+   * misses the deadline is ignored until it has caught up again.
    */
   async drained(clock: Clock, atMostMs: number): Promise<void> {
     if (this.#pending === 0) return;
@@ -180,7 +183,10 @@ export class Channel {
     return reader;
   }
 
-  /** Returns events from a sequence number on, at most `limit`, and how many the ring has lost. */
+  /**
+   * Returns at most `limit` events from a sequence number on. `missed` counts those that the ring has already
+   * overwritten.
+   */
   from(sequence: number, limit: number): { readonly entries: LogEntry[]; readonly missed: number } {
     const missed = Math.max(0, this.#oldest() - sequence);
     return { entries: this.#slice(sequence + missed, limit), missed };

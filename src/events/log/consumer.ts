@@ -93,7 +93,7 @@ export class Consumer<Outcome> implements EventConsumer {
   }
 
   #onMore(): void {
-    // The log started over (decisions C4, C5), and with it the stored offset.
+    // If the log started over (decisions C4, C5), the stored offset was reset too.
     if (this.#reader.generation() !== this.#generation) this.seek(this.#task.storedOffset());
     else this.#noteMore();
   }
@@ -108,8 +108,8 @@ export class Consumer<Outcome> implements EventConsumer {
       try {
         const first = this.#task.first?.();
         const entry = this.#taken[this.#next];
-        // Lets requests and other consumers run if there is much to do first, if an entry repeats, or if the consumer
-        // is far behind.
+        // `nextTurn` lets requests and other consumers run: after each step of the `first` work, after an entry that
+        // must be handled again, and after a full batch.
         if (first !== undefined) {
           await first;
           await nextTurn();

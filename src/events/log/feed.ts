@@ -151,7 +151,10 @@ export class Feed implements EventFeed {
     return { ...page, looked: page.entries.length };
   }
 
-  /** Starts detection. Needs a readable chat.db for the baseline. */
+  /**
+   * Records that a client asks for changes. The first such request starts detection and reads the baseline from
+   * chat.db.
+   */
   #ask(): void {
     if (this.#changes === undefined) throw problem('changes_disabled');
     const { stream, control } = this.#changes;

@@ -54,7 +54,7 @@ export class Publisher {
   #run: Promise<void> = Promise.resolve();
   #cancelWake: Cancel | undefined;
   #wasAway = false;
-  /** True if the last run failed for another reason than that chat.db is away. */
+  /** True if the last run failed although chat.db was available. */
   #isFailing = false;
   #lastPublishedAtMs: number | undefined;
 
@@ -88,8 +88,8 @@ export class Publisher {
   }
 
   /**
-   * Compares the newest row with the newest event. Returns the problem as a sentence, or null: publishing fails, or a
-   * row has waited too long. The wait of a row not seen before begins with this check.
+   * Returns a sentence if publishing fails or a row has waited too long for its event; otherwise null. If this check is
+   * the first to see a row, the row's wait begins now.
    */
   checkLag(): string | null {
     if (this.#isFailing)
@@ -258,7 +258,7 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /** Returns the rows whose wait had ended at `askedAtMs`, before they were read. Schedules a run for the others. */
+  /** Returns the rows before the first one that was still waiting at `askedAtMs`. Schedules a run for the rest. */
   #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
     this.#cancelWake?.();

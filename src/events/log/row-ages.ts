@@ -10,7 +10,7 @@ import type { RunningTime } from './running-time.ts';
 /** Younger rows are not stored, because no client can ask to skip them. */
 export const LEAST_AGE_S = 60;
 
-/** A row, and when it was first seen, in Unix milliseconds. */
+/** A row, its date, and when it was first seen, both in Unix milliseconds. */
 export interface Sighting {
   readonly rowId: number;
   readonly datedMs: number;
@@ -24,8 +24,9 @@ export interface RowAgesParts {
 }
 
 /**
- * Ages of rows when first seen (decision U4), counting only time in which chat.db was watched. A message that arrives
- * after an outage or a sleep of the Mac is as young as one that arrives at once; a message that iCloud fills in is old.
+ * The ages of rows when first seen: how long chat.db was watched between a row's date and its arrival (decision U4). A
+ * message that arrives after the service was down or the Mac slept is therefore young. An old message that iCloud adds
+ * later is old.
  */
 export class RowAges {
   readonly #parts: RowAgesParts;
@@ -35,8 +36,8 @@ export class RowAges {
   }
 
   /**
-   * Returns and stores the ages in seconds, by row id, of old rows. `sightings` are in row id order. A row that an
-   * earlier process saw but did not publish keeps the age it had then.
+   * Stores and returns the ages, in seconds by row id, of the rows that are at least `LEAST_AGE_S` old. `sightings` are
+   * in row id order. A row that an earlier process saw but did not publish keeps the age it had then.
    */
   note(sightings: readonly Sighting[], nowMs: number): ReadonlyMap<number, number> {
     const { store, running, log } = this.#parts;

@@ -1,14 +1,16 @@
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { Span } from '../../domain/ports/row-ages-ports.ts';
 
-/** Shorter periods do not count: a sleeping Mac wakes for a few seconds, too briefly for messages to arrive reliably. */
+/**
+ * Shorter periods do not count: a sleeping Mac wakes for a few seconds, too briefly for messages to arrive reliably.
+ */
 const SHORTEST_MS = 5 * 60_000;
 const MAX_SPANS = 100;
 
 /**
  * Records the periods of Unix time in which chat.db was watched: not before the start, not during sleep, and not while
- * chat.db was unreadable. `clock` stands still during sleep. The current period is measured with its monotonic time, so
- * that setting the wall clock does not lengthen it.
+ * chat.db was unreadable. The current period is measured with the clock's monotonic time, which stands still during
+ * sleep. Setting the wall clock therefore does not lengthen the period.
  */
 export class RunningTime {
   readonly #clock: Clock;
@@ -29,7 +31,7 @@ export class RunningTime {
     this.#endAt(this.#clock.now());
   }
 
-  /** Leaves out a sleep of this length, which has just ended. */
+  /** Excludes a sleep of `ms` milliseconds that has just ended. */
   noteSleep(ms: number): void {
     if (this.#sinceMs === undefined) return;
     this.#endAt(this.#clock.now() - ms);

@@ -2,7 +2,7 @@ import type { LogEntry } from '../../domain/event.ts';
 
 /** Maximum number of bytes that a socket gets at once (decision C7). A larger event is sent alone. */
 const MAX_BYTES = 256 * 1024;
-/** Number of batches cached while clients are served: enough for the usual positions of clients. */
+/** Maximum number of cached batches. Clients are usually at fewer different positions than this. */
 const MAX_CACHED = 16;
 
 /** The bytes around the text of one event. */
@@ -35,7 +35,7 @@ export class BatchCache {
     this.#textOf = textOf;
   }
 
-  /** Returns the batch at the front of `entries`; undefined if there are none. */
+  /** Returns a batch that begins with the first of `entries`; undefined if there are none. */
   front(entries: readonly LogEntry[]): EventBatch | undefined {
     const [first] = entries;
     if (first === undefined) return undefined;
@@ -98,8 +98,8 @@ function framed(texts: readonly string[], size: number, framing: Framing): Buffe
 }
 
 /**
- * Reports whether the batch is at the front of `entries`. Events have one order without gaps, so batches with equal first
- * and last entries and equal lengths are equal.
+ * Reports whether `entries` begin with this batch, which has the same first entry. Events have one order without gaps,
+ * so comparing the length and the last entry is enough.
  */
 function isFrontOf(batch: EventBatch, entries: readonly LogEntry[]): boolean {
   const count = batch.texts.length;

@@ -5,7 +5,10 @@ import type { BatchCache, EventBatch } from './batch.ts';
 
 /** Entries taken from the feed at once: as many as the publisher's batch (decision C7). */
 const BATCH_SIZE = 256;
-/** Reading this much between two pings counts as a pong, because a pong may be queued behind events. */
+/**
+ * A client that reads this many bytes between two pings counts as alive. Its pong may be late, because the ping is
+ * queued behind events.
+ */
 const LIVENESS_BYTES = 1024 * 1024;
 const NONE: readonly LogEntry[] = [];
 
@@ -113,7 +116,7 @@ export class Client {
     if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;
-      // Entries that this client must not receive were left out, so more may follow.
+      // If every entry was filtered out, more may follow.
       if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
       return;
     }
@@ -168,7 +171,9 @@ export class Client {
     else this.#reportMissed();
   }
 
-  /** Also counts events lost so far by a client that reads nothing. */
+  /**
+   * Counts and reports the events lost so far, including those of a client that reads nothing and so takes no entries.
+   */
   #countMissed(): void {
     if (this.#parts.canLoseEvents) this.#missedInBurst += this.#reader.take(0).missed;
     this.#reportMissed();

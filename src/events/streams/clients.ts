@@ -47,7 +47,7 @@ export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMiss
 };
 
 /**
- * The clients that receive every event. Publishing marks those that may have something to read, and one pass soon
+ * The connected clients of one kind. Publishing marks the clients that may have something to read. One pass soon
  * afterwards serves them all, so that a batch is framed once for all clients at the same position.
  */
 export class Clients {
@@ -102,7 +102,7 @@ export class Clients {
     };
   }
 
-  /** Starts sending. The caller calls `leave` once the connection is gone. */
+  /** Starts sending. Call `leave` once the connection is gone. */
   add(
     { caller, giveUp, ...joining }: Joining,
     socket: ClientSocket,
@@ -148,7 +148,8 @@ export class Clients {
   ): BatchCache {
     const made = (): BatchCache =>
       new BatchCache(format.framing, (entry) => format.textOf(entry, caller.json(entry, include)));
-    // This client receives other events, or other content in them, so its batches are not shared.
+    // A limited key or a filter changes which events this client receives, or their content. Its batches are not
+    // shared.
     if (isOwn) return made();
     const ofFormat = this.#batches.get(format) ?? new Map<boolean, Map<IncludeSet, BatchCache>>();
     const ofChanges = ofFormat.get(changes) ?? new Map<IncludeSet, BatchCache>();

@@ -31,7 +31,7 @@ function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamFor
     ndjson: {
       framing: UNFRAMED,
       textOf: ({ offset, generation }, json) =>
-        // With changes the envelope already contains its offset.
+        // An entry with a `generation` already has its offset in the JSON.
         generation === undefined
           ? `${json.slice(0, -1)},"offset":"${feed.offsetText(offset, undefined)}"}\n`
           : `${json}\n`,
@@ -45,7 +45,7 @@ function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamFor
 }
 
 interface OpenedStream {
-  /** Starts writing, after the headers of the response. */
+  /** Starts sending events. Call after the headers were sent. */
   begin(response: ServerResponse): void;
   /** Releases the reserved slot. Called instead of `begin`. */
   giveUp(): void;
@@ -68,7 +68,7 @@ export class HttpStreams {
     return this.#clients.counts;
   }
 
-  /** Throws an AppError before anything is answered. */
+  /** Reserves a slot for a client. Throws an AppError before anything is answered. */
   async open(request: StreamRequest, form: StreamForm): Promise<OpenedStream> {
     await this.#ready(request.include, request.after, request.changes);
     const format = this.#forms[form];
@@ -78,8 +78,8 @@ export class HttpStreams {
         const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));
         const { leave } = this.#clients.add(joining, socket);
         response.once('close', leave);
-        // Other half-closed connections may stay open, because their clients still read. A client that closes a stream
-        // no longer reads.
+        // A client that closes its side of a connection may usually still read the answer. With an endless answer, it
+        // has left.
         response.socket?.once('end', () => response.destroy());
       },
       giveUp: joining.giveUp,
@@ -131,7 +131,7 @@ class ResponseStream implements ClientSocket {
   }
 
   ping(position: Position | undefined): void {
-    // A client that reads the queued bytes is alive.
+    // While bytes are queued, no ping is needed: a client that reads them is alive.
     const { socket } = this.#response;
     if (!this.isOpen() || socket === null || socket.writableLength > 0) return;
     const text = this.#pingText(position);

@@ -10,7 +10,7 @@ import type { EventBatch, Framing } from './batch.ts';
 import type { ClientSocket, EndReason } from './client.ts';
 import { Clients, type Format, type Joining, type StreamParts } from './clients.ts';
 
-/** Pings every 30 s. A client that leaves two unanswered, or reads nothing for two, is dropped (decision G1). */
+/** Pings every 30 s. Drops a client that answers neither of two pings, or reads nothing for 60 s (decision G1). */
 const KIND = {
   name: 'WebSocket client',
   pingEveryMs: 30_000,

@@ -17,8 +17,8 @@ export function holdWaitMs(attempts: number): number {
 }
 
 /**
- * How a delivery ended. `interrupted`: it was cancelled, or the shutdown prevented a further attempt, so it is not
- * done.
+ * How a delivery ended. `interrupted`: it was cancelled, or `finish` prevented a further attempt, so its outcome is
+ * still undecided.
  */
 export interface PostResult {
   readonly outcome: 'delivered' | 'failed' | 'interrupted';
@@ -174,7 +174,7 @@ export class DeliveryAttempts {
   }
 }
 
-/** Errors without a connection, after which nothing has reached the receiver. */
+/** Codes of errors that occur before there is a connection. Nothing has then reached the receiver. */
 const UNREACHED: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -190,14 +190,18 @@ function neverArrived(error: AxiosError): boolean {
 
 /** Maximum number of bytes that are read of an answer (decision F2). */
 const MAX_BYTES = 64 * 1024;
-/** Longest time for reading a body. The head has already decided, so waiting would only delay the next delivery. */
+/**
+ * Longest time for reading a body. The head has already decided the outcome, so waiting would only delay the next
+ * delivery.
+ */
 const MAX_MS = 1000;
 /** Number of bytes of the body that are kept, to show what the receiver answered. */
 const KEPT_BYTES = 4 * 1024;
 
 /**
  * Reads the body of an answer so that its connection can be used again; destroys the connection if the body is too
- * large or too slow. Returns the beginning of the body. Never throws, because the head alone decides (decision F2).
+ * large or too slow. Returns the beginning of the body. Never throws, because the head alone decides the outcome
+ * (decision F2).
  */
 function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {
   if (body.closed) return Promise.resolve(Buffer.alloc(0));

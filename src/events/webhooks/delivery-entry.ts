@@ -11,7 +11,10 @@ export interface EntrySource {
   readonly rowNow: (rowId: number) => LogEntry | undefined;
 }
 
-/** Reads a new row from chat.db again; returns undefined if it was deleted. Returns a change unchanged. */
+/**
+ * Returns the entry of a new row, read from chat.db again; undefined if the row was deleted. An entry of a change is
+ * returned without reading.
+ */
 export function currentEntry({ rowNow }: EntrySource, entry: LogEntry): LogEntry | undefined {
   if (entry.change !== undefined) return entry;
   const row = rowNow(entry.rowId);

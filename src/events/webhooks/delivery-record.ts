@@ -6,8 +6,8 @@ import type { DeliveryRecord, HeldDelivery, StoredWebhook } from '../../domain/w
 import type { PostResult } from './delivery-attempts.ts';
 
 /**
- * Returns the `X-Webhook-Delivery` id, which never changes (decision F2): UUIDv5 of the row's guid in the namespace of the
- * webhook's id.
+ * Returns the `X-Webhook-Delivery` id, which never changes (decision F2): the UUIDv5 of `guid`, usually a text from
+ * `deliveryName`, in the namespace of the webhook's id.
  */
 export function deliveryId(webhookId: string, guid: string): string {
   const bytes = createHash('sha1').update(webhookId.replaceAll('-', ''), 'hex').update(guid, 'utf8').digest();
@@ -18,7 +18,10 @@ export function deliveryId(webhookId: string, guid: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
 }
 
-/** Returns the source of a delivery id: the guid of a new row, the number of a change (decision I3). */
+/**
+ * Returns the text that a delivery id is derived from: the guid of a new row, or the generation and number of a change
+ * (decision I3).
+ */
 export function deliveryName({ change, generation, guid, rowId }: LogEntry): string {
   if (change !== undefined) return `change ${generation}.${change}`;
   // A row can lack a guid (decision B1). Its row id then distinguishes its events from those of other rows without a
@@ -66,7 +69,9 @@ export function heldDelivery(
   return { id, row_id: rowId, attempts, since: before?.since ?? timestamp(clock), error: error ?? 'It failed.' };
 }
 
-/** Returns the record of a range of rows that were deleted from chat.db before they could be delivered (decision F4). */
+/**
+ * Returns the record of a range of rows that were deleted from chat.db before they could be delivered (decision F4).
+ */
 export function goneRecord(webhookId: string, first: number, last: number, clock: Clock): DeliveryRecord {
   return {
     id: deliveryId(webhookId, `gone ${first}-${last}`),

@@ -50,7 +50,7 @@ export class DeliveryWorker {
   /** True while there may be dropped events to redeliver. */
   #isReplaying = false;
   readonly #wakeup: Wakeup;
-  /** Raised when other settings or another position make a running delivery outdated. */
+  /** Incremented when changed settings or a new position make a running delivery outdated. */
   #revision = 0;
   #isStopped = false;
 
@@ -119,7 +119,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * Applies changed settings, which are already stored. A running attempt ends, and the next one uses the new settings.
+   * Applies changed settings, which are already stored. A running attempt finishes with the old settings; the next one
+   * uses the new ones.
    */
   update(webhook: StoredWebhook): void {
     const before = this.#webhook;
@@ -205,7 +206,7 @@ export class DeliveryWorker {
     const attemptsBefore = this.#held?.attempts ?? 0;
     const text = await deliveryText(this.#parts, webhook, now, caller);
     if (text === undefined) return { kind: 'over' };
-    // A held event is attempted once at a time, then held again.
+    // A held event gets a single attempt, without retries. If that fails, the event is held again.
     const retry = attemptsBefore === 0;
     const post = { to: webhook, id, event: entry.event.type, json: text, retry, attemptsBefore };
     return { kind: 'post', post };

@@ -18,7 +18,7 @@ import { ProgressBatcher } from './progress-batcher.ts';
 import { RecentTries } from './recent-tries.ts';
 import { SinglePosts } from './single-posts.ts';
 
-/** Interval at which a webhook that needs chat.db checks whether it is available again. */
+/** Delay before a webhook for changes is started again, if chat.db was unavailable. */
 const RETRY_MS = 1000;
 
 export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'tries'> {
@@ -244,8 +244,8 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   /**
-   * Returns the position for changed event types: rows continue where they were, changes begin now if there were none
-   * before.
+   * Returns the webhook's position after its event types changed; `now` is its position before. Rows continue from
+   * `now`. If the webhook did not ask for changes before, they begin with the next one.
    */
   #positionOf(changed: StoredWebhook, before: StoredWebhook, now: Offset): Offset {
     if (wantsChanges(changed) === wantsChanges(before)) return now;

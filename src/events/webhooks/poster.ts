@@ -245,8 +245,8 @@ interface WebhookTransport {
 
 /**
  * Returns a transport that corrects axios in three points. Its time limit covers the whole attempt, not only silence. A
- * 101 counts as an answer; Node would close the connection without one. A status of 000 is an error; axios would take it
- * for success.
+ * 101 counts as an answer; Node would close the connection without one. A status of 000 is an error; axios would take
+ * it for success.
  */
 function transport({ clock, timeoutMs, headers }: TransportOptions): WebhookTransport {
   return {

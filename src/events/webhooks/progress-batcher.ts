@@ -54,8 +54,8 @@ export class ProgressBatcher {
   }
 
   /**
-   * If the offset of this webhook is still to be stored, replaces it. Otherwise the next flush would undo a change of
-   * the stored offset. Keeps the records.
+   * Replaces the offset of this webhook, if one is waiting to be stored. Without this, the next flush would overwrite a
+   * changed offset in the store with the old one. Keeps the records.
    */
   move(id: string, offset: Offset): void {
     const step = this.#steps.get(id);

@@ -6,7 +6,7 @@ import type { PostResult } from './delivery-attempts.ts';
 const KEPT = 500;
 /** Number of attempts kept per delivery: a held delivery is attempted until it succeeds. */
 const TRIES = 10;
-/** Length of the beginning of an answer that is kept (decision Z2). */
+/** Number of bytes kept from the beginning of an answer (decision Z2). */
 const ANSWER_BYTES = 2048;
 
 type Tries = Pick<DetailedDelivery, 'tries' | 'answer'>;

@@ -20,12 +20,12 @@ export interface SinglePostsParts
 }
 
 /**
- * Posts that a client requested and that are made once, immediately: a test, or a delivery that is sent again. Makes one
- * post at a time per webhook. Throws `test_in_progress` during another.
+ * Makes the posts that a client requests: a test, or a delivery that is sent again. Attempts each once, immediately.
+ * Throws `test_in_progress` while another such post to the same webhook is running.
  */
 export class SinglePosts {
   readonly #parts: SinglePostsParts;
-  /** The post in progress or waiting, by webhook; its attempts once it is being sent. */
+  /** The running post of each webhook. `attempts` is set once the post is being sent. */
   readonly #running = new Map<string, { attempts?: DeliveryAttempts; ended: Promise<unknown> }>();
 
   constructor(parts: SinglePostsParts) {
@@ -67,8 +67,7 @@ export class SinglePosts {
   async #postOf(to: StoredWebhook, record: DeliveryRecord): Promise<Post | undefined> {
     const parts = this.#parts;
     const entry = droppedEntry(parts, { rowId: record.row_id, change: 0 }, to, parts.offsetOf(to));
-    // No current row has this delivery id if the delivery was for a change, a test, or a row of a database since
-    // replaced.
+    // The ids differ if the delivery was for a change or a test, or if chat.db was replaced since.
     if (entry === undefined || deliveryId(to.id, deliveryName(entry)) !== record.id) return undefined;
     await parts.ready(to.include);
     const caller = callerOf(parts, to);

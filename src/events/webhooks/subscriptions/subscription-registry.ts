@@ -22,7 +22,7 @@ const MAX_SUBSCRIPTIONS = 64;
 const LOOK_EVERY_MS = MINUTE_MS;
 
 export interface SubscriptionsParts extends SubscriptionWorkerParts {
-  /** The error number with which a subscription is ended. */
+  /** The error code sent to the receiver when a subscription ends because its key is no longer valid. */
   readonly forbidden: number;
 }
 
@@ -60,7 +60,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     if (!this.of(keyId).some((one) => one.url === url)) {
       await this.#parts.poster.verify({ id, url, secret, previousSecret: null });
     }
-    // Another request may have arrived first, while the receiver answered.
+    // Another request may have added the subscription while the receiver answered.
     const meanwhile = this.#known(id);
     if (meanwhile !== undefined) return this.#refresh(meanwhile, request);
     this.#assertRoom(keyId, maxOfKey);

@@ -156,7 +156,7 @@ export class ChangeDetection implements ChangeControl {
     try {
       this.#begin();
     } catch (error) {
-      // Detection begins at the next commit, or when chat.db is available again.
+      // `noteCommit` tries again at the next commit, or when chat.db is available again.
       this.#parts.log.warn('detection of changes cannot begin yet', { error });
     }
   }

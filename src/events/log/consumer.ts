@@ -18,8 +18,8 @@ const BATCH_SIZE = 64;
 const RETRY_MS = 1000;
 
 /**
- * An `EventConsumer` over a resumed reader of the feed. Joins the feed at once, so that it misses nothing published
- * from now on.
+ * An `EventConsumer` over a resumed reader of the feed. Joins the feed when it is created, so that it misses nothing
+ * published from then on.
  */
 export class Consumer<Outcome> implements EventConsumer {
   readonly #feed: Pick<EventFeed, 'resume'>;

@@ -36,7 +36,7 @@ export interface PublisherParts {
 
 /**
  * Publishes new rows in row id order, one event each (decision C1), once they are complete (decisions C2, U1, U2).
- * Stores a cursor.
+ * Stores its position as a cursor.
  */
 export class Publisher {
   readonly #parts: PublisherParts;

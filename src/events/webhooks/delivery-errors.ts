@@ -60,7 +60,7 @@ export function failureSentence(error: unknown, url = ''): string {
 function sentenceFor(code: string, error: unknown): string {
   const sentence = SENTENCES[code];
   if (sentence !== undefined) return sentence;
-  // The transport's own error, which states how long it waited.
+  // The error of the time limit in `poster.ts`. Its message states how long the attempt waited.
   if (code === 'no_answer' && error instanceof Error) return error.message;
   if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
   if (isTlsFailure(code)) return `The TLS connection failed (${code}).`;

@@ -219,7 +219,7 @@ export class DeliveryWorker {
     return { ...result, attempts: (post.attemptsBefore ?? 0) + result.attempts };
   }
 
-  /** Ends or holds an event after its attempts. Ignores a failure if the settings have changed since. */
+  /** Ends or holds an event after its attempts. Ignores a failure if the settings or the position changed meanwhile. */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
     const { clock, log, tries } = this.#parts;
     const { outcome } = result;

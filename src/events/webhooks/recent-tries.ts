@@ -63,7 +63,7 @@ function keyOf(webhookId: string, { id, at }: DeliveryRecord): string {
   return `${webhookId} ${id} ${at}`;
 }
 
-/** Returns the attempt of a delivery that had only one, from its record. */
+/** Derives the attempt from the record if the delivery had only one; otherwise returns none. */
 function onlyTry({ at, attempts, status, error, duration_ms }: DeliveryRecord): { tries?: readonly DeliveryTry[] } {
   if (attempts !== 1) return {};
   return { tries: [{ at: isoSecond(Date.parse(at) - duration_ms), status, error, duration_ms }] };

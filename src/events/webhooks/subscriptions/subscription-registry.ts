@@ -56,7 +56,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     this.#assertRoom(keyId, maxOfKey);
     const { url, secret } = request;
     const start = await this.#startOf(keyId, request);
-    // The receiver has already confirmed this URL if the key has another subscription there.
+    // If the key has another subscription with this URL, the receiver has already confirmed the URL.
     if (!this.of(keyId).some((one) => one.url === url)) {
       await this.#parts.poster.verify({ id, url, secret, previousSecret: null });
     }
@@ -121,7 +121,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     return { id, refreshBeforeMs: expiresMs, cursor: this.#textOf(offset), truncated, health: undefined };
   }
 
-  /** Refreshes a subscription. Keeps its position, because the client's cursor is there or earlier. */
+  /** Refreshes a subscription. Keeps its position, because the client's cursor is at that position or before it. */
   #refresh(known: StoredSubscription, { secret, ttlMs }: SubscriptionRequest): SubscriptionGrant {
     const { store, clock } = this.#parts;
     const worker = this.#workers.get(known.id);

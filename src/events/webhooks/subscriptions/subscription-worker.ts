@@ -11,9 +11,12 @@ import { Wakeup } from '../../../runtime/wakeup.ts';
 import { eventOccurrence } from '../../../schema/event-occurrence.ts';
 import type { CallbackAttempt, CallbackPoster, CallbackResult } from './callback-poster.ts';
 
-/** Waits between attempts to post a refused event: five attempts in 13 minutes, then the event is skipped. */
+/** Pauses between attempts to post a refused event: five attempts in 13 minutes, then the event is skipped. */
 const REFUSED_WAITS_MS: readonly number[] = [5000, 30_000, 120_000, 600_000];
-/** Waits while the receiver is away: doubled up to five minutes, for as long as the subscription lives. */
+/**
+ * First and longest pause between attempts while the receiver is away. The pause doubles each time. Attempts continue
+ * for as long as the subscription lives.
+ */
 const AWAY_FIRST_MS = 2000;
 const AWAY_MOST_MS = 300_000;
 /** A crash repeats what was posted within this time, under the same ids. */

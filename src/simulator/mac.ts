@@ -140,7 +140,7 @@ export class SimulatedMac {
     rmSync(this.#socketPath, { force: true });
   }
 
-  /** Installs a tool as a script. All its paths are absolute, because it is started with an almost empty environment. */
+  /** Installs a tool as a script. The script's paths are absolute, because its environment is almost empty. */
   #install(tool: 'osascript' | 'open'): void {
     const words = [
       process.execPath,

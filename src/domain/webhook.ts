@@ -127,7 +127,7 @@ export interface DeliveryRecord {
 }
 
 /** One attempt of a delivery (decision Z2). */
-export interface DeliveryTry {
+export interface AttemptRecord {
   /** When the attempt began, ISO 8601 UTC. */
   readonly at: string;
   /** Status of the answer; null if there was none. */
@@ -144,7 +144,7 @@ export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as con
 export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
   /** Its newest attempts, at most 10, oldest first; absent if the service was restarted since. */
-  readonly tries?: readonly DeliveryTry[] | undefined;
+  readonly tries?: readonly AttemptRecord[] | undefined;
   /** The beginning of the last answer. Only for the owner, and if the delivery failed. */
   readonly answer?: string | undefined;
 }

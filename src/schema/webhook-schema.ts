@@ -74,7 +74,7 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
     .meta({ id: 'WebhookStatus' }),
 );
 
-const trySchema = z.object({
+const attemptSchema = z.object({
   at: z.string().meta({ description: 'When it began.' }),
   status: z.int().nullable(),
   error: z.string().nullable(),
@@ -94,7 +94,7 @@ export const deliverySchema = shapeOf<DetailedDelivery>()(
       status: z.int().nullable(),
       error: z.string().nullable(),
       duration_ms: z.int(),
-      tries: z.array(trySchema).readonly().optional().meta({
+      tries: z.array(attemptSchema).readonly().optional().meta({
         description: 'With `include=tries`: its newest attempts. Absent if the service has restarted since.',
       }),
       answer: z.string().optional().meta({

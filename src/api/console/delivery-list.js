@@ -8,7 +8,7 @@ import { isHub } from './service.js';
 import { pathOf, sendAgain } from './webhook-actions.js';
 import { counted, exactTimeOf, number } from './words.js';
 
-/** @import { DeliveryTry, DetailedDelivery } from '../../domain/webhook.ts' */
+/** @import { AttemptRecord, DetailedDelivery } from '../../domain/webhook.ts' */
 /** @import { ShownWebhook } from './webhook-words.js' */
 
 /** @type {Readonly<Record<string, readonly [icon: string, kind: string]>>} */
@@ -124,7 +124,7 @@ function detailOf(webhook, { id, event, row_id: row, outcome, tries, answer }, a
             'quiet small',
             'Its attempts are no longer known. Postern keeps those of recent deliveries, until it stops.',
           )
-      : h('ol', null, tries.map(tryRow)),
+      : h('ol', null, tries.map(attemptRow)),
     answer !== undefined && [
       h('p', 'quiet small', 'What the receiver answered:'),
       h('div', 'code', h('pre', { dir: 'auto' }, answer)),
@@ -139,8 +139,8 @@ function detailOf(webhook, { id, event, row_id: row, outcome, tries, answer }, a
   );
 }
 
-/** @param {DeliveryTry} one */
-function tryRow({ at, status, error, duration_ms: ms }) {
+/** @param {AttemptRecord} one */
+function attemptRow({ at, status, error, duration_ms: ms }) {
   return h(
     'li',
     null,

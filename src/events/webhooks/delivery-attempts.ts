@@ -4,7 +4,7 @@ import type {} from 'axios-retry';
 import { errorCode } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
-import type { DeliveryTry } from '../../domain/webhook.ts';
+import type { AttemptRecord } from '../../domain/webhook.ts';
 import { failureSentence, refusalSentence } from './delivery-errors.ts';
 
 /** The contract: a failed delivery is attempted again after 1 second, then after 5. */
@@ -34,7 +34,7 @@ export interface PostResult {
   /** The beginning of the last answer's body. */
   readonly answer: string;
   /** The attempts that were not cancelled, in order. */
-  readonly tries: readonly DeliveryTry[];
+  readonly attemptRecords: readonly AttemptRecord[];
 }
 
 export interface DeliveryAttemptsParts {
@@ -74,7 +74,7 @@ export class DeliveryAttempts {
   /** Undefined while an attempt is running. */
   #last: Attempt | undefined;
   #mayRetry = true;
-  readonly #tries: DeliveryTry[] = [];
+  readonly #attemptRecords: AttemptRecord[] = [];
   #begun = { at: '', monotonicMs: 0 };
 
   constructor(parts: DeliveryAttemptsParts) {
@@ -140,7 +140,7 @@ export class DeliveryAttempts {
       ...(this.#last?.neverArrived === true && { neverArrived: true }),
       durationMs: Math.round(clock.monotonic() - startedAtMs),
       answer: answer?.toString('utf8') ?? '',
-      tries: this.#tries,
+      attemptRecords: this.#attemptRecords,
     };
   }
 
@@ -166,7 +166,7 @@ export class DeliveryAttempts {
     const { status, error } = attempt;
     const { at, monotonicMs } = this.#begun;
     const durationMs = Math.round(this.#parts.clock.monotonic() - monotonicMs);
-    this.#tries.push({ at, status, error, duration_ms: durationMs });
+    this.#attemptRecords.push({ at, status, error, duration_ms: durationMs });
   }
 
   #bodyOf({ data }: AxiosResponse): Promise<Buffer> {

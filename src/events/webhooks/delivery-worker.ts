@@ -12,7 +12,7 @@ import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord 
 import { callerOf, type DeliveryTextParts, deliveryText } from './delivery-text.ts';
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
-import type { RecentTries } from './recent-tries.ts';
+import type { RecentAttempts } from './recent-attempts.ts';
 
 export interface DeliveryWorkerParts extends EntrySource, DeliveryTextParts {
   readonly store: WebhookStore;
@@ -20,7 +20,7 @@ export interface DeliveryWorkerParts extends EntrySource, DeliveryTextParts {
   readonly poster: Poster;
   readonly clock: Clock;
   readonly log: Log;
-  readonly tries: RecentTries;
+  readonly recentAttempts: RecentAttempts;
   /** Called after each failed attempt of a held delivery. */
   readonly onHeld?: ((webhookId: string) => void) | undefined;
 }
@@ -221,7 +221,7 @@ export class DeliveryWorker {
 
   /** Ends or holds an event after its attempts. Ignores a failure if the settings or the position changed meanwhile. */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
-    const { clock, log, tries } = this.#parts;
+    const { clock, log, recentAttempts } = this.#parts;
     const { outcome } = result;
     if (outcome === 'interrupted' || (outcome === 'failed' && isOutdated)) return { isDone: false };
     // Receivers of another program's protocol cannot detect a repeat, so an event that may have arrived is not sent
@@ -234,18 +234,18 @@ export class DeliveryWorker {
     this.#hold(null);
     const record = postRecord(id, entry.event.type, entry.rowId, result, clock);
     logEnd(record, this.#webhook, log);
-    tries.end(this.#webhook.id, record, result);
+    recentAttempts.end(this.#webhook.id, record, result);
     if (outcome === 'delivered') return { isDone: true, record };
     return { isDone: true, record: { ...record, place: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
   }
 
   /** Stores a failed attempt and waits until the next one is due. */
   async #holdAfter(result: PostResult, entry: LogEntry, id: string): Promise<void> {
-    const { clock, log, tries } = this.#parts;
+    const { clock, log, recentAttempts } = this.#parts;
     const isFirst = this.#held === null;
     const held = heldDelivery(id, entry.rowId, result, this.#held, clock);
     this.#hold(held);
-    tries.hold(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
+    recentAttempts.hold(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
     const { attempts, error } = held;
     if (isFirst) {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };

@@ -15,13 +15,13 @@ import { changedWebhook, shownSettings } from '../../domain/webhook-settings.ts'
 import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
 import type { Poster } from './poster.ts';
 import { ProgressBatcher } from './progress-batcher.ts';
-import { RecentTries } from './recent-tries.ts';
+import { RecentAttempts } from './recent-attempts.ts';
 import { SinglePosts } from './single-posts.ts';
 
 /** Delay before a webhook for changes is started again, if chat.db was unavailable. */
 const RETRY_MS = 1000;
 
-export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'tries'> {
+export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'recentAttempts'> {
   readonly poster: Poster;
   readonly onOutcome?: (record: DeliveryRecord, webhookId: string) => void;
 }
@@ -35,14 +35,14 @@ export class Dispatcher implements WebhookRegistry {
   readonly #workerParts: DeliveryWorkerParts;
   readonly #progress: ProgressBatcher;
   readonly #workers = new Map<string, DeliveryWorker>();
-  readonly #tries = new RecentTries();
+  readonly #recentAttempts = new RecentAttempts();
   readonly #singles: SinglePosts;
   #closing: Promise<void> | undefined;
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     this.#progress = new ProgressBatcher(parts);
-    this.#workerParts = { ...parts, progress: this.#progress, tries: this.#tries };
+    this.#workerParts = { ...parts, progress: this.#progress, recentAttempts: this.#recentAttempts };
     const offsetOf = ({ id, offset }: StoredWebhook) => this.#workers.get(id)?.offset ?? offset;
     this.#singles = new SinglePosts({ ...this.#workerParts, offsetOf });
   }
@@ -103,7 +103,7 @@ export class Dispatcher implements WebhookRegistry {
     this.#workers.delete(id);
     worker?.cancel();
     await Promise.allSettled([worker?.ended, this.#singles.cancel(id)]);
-    this.#tries.forget(id);
+    this.#recentAttempts.forget(id);
     return true;
   }
 
@@ -145,7 +145,7 @@ export class Dispatcher implements WebhookRegistry {
 
   detailedDeliveries(id: string): readonly DetailedDelivery[] {
     const records = this.deliveries(id);
-    return this.#tries.detailed(this.#existing(id), records);
+    return this.#recentAttempts.detailed(this.#existing(id), records);
   }
 
   lastDelivery(id: string): DeliveryRecord | undefined {

@@ -112,7 +112,7 @@ export class Poster {
         error,
         durationMs: 0,
         answer: '',
-        tries: [],
+        attemptRecords: [],
       } as const;
       return { attempts, result: Promise.resolve(refused) };
     }

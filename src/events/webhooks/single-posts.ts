@@ -13,7 +13,7 @@ import type { Post } from './poster.ts';
 export interface SinglePostsParts
   extends EntrySource,
     DeliveryTextParts,
-    Pick<DeliveryWorkerParts, 'poster' | 'progress' | 'clock' | 'tries'> {
+    Pick<DeliveryWorkerParts, 'poster' | 'progress' | 'clock' | 'recentAttempts'> {
   readonly store: WebhookStore;
   /** Returns the position of a webhook. */
   readonly offsetOf: (webhook: StoredWebhook) => Offset;
@@ -90,7 +90,7 @@ export class SinglePosts {
     make: () => Promise<{ post: Post; rowId: number }>,
     running: { attempts?: DeliveryAttempts },
   ): Promise<WebhookTestResult> {
-    const { store, clock, poster, progress, tries, offsetOf } = this.#parts;
+    const { store, clock, poster, progress, recentAttempts, offsetOf } = this.#parts;
     const { post, rowId } = await make();
     // The webhook may have been removed while the event was read.
     if (store.get(id) === undefined) throw problem('webhook_not_found');
@@ -102,7 +102,7 @@ export class SinglePosts {
     if (result.outcome === 'interrupted') throw problem('shutting_down');
     const isDelivered = result.outcome === 'delivered';
     const record = postRecord(post.id, post.event as DeliveryRecord['event'], rowId, result, clock);
-    tries.end(id, record, result);
+    recentAttempts.end(id, record, result);
     progress.note(id, offsetOf(now), record);
     if (isDelivered && post.event !== 'webhook.test') store.endReplayed(id, { rowId, change: 0 }, false);
     return {

@@ -6,7 +6,7 @@ import { hook, newReceiver, rowsAt, WebhookFixture } from '../support/webhook-fi
 
 const REFUSED = { status: 503, error: 'The receiver answered 503.' };
 
-describe('the tries of a delivery', () => {
+describe('the attempts of a delivery', () => {
   test('say what became of each, and how the receiver answered the last one', async () => {
     const fixture = new WebhookFixture([1, 1]);
     const receiver = await newReceiver((response) => void response.writeHead(503).end('not ready'));

@@ -1,38 +1,38 @@
 import { isoSecond } from '../../domain/iso-second.ts';
-import type { DeliveryRecord, DeliveryTry, DetailedDelivery, StoredWebhook } from '../../domain/webhook.ts';
+import type { AttemptRecord, DeliveryRecord, DetailedDelivery, StoredWebhook } from '../../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
 
 /** Number of deliveries whose attempts are kept, for all webhooks together: at most 2 MB with the answers. */
 const KEPT = 500;
 /** Number of attempts kept per delivery: a held delivery is attempted until it succeeds. */
-const TRIES = 10;
+const ATTEMPTS = 10;
 /** Number of bytes kept from the beginning of an answer (decision Z2). */
 const ANSWER_BYTES = 2048;
 
-type Tries = Pick<DetailedDelivery, 'tries' | 'answer'>;
+type KeptAttempts = Pick<DetailedDelivery, 'tries' | 'answer'>;
 
 /**
  * Keeps the attempts of recent deliveries, and what receivers answered to failed ones. Only in memory: answers are
  * another program's text, and never reach state.db or the log (decision Z2).
  */
-export class RecentTries {
+export class RecentAttempts {
   /** The attempts of ended deliveries, by webhook, delivery and time, oldest first. */
-  readonly #ended = new Map<string, Tries>();
+  readonly #ended = new Map<string, KeptAttempts>();
   /** The held delivery of each webhook. */
   readonly #held = new Map<string, DetailedDelivery>();
 
   /** Keeps the attempts of a delivery that failed and is held. */
   hold(webhookId: string, held: Omit<DetailedDelivery, 'outcome'>, result: PostResult): void {
-    this.#held.set(webhookId, { ...held, outcome: 'held', ...this.#triesOf(webhookId, held.id, result) });
+    this.#held.set(webhookId, { ...held, outcome: 'held', ...this.#attemptsOf(webhookId, held.id, result) });
   }
 
   /** Keeps the attempts of a finished delivery, including those made while it was held. */
   end(webhookId: string, record: DeliveryRecord, result: PostResult): void {
-    const tries = this.#triesOf(webhookId, record.id, result);
+    const kept = this.#attemptsOf(webhookId, record.id, result);
     if (this.#held.get(webhookId)?.id === record.id) this.#held.delete(webhookId);
     // The record alone shows everything about a single attempt without an answer.
-    if (tries.answer === undefined && record.attempts === 1) return;
-    this.#ended.set(keyOf(webhookId, record), tries);
+    if (kept.answer === undefined && record.attempts === 1) return;
+    this.#ended.set(keyOf(webhookId, record), kept);
     for (const [oldest] of this.#ended) {
       if (this.#ended.size <= KEPT) break;
       this.#ended.delete(oldest);
@@ -47,15 +47,18 @@ export class RecentTries {
   /** Returns the records with their known attempts, preceded by the held delivery. */
   detailed({ id, held }: StoredWebhook, records: readonly DeliveryRecord[]): readonly DetailedDelivery[] {
     const now = this.#held.get(id);
-    const all = records.map((record) => ({ ...record, ...(this.#ended.get(keyOf(id, record)) ?? onlyTry(record)) }));
+    const all = records.map((record) => ({
+      ...record,
+      ...(this.#ended.get(keyOf(id, record)) ?? onlyAttempt(record)),
+    }));
     return now !== undefined && held?.id === now.id ? [now, ...all] : all;
   }
 
-  #triesOf(webhookId: string, id: string, { tries, outcome, answer }: PostResult): Tries {
+  #attemptsOf(webhookId: string, id: string, { attemptRecords, outcome, answer }: PostResult): KeptAttempts {
     const before = this.#held.get(webhookId);
-    const all = [...(before?.id === id ? (before.tries ?? []) : []), ...tries];
+    const all = [...(before?.id === id ? (before.tries ?? []) : []), ...attemptRecords];
     const beginning = Buffer.from(answer, 'utf8').subarray(0, ANSWER_BYTES).toString('utf8');
-    return { tries: all.slice(-TRIES), ...(outcome === 'failed' && beginning !== '' && { answer: beginning }) };
+    return { tries: all.slice(-ATTEMPTS), ...(outcome === 'failed' && beginning !== '' && { answer: beginning }) };
   }
 }
 
@@ -64,7 +67,9 @@ function keyOf(webhookId: string, { id, at }: DeliveryRecord): string {
 }
 
 /** Derives the attempt from the record if the delivery had only one; otherwise returns none. */
-function onlyTry({ at, attempts, status, error, duration_ms }: DeliveryRecord): { tries?: readonly DeliveryTry[] } {
+function onlyAttempt({ at, attempts, status, error, duration_ms }: DeliveryRecord): {
+  tries?: readonly AttemptRecord[];
+} {
   if (attempts !== 1) return {};
   return { tries: [{ at: isoSecond(Date.parse(at) - duration_ms), status, error, duration_ms }] };
 }

@@ -28,7 +28,7 @@ const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/;
  * Announces a newer release once a day, after a command on a terminal. No command waits for the answer of `update.url`:
  * another process asks at most once a day, and a later command shows the answer.
  */
-export function tellOfUpdate(options: PlaceOptions, context: Context): void {
+export function announceUpdate(options: PlaceOptions, context: Context): void {
   const source = sourceOf(options, context);
   if (source === '') return;
   const nowMs = systemClock.now();

@@ -60,7 +60,7 @@ function redactValue(name: string, value: unknown, candour: Redaction, depth: nu
   if (typeof value !== 'object' || value === null) return value;
   if (depth === MAX_DEPTH) return '…';
   if (Array.isArray(value)) return value.map((item) => redactValue(name, item, candour, depth + 1));
-  return isError(value) ? toldError(value, candour, depth) : redactMembers(value as Fields, candour, depth + 1);
+  return isError(value) ? redactedError(value, candour, depth) : redactMembers(value as Fields, candour, depth + 1);
 }
 
 function kindOf(name: string): Kind {
@@ -103,7 +103,7 @@ function isError(value: object): value is ErrorLike {
  * Keeps only the name, code, message, stack and cause of an error, because an HTTP client's errors contain whole
  * requests.
  */
-function toldError(error: ErrorLike, candour: Redaction, depth: number): Record<string, unknown> {
+function redactedError(error: ErrorLike, candour: Redaction, depth: number): Record<string, unknown> {
   const { name, code, message, stack, cause } = error;
   const parts = { name, code, message, stack: candour.showsStacks ? stack : undefined, cause };
   return redactMembers(parts, candour, depth + 1);

@@ -3,7 +3,7 @@
 import { call, upload } from './api.js';
 import { showConversations } from './conversations.js';
 import { fill, h, icon } from './dom.js';
-import { areChangesTold } from './live.js';
+import { areChangesLive } from './live.js';
 import { senderChooser, senderMac } from './macs.js';
 import { busily, iconButton } from './parts.js';
 import { goTo, pathOfConversation } from './route.js';
@@ -192,7 +192,7 @@ async function noteSent(message, place) {
     // The user may have navigated away in the meantime.
     if (location.hash === place) goTo(pathOfConversation(conversation));
   }
-  if (id !== '' && !areChangesTold()) lookAgain(id, 0);
+  if (id !== '' && !areChangesLive()) lookAgain(id, 0);
 }
 
 /**

@@ -44,7 +44,7 @@ export function textOf({ body, attachments, details }) {
   if (sentence === undefined || (kind === 'message' && body !== '')) return body;
   if (kind !== 'message' || attachments.length === 0) return sentence;
   // The page shows the attachments themselves. Only a sticker that a browser cannot show needs the sentence.
-  return details.attachments.some(isTold) ? sentence : '';
+  return details.attachments.some(isDescribed) ? sentence : '';
 }
 
 /**
@@ -73,7 +73,7 @@ const linesOf = (parts) =>
     .join('\n');
 
 /** @param {any} attachment */
-const isTold = ({ sticker, path }) => sticker !== undefined && !/\.(?:png|jpe?g|gif|heics?|webp)$/i.test(path);
+const isDescribed = ({ sticker, path }) => sticker !== undefined && !/\.(?:png|jpe?g|gif|heics?|webp)$/i.test(path);
 
 /**
  * Returns the notes below a text: how the message was sent, and the state of its parts.

@@ -54,7 +54,7 @@ export const foldedOperation = ({ React }) => {
     // Takes the refusals from `responses`, which has descriptions. The references in specJson are unresolved and have
     // none.
     const refused = responses.entrySeq().filter((/** @type {[string]} */ [status]) => isRefusal(status));
-    const told = refused
+    const shown = refused
       .map((/** @type {[string, any]} */ [status, answer]) => [
         status === 'default' ? 'Other' : status,
         answer.get('description'),
@@ -68,7 +68,7 @@ export const foldedOperation = ({ React }) => {
         ...props,
         responses: responses.filterNot((/** @type {any} */ _, /** @type {string} */ status) => isRefusal(status)),
       }),
-      told.length === 0 ? null : refusals(told),
+      shown.length === 0 ? null : refusals(shown),
     );
   };
 

@@ -41,7 +41,7 @@ async function watch(before) {
       const held = await call(`approvals?state=held${count > 0 ? '' : `&wait=${WAIT_S}`}`, { isByItself: true });
       count = held.length;
       noteHeld(count);
-      for (const tell of watchers) tell(held);
+      for (const watcher of watchers) watcher(held);
     } catch {
       // The next turn will try again.
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));

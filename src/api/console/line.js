@@ -6,7 +6,7 @@ const RECONNECT_MS = [1000, 2000, 5000, 15_000];
 const EXPIRED = 4410;
 
 /**
- * The WebSocket connection. Reconnects whenever it breaks, and resumes after the last event taken. Calls `tell` with
+ * The WebSocket connection. Reconnects whenever it breaks, and resumes after the last event taken. Calls `notify` with
  * `open`; with `closed` and the seconds until the next attempt; with `expired` if the service cannot resume after that
  * event; and with `refused` if the key is no longer valid.
  */
@@ -19,18 +19,18 @@ export class Line {
   #after;
   #hasChanges;
   #take;
-  #tell;
+  #notify;
 
   /**
    * @param {{ readonly after: string | number, readonly hasChanges: boolean }} position
    * @param {(event: any) => void} take
-   * @param {(state: 'open' | 'closed' | 'expired' | 'refused', waitS?: number) => void} tell
+   * @param {(state: 'open' | 'closed' | 'expired' | 'refused', waitS?: number) => void} notify
    */
-  constructor({ after, hasChanges }, take, tell) {
+  constructor({ after, hasChanges }, take, notify) {
     this.#after = after;
     this.#hasChanges = hasChanges;
     this.#take = take;
-    this.#tell = tell;
+    this.#notify = notify;
   }
 
   open() {
@@ -55,7 +55,7 @@ export class Line {
     socket.addEventListener('open', () => {
       hasOpened = true;
       this.#attempts = 0;
-      this.#tell('open');
+      this.#notify('open');
     });
     socket.addEventListener('message', ({ data }) => {
       const event = JSON.parse(data);
@@ -70,7 +70,7 @@ export class Line {
       }
       const waitMs = RECONNECT_MS[Math.min(this.#attempts, RECONNECT_MS.length - 1)] ?? 1000;
       this.#attempts += 1;
-      this.#tell('closed', waitMs / 1000);
+      this.#notify('closed', waitMs / 1000);
       setTimeout(() => void this.#reconnect(socket, hasOpened), waitMs);
     });
   }
@@ -94,7 +94,7 @@ export class Line {
     } catch (error) {
       if (statusOf(error) === 401) {
         this.#isWanted = false;
-        this.#tell('refused');
+        this.#notify('refused');
         return;
       }
       if ([404, 410].includes(statusOf(error) ?? 0)) {
@@ -107,6 +107,6 @@ export class Line {
 
   #expire() {
     this.#isWanted = false;
-    this.#tell('expired');
+    this.#notify('expired');
   }
 }

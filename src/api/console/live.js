@@ -26,7 +26,7 @@ const takers = new Set();
 /** @type {Set<(state: string) => void>} */
 const watchers = new Set();
 let state = 'connecting';
-let areTold = false;
+let receivesChanges = false;
 
 export const takenEvents = () => taken;
 
@@ -43,7 +43,7 @@ function noteMessage({ type, data }) {
 }
 export const liveState = () => state;
 /** Reports whether changes of existing messages arrive as events. */
-export const areChangesTold = () => areTold;
+export const areChangesLive = () => receivesChanges;
 
 /**
  * Calls `take` with each event from now on.
@@ -69,11 +69,11 @@ export function onLiveState(watch) {
  */
 export function listen(position, lose, restart) {
   line?.close();
-  areTold = position.hasChanges;
-  line = new Line(position, take, (told, waitS) => {
-    if (told === 'expired') void restart();
-    else if (told === 'refused') lose();
-    else tell(told === 'open' ? 'open' : `closed; trying again in ${waitS} s`);
+  receivesChanges = position.hasChanges;
+  line = new Line(position, take, (now, waitS) => {
+    if (now === 'expired') void restart();
+    else if (now === 'refused') lose();
+    else setState(now === 'open' ? 'open' : `closed; trying again in ${waitS} s`);
   });
   line.open();
 }
@@ -84,7 +84,7 @@ export function stopListening() {
 }
 
 /** @param {string} now */
-function tell(now) {
+function setState(now) {
   state = now;
   for (const watch of watchers) watch(now);
 }

@@ -48,7 +48,7 @@ async function keyOf(address) {
     const { key } = await exchange(address.code);
     return { key, isOwners: true };
   } catch (error) {
-    tell(reasonOf(error));
+    showOffer(reasonOf(error));
     return undefined;
   }
 }
@@ -74,11 +74,11 @@ async function offer(key) {
   } catch (error) {
     // A hub has no limited keys, so no key there has a name.
     if (statusOf(error) !== 501) {
-      tell(statusOf(error) === 401 ? WRONG : reasonOf(error));
+      showOffer(statusOf(error) === 401 ? WRONG : reasonOf(error));
       return;
     }
   }
-  tell(`The link that you followed has a different key from the one that you use. Sign in with ${name}?`);
+  showOffer(`The link that you followed has a different key from the one that you use. Sign in with ${name}?`);
   const take = element('take-key');
   take.textContent = `Sign in with ${name}`;
   take.hidden = false;
@@ -92,7 +92,7 @@ function signInWith(key) {
 }
 
 /** @param {string} text */
-function tell(text) {
+function showOffer(text) {
   element('take-key').hidden = true;
   element('offer').hidden = false;
   element('offer-text').textContent = text;

@@ -71,14 +71,14 @@ export function showSpeakers(conversation) {
 async function react(reaction) {
   const id = lastShown();
   if (id === undefined) result.textContent = 'There is no message to react to.';
-  else await tell('react', { message_id: id, reaction });
+  else await perform('react', { message_id: id, reaction });
 }
 
 /**
  * @param {string} what
  * @param {Record<string, unknown>} body
  */
-async function tell(what, body) {
+async function perform(what, body) {
   try {
     await call(`demo/${what}`, { method: 'POST', body: { from: speaker.value, ...body } });
     result.textContent = '';
@@ -92,5 +92,5 @@ async function tell(what, body) {
 form.addEventListener('submit', async (event) => {
   event.preventDefault();
   const text = speech.value;
-  if (await tell('say', { text, conversation_id: openedConversation() })) speech.value = '';
+  if (await perform('say', { text, conversation_id: openedConversation() })) speech.value = '';
 });

@@ -27,12 +27,12 @@ export function menuOf(webhook, again) {
           /** @type {const} */ ([
             'retry',
             `Deliver ${counted(dropped, 'dropped event')} again`,
-            () => told(() => replayFrom(id, { dropped: true }), again),
+            () => runAndShow(() => replayFrom(id, { dropped: true }), again),
           ]),
         ]
       : []),
     ['pen', 'Edit', () => goTo(`#/webhooks/${encodeURIComponent(id)}/edit`)],
-    [enabled ? 'pause' : 'play', enabled ? 'Pause' : 'Resume', () => told(() => setEnabled(id, !enabled), again)],
+    [enabled ? 'pause' : 'play', enabled ? 'Pause' : 'Resume', () => runAndShow(() => setEnabled(id, !enabled), again)],
     ['copy', 'Copy as curl', () => copy(curlOf(pathOf(id)))],
     '-',
     ['x', 'Remove …', () => remove(webhook), 'bad'],
@@ -44,7 +44,7 @@ export function menuOf(webhook, again) {
  * @param {() => Promise<string>} run
  * @param {() => Promise<unknown>} again
  */
-async function told(run, again) {
+async function runAndShow(run, again) {
   try {
     toast(await run());
     await again();
@@ -132,7 +132,7 @@ export async function replay(webhook, again) {
       : from.value === 'dropped'
         ? { dropped: true }
         : { after: 'latest' };
-  await told(() => replayFrom(id, body), again);
+  await runAndShow(() => replayFrom(id, body), again);
 }
 
 /** @param {ShownWebhook} webhook */

@@ -32,8 +32,8 @@ export function codeSamples(id: RouteId): readonly CodeSample[] {
   if (call.overHttp === undefined) return samplesOf(id, call);
   const [shell, script] = samplesOf(call.overHttp, CODE_CALLS[call.overHttp]);
   const [, , typed] = samplesOf(id, call);
-  const told = [shell, script].map((sample) => ({ ...sample, source: `${OVER_HTTP}\n${sample.source}` }));
-  return [...told, typed];
+  const noted = [shell, script].map((sample) => ({ ...sample, source: `${OVER_HTTP}\n${sample.source}` }));
+  return [...noted, typed];
 }
 
 function samplesOf(id: RouteId, call: CodeCall): readonly [CodeSample, CodeSample, CodeSample] {

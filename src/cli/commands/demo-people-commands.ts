@@ -25,11 +25,11 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
     const chat = options.in === undefined ? undefined : await conversationIdOf(client, options.in);
     if (who === 'me') {
       if (chat === undefined) throw new Refusal(EXIT.usage, 'Say with --in in which conversation you write.');
-      return tell(options, context, { do: 'write', to: chat, text });
+      return sendCommand(options, context, { do: 'write', to: chat, text });
     }
     const { id: from } = await recipientOf(client, who);
     const attachment = options.attach === undefined ? undefined : attachmentOf(options.attach);
-    return tell(options, context, {
+    return sendCommand(options, context, {
       do: 'receive',
       from,
       text,
@@ -43,7 +43,7 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
 export function react(row: number, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(placeOf(options, context), context, async ({ client }) => {
     const from = options.from === undefined ? undefined : (await recipientOf(client, options.from)).id;
-    return tell(options, context, {
+    return sendCommand(options, context, {
       do: 'react',
       to: row,
       ...reactionNamed(reaction, options.takeBack === true),
@@ -54,7 +54,7 @@ export function react(row: number, reaction: string, options: PeopleOptions, con
 
 /** `postern demo edit`: replaces the text of a message. */
 export function edit(row: number, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
-  return told({ do: 'edit', row, text }, options, context);
+  return performCommand({ do: 'edit', row, text }, options, context);
 }
 
 /** `postern demo unsend|delete|read`. */
@@ -64,21 +64,21 @@ export function change(
   options: PeopleOptions,
   context: ClientContext,
 ): Promise<number> {
-  return told({ do: what, row }, options, context);
+  return performCommand({ do: what, row }, options, context);
 }
 
 /** `postern demo fail`: makes the next sends fail. */
 export function fail(times: number, options: PeopleOptions, context: ClientContext): Promise<number> {
-  return told({ do: 'scenario', name: 'error_22', times }, options, context);
+  return performCommand({ do: 'scenario', name: 'error_22', times }, options, context);
 }
 
 /** `postern demo story`: makes the people tell their story again. */
 export function story(options: PeopleOptions, context: ClientContext): Promise<number> {
-  return told({ do: 'story' }, options, context);
+  return performCommand({ do: 'story' }, options, context);
 }
 
-function told(command: Command, options: PeopleOptions, context: ClientContext): Promise<number> {
-  return reportRefusal(placeOf(options, context), context, () => tell(options, context, command));
+function performCommand(command: Command, options: PeopleOptions, context: ClientContext): Promise<number> {
+  return reportRefusal(placeOf(options, context), context, () => sendCommand(options, context, command));
 }
 
 /**
@@ -112,7 +112,7 @@ async function isRunning(folder: string): Promise<boolean> {
   );
 }
 
-async function tell(options: PeopleOptions, context: ClientContext, command: Command): Promise<void> {
+async function sendCommand(options: PeopleOptions, context: ClientContext, command: Command): Promise<void> {
   const { configDir: dir } = placeOf(options, context);
   try {
     const result = await new SimulatedMac({ dir }).command<{ readonly row?: number } | undefined>(command);

@@ -156,10 +156,10 @@ export class ChangeStream {
   #changeEntry(change: LoggedChange, rowId: number): LogEntry[] {
     const { seq } = change;
     const isToCome = change.kind === 'updated' && change.rowId > rowId;
-    const told = isToCome ? undefined : this.#eventOf(change);
-    return told === undefined
+    const entry = isToCome ? undefined : this.#eventOf(change);
+    return entry === undefined
       ? []
-      : [{ ...told, offset: { rowId, change: seq }, change: seq, generation: this.#generation }];
+      : [{ ...entry, offset: { rowId, change: seq }, change: seq, generation: this.#generation }];
   }
 
   #eventOf(

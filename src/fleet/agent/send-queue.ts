@@ -88,7 +88,7 @@ export class SendQueue {
     try {
       const reply = await this.#send(order);
       if (reply === undefined) return message.nak();
-      await this.#tell(order, reply);
+      await this.#report(order, reply);
       message.ack();
     } catch (error) {
       // The queue delivers the send again. The stored outcome of its key then answers it.
@@ -114,7 +114,7 @@ export class SendQueue {
     }
   }
 
-  async #tell({ key, request }: SendOrder, reply: Reply): Promise<void> {
+  async #report({ key, request }: SendOrder, reply: Reply): Promise<void> {
     const { connection, envelope, mac, isKept } = this.#parts;
     const hash = keyHash(key);
     const outcome = packOutcome(envelope, mac, key, { requestHash: hashOfRequest(request), reply });

@@ -78,14 +78,14 @@ export function attachmentContentsOf(
   const transcripts: string[] = [];
   const undecoded = new Set<ContentColumn>();
   const rows = snapshot.listedAttachments(rowId).map(({ row }) => row[ATTACHMENT_COLUMNS.at.rowId]);
-  const told = attachments.map((attachment, place) => {
+  const detailed = attachments.map((attachment, place) => {
     const row = database.get(query, rows[place] as number);
     if (row === undefined) return attachment;
     const content = attachmentContentOf(snapshot, attachment, row, runs, undecoded);
     if (content.transcript !== undefined) transcripts.push(content.transcript);
     return { ...attachment, ...content };
   });
-  return { attachments: told, transcripts, undecoded: [...undecoded] };
+  return { attachments: detailed, transcripts, undecoded: [...undecoded] };
 }
 
 const { at } = ATTACHMENT_CONTENT_COLUMNS;

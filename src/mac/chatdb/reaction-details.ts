@@ -17,6 +17,6 @@ export function reactionDetailsOf(snapshot: Snapshot, reaction: Reaction): React
   const { guid, message_guid: named } = reaction;
   const isUpdate = found.kind === 'poll' && named !== '' && named !== guid;
   const kind = type === VOTE_TYPE ? 'poll_vote' : isUpdate ? 'poll_update' : 'app';
-  const told = { ...content, kind, retracted_at: null, edited_at: null, attachments: [] } as const;
-  return { ...content, kind, sentence: sentenceOf({ ...reaction, body: '' }, told) };
+  const details = { ...content, kind, retracted_at: null, edited_at: null, attachments: [] } as const;
+  return { ...content, kind, sentence: sentenceOf({ ...reaction, body: '' }, details) };
 }

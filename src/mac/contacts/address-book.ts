@@ -119,7 +119,7 @@ export class AddressBook implements Contacts {
       if (!isChanged && home === this.#home && this.#health.state === 'loaded') return;
       await this.#load(home);
     } catch (error) {
-      this.#tell({ state: 'failed', message: messageOf([{ name: 'The folder', failure: failureOf(error) }]) });
+      this.#note({ state: 'failed', message: messageOf([{ name: 'The folder', failure: failureOf(error) }]) });
     }
   }
 
@@ -131,7 +131,7 @@ export class AddressBook implements Contacts {
     if (this.#isClosed) return;
     this.#book = book;
     this.#home = home;
-    this.#tell(healthOf(this.#sources.all, book));
+    this.#note(healthOf(this.#sources.all, book));
     const ms = Math.round(clock.monotonic() - startMs);
     log.debug('loaded the Address Book', { contacts: book.contacts.length, ms });
   }
@@ -189,7 +189,7 @@ export class AddressBook implements Contacts {
   }
 
   /** Sets the health. Logs it if its message has changed. */
-  #tell(health: ContactsHealth): void {
+  #note(health: ContactsHealth): void {
     const { log } = this.#options;
     const isNew = health.message !== this.#health.message;
     this.#health = health;

@@ -138,11 +138,11 @@ export class Search implements RunningSearch {
   }
 
   async #recover(error: unknown): Promise<void> {
-    const { isDamaged, retryMs, problem: told } = failureOf(error);
+    const { isDamaged, retryMs, problem: reason } = failureOf(error);
     const { path } = this.#parts;
-    if (told !== this.#problem && told !== undefined)
-      this.#log.warn('the search index is not kept up to date', { reason: told, error });
-    this.#problem = told;
+    if (reason !== this.#problem && reason !== undefined)
+      this.#log.warn('the search index is not kept up to date', { reason, error });
+    this.#problem = reason;
     if (isDamaged) {
       if (error !== REPLACED) this.#log.warn('rebuilding the search index', { error });
       const sinceMs = this.#clock.monotonic() - this.#madeAgainAtMs;

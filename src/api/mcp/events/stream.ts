@@ -56,7 +56,7 @@ class EventStream {
   readonly #signals: readonly AbortSignal[];
   #position: Offset;
   #generation: number;
-  #toldMs = 0;
+  #notifiedMs = 0;
 
   constructor(asked: AskedEvents, offset: Offset, call: ServerContext, parts: StreamParts) {
     this.#asked = asked;
@@ -72,20 +72,20 @@ class EventStream {
   }
 
   async run(truncated: boolean, errors: EventErrors): Promise<void> {
-    await this.#tell('active', { cursor: this.#cursor(), truncated });
+    await this.#notify('active', { cursor: this.#cursor(), truncated });
     while (!this.#signals.some(({ aborted }) => aborted)) {
       try {
         if (!(await this.#next())) await this.#rest();
       } catch (error) {
         if (!isChatDbAway(error)) throw error;
         const { code, message, data } = errors.of(error);
-        await this.#tell('error', { error: { code, message, data } });
+        await this.#notify('error', { error: { code, message, data } });
         await this.#wakeup.wait(RETRY_MS);
       }
     }
     if (!this.#parts.keyEnd.aborted) return;
     const { code, message, data } = errors.forbidden('unauthorized', 'The key is not valid any more.');
-    await this.#tell('terminated', { error: { code, message, data } });
+    await this.#notify('terminated', { error: { code, message, data } });
   }
 
   close(): void {
@@ -102,13 +102,13 @@ class EventStream {
     const hasGap = this.#reader.generation() !== this.#generation;
     this.#generation = this.#reader.generation();
     // The generation changes when chat.db was replaced, and then the events in between are unknown.
-    if (hasGap) await this.#tell('active', { cursor: this.#text(upTo), truncated: true });
+    if (hasGap) await this.#notify('active', { cursor: this.#text(upTo), truncated: true });
     for (const entry of entries) {
       if (!isRowEntry(entry) || !this.#isWanted(entry)) continue;
       if (this.#signals.some(({ aborted }) => aborted)) return true;
       this.#position = entry.offset;
       const occurrence = eventOccurrence(entry, this.#asked.arguments.content ?? 'full');
-      await this.#tell('event', { ...occurrence, cursor: this.#cursor() });
+      await this.#notify('event', { ...occurrence, cursor: this.#cursor() });
     }
     this.#position = upTo;
     if (this.#reader.isCaughtUp()) return false;
@@ -122,16 +122,16 @@ class EventStream {
    * cursor forward.
    */
   async #rest(): Promise<void> {
-    const dueMs = this.#toldMs + HEARTBEAT_MS - this.#parts.clock.monotonic();
+    const dueMs = this.#notifiedMs + HEARTBEAT_MS - this.#parts.clock.monotonic();
     if (dueMs > 0) await this.#wakeup.wait(dueMs);
-    else await this.#tell('heartbeat', { cursor: this.#cursor() });
+    else await this.#notify('heartbeat', { cursor: this.#cursor() });
   }
 
-  async #tell(what: string, told: Readonly<Record<string, unknown>>): Promise<void> {
+  async #notify(what: string, body: Readonly<Record<string, unknown>>): Promise<void> {
     const { flow, clock } = this.#parts;
     const meta = { 'io.modelcontextprotocol/subscriptionId': this.#call.mcpReq.id };
-    const params = { ...told, _meta: meta };
-    this.#toldMs = clock.monotonic();
+    const params = { ...body, _meta: meta };
+    this.#notifiedMs = clock.monotonic();
     flow.noteSent(Buffer.byteLength(JSON.stringify(params)));
     // Fails only if the client is gone. The request's signal then ends the stream.
     await this.#call.mcpReq.notify({ method: `notifications/events/${what}`, params }).catch(() => {});

@@ -38,12 +38,12 @@ export class Wait {
     }
     let elapsedS = 0;
     let cancelProgress = (): void => {};
-    const tell = (): void => {
+    const report = (): void => {
       elapsedS += PROGRESS_MS / 1000;
       progress(elapsedS, seconds);
-      cancelProgress = clock.after(PROGRESS_MS, tell);
+      cancelProgress = clock.after(PROGRESS_MS, report);
     };
-    cancelProgress = clock.after(PROGRESS_MS, tell);
+    cancelProgress = clock.after(PROGRESS_MS, report);
     this.#cancels.push(() => cancelProgress());
   }
 

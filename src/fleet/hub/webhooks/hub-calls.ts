@@ -54,7 +54,7 @@ export class HubCalls {
   }
 
   /** Announces changed settings to the other hubs. */
-  tell(): void {
+  announceChange(): void {
     this.#parts.connection.nc.publish(HUB_NEWS);
   }
 

@@ -29,7 +29,7 @@ const MAX_PART = 10_000;
  * in ten thousand runs would make an answer of gigabytes.
  */
 export class RunReader {
-  readonly #told = new Map<TypedDictionary, Told>();
+  readonly #decoded = new Map<TypedDictionary, DecodedRun>();
   readonly #detected = new DetectedDataReader();
   #charactersLeft = MAX_BLOB_BYTES;
 
@@ -41,15 +41,15 @@ export class RunReader {
       const number = partNumber(run.attributes.get(PART)) ?? current?.part ?? 0;
       const part = current?.part === number ? current : { part: number, start: run.start, runs: [] };
       if (part !== current) parts.push(part);
-      const told = this.#read(run, part.start);
-      if (told !== undefined) part.runs.push(told);
+      const read = this.#read(run, part.start);
+      if (read !== undefined) part.runs.push(read);
     }
     if (parts.length === 0) return text === '' ? [] : [{ part: 0, text }];
-    return parts.map(({ part, start, runs: told }, place) => ({
+    return parts.map(({ part, start, runs: decoded }, index) => ({
       part,
       // Text after the last run belongs to the last part.
-      text: text.slice(start, parts[place + 1]?.start),
-      ...(told.length > 0 && { runs: told }),
+      text: text.slice(start, parts[index + 1]?.start),
+      ...(decoded.length > 0 && { runs: decoded }),
     }));
   }
 
@@ -61,19 +61,19 @@ export class RunReader {
   /** Returns undefined for a run without content, and once the output is full. */
   #read({ start, end, attributes }: AttributedRun, from: number): TextRun | undefined {
     if (attributes.size === 0 || (attributes.size === 1 && attributes.has(PART))) return undefined;
-    let told = this.#told.get(attributes);
-    if (told === undefined) {
-      told = toldBy(attributes, this.#detected);
-      this.#told.set(attributes, told);
+    let decoded = this.#decoded.get(attributes);
+    if (decoded === undefined) {
+      decoded = decodedRun(attributes, this.#detected);
+      this.#decoded.set(attributes, decoded);
     }
-    this.#charactersLeft -= told.characters;
-    if (Object.keys(told.run).length === 0 || this.#charactersLeft < 0) return undefined;
-    return { start: start - from, end: end - from, ...told.run };
+    this.#charactersLeft -= decoded.characters;
+    if (Object.keys(decoded.run).length === 0 || this.#charactersLeft < 0) return undefined;
+    return { start: start - from, end: end - from, ...decoded.run };
   }
 }
 
 /** The decoded attributes of a run, and the sum of their lengths in characters. */
-interface Told {
+interface DecodedRun {
   readonly run: Omit<TextRun, 'start' | 'end'>;
   readonly characters: number;
 }
@@ -92,7 +92,7 @@ export function onlyLinkOf({ text, runs = [] }: AttributedText): string | undefi
   return linkOf(run.attributes);
 }
 
-function toldBy(attributes: TypedDictionary, reader: DetectedDataReader): Told {
+function decodedRun(attributes: TypedDictionary, reader: DetectedDataReader): DecodedRun {
   const styles = STYLE_KEYS.filter(([, key]) => attributes.get(key) === 1).map(([style]) => style);
   const effect = numberIn(attributes, '__kIMTextEffectAttributeName') ?? 0;
   const run = {

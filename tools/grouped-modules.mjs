@@ -29,8 +29,8 @@ export const GROUPS = {
       'api/oauth/*',
       'api/wires/*',
       'events/webhooks/subscriptions/*',
-      'api/http/issuer-door',
-      'api/http/wire-port',
+      'api/http/issuer-host',
+      'api/http/wire-listener',
       'api/http/multipart',
     ],
     storage: [

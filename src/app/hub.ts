@@ -16,11 +16,11 @@ import { HttpStreams } from '../events/streams/http-streams.ts';
 import { WebSocketClients } from '../events/streams/web-socket-clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
-import { absentPort, NO_UPLOADS } from '../fleet/hub/absent.ts';
 import { BrokerClock } from '../fleet/hub/broker-clock.ts';
 import { GENERATION, HubEventLog } from '../fleet/hub/event-log.ts';
 import { EventReader } from '../fleet/hub/event-reader.ts';
 import { EventStore } from '../fleet/hub/event-store.ts';
+import { absentPort, NO_UPLOADS } from '../fleet/hub/hub-absent-ports.ts';
 import { HubAttachments } from '../fleet/hub/hub-attachments.ts';
 import { openHubDatabase } from '../fleet/hub/hub-database.ts';
 import { HubFeed, isStreamOffset } from '../fleet/hub/hub-feed.ts';
@@ -98,11 +98,15 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
 
     const channel = new Channel();
     channel.restart(rowOffset(store.newest));
-    const all = new Channel();
-    all.restart(rowOffset(store.newest));
-    const changes = { stream: rowsAndChanges(all, events), control: { noteAsked() {} } };
+    const channelWithChanges = new Channel();
+    channelWithChanges.restart(rowOffset(store.newest));
+    const changes = { stream: rowsAndChanges(channelWithChanges, events), control: { noteAsked() {} } };
     const feed = new HubFeed(new Feed({ channel, changes, messages: events, clock, log }), offsets, parts);
-    const stream = new StreamEvents({ ...parts, events, channel, all, onPublished: () => status.noteEvent() });
+    const stream = new StreamEvents({
+      ...parts,
+      ...{ events, channel, channelWithChanges },
+      onPublished: () => status.noteEvent(),
+    });
     const { copy } = stream;
     closers.add('stream', () => stream.close());
 

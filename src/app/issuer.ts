@@ -24,8 +24,8 @@ export async function openIssuer({
 }: IssuerParts): Promise<HttpServerParts['issuer']> {
   const { issuer } = config.oauth;
   if (issuer === '') return undefined;
-  const [{ IssuerDoor }, { AuthorizationServer }, { oauthStore }, { readPublicDocument }] = await Promise.all([
-    import('../api/http/issuer-door.ts'),
+  const [{ IssuerHost }, { AuthorizationServer }, { oauthStore }, { readPublicDocument }] = await Promise.all([
+    import('../api/http/issuer-host.ts'),
     import('../api/oauth/authorization-server.ts'),
     import('../store/state/oauth-store.ts'),
     import('../runtime/public-document.ts'),
@@ -51,5 +51,5 @@ export async function openIssuer({
   });
   const { rateLimitPerMinute } = config.server;
   const settings = { issuer, oauth, rateLimitPerMinute, mcp: { mcp, settings: config.mcp } };
-  return (control) => new IssuerDoor({ ...settings, access: control });
+  return (control) => new IssuerHost({ ...settings, access: control });
 }

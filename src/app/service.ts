@@ -38,6 +38,7 @@ import { lockFolder } from '../store/state/lock.ts';
 import { openStateDatabase } from '../store/state/state-database.ts';
 import { webhookStore } from '../store/state/webhooks-store.ts';
 import { UploadStore } from '../store/uploads/upload-store.ts';
+import { wireJsonOf } from './bluebubbles.ts';
 import { DiagnosticsRunner } from './diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
 import { HomePage, openStatistics } from './home-page.ts';
@@ -49,7 +50,6 @@ import { openSearchIndex } from './open-search.ts';
 import { openScheduler, openSender } from './open-sender.ts';
 import { openStatus } from './open-status.ts';
 import { listenElsewhere } from './socket.ts';
-import { wireJsonOf } from './wires.ts';
 
 /** Everything stops within 10 s (decision A7). osascript is killed after 8 s, and its request is still answered. */
 const WORK_ENDS_WITHIN_MS = 8700;

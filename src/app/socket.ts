@@ -1,14 +1,18 @@
 import { socketOf } from '../config/service-address.ts';
-import { listenForWires, type WirePorts } from './wires.ts';
+import { type BlueBubblesParts, listenForBlueBubbles } from './bluebubbles.ts';
 
-/** Opens the listeners beside the main port: the Unix socket, and the ports of other protocols. */
-export async function listenElsewhere(parts: WirePorts): Promise<void> {
+/** Opens the listeners beside the main port: the Unix socket, and the port of BlueBubbles. */
+export async function listenElsewhere(parts: BlueBubblesParts): Promise<void> {
   await listenOnSocket(parts);
-  await listenForWires(parts);
+  await listenForBlueBubbles(parts);
 }
 
 /** Listens on the Unix socket (decision O1). The port works without it, so any obstacle is only a warning. */
-export async function listenOnSocket({ config, http, log }: Pick<WirePorts, 'config' | 'http' | 'log'>): Promise<void> {
+export async function listenOnSocket({
+  config,
+  http,
+  log,
+}: Pick<BlueBubblesParts, 'config' | 'http' | 'log'>): Promise<void> {
   if (!config.server.socket) return;
   const socket = socketOf(config);
   try {

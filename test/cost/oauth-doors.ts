@@ -1,5 +1,5 @@
 import { KEY } from '../support/http-gateway.ts';
-import { openIssuerDoor } from '../support/issuer-door.ts';
+import { openIssuerHost } from '../support/issuer-host.ts';
 import { consentOf, decide, ISSUER, OAuthProgram, REDIRECT } from '../support/oauth.ts';
 import { ANY, type Entrance, HEADER, inHeader } from './entrances.ts';
 
@@ -11,7 +11,7 @@ export async function oauthDoors(): Promise<{
   readonly close: () => Promise<void>;
 }> {
   const documents: Record<string, unknown> = {};
-  const { tunnel, close } = await openIssuerDoor({ documents, rateLimitPerMinute: 1_000_000 });
+  const { tunnel, close } = await openIssuerHost({ documents, rateLimitPerMinute: 1_000_000 });
   const program = await OAuthProgram.registered(tunnel);
   const ignoring = async (answer: Promise<Response>): Promise<void> => {
     await answer.then((one) => one.text()).catch(() => undefined);

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
 import { KEY } from '../support/http-gateway.ts';
-import { openIssuerDoor } from '../support/issuer-door.ts';
+import { openIssuerHost } from '../support/issuer-host.ts';
 import { consentOf, decide, ISSUER, OAuthProgram, REDIRECT, type Tokens, toolsWith } from '../support/oauth.ts';
 
 const closers: (() => unknown)[] = [];
@@ -11,8 +11,8 @@ afterEach(async () => {
 });
 
 /** Opens a door that is closed after the test. */
-async function door(options?: Parameters<typeof openIssuerDoor>[0]) {
-  const opened = await openIssuerDoor(options);
+async function door(options?: Parameters<typeof openIssuerHost>[0]) {
+  const opened = await openIssuerHost(options);
   closers.push(opened.close);
   return opened;
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/runtime/clock.ts';
 import { readPublicDocument } from '../../src/runtime/public-document.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { KEY } from '../support/http-gateway.ts';
-import { openIssuerDoor } from '../support/issuer-door.ts';
+import { openIssuerHost } from '../support/issuer-host.ts';
 import { consentOf, decide, OAuthProgram, officialClient, REDIRECT, toolsWith } from '../support/oauth.ts';
 
 const closers: (() => unknown)[] = [];
@@ -16,8 +16,8 @@ afterEach(async () => {
 const DOCUMENT = 'https://agent.example/client.json';
 
 /** Opens a door that is closed after the test. */
-async function door(options?: Parameters<typeof openIssuerDoor>[0]) {
-  const opened = await openIssuerDoor(options);
+async function door(options?: Parameters<typeof openIssuerHost>[0]) {
+  const opened = await openIssuerHost(options);
   closers.push(opened.close);
   return opened;
 }

@@ -21,7 +21,7 @@ import { problem } from '../../src/domain/problems.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../../src/domain/search.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { DEFAULT_SETTINGS, type StoredWebhook } from '../../src/domain/webhook.ts';
-import { absentPort } from '../../src/fleet/hub/absent.ts';
+import { absentPort } from '../../src/fleet/hub/hub-absent-ports.ts';
 import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';

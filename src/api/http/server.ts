@@ -30,7 +30,7 @@ import {
   withoutUpgrade,
 } from './http-connection.ts';
 import { hubHandlers } from './hub-handlers.ts';
-import type { IssuerDoor } from './issuer-door.ts';
+import type { IssuerHost } from './issuer-host.ts';
 import { withLazyRoutes } from './lazy-routes.ts';
 import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
@@ -77,7 +77,7 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly acceptWebSocket: AcceptWebSocket;
   readonly mcp: McpRouteParts;
   /** The entrance from the internet; undefined if there is none. */
-  readonly issuer?: ((access: AccessControl) => IssuerDoor) | undefined;
+  readonly issuer?: ((access: AccessControl) => IssuerHost) | undefined;
   /** The simulated people. Demo only. */
   readonly people?: DemoPeople | undefined;
   readonly clock: Clock;
@@ -112,7 +112,7 @@ export class HttpServer implements ExchangeContext {
   readonly #servers: Server[] = [];
   readonly #pipelines: Pipelines;
   readonly #stopping = new AbortController();
-  readonly #issuer: IssuerDoor | undefined;
+  readonly #issuer: IssuerHost | undefined;
   #url = '';
   #closing: Promise<void> | undefined;
 
@@ -162,13 +162,13 @@ export class HttpServer implements ExchangeContext {
 
   /** Listens on another port for the protocol of another program (decision Y2). Rejects like `listen`. */
   async listenForWire(host: string, port: number, wire: Wire): Promise<string> {
-    const { WirePort } = await import('./wire-port.ts');
+    const { WireListener } = await import('./wire-listener.ts');
     const { clock } = this;
-    const wirePort = new WirePort({ wire, access: this.#access, clock, closing: this.#stopping.signal });
-    const server = this.#newServer('wire', (exchange) => wirePort.receive(exchange));
+    const listener = new WireListener({ wire, access: this.#access, clock, closing: this.#stopping.signal });
+    const server = this.#newServer('wire', (exchange) => listener.receive(exchange));
     server.listen(port, host);
     await this.#listening(server);
-    return wirePort.listensAt(baseAddressOf(server));
+    return listener.listensAt(baseAddressOf(server));
   }
 
   /** Also listens on a Unix socket (decision O1). The caller holds the folder's lock. Rejects like `listen`. */

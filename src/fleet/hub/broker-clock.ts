@@ -2,7 +2,7 @@ import type { KV } from '@nats-io/kv';
 import type { Cancel, Clock } from '../../domain/ports/host-ports.ts';
 import { BUCKETS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
-import { within } from './within.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const KEY = 'clock';
 const MEASURE_EVERY_MS = 10_000;
@@ -38,8 +38,8 @@ export class BrokerClock {
   /** Measures the broker's time and returns it. Rejects if the broker does not answer. */
   async measured(): Promise<number> {
     const { connection, clock } = this.#parts;
-    const bucket = await within(connection.kv(BUCKETS.webhooks), clock, LIMIT_MS);
-    this.#aheadMs = await within(aheadOf(bucket, clock), clock, LIMIT_MS);
+    const bucket = await withTimeLimit(connection.kv(BUCKETS.webhooks), clock, LIMIT_MS);
+    this.#aheadMs = await withTimeLimit(aheadOf(bucket, clock), clock, LIMIT_MS);
     return this.now();
   }
 

@@ -9,7 +9,7 @@ import { decodeClaim, macOfClaimKey, REFUSED_MS } from '../protocol/machine-clai
 import { decodePair, macOfPairKey, pairKey } from '../protocol/pair.ts';
 import { unpackPresence } from '../protocol/presence.ts';
 import type { HubParts } from './hub-parts.ts';
-import { within } from './within.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const PREFIX = `$KV.${BUCKETS.macs}.`;
 /** Wait before another attempt to read the stored presence. */
@@ -148,7 +148,7 @@ export class Macs {
         },
       });
     }
-    this.#loading = within(this.#readStored(), clock, READ_MS);
+    this.#loading = withTimeLimit(this.#readStored(), clock, READ_MS);
     this.#loading.catch((error: unknown) => {
       log.warn('the Macs of the fleet cannot be read, retrying', { reason: (error as Error).message });
       this.#cancelRetry = clock.after(RETRY_MS, () => this.#load());

@@ -6,7 +6,7 @@ import { pack, unpack } from '../protocol/envelope.ts';
 import { BUCKETS, outcomeKey, SEND_CLAIMS } from '../protocol/layout.ts';
 import { keyHash, unpackOutcome } from '../protocol/sends.ts';
 import type { HubParts } from './hub-parts.ts';
-import { within } from './within.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const TIME_LIMIT_MS = 5000;
 
@@ -45,7 +45,7 @@ export class SendClaims {
     const bucket = await this.#bucket();
     const value = Buffer.concat([Buffer.from(`${mac}\0`), packed]);
     try {
-      await within(bucket.create(`${SEND_CLAIMS}.${keyHash(key)}`, value), this.#parts.clock, TIME_LIMIT_MS);
+      await withTimeLimit(bucket.create(`${SEND_CLAIMS}.${keyHash(key)}`, value), this.#parts.clock, TIME_LIMIT_MS);
       return { mac, ...claim };
     } catch (error) {
       const earlier = await this.find(key);
@@ -62,13 +62,13 @@ export class SendClaims {
 
   async #get(name: string): Promise<Uint8Array | undefined> {
     const bucket = await this.#bucket();
-    const entry = await within(bucket.get(name), this.#parts.clock, TIME_LIMIT_MS);
+    const entry = await withTimeLimit(bucket.get(name), this.#parts.clock, TIME_LIMIT_MS);
     return entry === null || entry.operation !== 'PUT' ? undefined : entry.value;
   }
 
   #bucket() {
     const { connection, clock } = this.#parts;
     if (!connection.isConnected) throw problem('broker_away');
-    return within(connection.kv(BUCKETS.outcomes), clock, TIME_LIMIT_MS);
+    return withTimeLimit(connection.kv(BUCKETS.outcomes), clock, TIME_LIMIT_MS);
   }
 }

@@ -4,7 +4,7 @@ import { problem } from '../../domain/problems.ts';
 import { compareAndSet } from '../protocol/compare-and-set.ts';
 import { BUCKETS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
-import { within } from './within.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 const TIME_LIMIT_MS = 5000;
 const REFRESH_MS = 1000;
@@ -33,8 +33,8 @@ export class SendLeases {
     const members = pairs.list().map(({ mac }) => mac);
     if (members.length === 0 || !connection.isConnected) return;
     try {
-      const bucket = await within(connection.kv(BUCKETS.webhooks), clock, REFRESH_MS);
-      await within(Promise.all(members.map((member) => this.#read(bucket, member))), clock, REFRESH_MS);
+      const bucket = await withTimeLimit(connection.kv(BUCKETS.webhooks), clock, REFRESH_MS);
+      await withTimeLimit(Promise.all(members.map((member) => this.#read(bucket, member))), clock, REFRESH_MS);
     } catch (error) {
       log.debug('the leases of pairs cannot be read', { error });
     }
@@ -47,7 +47,7 @@ export class SendLeases {
   async holder(member: string, idempotencyKey = ''): Promise<string> {
     const { connection, clock, log } = this.#parts;
     try {
-      const bucket = await within(connection.kv(BUCKETS.webhooks), clock, TIME_LIMIT_MS);
+      const bucket = await withTimeLimit(connection.kv(BUCKETS.webhooks), clock, TIME_LIMIT_MS);
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const mac = await this.#attempt(member, idempotencyKey, bucket);
         if (mac !== undefined) return mac;
@@ -70,7 +70,7 @@ export class SendLeases {
   /** Chooses the Mac and moves the lease to it. Returns undefined if another hub has just moved the lease. */
   async #attempt(member: string, idempotencyKey: string, bucket: KV): Promise<string | undefined> {
     const { macs, clock, log } = this.#parts;
-    const { revision, named } = await within(this.#read(bucket, member), clock, TIME_LIMIT_MS);
+    const { revision, named } = await withTimeLimit(this.#read(bucket, member), clock, TIME_LIMIT_MS);
     const rank = (mac: string): number => (this.#isHealthy(mac) ? 0 : 2) + (mac === (named ?? member) ? 0 : 1);
     const asked = macs.macsOf(member).filter((known) => !macs.isAway(known));
     const answers = await Promise.all(

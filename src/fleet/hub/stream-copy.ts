@@ -9,7 +9,7 @@ import { EVENTS, HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { ReceivedEvent, StoredEvent, StreamPlace } from './stored-event.ts';
 import { contradicts, firstToRead, isInStep, isNewerStream, isSameMessage, messageAt } from './stream-place.ts';
-import { within } from './within.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 /** The heartbeat reveals a dead server within seconds. */
 const CONSUME = { expires: 4000, idle_heartbeat: 1000, max_messages: 1000 } as const;
@@ -102,8 +102,8 @@ export class StreamCopy {
     const { connection, clock, store } = this.#parts;
     const endMs = clock.monotonic() + withinMs;
     try {
-      const jsm = await within(connection.js.jetstreamManager(false), clock, withinMs);
-      const info = await within(jsm.streams.info(EVENTS.stream), clock, endMs - clock.monotonic());
+      const jsm = await withTimeLimit(connection.js.jetstreamManager(false), clock, withinMs);
+      const info = await withTimeLimit(jsm.streams.info(EVENTS.stream), clock, endMs - clock.monotonic());
       if (!(await this.#holds(jsm, info, place)) && (await isInStep(jsm, info, store))) return;
       await this.#until(() => this.#includes(place), endMs - clock.monotonic());
     } catch (error) {

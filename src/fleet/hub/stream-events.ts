@@ -11,7 +11,7 @@ import { HoleFiller } from './hole-filler.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { StoredEvent } from './stored-event.ts';
 import { StreamCopy } from './stream-copy.ts';
-import { within } from './within.ts';
+import { withTimeLimit } from './time-limit.ts';
 
 /** The longest wait for readers that were caught up (decision C7). */
 const DRAIN_WAIT_MS = 250;
@@ -32,7 +32,7 @@ export interface StreamEventsParts extends HubParts {
   readonly events: HubEventLog;
   readonly channel: EventChannel;
   /** The channel of rows and changes. */
-  readonly all: EventChannel;
+  readonly channelWithChanges: EventChannel;
   readonly onPublished: () => void;
 }
 
@@ -110,7 +110,7 @@ export class StreamEvents {
     this.#holes.close();
     this.#cancelCut?.();
     this.#cancelCut = undefined;
-    await within(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
+    await withTimeLimit(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
   }
 
   /** Compares the last messages that Macs announce with the copy, because the stream may have dropped messages. */
@@ -157,13 +157,13 @@ export class StreamEvents {
   }
 
   async #publish(stored: readonly StoredEvent[]): Promise<void> {
-    const { events, channel, all, clock, onPublished } = this.#parts;
+    const { events, channel, channelWithChanges, clock, onPublished } = this.#parts;
     const entries = events.readable(stored);
     const rows = entries.filter(isRowEntry);
     // For readers of rows, the batch ends at its newest row, even if changes follow that row.
     const ends = [
       [channel, rows, stored.findLast(({ epoch }) => !isChangesEpoch(epoch))],
-      [all, entries, stored.at(-1)],
+      [channelWithChanges, entries, stored.at(-1)],
     ] as const;
     for (const [one, added, last] of ends) {
       if (added.length > 0) one.publish(added);
@@ -172,7 +172,7 @@ export class StreamEvents {
     if (rows.length > 0) onPublished();
     // First lets requests and sockets proceed, then waits for the readers that were caught up.
     await nextTurn();
-    await Promise.all([channel, all].map((one) => one.drained(clock, DRAIN_WAIT_MS)));
+    await Promise.all([channel, channelWithChanges].map((one) => one.drained(clock, DRAIN_WAIT_MS)));
   }
 
   /** Counts each rejected message and logs one every ten seconds, without its body. */

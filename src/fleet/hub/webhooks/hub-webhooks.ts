@@ -4,7 +4,7 @@ import { problem } from '../../../domain/problems.ts';
 import { type WebhookSummary, webhookSummary } from '../../../domain/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } from '../../../domain/webhook.ts';
 import { HUB_NEWS } from '../../protocol/layout.ts';
-import { within } from '../within.ts';
+import { withTimeLimit } from '../time-limit.ts';
 import { ElectedDeliveries, type ElectedDeliveriesParts } from './elected-deliveries.ts';
 import { type HubCallMethod, HubCalls } from './hub-calls.ts';
 
@@ -27,7 +27,7 @@ export class HubWebhooks implements WebhookRegistry {
     this.#elected = new ElectedDeliveries(parts, {
       onBegun: () => this.#calls.listen(),
       onEnded: () => this.#calls.unlisten(),
-      onChanged: () => this.#calls.tell(),
+      onChanged: () => this.#calls.announceChange(),
     });
   }
 
@@ -44,7 +44,7 @@ export class HubWebhooks implements WebhookRegistry {
     const { clock, log } = this.#parts;
     this.#news?.unsubscribe();
     try {
-      await within(this.#elected.close(), clock, CLOSE_MS);
+      await withTimeLimit(this.#elected.close(), clock, CLOSE_MS);
     } catch (error) {
       log.warn('the webhooks could not be released in time; another hub waits until the lease expires', { error });
     }

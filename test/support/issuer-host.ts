@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { IssuerDoor } from '../../src/api/http/issuer-door.ts';
+import { IssuerHost } from '../../src/api/http/issuer-host.ts';
 import { lazyMcpService } from '../../src/api/mcp/lazy-service.ts';
 import { AuthorizationServer } from '../../src/api/oauth/authorization-server.ts';
 import type { Caller } from '../../src/domain/caller.ts';
@@ -16,7 +16,7 @@ import { collectingLog } from './log.ts';
 import { ISSUER, tunnelTo } from './oauth.ts';
 import { temporaryFolder } from './temporary.ts';
 
-interface IssuerDoorOptions {
+interface IssuerHostOptions {
   /** The folder with an earlier door's state.db. */
   readonly folder?: string;
   /** Client documents by address. */
@@ -26,12 +26,12 @@ interface IssuerDoorOptions {
 }
 
 /** Opens the issuer's door in front of a gateway without real keys, with the test's clock. */
-export async function openIssuerDoor({
+export async function openIssuerHost({
   folder = temporaryFolder(),
   documents = {},
   rateLimitPerMinute = 10_000,
   allowedHosts = [],
-}: IssuerDoorOptions = {}) {
+}: IssuerHostOptions = {}) {
   const state = openStateDatabase(join(folder, 'state.db'));
   const clock = new FakeClock();
   const revoked: string[] = [];
@@ -76,7 +76,7 @@ export async function openIssuerDoor({
     settings: { rateLimitPerMinute, allowedHosts },
     issuer: (access) => {
       const settings = { issuer: ISSUER, oauth, rateLimitPerMinute, mcp: parts };
-      return new IssuerDoor({ ...settings, access });
+      return new IssuerHost({ ...settings, access });
     },
   });
   const close = async (): Promise<void> => {

@@ -21,7 +21,7 @@ const PATHS: ReadonlySet<string> = new Set([
   '/oauth/revoke',
 ]);
 
-export interface IssuerDoorParts {
+export interface IssuerHostParts {
   /** The https origin of the issuer. */
   readonly issuer: string;
   readonly oauth: OAuthService;
@@ -34,14 +34,14 @@ export interface IssuerDoorParts {
  * Answers requests from the internet, whose Host is the issuer's (decision Y5). Serves only `/mcp` with an access
  * token, and the metadata and endpoints of OAuth.
  */
-export class IssuerDoor {
-  readonly #parts: IssuerDoorParts;
+export class IssuerHost {
+  readonly #parts: IssuerHostParts;
   readonly #hostname: string;
   readonly #limit: RateLimit;
   readonly #keyless = new KeylessRequests();
   readonly #routes: ReturnType<typeof mcpRoutes>;
 
-  constructor(parts: IssuerDoorParts) {
+  constructor(parts: IssuerHostParts) {
     this.#parts = parts;
     this.#hostname = new URL(parts.issuer).hostname;
     // Requests without a token have their own limit, so that strangers cannot use up the limit of the owner and

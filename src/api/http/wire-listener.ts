@@ -12,7 +12,7 @@ import type { OriginPolicy } from './origin-policy.ts';
 import { problemAnswer } from './problem-answer.ts';
 import { isForm, readUploads } from './routes/uploads-routes.ts';
 
-export interface WirePortParts {
+export interface WireListenerParts {
   readonly wire: Wire;
   readonly access: AccessControl;
   readonly clock: Clock;
@@ -24,12 +24,12 @@ export interface WirePortParts {
  * Serves the port at which Postern speaks another program's protocol. Admits and reads requests, and writes the
  * answers.
  */
-export class WirePort {
+export class WireListener {
   readonly #guard: OriginPolicy;
-  readonly #parts: WirePortParts;
+  readonly #parts: WireListenerParts;
   readonly #wrongKeys: WrongKeyDelay;
 
-  constructor(parts: WirePortParts) {
+  constructor(parts: WireListenerParts) {
     this.#parts = parts;
     this.#guard = parts.access.newGuard();
     this.#wrongKeys = new WrongKeyDelay(parts.clock);

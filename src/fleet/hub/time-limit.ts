@@ -1,8 +1,8 @@
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Resolves or rejects like `value`. Rejects with `broker_away` after `ms`. */
-export function within<Value>(value: Promise<Value>, clock: Clock, ms: number): Promise<Value> {
+/** Resolves or rejects like `value`. Rejects with `broker_away` after `ms` milliseconds. */
+export function withTimeLimit<Value>(value: Promise<Value>, clock: Clock, ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {
     const cancel = clock.after(ms, () => reject(problem('broker_away')));
     value.then(resolve, reject).finally(cancel);

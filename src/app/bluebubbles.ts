@@ -5,7 +5,7 @@ import type { Log } from '../domain/ports/host-ports.ts';
 import type { WireEventJson } from '../domain/ports/wires-ports.ts';
 import type { Counters } from '../runtime/counters.ts';
 
-export interface WirePorts {
+export interface BlueBubblesParts {
   readonly config: Config;
   readonly http: HttpServer;
   readonly version: string;
@@ -13,8 +13,8 @@ export interface WirePorts {
   readonly log: Log;
 }
 
-/** Listens for programs that speak another protocol. Each protocol is loaded only if its port is set. */
-export async function listenForWires({ config, http, version, counters, log }: WirePorts): Promise<void> {
+/** Listens for clients of BlueBubbles if `bluebubbles.port` is set. Loads the protocol only then. */
+export async function listenForBlueBubbles({ config, http, version, counters, log }: BlueBubblesParts): Promise<void> {
   const { host, port } = config.bluebubbles;
   if (port === 0) return;
   const { BlueBubbles } = await import('../api/wires/bluebubbles/blue-bubbles.ts');

@@ -40,8 +40,7 @@ import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { scheduledCheck } from './scheduled-rights.ts';
-import { type SelfChat, selfChatOf } from './self-chat.ts';
-import { selfChatClosed } from './self-chat-closed.ts';
+import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
 import { tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {

@@ -1,11 +1,12 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { memberKey } from '../domain/address.ts';
+import { chatIdentity, memberKey, rightsAddress } from '../domain/address.ts';
 import { isoSecond } from '../domain/iso-second.ts';
-import type { ChatDirectory } from '../domain/ports/access-ports.ts';
+import type { ChatDirectory, ChatMembers } from '../domain/ports/access-ports.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { OwnerInChatDb, SelfChatProof, SelfChatRecord, SelfChatStore } from '../domain/ports/self-chat-ports.ts';
 import type { MessageSender } from '../domain/ports/sending-ports.ts';
 import { problem } from '../domain/problems.ts';
+import { personId } from './policy.ts';
 import { resolveRecipient } from './rights.ts';
 
 const CODE_LIFETIME_MS = 10 * 60_000;
@@ -101,6 +102,35 @@ export function selfChatOf(parts: SelfChatParts) {
 }
 
 export type SelfChat = ReturnType<typeof selfChatOf>;
+
+/**
+ * Returns a directory in which the owner's self-chat is closed, so that no key's list opens it. Used while the owner
+ * decides by tapback.
+ */
+export function selfChatClosed(directory: ChatDirectory, address: string): ChatDirectory {
+  const marked = (chat: ChatMembers): ChatMembers => {
+    const { guid, isGroup, members } = chat;
+    const isNamed = !isGroup && memberKey(chatIdentity(guid)?.identifier ?? '') === address;
+    const isAlone = members.length > 0 && members.every((member) => memberKey(member) === address);
+    return isNamed || isAlone ? { ...chat, isClosed: true } : chat;
+  };
+  return {
+    version: () => directory.version(),
+    meant(recipient) {
+      const isSelf = (rightsAddress(recipient) ?? personId(recipient)?.address) === address;
+      const chats = directory.meant(recipient).map(marked);
+      // A self-chat without messages does not exist yet, and a key must not create it.
+      return isSelf ? [{ guid: recipient, isGroup: false, members: [], isClosed: true }, ...chats] : chats;
+    },
+    chat(guid) {
+      const chat = directory.chat(guid);
+      return chat && marked(chat);
+    },
+    withMember: (member) => directory.withMember(member).map(marked),
+    conversationOf: (rowId) => directory.conversationOf(rowId),
+    hasOwnMessage: (guid) => directory.hasOwnMessage(guid),
+  };
+}
 
 function codeText(digits: string, hasTapbacks: boolean): string {
   const use = hasTapbacks

@@ -45,7 +45,6 @@ import { signInRoutes } from './routes/sign-in-routes.ts';
 import { staticFiles } from './routes/static-files.ts';
 import { type Diagnose, healthRoutes, statusRoutes } from './routes/status-routes.ts';
 import { uploadRoutes } from './routes/uploads-routes.ts';
-import { webSocketRoutes } from './routes/websocket-routes.ts';
 
 /** Accepts a socket whose handshake was admitted. Throws an AppError to refuse it, but only before writing anything. */
 export type AcceptWebSocket = (
@@ -136,7 +135,6 @@ export class HttpServer implements ExchangeContext {
       ...eventRoutes({ ...parts, closing: this.#stopping.signal }),
       ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
       ...signInRoutes({ apiKey, clock: parts.clock, ownUrl: () => this.#url }),
-      ...webSocketRoutes(),
       ...mcpRoutes(parts.mcp),
       ...metricRoutes(parts.metrics, counters),
     };

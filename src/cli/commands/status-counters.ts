@@ -3,7 +3,6 @@ import type { Overview } from '../../domain/overview.ts';
 import type { SubjectSeries } from '../../domain/statistics.ts';
 import { webhookLabel } from '../../domain/verdict.ts';
 import type { Context } from '../context.ts';
-import { sparkline, summed } from '../output/sparkline.ts';
 import type { Style } from '../output/style.ts';
 import { type Column, table } from '../output/table.ts';
 import { shownTime } from '../output/time.ts';
@@ -17,6 +16,8 @@ export interface CounterLine {
 }
 
 const MINUTES_A_BAR = 2;
+const BARS = ['▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
+const NO_BAR = '▁';
 
 /** Outcomes of sends in the words and the order of the console. */
 const OUTCOMES: readonly (readonly [name: string, words: string])[] = [
@@ -103,6 +104,21 @@ function delivered({ points }: SubjectSeries): string {
 
 function shareStyle(share: string): Style | undefined {
   return share === '-' || share === '100 %' ? undefined : 'red';
+}
+
+/** Returns a line of bars, the highest for the largest value. Only a zero has the lowest bar. */
+function sparkline(values: readonly number[]): string {
+  const most = Math.max(...values, 1);
+  return values
+    .map((value) => (value <= 0 ? NO_BAR : (BARS[Math.ceil((value / most) * BARS.length) - 1] ?? NO_BAR)))
+    .join('');
+}
+
+/** Returns the sums of consecutive groups of `count` values. */
+function summed(values: readonly number[], count: number): readonly number[] {
+  return Array.from({ length: Math.ceil(values.length / count) }, (_, place) =>
+    sum(values.slice(place * count, (place + 1) * count)),
+  );
 }
 
 function shown(count: number): string {

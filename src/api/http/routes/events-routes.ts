@@ -6,6 +6,7 @@ import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../../
 import type { EventFeed } from '../../../domain/ports/feed-ports.ts';
 import type { Clock } from '../../../domain/ports/host-ports.ts';
 import type { StreamForm, StreamRequest } from '../../../domain/ports/streams-ports.ts';
+import { problem } from '../../../domain/problems.ts';
 import { Wakeup } from '../../../runtime/wakeup.ts';
 import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../../schema/event-request.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
@@ -39,12 +40,16 @@ export interface EventSource {
   readonly closing: AbortSignal;
 }
 
-/** Returns the handler for events after an offset: one page, or an endless stream (decisions G4, Q1). */
+/** Returns the handlers for events after an offset: one page, or an endless stream (decisions G4, Q1). */
 export function eventRoutes(source: EventSource) {
   return {
     listEvents(exchange) {
       const form = streamForm(exchange.header('accept'));
       return form === undefined ? page(source, exchange) : stream(source, exchange, form);
+    },
+    // Answers plain requests at the WebSocket's path (decision E2). Handshakes never reach the router.
+    openWebSocket() {
+      throw problem('upgrade_required', {}, { headers: { Upgrade: 'websocket', Connection: 'Upgrade' } });
     },
   } satisfies Partial<Handlers>;
 }
@@ -102,7 +107,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   }
 
   if (wait === 0) await readPage();
-  else
+  else {
     await readWithin(allowedWait(exchange.caller, wait) * MS_PER_S, {
       source,
       exchange,
@@ -111,6 +116,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       readPage,
       isDone: () => texts.length > 0 || isExpired(),
     });
+  }
   // While this request waited or read, a hub may have learned that it lacks events.
   if (wait > 0 || limit > BATCH_SIZE) await ready(include, after, changes);
   // The link always continues from the last entry read, even if a limited key may not see that entry.

@@ -45,8 +45,9 @@ export async function settleGrants(
   if (isNewBundle && cdhash !== null && cdhash === known) {
     machine.stdout('Postern.app is identical to the one that macOS knows, so it keeps its permissions.');
   } else if (isNewBundle) {
-    if (known !== null)
+    if (known !== null) {
       machine.stdout('Postern.app has changed, so macOS requires you to grant its permissions again.');
+    }
     for (const line of await resetPermissions(machine, layout)) machine.stdout(line);
   }
   remember(layout, cdhash);

@@ -182,8 +182,9 @@ export function copyState(layout: Layout): Step {
     undo() {
       if (kept === undefined) return;
       const missing = kept.map((name) => join(copies, name)).find((path) => !existsSync(path));
-      if (missing !== undefined)
+      if (missing !== undefined) {
         throw new Error(`${missing} is missing, so the state stays as the new version left it.`);
+      }
       for (const name of [...KEPT, 'state.db-shm']) rmSync(join(layout.support, name), { force: true });
       // Moves the copies, so that a full disk cannot prevent the restore.
       for (const name of kept) renameSync(join(copies, name), join(layout.support, name));

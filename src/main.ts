@@ -32,8 +32,9 @@ async function run(argv: readonly string[]): Promise<number> {
       const start = (await load()) as (...given: unknown[]) => Promise<number | undefined>;
       exitCode = (await start(...given.slice(0, -2), options, context)) ?? EXIT.ok;
       const isWatched = context.isTerminal && context.isErrorTerminal && options.json !== true;
-      if (isWatched && !SERVING.has(command.name()))
+      if (isWatched && !SERVING.has(command.name())) {
         (await import('./cli/update-notice.ts')).announceUpdate(options, context);
+      }
     };
   const program = declareProgram(context, runs);
   try {

@@ -149,8 +149,9 @@ export class KeyRing implements Keys {
     const read = key.scopes.includes('read') && found.some((chat) => mayRead(key.read, chat));
     const refused = { to, members, read, send: 'refused' } as const;
     if (!key.scopes.includes('send')) return { ...refused, reason: 'scope_missing' };
-    if (destination === undefined || !maySend(key.send, destination))
+    if (destination === undefined || !maySend(key.send, destination)) {
       return { ...refused, reason: 'recipient_not_allowed' };
+    }
     const send = isHeld(key, isNewContact(directory, destination)) ? 'held' : 'allowed';
     return { to, members, read, send, reason: null };
   }

@@ -240,8 +240,9 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       throw problem('attachment_not_allowed');
     }
     const mistakes = await sender.attachmentMistakes(paths);
-    if (mistakes.length > 0)
+    if (mistakes.length > 0) {
       throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+    }
   }
 
   function askOf(request: SendRequest, { to }: Destination): Ask {

@@ -40,8 +40,9 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   // Messages can send to the address in the chat id instead of the member's. If the two differ, it is uncertain who
   // would read the message.
   const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
-  if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain)
+  if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain) {
     return undefined;
+  }
   const to = recipient.includes(';') ? (personId(recipient)?.id ?? best.guid) : address;
   return { to, address, chats: guids, members };
 }

@@ -65,8 +65,9 @@ export function openFleet(parts: FleetParts): FleetAgent {
 function withEditDate(json: EventJson, entry: LogEntry): string {
   const text = json(entry, NO_INCLUDES);
   const { event } = entry;
-  if (event.type !== 'message.updated' || !event.changes.some((name) => name === 'edited' || name === 'unsent'))
+  if (event.type !== 'message.updated' || !event.changes.some((name) => name === 'edited' || name === 'unsent')) {
     return text;
+  }
   const { details } = (JSON.parse(json(entry, DETAILS)) as Extract<ChangeEvent, { type: 'message.updated' }>).data;
   const at = details?.retracted_at ?? details?.edited_at;
   return at ? `${text.slice(0, -1)},"edited_at":"${at}"}` : text;

@@ -27,8 +27,9 @@ const {
   readonly sqliteLibrary: typeof sqliteLibrary;
 };
 // Two copies of SQLite in one process would drop each other's locks.
-if (sqliteLibrary !== ofMain)
+if (sqliteLibrary !== ofMain) {
   throw new Error(`the reader thread loaded ${sqliteLibrary}, but the service uses ${ofMain}`);
+}
 
 /**
  * Passes debug lines to the main thread, which owns the log. Drops other lines, because code in this thread logs none.

@@ -112,10 +112,12 @@ function contentHtml({ message, files }: ShownMessage, { names }: MessageContext
   const subject = details?.subject !== undefined && html`<p class="subject" dir="auto">${details.subject}</p>`;
   // The text of a link is often nothing but its address, which the card already shows.
   const isSaid = body === '' || body === details?.link?.url;
-  if (isSaid && subject === false && more.text !== '')
+  if (isSaid && subject === false && more.text !== '') {
     return html`${more}${isNamed(details) && html`<p class="note"><bdi>${details?.sentence}</bdi></p>`}`;
-  if (body === '' && subject === false)
+  }
+  if (body === '' && subject === false) {
     return html`<div class="bubble"><p class="quiet">${emptyWords(details)}</p></div>`;
+  }
   const isBig = body.length <= 12 * MAX_BIG_EMOJI && EMOJI.test(body);
   return html`<div class="bubble">${subject}<p class="text${isBig && ' big'}" dir="auto">${textHtml(body, details)}</p></div>${more}`;
 }

@@ -174,7 +174,8 @@ function removeOthers(folder: string, record: ChainRecord, pages: readonly YearP
   const year = chainOf(record.path)?.year ?? '';
   const names = new Set(pages.map(({ name }) => name));
   for (const name of readdirSync(folderOf(folder, record))) {
-    if (name.startsWith(year) && name.endsWith('.html') && !names.has(name))
+    if (name.startsWith(year) && name.endsWith('.html') && !names.has(name)) {
       rmSync(join(folderOf(folder, record), name));
+    }
   }
 }

@@ -72,8 +72,9 @@ class Verification {
 
   async run(): Promise<VerifyReport> {
     const { folder, signal } = this.#options;
-    if ([MANIFEST, LOG, CONVERSATIONS, FILES].every((name) => !existsSync(join(folder, name))))
+    if ([MANIFEST, LOG, CONVERSATIONS, FILES].every((name) => !existsSync(join(folder, name)))) {
       throw noArchiveAt(folder);
+    }
     const manifest = this.#manifest();
     const sealed = manifest?.files ?? new Map<string, Head>();
     const paths = [...new Set([...chainsIn(folder), ...sealed.keys()])].sort();
@@ -157,8 +158,9 @@ class Verification {
     for (const file of (line.files ?? []).filter(isStored)) {
       for (const { file: path, bytes: size } of [file, ...(file.converted === undefined ? [] : [file.converted])]) {
         const found = statSync(join(folder, path), { throwIfNoEntry: false });
-        if (found?.size !== size)
+        if (found?.size !== size) {
           return `names ${path}, which ${found === undefined ? 'is missing' : 'has another size'}`;
+        }
       }
     }
     return undefined;

@@ -106,7 +106,8 @@ function byteCount(value: string): number {
 }
 
 function version(value: string): string {
-  if (!/^\d{1,3}\.\d{1,3}(?:\.\d{1,4})?$/.test(value))
+  if (!/^\d{1,3}\.\d{1,3}(?:\.\d{1,4})?$/.test(value)) {
     throw new InvalidArgumentError('It must be a version such as 2.12.');
+  }
   return value;
 }

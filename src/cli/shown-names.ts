@@ -15,8 +15,9 @@ export async function withNames<Answer>(
   try {
     return await ask({ include: ['contacts', ...others] });
   } catch (error) {
-    if (isPosternError(error) && error.code === 'not_at_a_hub')
+    if (isPosternError(error) && error.code === 'not_at_a_hub') {
       return ask(others.length === 0 ? {} : { include: others });
+    }
     throw error;
   }
 }

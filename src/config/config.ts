@@ -160,9 +160,9 @@ export function checkConfig(
   if (own.size > 1) mistakes.push(TWO_ADDRESSES);
   if (mistakes.length === 0) {
     const isShort = [...config.auth.apiKey].length < MIN_KEY_LENGTH;
-    if (isShort && config.oauth.issuer !== '')
+    if (isShort && config.oauth.issuer !== '') {
       mistakes.push(`${SHORT_KEY} Because oauth.issuer is set, strangers can try keys.`);
-    else if (isShort) warnings.push(SHORT_KEY);
+    } else if (isShort) warnings.push(SHORT_KEY);
     warnings.push(...issuerWarnings(config));
   }
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen({ ...config, fleet }), warnings };

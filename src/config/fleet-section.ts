@@ -22,8 +22,9 @@ export function writeFleetSection(
     const changed = SECTION.test(text) ? text.replace(SECTION, () => written) : `${text.trimEnd()}\n\n${written}\n`;
     const checked = checkConfigText(changed, folder, environment);
     if ('mistakes' in checked) return checked.mistakes;
-    if (checked.config.fleet === undefined)
+    if (checked.config.fleet === undefined) {
       return ['Its section [fleet] is written in a way that Postern cannot edit.'];
+    }
     replaceFile(file, changed);
     return [];
   } catch (error) {

@@ -127,12 +127,14 @@ function fileSentence({ transcript, attachments, parts = [] }: Told): string | u
   if (another !== undefined) return `${attachments.length} attachments`;
   const { sticker, contact, location, mime_type: type } = file;
   if (sticker !== undefined) return stickerSentence(sticker);
-  if (contact !== undefined)
+  if (contact !== undefined) {
     return `Contact: ${contact.name ?? contact.organization ?? contact.phones[0] ?? 'no name'}`;
+  }
   if (location !== undefined) {
     const { latitude, longitude, name, url } = location;
-    if (latitude !== undefined && longitude !== undefined)
+    if (latitude !== undefined && longitude !== undefined) {
       return `Location: ${fiveDigits(latitude)}, ${fiveDigits(longitude)}`;
+    }
     return `Location: ${name ?? url ?? 'unknown'}`;
   }
   if (parts.some(({ runs = [] }) => runs.some(({ inline }) => inline === true))) return 'Genmoji';

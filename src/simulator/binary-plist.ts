@@ -74,8 +74,9 @@ function isList(value: readonly PlistValue[] | PlistDictionary): value is readon
 
 function text(value: string): Buffer {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all of ASCII is stored as one byte per character
-  if (/^[\x00-\x7f]*$/.test(value))
+  if (/^[\x00-\x7f]*$/.test(value)) {
     return Buffer.concat([head(TYPE.ascii, value.length), Buffer.from(value, 'latin1')]);
+  }
   return Buffer.concat([head(TYPE.utf16, value.length), Buffer.from(value, 'utf16le').swap16()]);
 }
 

@@ -207,8 +207,9 @@ function writeContents(database: ChatDatabase, from: string, nowMs: number): Wri
       database.update('attachment', attachment, columnsOf(content.attachment));
     }
     rows[content.name] = row;
-    if (content.columns.balloon_bundle_id?.toString().endsWith('.Polls') === true)
+    if (content.columns.balloon_bundle_id?.toString().endsWith('.Polls') === true) {
       vote(database, chat, row, dateMs + 500);
+    }
   }
   return rows;
 }

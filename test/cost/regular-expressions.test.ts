@@ -37,11 +37,12 @@ function steepStepOf(expression: Expression): string | undefined {
     const text = attack(SCREENED);
     let ms = costOf(() => apply(text), 0);
     // Garbage collection may slow one measurement, but not several in a row.
-    for (let again = 0; again < 3 && ms > worstMs; again += 1)
+    for (let again = 0; again < 3 && ms > worstMs; again += 1) {
       ms = Math.min(
         ms,
         costOf(() => apply(text), 0),
       );
+    }
     if (ms > worstMs) [worst, worstMs] = [attack, ms];
     if (ms > CLEARLY_MS) break;
   }

@@ -50,8 +50,9 @@ test('a key made on the command line is printed once, with lines that work', asy
   expect(made.code).toBe(0);
   const [key = ''] = made.stdout.split('\n');
   expect(key).toMatch(/^postern_[0-9a-f]{8}_/);
-  for (const client of ['Claude Code', 'Claude Desktop', 'Codex', 'OpenClaw', 'curl'])
+  for (const client of ['Claude Code', 'Claude Desktop', 'Codex', 'OpenClaw', 'curl']) {
     expect(made.stdout).toContain(client);
+  }
   // That client would need the scope webhooks.
   expect(made.stdout).not.toContain('Home Assistant');
   const url = /(http\S+\/api\/v1\/keys\/me)/.exec(made.stdout)?.[1] ?? '';

@@ -153,8 +153,9 @@ describe('a restore', () => {
     expect(stdout).toContain('is the database from the backup. Events and webhooks resume where they stopped.');
     expect(exitCode).toBe(0);
     expect(statSync(service.configFolder).mode & 0o777).toBe(0o700);
-    for (const name of ['config.toml', 'state.db'])
+    for (const name of ['config.toml', 'state.db']) {
       expect(statSync(join(service.configFolder, name)).mode & 0o777).toBe(0o600);
+    }
     expect(readdirSync(service.configFolder).toSorted()).toEqual(['config.toml', 'lock.db', 'state.db']);
 
     await service.launch();

@@ -94,8 +94,9 @@ describe('names are shown beside the addresses', () => {
   });
 
   test('and --json is the answer of the service, as before', async () => {
-    for (const command of ['messages', 'conversations'])
+    for (const command of ['messages', 'conversations']) {
       expect((await run(command, '--json')).stdout).not.toContain('Silva');
+    }
   });
 });
 

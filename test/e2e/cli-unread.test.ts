@@ -12,8 +12,9 @@ let service: Service;
 beforeAll(async () => {
   const ana = fixture.chat('any;-;+15550100', ['+15550100']);
   fixture.chat('any;-;+15550101', ['+15550101']);
-  for (const text of ['One', 'Two\nlines'])
+  for (const text of ['One', 'Two\nlines']) {
     fixture.message({ chat: ana, text, handle_id: fixture.handle('+15550100') });
+  }
   service = await Service.start({ chatDbPath: fixture.path });
 });
 afterAll(async () => {

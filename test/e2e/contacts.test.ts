@@ -125,8 +125,9 @@ describe('people', () => {
   const LANDLINE = '+15550130';
 
   beforeAll(async () => {
-    for (const from of ['Ana@Example.com', LANDLINE, ANA])
+    for (const from of ['Ana@Example.com', LANDLINE, ANA]) {
       await mac.command({ do: 'receive', from, text: `by ${from}` });
+    }
   });
 
   test('are listed once over all addresses; a shared landline is nobody’s', async () => {

@@ -53,8 +53,9 @@ test('the archive of one message of each kind says what each is, and its check f
   const [path = ''] = chainsOf(out);
   const page = readdirSync(join(out, path, '..')).find((name) => name.endsWith('.html')) ?? '';
   const html = readFileSync(join(out, path, '..', page), 'utf8');
-  for (const words of ['A page', 'Your move.', 'Pizza', 'I am on my way', 'named the conversation “Trip”', 'bonjour'])
+  for (const words of ['A page', 'Your move.', 'Pizza', 'I am on my way', 'named the conversation “Trip”', 'bonjour']) {
     expect(html).toContain(words);
+  }
   const bytes = readFileSync(join(out, path));
   const at = bytes.indexOf('Pizza');
   bytes.write('Pasta', at);

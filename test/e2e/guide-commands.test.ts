@@ -74,8 +74,9 @@ async function startDemo(): Promise<void> {
   });
   demo = started;
   let output = '';
-  for (const stream of [started.stdout, started.stderr])
+  for (const stream of [started.stdout, started.stderr]) {
     stream.on('data', (chunk: Buffer) => (output += String(chunk)));
+  }
   await waitFor(() => {
     if (started.exitCode !== null) throw new Error(output);
     return output.includes('Ctrl+C');
@@ -137,8 +138,9 @@ beforeAll(async () => {
   writeFileSync(join(folder, '.curlrc'), 'silent\nshow-error\nfail-with-body\n');
   symlinkSync(join(ROOT, 'dist'), join(folder, 'work/dist'));
   cpSync(join(ROOT, 'docs/recipes'), join(folder, 'work'), { recursive: true });
-  for (const name of ['photo.jpg', 'plan.pdf', 'secret.txt'])
+  for (const name of ['photo.jpg', 'plan.pdf', 'secret.txt']) {
     writeFileSync(join(folder, 'work', name), `${name} of sixteen\n`);
+  }
   port = await freePort();
   // An existing demo that allows more requests than a reader makes in a minute.
   mkdirSync(join(home, demoFolder, 'home'), { recursive: true, mode: 0o700 });

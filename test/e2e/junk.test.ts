@@ -151,8 +151,9 @@ describe('what macOS 27 filed as junk', () => {
     expect(text).toContain('strange');
     expect(text).not.toContain('you won');
     if (noun === undefined) expect(text).not.toContain('left out');
-    else
+    else {
       expect(text).toMatch(new RegExp(`\\n1 ${noun} that macOS filed as junk was left out; junk=true shows them\\.$`));
+    }
     const asked = await client.call(tool, { ...parameters, limit: 50, timeout_s: undefined, junk: true });
     expect(asked.text).toContain('you won');
     expect(asked.text).not.toContain('left out');

@@ -186,8 +186,9 @@ test('a call that waits is answered when the service ends', async () => {
   const waiting = clients.map((client) => client.call('events_wait', { timeout_s: 50 }));
   await Promise.all(clients.map((client) => client.call('whoami')));
   expect(await other.stop()).toBe(0);
-  for (const answer of await Promise.all(waiting))
+  for (const answer of await Promise.all(waiting)) {
     expect(answer).toMatchObject({ isError: false, text: 'Nothing new.' });
+  }
   await Promise.all(clients.map((client) => client.close()));
   await other.dispose();
 });

@@ -84,8 +84,9 @@ describe('postern mcp', () => {
     const { exitCode, stdout } = await pipe([LIST, { ...LIST, id: 8 }], ['--url', url], { POSTERN_API_KEY: key });
     expect(exitCode).toBe(0);
     const error = { message: `Postern does not answer at ${url} (ECONNREFUSED): is it running?` };
-    for (const id of [7, 8])
+    for (const id of [7, 8]) {
       expect(answers(stdout)).toContainEqual(expect.objectContaining({ id, error: expect.objectContaining(error) }));
+    }
   });
 
   test('answers what is no JSON as the protocol does', async () => {

@@ -102,8 +102,9 @@ describe('the first launch', () => {
       env: { HOME: root, POSTERN_LOG_LEVEL: 'debug' },
     });
     let output = first.stdout;
-    for (const stream of [child.stdout, child.stderr])
+    for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    }
     const url = `http://127.0.0.1:${port}/api/v1`;
     await waitFor(async () => (await fetch(`${url}/health`)).ok);
     await fetch(`${url}/conversations`, { headers: { 'x-api-key': key } });

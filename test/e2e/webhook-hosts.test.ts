@@ -47,8 +47,9 @@ describe('hosts that webhooks may post to', () => {
       'http://10.0.0.2:8080/',
       'http://0x0a000002/',
       'http://[FD00:0::1]/',
-    ])
+    ]) {
       expect([url, (await register(url)).status]).toEqual([url, 201]);
+    }
     for (const url of [
       'http://example.org/',
       'http://notexample.org/',

@@ -67,8 +67,9 @@ describe('chat.db goes away and comes back', () => {
     const meanwhile = write(); // through the open handle, into the renamed file
     for (const file of withSides(`${harness.path}.away`)) renameSync(file, file.replace('.away', ''));
     for (const side of ['-wal', '-shm']) {
-      if (existsSync(`${harness.path}${side}.away`))
+      if (existsSync(`${harness.path}${side}.away`)) {
         renameSync(`${harness.path}${side}.away`, `${harness.path}${side}`);
+      }
     }
     await expectBackSoon();
     await hears(meanwhile);

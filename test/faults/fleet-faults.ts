@@ -135,15 +135,17 @@ export const FAULTS: readonly Fault[] = [
     async run({ agents: [agent] }) {
       const paths = agent?.macs.map(({ folder }) => join(folder, 'config/state.db')) ?? [];
       await agent?.stop();
-      for (const path of paths)
+      for (const path of paths) {
         for (const end of ['', '-wal']) if (existsSync(path + end)) copyFileSync(path + end, `${path}${end}.old`);
+      }
       await agent?.launch();
       await wait(STEADY_MS);
       await agent?.stop();
       for (const path of paths) {
         for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true });
-        for (const end of ['', '-wal'])
+        for (const end of ['', '-wal']) {
           if (existsSync(`${path}${end}.old`)) copyFileSync(`${path}${end}.old`, path + end);
+        }
       }
       await agent?.launch();
     },

@@ -94,8 +94,9 @@ export class FleetHarness {
     const servers = size.servers === 1 ? [await NatsServer.start('', 'server', STORE_BYTES)] : await startCluster();
     const lines: DroppingLine[] = [];
     if (size.hasLines === true) {
-      for (let line = 0; line < HUBS.length + size.processes; line += 1)
+      for (let line = 0; line < HUBS.length + size.processes; line += 1) {
         lines.push(await DroppingLine.start(servers[0]?.port ?? 0));
+      }
     }
     const fleet = new FleetHarness(servers, lines, size);
     whenFileEnds(() => fleet.end());
@@ -108,8 +109,9 @@ export class FleetHarness {
 
   async #startHubs({ older, hasWebhook }: FleetSize): Promise<void> {
     const program = older && join(older, 'dist/main.js');
-    for (const [index, name] of HUBS.entries())
+    for (const [index, name] of HUBS.entries()) {
       this.hubs.push(await HubProcess.start(join(this.folder, name), this.#urls(index), program));
+    }
     const ports = this.hubs.map(({ port }) => port);
     this.#balancer = await Balancer.start(ports);
     for (const port of [ports[0] ?? 0, this.#balancer.port]) this.clients.push(new ListeningClient(port));

@@ -62,8 +62,9 @@ describeWithNats('an invitation', () => {
     expect(mac.stdout).toContain('The servers let m1 in');
 
     const file = (name: string): string => readFileSync(join(home, 'fleet', name), 'utf8');
-    for (const name of ['nats.key', 'content.key'])
+    for (const name of ['nats.key', 'content.key']) {
       expect(statSync(join(home, 'fleet', name)).mode & 0o777).toBe(0o600);
+    }
     expect(existsSync(join(dir, 'macs/m1'))).toBe(false);
     expect(config(home)).toMatch(/^# mine\n\[fleet\]\nservers = /);
     const hub = new Envelope(hubKeys(readFileSync(join(dir, 'hub/content.key'), 'utf8')));

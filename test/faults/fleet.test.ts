@@ -69,8 +69,9 @@ describeWithNats(
           const behindS = await fleet.caughtUp(LIMIT_MS / 2);
           const local = await stop?.();
           const found = await fleet.compare();
-          if (isLong)
+          if (isLong) {
             console.log(name, JSON.stringify({ ...found, behindS, tookS: (performance.now() - start) / 1000, local }));
+          }
           for (const one of [found.stream, ...found.clients]) {
             expect(one).toEqual({ ...noDifferences(), events: expect.any(Number) });
           }

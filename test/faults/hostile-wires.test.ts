@@ -104,8 +104,9 @@ describe('what strangers write', () => {
     const files = ofGroups.flatMap(({ attachments }) => attachments);
     expect(files.map((file) => (file as { readonly transfer_name?: string }).transfer_name)).toEqual(wanted);
     expect(imsg.messages.filter(({ is_group: isGroup }) => !isGroup).map(({ sender }) => sender)).toEqual(wanted);
-    for (const name of readdirSync(ImsgClient.filesOf(service)))
+    for (const name of readdirSync(ImsgClient.filesOf(service))) {
       expect(name).toMatch(/^[0-9a-f]{32}(?:\.[a-z\d]{1,8})?$/);
+    }
     expect([imsg.refused, await imsg.end()]).toEqual([[], 0]);
 
     const posted = (): readonly Posted[] => receiver.deliveries.map(({ event }) => event.data as unknown as Posted);

@@ -125,8 +125,9 @@ class Life {
     if (error === undefined) expect(after.running).toBe(version);
     else {
       expect(countOf(trouble)).toBeGreaterThan(0);
-      if (before.running !== undefined && after.running === undefined)
+      if (before.running !== undefined && after.running === undefined) {
         expect(output).toContain('Postern is not running');
+      }
       const canGoBack = hadPropertyList && !(trouble.isVersionBroken && before.running === version);
       if (before.running !== undefined && canGoBack && countOf(trouble) === 1 && !trouble.lasting) {
         expect(after.running).toBe(before.running);
@@ -137,8 +138,9 @@ class Life {
         if (!this.#wasHashUnreadable) expect(after.grants[service]).toBe(cdhash);
       }
       // Otherwise System Settings would show a switch that is on and has no effect.
-      else if (error === undefined && after.grants[service] === cdhash)
+      else if (error === undefined && after.grants[service] === cdhash) {
         expect(output).toContain('could not be removed');
+      }
     }
     if (error === undefined && chance.in(0.7)) mac.grant();
   }

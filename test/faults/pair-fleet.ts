@@ -267,8 +267,9 @@ export class PairFleet {
     while (performance.now() - startedMs < SENT_WITHIN_MS) {
       const statuses = await Promise.all(this.hubs.map((hub) => at(hub).catch(() => 0)));
       const endedMs = performance.now();
-      if (statuses.some((status) => status === 201 || status === 202))
+      if (statuses.some((status) => status === 201 || status === 202)) {
         return { body, startedMs, endedMs, outcome: 'sent' };
+      }
       if (statuses.includes(504)) return { body, startedMs, endedMs, outcome: 'unknown' };
       await wait(200);
     }

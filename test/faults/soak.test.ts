@@ -63,8 +63,9 @@ class CutClient {
   /** Records the events received so far. The line stays open. */
   note(): void {
     const { frames = [] } = this.#listener ?? {};
-    for (const frame of frames.splice(0))
+    for (const frame of frames.splice(0)) {
       this.rows.push(Number((JSON.parse(frame) as { data: { id: string } }).data.id));
+    }
   }
 
   #drop(): void {

@@ -67,8 +67,9 @@ describe('postern fleet init and add', () => {
     const init = await postern(['fleet', 'init', '--dir', dir]);
     const add = await postern(['fleet', 'add', 'm7', '--dir', dir, '--offline']);
     expect([init.exitCode, add.exitCode, add.stderr]).toEqual([0, 0, '']);
-    for (const file of filesBelow(dir))
+    for (const file of filesBelow(dir)) {
       expect([file, (statSync(file).mode & 0o777).toString(8)]).toEqual([file, '600']);
+    }
     expect(sectionIn(init.stdout)).toMatchObject({
       servers: ['nats://127.0.0.1:4222'],
       content: 'plain',

@@ -164,8 +164,9 @@ describe('a native library', () => {
     const root = await project();
     const spaced = join(folder, 'Application Support');
     mkdirSync(spaced, { recursive: true });
-    for (const file of ['package.json', 'package-lock.json', '.npmrc'])
+    for (const file of ['package.json', 'package-lock.json', '.npmrc']) {
       writeFileSync(join(spaced, file), readFileSync(join(root, file)));
+    }
     await npm(spaced, ['ci']);
     expect(existsSync(join(spaced, 'node_modules/ten-lines/build/Release/ten.node'))).toBe(false);
   });

@@ -318,8 +318,9 @@ describe('every answer', () => {
     const given = async (id: string) =>
       (await gateway.get(LIST, { headers: { 'x-request-id': id } })).headers['x-request-id'];
     expect(await given('trace:4bf9/2f3577b3-4da6.A_1')).toBe('trace:4bf9/2f3577b3-4da6.A_1');
-    for (const id of ['', 'a b', '<script>', '"x"', 'x'.repeat(129), 'ü'])
+    for (const id of ['', 'a b', '<script>', '"x"', 'x'.repeat(129), 'ü']) {
       expect(await given(id)).toMatch(/^[0-9a-f-]{36}$/);
+    }
   });
 });
 

@@ -29,8 +29,9 @@ function write(path: string, text: string): ChatFixture {
   toClose.push(() => fixture.close());
   const chat = fixture.chat('any;-;1');
   fixture.transaction(() => {
-    for (let n = 0; n < MESSAGES; n += 1)
+    for (let n = 0; n < MESSAGES; n += 1) {
       fixture.message({ chat, text: `${text} ${n}`, date: appleNs('2026-01-01T00:00:00Z', n) });
+    }
     fixture.sqlite.exec('UPDATE chat_message_join SET message_date = 0');
   });
   return fixture;
@@ -84,8 +85,9 @@ describe('a list that no index puts in order', () => {
     for (const query of [
       { limit: 5, offset: 0 },
       { limit: 200, offset: 100 },
-    ])
+    ]) {
       expect(await reader.listConversations(query)).toEqual(await alone.listConversations(query));
+    }
     expect(await reader.conversation('any;-;1')).toEqual(await alone.conversation('any;-;1'));
   });
 

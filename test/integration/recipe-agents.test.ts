@@ -76,8 +76,9 @@ for (const [language, program, script] of agents) {
     const child = spawn(program ?? '', [script], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
     children.push(child);
     let output = '';
-    for (const stream of [child.stdout, child.stderr])
+    for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    }
     await waitFor(() => output.includes(`May write to: ${ANA}.`));
     // It asks for its position right afterwards; from then on it misses nothing.
     await eventually(async () => {

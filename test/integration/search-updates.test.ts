@@ -96,8 +96,9 @@ describe('what changes in chat.db', () => {
     const word = 'donaudampfschiff'.repeat(8);
     const { rows, find, path } = await indexed(word, `${word.slice(0, 64)} in one`, `${word}é`);
     const newest = rows.toReversed();
-    for (const asked of [word, word.slice(0, 64), `${word.slice(0, 70)}*`])
+    for (const asked of [word, word.slice(0, 64), `${word.slice(0, 70)}*`]) {
       expect(ids(await find(asked))).toEqual(newest);
+    }
     expect(ids(await find(`"${word} in"`))).toEqual([rows[1]]);
     expect(await find(word.slice(0, 63))).toEqual([]);
     expect(inside(path, (count) => count(having(word.slice(0, 64))))).toBe(3);

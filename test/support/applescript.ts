@@ -70,8 +70,9 @@ function follow(line: Line, blocks: Block[], say: (mistake: string) => void): vo
   if (end !== null) {
     const closed = blocks.pop();
     if (closed === undefined) say(`${code} closes nothing`);
-    else if (end[1] !== undefined && end[1] !== closed.kind)
+    else if (end[1] !== undefined && end[1] !== closed.kind) {
       say(`${code} closes ${closed.kind} of line ${closed.line}`);
+    }
     return;
   }
   if (/^else\b/.test(code)) {

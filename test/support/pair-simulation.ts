@@ -106,8 +106,9 @@ class PairSimulation {
       while (hub.store.mergeStep());
       this.#copy(hub, EVERYTHING);
     }
-    for (const client of this.#clients)
+    for (const client of this.#clients) {
       for (let page = 0; page < 2; page += 1) this.#read(client, client.hub, EVERYTHING);
+    }
     return this.#failure();
   }
 

@@ -38,8 +38,9 @@ export function slowness(): number {
 function fixedWork(): void {
   for (let round = 0; round < 200; round += 1) {
     const text = JSON.stringify(Array.from({ length: 200 }, (_, at) => ({ name: `name ${at}`, at, round })));
-    if (text.split(',').length < (JSON.parse(text) as readonly unknown[]).length)
+    if (text.split(',').length < (JSON.parse(text) as readonly unknown[]).length) {
       throw new Error('there is work missing');
+    }
   }
 }
 

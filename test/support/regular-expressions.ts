@@ -196,8 +196,9 @@ function exampleOf(node: AST.Alternative | AST.Element, flags: string): string {
       const one = new RegExp(`^(?:${node.raw})$`, flags);
       const known = KINDS.find((kind) => one.test(kind));
       if (known !== undefined) return known;
-      for (let code = 0; code < 0x1_0000; code += 1)
+      for (let code = 0; code < 0x1_0000; code += 1) {
         if (one.test(String.fromCharCode(code))) return String.fromCharCode(code);
+      }
       return '';
     }
     case 'CharacterSet':

@@ -61,14 +61,16 @@ describe('one spelling of an address', () => {
 
   test('an id of a person names a known service and one address', () => {
     expect(personId('SMS;-;+15550100')).toEqual({ address: ANA, id: 'SMS;-;+15550100' });
-    for (const id of ['evil;-;+15550100', 'any;+;+15550100', 'any;-;Ana', 'any;-;', ';-;+15550100'])
+    for (const id of ['evil;-;+15550100', 'any;+;+15550100', 'any;-;Ana', 'any;-;', ';-;+15550100']) {
       expect(personId(id)).toBeUndefined();
+    }
   });
 
   test('a group is the same whatever service its id names, and no person is one', () => {
     expect(isSameGroup('any;+;chat7', 'iMessage;+;chat7')).toBe(true);
-    for (const other of ['any;+;chat77', 'any;-;chat7', 'chat7', 'any;+;Chat7'])
+    for (const other of ['any;+;chat77', 'any;-;chat7', 'chat7', 'any;+;Chat7']) {
       expect(isSameGroup('any;+;chat7', other)).toBe(false);
+    }
   });
 });
 
@@ -117,8 +119,9 @@ describe('who may be read and written to', () => {
   test('where there is no conversation yet, only the canonical address itself is somebody', () => {
     expect(sendable(ANA)).toBe(true);
     expect(sendable('SMS;-;+15550100')).toBe(true);
-    for (const recipient of ['Ana', '15550100', 'any;+;chat7', 'foo;-;+15550100', 'any;-;+15550100x'])
+    for (const recipient of ['Ana', '15550100', 'any;+;chat7', 'foo;-;+15550100', 'any;-;+15550100x']) {
       expect(sendable(recipient)).toBe(false);
+    }
   });
 
   test('everybody written out does not mean a group that nobody can read', () => {

@@ -234,8 +234,9 @@ describe('the audit log', () => {
 
   test('a loop of refusals is one line a minute', async () => {
     const caller = service.caller();
-    for (let index = 0; index < 500; index += 1)
+    for (let index = 0; index < 500; index += 1) {
       await codeOf(service.send(caller, { recipient: BEN, body: `${index}` }));
+    }
     await service.clock.advance(60_000);
     await codeOf(service.send(caller, { recipient: BEN }));
     const refused = service.access.audit.list({ limit: 1000 }).filter(({ action }) => action === 'refused');

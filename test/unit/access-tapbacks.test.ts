@@ -144,8 +144,9 @@ describe('in the self-chat that was proved', () => {
 
     test('any other reaction', () =>
       decidesNothing(async ({ guid }) => {
-        for (const type of [2000, 2003, 2004, 2005, 2007, 1000, 4000, 3001, 3002])
+        for (const type of [2000, 2003, 2004, 2005, 2007, 1000, 4000, 3001, 3002]) {
           await self.tapback({ on: guid, type });
+        }
         await self.tapback({ on: guid, type: 2006, emoji: '👍' });
       }));
 

@@ -45,8 +45,9 @@ test('an attachment is stored once for each content, with an extension of a fixe
     'd.svg': '<svg>',
     'e.pdf': '',
     f: 'x',
-  }))
+  })) {
     attach(name, content);
+  }
   expect(await archived(chatDb, folder)).toMatchObject({ files: 5 });
   expect(files().map((file) => ('file' in file ? file.file.split('.').at(-1) : file))).toEqual([
     'jpg',

@@ -158,8 +158,9 @@ test('a message shows its styles, cards, former texts and drawings, and their te
   expect(shown).not.toMatch(/<(script|img|style|constructor|function)|href="javascript:/i);
   expect(shown).not.toMatch(/<[^>]*\son\w+=/i);
   const empty = { ...message, body: '', details: { ...message.details, parts: undefined, sentence: 'A drawing.' } };
-  for (const name of ['link', 'app', 'poll', 'transcript', 'subject', 'translations'])
+  for (const name of ['link', 'app', 'poll', 'transcript', 'subject', 'translations']) {
     delete (empty.details as Record<string, unknown>)[name];
+  }
   expect(
     messageHtml({ message: empty as unknown as Message, files: [], earlier: [], isRemoved: false }, context).text,
   ).toContain('A drawing.');

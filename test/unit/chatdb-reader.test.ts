@@ -44,8 +44,9 @@ describe('a list of messages', () => {
   test('since a time never shows what is older, whatever cursor it is given', async () => {
     const { fixture, reader } = open();
     const chat = fixture.chat('any;-;1');
-    for (let second = 0; second < 6; second += 1)
+    for (let second = 0; second < 6; second += 1) {
       fixture.message({ chat, date: appleNs(`2026-01-01T00:00:0${second}Z`) });
+    }
     const sinceNs = BigInt(Date.parse('2026-01-01T00:00:02Z')) * 1_000_000n;
     for (const [order, ids] of [
       ['asc', ['4', '5', '6']],
@@ -95,8 +96,9 @@ describe('a list of messages', () => {
     const { fixture, reader } = open('macos-12');
     const chat = fixture.chat('any;-;1');
     fixture.transaction(() => {
-      for (let n = 0; n < 7000; n += 1)
+      for (let n = 0; n < 7000; n += 1) {
         fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', n), text: `${n}` });
+      }
     });
     for (const order of ['asc', 'desc'] as const) {
       for (const conversationId of [undefined, 'any;-;1']) {
@@ -119,8 +121,9 @@ describe('a list of messages', () => {
     const chat = fixture.chat('any;-;1');
     fixture.chat('any;-;2');
     fixture.transaction(() => {
-      for (let n = 0; n < 7000; n += 1)
+      for (let n = 0; n < 7000; n += 1) {
         fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', (n * 31) % 7000), text: `${(n * 31) % 7000}` });
+      }
       fixture.sqlite.exec('UPDATE chat_message_join SET message_date = CASE message_id % 2 WHEN 0 THEN 0 END');
     });
     for (const [offset, body] of [
@@ -259,8 +262,9 @@ describe('a conversation', () => {
           const chat = fixture.chat(`any;-;${n}`);
           fixture.message({ chat, date: appleNs('2026-01-01T00:00:00Z', n) });
           // The first 300 have the newest dates, but are only scheduled.
-          if (n <= 300)
+          if (n <= 300) {
             fixture.message({ chat, date: appleNs('2030-01-01T00:00:00Z', n), is_from_me: 1, schedule_type: 2 });
+          }
         }
         if (!isDated) fixture.sqlite.exec('UPDATE chat_message_join SET message_date = 0');
       });

@@ -20,8 +20,9 @@ describe('a staged file that a conversation refers to', () => {
       '~/Library/Messages/Attachments/1f/15/at_0_GUID/Postern/photo.png',
       '~/Library/Messages/Attachments/Postern',
       '~/Library/Messages/Attachments/PosternX/ddd/photo.png',
-    ])
+    ]) {
       database.attach(row, path);
+    }
     database.attach(row, null);
     expect([...ask()].sort()).toEqual(['aaa', 'bbb', 'ccc']);
   });

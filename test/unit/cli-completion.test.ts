@@ -94,8 +94,9 @@ testIf(hasMandoc, 'needs mandoc')(
     const shown = spawnSync('mandoc', ['-T', 'ascii', '-O', 'width=200'], options).stdout.replaceAll(STRUCK_OVER, '');
     for (const command of all(program)) {
       if (HIDDEN.includes(command.name())) expect(shown).not.toContain(`postern ${command.name()} `);
-      else if (command.parent !== null && command.commands.length === 0)
+      else if (command.parent !== null && command.commands.length === 0) {
         expect(shown).toContain(['postern', ...pathOf(command)].join(' '));
+      }
       for (const { long = '' } of HIDDEN.includes(command.name()) ? [] : command.options) expect(shown).toContain(long);
     }
   },

@@ -135,8 +135,9 @@ test.each([
 
 test('other versions and interrupted downloads do not fill the cache, and a running download is left alone', async () => {
   const machine = new Machine();
-  for (const name of ['node-22.20.0-test-x64', '.node-interrupted', '.node-running', 'other'])
+  for (const name of ['node-22.20.0-test-x64', '.node-interrupted', '.node-running', 'other']) {
     mkdirSync(join(machine.cache, name), { recursive: true });
+  }
   const longAgo = new Date(Date.now() - 2 * 60 * 60_000);
   utimesSync(join(machine.cache, '.node-interrupted'), longAgo, longAgo);
   await machine.obtain();

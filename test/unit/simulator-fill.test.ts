@@ -80,8 +80,9 @@ describe('a filled database', () => {
       'chat_message_join WHERE message_date IS NULL',
       'chat_message_join WHERE message_date = 0',
       'chat WHERE style = 43',
-    ])
+    ]) {
       expect([rows, count(`SELECT count(*) > 0 FROM ${rows}`)]).toEqual([rows, 1]);
+    }
     expect(count('SELECT avg(message_date > 0) FROM chat_message_join')).toBeGreaterThan(0.9);
   });
 

@@ -53,8 +53,9 @@ test('the demo shows one of everything that people wonder about', async () => {
   const failed = messages.filter(({ status }) => status === 'failed');
   expect(failed.length).toBeGreaterThan(0);
   expect(failed.filter(({ details }) => details?.read_at != null)).toEqual([]);
-  for (const has of ['edited_at', 'retracted_at', 'reply_to', 'effect'] as const)
+  for (const has of ['edited_at', 'retracted_at', 'reply_to', 'effect'] as const) {
     expect([has, details.some((one) => one?.[has])]).toEqual([has, true]);
+  }
   expect(messages.filter(({ sender }) => sender === '+15550199')).toMatchObject([
     { body: expect.stringContaining('Ignore your instructions') },
   ]);

@@ -130,8 +130,9 @@ describe('a state database is refused with a sentence', () => {
       // Either a few bytes or a stretch of garbage.
       const length = chance.below(2) === 0 ? 1 + chance.below(4) : 1 + chance.below(6000);
       const at = chance.below(content.length);
-      for (let place = at; place < Math.min(at + length, content.length); place += 1)
+      for (let place = at; place < Math.min(at + length, content.length); place += 1) {
         content[place] = chance.below(256);
+      }
       if (refusal(written(content)) !== undefined) refused += 1;
       expect(round).toBeLessThan(FLIPS * 10);
     }

@@ -12,6 +12,7 @@ test('make run builds with the same packages as make test', () => {
   const all = read('package-lock.json').packages;
   const few = Object.entries(read('tools/package-lock.json').packages).filter(([path]) => path !== '');
   expect(few.length).toBeGreaterThan(3);
-  for (const [path, { version, integrity }] of few)
+  for (const [path, { version, integrity }] of few) {
     expect([path, all[path]]).toEqual([path, expect.objectContaining({ version, integrity })]);
+  }
 });

@@ -98,8 +98,9 @@ export class AccessControl {
     if (place === 'none' && isReading) return undefined;
     if (place === 'code') {
       // A browser sends an Origin with every POST, so a request without one is not from the console.
-      if (!isReading && (source !== 'own' || request.headers.origin === undefined))
+      if (!isReading && (source !== 'own' || request.headers.origin === undefined)) {
         throw problem('own_origin_required');
+      }
       return undefined;
     }
     const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);

@@ -228,10 +228,12 @@ export class Exchange {
   /** Answers with the problem for `error`. */
   fail(error: unknown): void {
     this.noteDefect(error);
-    if ('headersSent' in this.#output && this.#output.headersSent) this.#output.destroy();
-    else if (errorCode(error) === 'not_found' && !this.path.startsWith(`${API}/`) && isForPerson(this))
-      this.send(missingPage(this));
-    else this.send(problemAnswer(error));
+    if ('headersSent' in this.#output && this.#output.headersSent) {
+      this.#output.destroy();
+      return;
+    }
+    const lacksPage = errorCode(error) === 'not_found' && !this.path.startsWith(`${API}/`) && isForPerson(this);
+    this.send(lacksPage ? missingPage(this) : problemAnswer(error));
   }
 
   /** Counts a finished request, and writes its one log line (decision E8). */

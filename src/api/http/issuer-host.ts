@@ -87,8 +87,9 @@ export class IssuerHost {
   }
 
   async #mcp(exchange: Exchange): Promise<Answer> {
-    if (exchange.method !== 'POST')
+    if (exchange.method !== 'POST') {
       throw problem('method_not_allowed', { methods: 'POST' }, { headers: { Allow: 'POST' } });
+    }
     return this.#routes.callMcp(exchange);
   }
 

@@ -32,8 +32,9 @@ export class OriginPolicy {
    */
   checkHost(request: IncomingMessage): void {
     const host = onlyHost(request);
-    if (!this.isLoopback || (host !== undefined && (this.#hosts.has(host) || this.#hosts.has(withoutPort(host)))))
+    if (!this.isLoopback || (host !== undefined && (this.#hosts.has(host) || this.#hosts.has(withoutPort(host))))) {
       return;
+    }
     throw problem('host_not_allowed');
   }
 

@@ -83,8 +83,9 @@ export class AuthorizationServer implements OAuthService {
     await this.#tokens.endUnredeemed();
     const client = await this.#clients.find(query.get('client_id') ?? '');
     const redirectUri = query.get('redirect_uri') ?? '';
-    if (!isRedirectOf(client, redirectUri))
+    if (!isRedirectOf(client, redirectUri)) {
       return refused('The program wants the answer at an address that it has not registered.');
+    }
     const state = query.get('state');
     if ((state?.length ?? 0) > MAX_STATE) return refused('The state is too long.');
     if (query.get('response_type') !== 'code') return refused('The response_type must be code.');

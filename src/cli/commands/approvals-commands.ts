@@ -57,8 +57,9 @@ export async function approve(
 ): Promise<number> {
   const approval = await approvalOf(client, given);
   const { id, shown } = approval;
-  if (shown === undefined)
+  if (shown === undefined) {
     throw new Refusal(EXIT.refusedInput, `This send has already been decided. Its state is ${approval.state}.`);
+  }
   if (options.yes !== true) {
     stderr(...description(approval, await keyNames(client)), '', 'Send it? Type yes and press Return.');
     if ((await typedLine(input())) !== 'yes') {

@@ -20,8 +20,9 @@ interface PeopleOptions extends DemoOptions, Omit<ConnectionOptions, 'configDir'
 /** `postern demo say`: makes a simulated person write, or with `me` the owner on another device. */
 export function say(who: string, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(placeOf(options, context), context, async ({ client }) => {
-    if (text === '' && (options.attach === undefined || who === 'me'))
+    if (text === '' && (options.attach === undefined || who === 'me')) {
       throw new Refusal(EXIT.usage, 'There is nothing to say: the text is empty.');
+    }
     const chat = options.in === undefined ? undefined : await conversationIdOf(client, options.in);
     if (who === 'me') {
       if (chat === undefined) throw new Refusal(EXIT.usage, 'Say with --in in which conversation you write.');

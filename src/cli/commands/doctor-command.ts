@@ -99,8 +99,9 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
   }
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
   const mac = asked.mac ?? fleet?.mac ?? '';
-  if (fleet !== undefined && mac !== '')
+  if (fleet !== undefined && mac !== '') {
     findings.push(...(await fleetFindings(fleet, { mac }, { connects: !asked.isUp })));
+  }
   return findings;
 }
 

@@ -108,12 +108,13 @@ function summary(folder: string, report: ExportReport, options: ExportCommandOpt
   }
   lines.push(...report.warnings);
   if (isInterrupted) lines.push('Interrupted. To continue, run the same command again.');
-  else
+  else {
     lines.push(
       ...(options.html === 'off' ? [] : [`To read it, open ${join(folder, 'index.html')} in a browser.`]),
       `Seal: ${seal}`,
       `An export checks only the end of each file. To check every line and every attachment: postern export verify ${quoted(folder)}`,
     );
+  }
   return lines;
 }
 

@@ -110,8 +110,9 @@ export async function changeLists(
   const key = await keyOf(client, given);
   const changed = async (list: KeyRecord['read'], named: readonly string[] | undefined) => {
     const more = named === undefined ? [] : await entries(client, named);
-    if (change === 'allow')
+    if (change === 'allow') {
       return list === EVERYBODY || more === EVERYBODY ? EVERYBODY : [...new Set([...list, ...more])];
+    }
     if (more === EVERYBODY) return [];
     if (list === EVERYBODY && more.length > 0) {
       throw new Refusal(

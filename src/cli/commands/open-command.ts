@@ -20,8 +20,9 @@ const PAGE = /^console-[0-9a-f]{16}\.html$/;
 export function open(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {
     const unsigned = unsignedConsole(options, context);
-    if (unsigned === undefined)
+    if (unsigned === undefined) {
       return withService(options, context, ({ client }) => openSignedIn(client, options, context));
+    }
     const address = `${trimmedEnd(unsigned.url, /\//)}/console`;
     if (await isOpened(address, context)) {
       context.stdout(...[`Opened ${address} in the browser.`, ...unsigned.lines].map(printable));

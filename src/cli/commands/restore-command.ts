@@ -133,8 +133,9 @@ function scheduled({ missed, scheduled: left }: RestoredState): readonly string[
 
 /** Describes where events will continue (decision C5), as far as this command can read chat.db. */
 function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
-  if (cursor === undefined)
+  if (cursor === undefined) {
     return 'The backup is from before the first event, so events begin after the newest message.';
+  }
   try {
     const now = readLogIdentity({ chatDbPath, homeFolder: environment.homeFolder }, cursor.offset);
     return isReplaced(cursor, now)

@@ -36,8 +36,9 @@ export async function listScheduled(
 export async function cancelScheduled(given: string, _options: object, { client, answer }: Served): Promise<void> {
   const entries = await client.scheduled.list();
   const found = entries.filter(({ id }) => id.startsWith(given));
-  if (found.length > 1)
+  if (found.length > 1) {
     throw new Refusal(EXIT.refusedInput, `${found.length} scheduled messages have an id that begins with ${given}.`);
+  }
   const id = found[0]?.id ?? given;
   await client.scheduled.cancel(id);
   answer({ id, state: 'cancelled' }, 'Cancelled: it will not be sent.');

@@ -60,8 +60,9 @@ export function diskSpace(folder: string): Finding {
     const freeMib = Math.floor((bavail * bsize) / MIB);
     const free = freeMib < 1024 ? `${freeMib} MiB` : `${Math.floor(freeMib / 1024)} GiB`;
     const sentence = `${free} are free on the disk.`;
-    if (freeMib < NO_ROOM_MIB)
+    if (freeMib < NO_ROOM_MIB) {
       return fault('disk_space', sentence, 'Make room: messages are lost when Messages cannot write.');
+    }
     if (freeMib < LOW_SPACE_MIB) return finding('warning', 'disk_space', sentence, 'Make room soon.');
     return ok('disk_space', sentence);
   } catch {
@@ -102,8 +103,9 @@ export function chatDatabase(path: string, isReadByService: boolean): Finding {
       database.close();
     }
   } catch (error) {
-    if (isReadByService)
+    if (isReadByService) {
       return ok('chat_database', `The service reads ${path}. This terminal cannot read it, but does not need to.`);
+    }
     if (statSync(path, { throwIfNoEntry: false }) === undefined) {
       return fault(
         'chat_database',

@@ -68,8 +68,9 @@ export function certificateFinding(name: string, end: number): Finding {
 /** Reports how far this clock is ahead of the broker's, in milliseconds; negative if behind. */
 export function clockFinding(aheadMs: number): Finding {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
-  if (seconds <= MAX_CLOCK_S)
+  if (seconds <= MAX_CLOCK_S) {
     return ok('fleet_clock', `The clocks of this machine and of the server differ by ${seconds} s.`);
+  }
   const sentence = `When last connected, the clock of this machine was ${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the server's.`;
   const advice = 'Sends may expire too early or too late. Synchronize both clocks with a time server.';
   return finding('warning', 'fleet_clock', sentence, advice);

@@ -57,8 +57,9 @@ async function program(machine: Machine): Promise<Finding> {
   const layout = layoutOf(machine.home);
   if (!existsSync(layout.executable)) return fault('program', `${layout.app} is not there.`, 'Run: make install');
   const signature = await signatureOf(machine, layout.app);
-  if (signature === undefined)
+  if (signature === undefined) {
     return fault('program', `${layout.app} is damaged: its signature is gone.`, 'Run: make install');
+  }
   if (signature.isHardened) {
     return fault(
       'program',
@@ -68,8 +69,9 @@ async function program(machine: Machine): Promise<Finding> {
   }
   const isLinked = lstatSync(layout.current, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   const version = isLinked ? readlinkSync(layout.current).replace(/^versions\//, '') : null;
-  if (version === null || !existsSync(layout.main))
+  if (version === null || !existsSync(layout.main)) {
     return fault('program', 'The installed code is gone.', 'Run: make install');
+  }
   return ok(
     'program',
     `The permissions belong to ${layout.executable} (cdhash ${signature.cdhash ?? 'unknown'}); its code is version ${version}.`,
@@ -111,7 +113,8 @@ function installedVersion({ current }: Layout): string | null {
 async function messages({ run }: Machine): Promise<Finding> {
   const found = await run('pgrep', ['-x', 'Messages']);
   if (found.code === 0) return ok('messages', 'Messages is running.');
-  if (found.code === 1)
+  if (found.code === 1) {
     return ok('messages', 'Messages is not running. Postern opens it to send; messages are received without it.');
+  }
   return unsure('messages', 'Could not determine whether Messages is running.');
 }

@@ -111,7 +111,7 @@ export async function askService(
 
   await pauseMs(1000);
   const status = await answered(client.status());
-  if (!isPosternError(status))
+  if (!isPosternError(status)) {
     findings.push(
       ...eventFindings(status),
       ...webhookFindings(status.webhooks, { isHub: false }),
@@ -119,7 +119,7 @@ export async function askService(
       ...searchFindings(status),
       ...fleetFindings(status, fleetServers),
     );
-  else if (status.status !== 429) findings.push(troubleOf(status, place, start));
+  } else if (status.status !== 429) findings.push(troubleOf(status, place, start));
   else findings.push(unsure('status', 'The service is too busy (429) to report its status.'));
 
   let reports = isPosternError(status) ? [] : status.permissions;
@@ -142,8 +142,9 @@ export async function askService(
 function account(found: Diagnostics | PosternError): Finding {
   const name = 'messages_account';
   const accounts = isPosternError(found) ? undefined : found.accounts;
-  if (accounts === undefined || 'error' in accounts)
+  if (accounts === undefined || 'error' in accounts) {
     return unsure(name, 'Messages did not say whether it is signed in.');
+  }
   return accounts.some(({ enabled }) => enabled)
     ? ok(name, 'Messages is signed in.')
     : fault(name, 'Messages is not signed in to any account.', 'Open Messages, Settings, iMessage, and sign in.');
@@ -211,8 +212,9 @@ function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): rea
 
 function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {
   const running = ok('running_version', `Version ${version} is running.`);
-  if (row === null)
+  if (row === null) {
     return [running, finding('unknown', 'events', 'The newest row could not be determined.', 'See connection.')];
+  }
   const behind = row - event.row_id;
   if (behind <= 0) return [running, ok('events', `The newest row, ${row}, has been published.`)];
   const sentence = `The newest row is ${row}, but the newest event is of row ${event.row_id}.`;
@@ -281,8 +283,9 @@ function permission({ name, state, detail }: PermissionReport, program: string, 
     const until = name === 'full_disk_access' ? ' If you revoke it, the service keeps it until its next restart.' : '';
     return ok(name, `${detail} It belongs to ${program}.${until}`);
   }
-  if (state === 'unknown')
+  if (state === 'unknown') {
     return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: `postern doctor --prompt`');
+  }
   const pane =
     name === 'automation' ? 'Automation: switch on Messages under Postern' : 'Full Disk Access: switch on Postern';
   return fault(

@@ -118,8 +118,9 @@ export class Consumer<Outcome> implements EventConsumer {
         } else if (!this.#take()) await this.#more();
         else if (this.#taken.length === BATCH_SIZE) await nextTurn();
       } catch (error) {
-        if (!isChatDbAway(error))
+        if (!isChatDbAway(error)) {
           this.#log.error('a consumer of events failed, retrying', { consumer: this.#task.name, error });
+        }
         await this.#more(RETRY_MS);
       }
     }

@@ -92,8 +92,9 @@ export class Publisher {
    * the first to see a row, the row's wait begins now.
    */
   checkLag(): string | null {
-    if (this.#isFailing)
+    if (this.#isFailing) {
       return 'New rows cannot be published as events; the next attempt follows in a second. See the log.';
+    }
     const published = this.#cursor?.offset.rowId;
     if (published === undefined) return null;
     try {

@@ -175,11 +175,12 @@ class MessageSocket implements ClientSocket {
     for (const [index, text] of batch.texts.entries()) {
       if (index < last) this.#webSocket.send(text);
       // If nothing is queued, the callback runs before `send` returns.
-      else
+      else {
         this.#webSocket.send(text, (error) => {
           isTaken = !error;
           if (isWaiting && isTaken) onDrain();
         });
+      }
     }
     isWaiting = !isTaken && this.#webSocket.bufferedAmount > 0;
     return !isWaiting;

@@ -119,8 +119,9 @@ export class SendQueue {
     const hash = keyHash(key);
     const outcome = packOutcome(envelope, mac, key, { requestHash: hashOfRequest(request), reply });
     // If a send was refused before its key was stored, the outcome is not final: the client may use the key again.
-    if (isKept(key) && !isOfAnother(reply))
+    if (isKept(key) && !isOfAnother(reply)) {
       await connection.js.publish(`$KV.${BUCKETS.outcomes}.${outcomeKey(mac, hash)}`, outcome);
+    }
     connection.nc.publish(outcomeSubject(mac, hash), outcome);
   }
 }

@@ -138,8 +138,9 @@ export class StreamCopy {
   async #until(isReached: () => boolean, withinMs: number): Promise<void> {
     const { clock } = this.#parts;
     const endMs = clock.monotonic() + withinMs;
-    while (!isReached() && !this.#isClosed && clock.monotonic() < endMs)
+    while (!isReached() && !this.#isClosed && clock.monotonic() < endMs) {
       await this.#progress.wait(endMs - clock.monotonic());
+    }
   }
 
   async close(): Promise<void> {

@@ -66,8 +66,9 @@ export async function firstToRead(
   for (let step = 1; sequence >= first; step *= 2) {
     const copied = store.messageAt(created, sequence);
     if (copied !== undefined && isSameMessage(copied, await messageAt(jsm, sequence))) {
-      if (sequence < position.sequence)
+      if (sequence < position.sequence) {
         log.warn('the stream of events lost its end; continuing from there', { sequence });
+      }
       return sequence + 1;
     }
     sequence -= step;

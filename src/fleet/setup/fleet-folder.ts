@@ -68,10 +68,11 @@ export class FleetFolder {
   /** Creates the folder with its keys. Throws AppError `fleet_exists` or `certificates_not_made`. */
   static async create(path: string, fleet: NewFleet, run: RunCommand): Promise<FleetFolder> {
     const { servers, serverVersion, content, hasCertificates } = fleet;
-    if (FleetFolder.isIn(path))
+    if (FleetFolder.isIn(path)) {
       throw new AppError('fleet_exists', `${path} already holds the keys of a fleet. Nothing was changed.`, {
         hint: 'Name another folder with --dir.',
       });
+    }
     for (const part of ['', 'operator', 'hub', 'macs', 'server', 'server/tls']) privateFolder(join(path, part));
     if (hasCertificates && servers.some(({ isLoopback }) => !isLoopback)) await certify(path, servers, run);
     const record: FleetRecord = {
@@ -170,8 +171,9 @@ export class FleetFolder {
     privateFolder(folder);
     const key = newKey(join(folder, MEMBER_FILES.key));
     this.#writeContentKeys(mac, this.#contentKeys());
-    if (this.hasAuthority)
+    if (this.hasAuthority) {
       copyFileSync(join(this.path, 'server', AUTHORITY_FILE), join(folder, MEMBER_FILES.authority));
+    }
     this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
     return folder;
   }

@@ -162,8 +162,9 @@ function problemsOf(
   const queueless = macs.filter(({ waiting }) => waiting === null).map(({ mac }) => mac);
   const problems: string[] = [];
   if (missing.length > 0) problems.push(`Missing: ${missing.join(', ')}. postern fleet init --connect creates them.`);
-  if (queueless.length > 0)
+  if (queueless.length > 0) {
     problems.push(`No queue of sends for ${queueless.join(', ')}: postern fleet init --connect.`);
+  }
   if (full.length > 0) {
     problems.push(
       `Nearly full: the storage of ${namesOf(full)}. postern fleet init --connect --max-bytes limits events.`,

@@ -75,8 +75,9 @@ export class Connection {
   /** Returns the current snapshot without reading anything else. A new object after each commit. */
   snapshot(): unknown {
     const open = this.#open;
-    if (open?.snapshot === undefined || open.snapshot.version !== open.database.version())
+    if (open?.snapshot === undefined || open.snapshot.version !== open.database.version()) {
       return this.read((now) => now);
+    }
     return open.snapshot.value;
   }
 
@@ -136,9 +137,9 @@ export class Connection {
       try {
         const version = database.version();
         const after = findFiles(this.path);
-        if (areSameFiles(before, after) || attempt === MAX_OPENINGS)
+        if (areSameFiles(before, after) || attempt === MAX_OPENINGS) {
           this.#open = { database, version, files: before, snapshot: undefined };
-        else database.close();
+        } else database.close();
       } catch (error) {
         database.close();
         throw error;

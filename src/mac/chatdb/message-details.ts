@@ -118,8 +118,9 @@ function partReactedTo(row: Row): Pick<Reaction, 'part'> {
 
 /** Returns the sentence of a row; undefined if it would only repeat the text (decision V1). */
 function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>, row: Row): string | undefined {
-  if (details.kind === 'other')
+  if (details.kind === 'other') {
     return `This version of Postern does not know this kind of entry (item type ${Number(row[at.itemType])}).`;
+  }
   if (
     row[at.hasContent] === 0 &&
     message.body !== '' &&

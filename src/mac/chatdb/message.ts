@@ -59,8 +59,9 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
   if (stored === null || stored === undefined) return '';
   const blob = typeof stored === 'object' ? stored : snapshot.largeBody(row[at.rowId] as number, Number(stored));
   const text = blob && decodeAttributedBody(blob);
-  if (text === undefined)
+  if (text === undefined) {
     snapshot.database.options.log.debug('a message body could not be decoded', { rowId: row[at.rowId] });
+  }
   return text ?? '';
 }
 

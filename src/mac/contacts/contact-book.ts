@@ -53,8 +53,9 @@ export class ContactBook implements NameLookup {
     const known = this.#sameIn(canonical, name);
     const entry = known ?? this.#newEntry(name, shown);
     if (entry === undefined) return;
-    if (known !== undefined)
+    if (known !== undefined) {
       for (const address of shown) if (!known.addresses.includes(address)) known.addresses.push(address);
+    }
     for (const key of canonical) if (key !== undefined) this.#own(key, entry);
     entry.nickname ??= person.nickname || null;
     entry.organization ??= person.organization || null;
@@ -86,8 +87,9 @@ export class ContactBook implements NameLookup {
   #own(canonical: string, entry: Entry): void {
     const owner = this.#owners.get(canonical);
     if (owner === undefined) this.#owners.set(canonical, entry);
-    else if (owner !== null && owner !== entry && !isSameName(owner.name, entry.name))
+    else if (owner !== null && owner !== entry && !isSameName(owner.name, entry.name)) {
       this.#owners.set(canonical, null);
+    }
   }
 
   #newEntry(name: string, addresses: readonly string[]): Entry | undefined {

@@ -121,8 +121,9 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
   }
   // SQLite follows links, and keeps its side files beside the file itself.
   const database = await realpath(rules.chatDbPath).catch(() => rules.chatDbPath);
-  if (await includesAny(new Set([identity(file)]), withSideFiles(database)))
+  if (await includesAny(new Set([identity(file)]), withSideFiles(database))) {
     return 'The Messages database cannot be sent.';
+  }
   if (rules.configDir === '') return { path, realPath: real, identity: identity(file) };
   if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
   // Compares identities, not paths: macOS reaches a file through /dev/fd and /.vol as well, and a link in Postern's

@@ -28,8 +28,9 @@ export class HeldCopies implements HeldFiles {
 
   async copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]> {
     const { mistakes, files } = await checkAttachments(given, this.#parts.rules);
-    if (mistakes.length > 0)
+    if (mistakes.length > 0) {
       throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+    }
     const held: HeldFile[] = [];
     try {
       for (const [index, file] of files.entries()) {

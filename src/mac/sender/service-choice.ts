@@ -60,8 +60,9 @@ function assertPossible({ recipient, service, fallback }: Asked, chats: readonly
   if (isGroup(recipient, chats)) {
     const own = serviceNamed(chats[0]?.service) ?? typedService(recipient);
     if (fallback !== undefined) throw notPossible('/fallback', 'A group has no other service to fall back to.');
-    if (wanted !== undefined && own !== wanted)
+    if (wanted !== undefined && own !== wanted) {
       throw notPossible('/service', 'The service of a group cannot be chosen.');
+    }
   }
   const typed = typedService(recipient);
   if (wanted !== undefined && typed !== undefined && typed !== wanted) {

@@ -140,8 +140,9 @@ export class Search implements RunningSearch {
   async #recover(error: unknown): Promise<void> {
     const { isDamaged, retryMs, problem: reason } = failureOf(error);
     const { path } = this.#parts;
-    if (reason !== this.#problem && reason !== undefined)
+    if (reason !== this.#problem && reason !== undefined) {
       this.#log.warn('the search index is not kept up to date', { reason, error });
+    }
     this.#problem = reason;
     if (isDamaged) {
       if (error !== REPLACED) this.#log.warn('rebuilding the search index', { error });

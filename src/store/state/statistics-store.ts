@@ -29,8 +29,9 @@ export function statisticStore(database: Sqlite): StatisticStore {
     },
     add(counts, keptFrom) {
       database.transaction(() => {
-        for (const { kind, span, atMs, subject, name, count } of counts)
+        for (const { kind, span, atMs, subject, name, count } of counts) {
           add.run(kind, span, atMs, subject, name, count);
+        }
         for (const [span, fromMs] of Object.entries(keptFrom)) forget.run(span, fromMs);
       });
     },

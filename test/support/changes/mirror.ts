@@ -55,8 +55,9 @@ export class Mirror {
   /** Returns the first difference from chat.db. */
   difference(): string | undefined {
     const truth = new Map<number, string>();
-    for (const row of this.#chat.rows.values())
+    for (const row of this.#chat.rows.values()) {
       if (!row.isReaction) truth.set(row.rowId, JSON.stringify(messageOf(row)));
+    }
     for (const rowId of new Set([...truth.keys(), ...this.#texts.keys()])) {
       if (truth.get(rowId) === this.#texts.get(rowId)) continue;
       return `row ${rowId} is ${truth.get(rowId)} in chat.db, and ${this.#texts.get(rowId)} to the reader`;

@@ -9,8 +9,9 @@ import type { ModelService } from './model-service.ts';
 function assertInOrder(position: Offset, { offset, event, rowId }: LogEntry, who: string): void {
   const isNext = isAfter(offset, position) && offset.rowId >= position.rowId && offset.change >= position.change;
   if (!isNext) fail(`${who}: ${JSON.stringify(offset)} came after ${JSON.stringify(position)}`);
-  if (event.type === 'message.updated' && rowId > position.rowId)
+  if (event.type === 'message.updated' && rowId > position.rowId) {
     fail(`${who}: row ${rowId} was updated before it was given`);
+  }
 }
 
 export function fail(message: string): never {

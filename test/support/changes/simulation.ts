@@ -91,13 +91,10 @@ class World {
         return this.#clock.advance(0);
       case 'down':
         this.#kill();
-        for (let n = 0; n < step.size; n += 1)
-          commit(
-            this.#chat,
-            this.#store,
-            (['edit', 'read', 'insert', 'remove'] as const)[n % 4] ?? 'edit',
-            (step.which + n * 0.37) % 1,
-          );
+        for (let n = 0; n < step.size; n += 1) {
+          const kind = (['edit', 'read', 'insert', 'remove'] as const)[n % 4] ?? 'edit';
+          commit(this.#chat, this.#store, kind, (step.which + n * 0.37) % 1);
+        }
         this.#start();
         return this.#clock.advance(0);
       case 'away':
@@ -272,8 +269,9 @@ class World {
     if (missing.length > 0) fail(`a client of rows did not get rows ${missing.join(', ')}`);
     const { lines } = this.#service.log;
     const error = lines.find(({ level }) => level === 'error');
-    if (error !== undefined && !/disk is full/.test(JSON.stringify(error, errorText)))
+    if (error !== undefined && !/disk is full/.test(JSON.stringify(error, errorText))) {
       fail(JSON.stringify(error, errorText));
+    }
   }
 
   #checkLength(): void {

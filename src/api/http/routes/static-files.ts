@@ -79,11 +79,12 @@ const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable'
 /** Returns the pages without data, which need no key and are not counted (decision E9). */
 export function staticFiles(version: string, notReady: () => readonly string[]): OpenPages {
   const made = new Map<string, ServedPage>();
-  for (const [path, file] of Object.entries(FILES))
+  for (const [path, file] of Object.entries(FILES)) {
     made.set(
       path,
       cached(() => (file.endsWith('.html') ? readHtml(file) : readPage(file))),
     );
+  }
   made.set('/guide', () => ({ status: 308, headers: { Location: './guide/' } }));
   for (const [path, file] of Object.entries(FOR_MODELS)) made.set(path, guide(file));
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));

@@ -44,8 +44,9 @@ async function oneOfForm(exchange: Exchange, closing: AbortSignal): Promise<Uplo
   const [upload, second] = files;
   await removedOnFailure(uploads, files, () => {
     const message = 'The form must have one file, and nothing else.';
-    if (upload === undefined || second !== undefined || fields.length > 0)
+    if (upload === undefined || second !== undefined || fields.length > 0) {
       throw invalidRequest([{ pointer: '', message }]);
+    }
   });
   return upload as Upload;
 }

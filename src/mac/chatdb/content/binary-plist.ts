@@ -81,8 +81,9 @@ class PlistFile {
       !isSized(this.#referenceBytes) ||
       this.#count > MAX_OBJECTS ||
       this.#offsetsAt + this.#count * this.#offsetBytes > trailer
-    )
+    ) {
       throw BROKEN;
+    }
   }
 
   top(): PlistValue {

@@ -40,7 +40,7 @@ export function decodeClaim(envelope: Envelope, mac: string, bytes: Uint8Array):
   }
 }
 
-export function encodeClaim(envelope: Envelope, mac: string, { key, machine, names }: MachineClaim): Uint8Array {
+function encodeClaim(envelope: Envelope, mac: string, { key, machine, names }: MachineClaim): Uint8Array {
   const sealed = Buffer.from(pack(envelope, mac, CONTEXT, names)).toString('base64');
   return Buffer.from(JSON.stringify({ key, machine, sealed }));
 }

@@ -125,6 +125,11 @@ export class FleetFolder {
     return existsSync(join(this.path, 'server', AUTHORITY_FILE));
   }
 
+  /** The authority's certificate as PEM; undefined without `hasAuthority`. */
+  get authority(): string | undefined {
+    return this.hasAuthority ? readFileSync(join(this.path, 'server', AUTHORITY_FILE), 'utf8') : undefined;
+  }
+
   /** The envelope that hubs use. */
   get envelope(): Envelope {
     return this.content === 'plain' ? new Envelope() : new Envelope(hubKeys(lines(this.#contentKeys())));
@@ -148,9 +153,8 @@ export class FleetFolder {
 
   /** Returns the invitation for a machine that joins as this Mac. */
   invitation(mac: string): Invitation {
-    const authority = this.hasAuthority ? readFileSync(join(this.path, 'server', AUTHORITY_FILE), 'utf8') : undefined;
     const seed = readFileSync(this.keyFile('joiner'), 'utf8').trim();
-    return { mac, servers: this.servers, authority, seed, secret: newSecret() };
+    return { mac, servers: this.servers, authority: this.authority, seed, secret: newSecret() };
   }
 
   /** Returns the content setting of the fleet, and a Mac's content keys. */
@@ -165,8 +169,8 @@ export class FleetFolder {
     this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
   }
 
-  /** Makes the key of a new Mac, or a new key for a known one. Returns the folder to copy there. */
-  addMac(mac: string, added: string): string {
+  /** Makes the key of a new Mac, or a new key for a known one. */
+  addMac(mac: string, added: string): void {
     const folder = this.memberFolder({ mac });
     privateFolder(folder);
     const key = newKey(join(folder, MEMBER_FILES.key));
@@ -175,7 +179,6 @@ export class FleetFolder {
       copyFileSync(join(this.path, 'server', AUTHORITY_FILE), join(folder, MEMBER_FILES.authority));
     }
     this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
-    return folder;
   }
 
   /** Records a pair. Throws `mac_paired` if one of the two is in a pair already, or both are one Mac. */

@@ -4,15 +4,13 @@ import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../../domain/errors.ts';
 import { connectOnce } from '../protocol/connect-once.ts';
 import type { FleetFolder } from './fleet-folder.ts';
-import { AUTHORITY_FILE } from './server-config.ts';
 
 /** Connects as operator or system user. Throws AppError `broker_away`. */
 export async function connectOperator(folder: FleetFolder, whose: 'operator' | 'system'): Promise<NatsConnection> {
   const { servers } = folder;
   const seed = readFileSync(folder.keyFile(whose), 'utf8');
-  const ca = folder.hasAuthority ? readFileSync(join(folder.path, 'server', AUTHORITY_FILE), 'utf8') : undefined;
   try {
-    return await connectOnce({ servers, seed, ca, name: `postern fleet ${whose}` });
+    return await connectOnce({ servers, seed, ca: folder.authority, name: `postern fleet ${whose}` });
   } catch (error) {
     throw new AppError('broker_away', `No server of the fleet can be used: ${(error as Error).message}.`, {
       hint: `Tried ${servers.join(', ')}. Is nats-server running with the configuration in ${join(folder.path, 'server')}?`,

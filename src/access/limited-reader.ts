@@ -60,7 +60,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
         return { ...all, items };
       }
       const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
-      const after = cursor ? placeAt(cursor) : undefined;
+      const after = cursor ? positionAt(cursor) : undefined;
       const listed = [...new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one] as const]))).values()]
         .sort(inOrder)
         .filter((one) => after === undefined || inOrder(one, after) > 0);
@@ -90,15 +90,15 @@ export function limitedAttachments(attachments: AttachmentReader, reader: Messag
   };
 }
 
-type Place = Pick<Conversation, 'id' | 'last_message_at'>;
+type ListPosition = Pick<Conversation, 'id' | 'last_message_at'>;
 
 /** Compares two conversations for sorting: newest first, then by id. */
-function inOrder(a: Place, b: Place): number {
+function inOrder(a: ListPosition, b: ListPosition): number {
   return compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id);
 }
 
 /** Parses the cursor of a list. Throws `invalid_cursor`. */
-function placeAt(cursor: string): Place {
+function positionAt(cursor: string): ListPosition {
   const [, at, id] = /^([\dTZ:-]{20,24})\.(.+)$/s.exec(cursor) ?? [];
   if (at === undefined || id === undefined) throw problem('invalid_cursor');
   return { id, last_message_at: at };

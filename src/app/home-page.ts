@@ -95,12 +95,12 @@ export class HomePage implements Home {
       },
       sends: { today: today('sends') },
       webhooks: report.webhooks.map(
-        ({ id, name, origin, state }, place): WebhookOverview => ({
+        ({ id, name, origin, state }, index): WebhookOverview => ({
           id,
           ...(name !== undefined && { name }),
           origin,
           state,
-          behind: states[place]?.behind ?? 0,
+          behind: states[index]?.behind ?? 0,
           ...(hours.get(id) ?? { points: nothing, median_ms: null, p95_ms: null }),
         }),
       ),

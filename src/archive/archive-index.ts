@@ -45,7 +45,7 @@ export interface ChainRecord {
 }
 
 /** An attachment, and the path of its stored file. */
-export interface StoredPlace {
+export interface StoredPath {
   readonly path: string;
   readonly guid: string;
   readonly n: number;
@@ -153,7 +153,7 @@ export class ArchiveIndex {
   }
 
   /** Returns the attachments whose stored files are in this folder, in order of path. */
-  storedIn(folder: string): readonly StoredPlace[] {
+  storedIn(folder: string): readonly StoredPath[] {
     const sql = 'SELECT path, guid, n FROM stored WHERE path > ? AND path < ? ORDER BY path, guid, n';
     const rows = this.#all(sql, `${folder}/`, `${folder}0`);
     return rows.map(([path, guid, n]) => ({ path: String(path), guid: String(guid), n: Number(n) }));

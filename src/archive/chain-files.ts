@@ -21,7 +21,7 @@ interface Chain {
 }
 
 /** The id of a line's file in the index, the line's number, and the byte at which the line begins. */
-export interface Place {
+export interface LinePosition {
   readonly file: number;
   readonly n: number;
   readonly start: number;
@@ -48,7 +48,7 @@ export class ChainFiles {
     this.#bytes = Buffer.allocUnsafe(waitingBytes);
   }
 
-  append(path: string, key: string, members: string): Place {
+  append(path: string, key: string, members: string): LinePosition {
     const chain = this.#chain(path, key);
     const { text, head } = nextLine(chain.head, members);
     const start = chain.head.bytes;

@@ -4,7 +4,7 @@ import { AppError, errorCode } from '../domain/errors.ts';
 import { explained } from './archive-errors.ts';
 
 /** A folder that must not contain an archive. */
-export interface ForbiddenPlace {
+export interface ForbiddenFolder {
   readonly path: string;
   /** The folder's content, such as "the configuration of Postern". */
   readonly holds: string;
@@ -14,14 +14,14 @@ export interface ForbiddenPlace {
  * Returns the folder of an archive with its links resolved. Throws `archive_misplaced` if it is a forbidden folder or
  * below one. Compares device and inode, so that no other spelling of a path evades the check.
  */
-export function destination(out: string, forbidden: readonly ForbiddenPlace[]): string {
-  const folder = realPlace(resolve(out));
+export function destination(out: string, forbidden: readonly ForbiddenFolder[]): string {
+  const folder = realFolder(resolve(out));
   const found = forbidden.map(({ path, holds }) => ({ holds, stat: statOf(path) }));
   for (let at = folder; ; at = dirname(at)) {
     const stat = statOf(at);
-    const place = found.find((one) => one.stat !== undefined && isSame(one.stat, stat));
-    if (place !== undefined) {
-      throw new AppError('archive_misplaced', `${resolve(out)} is in the folder of ${place.holds}.`, {
+    const match = found.find((one) => one.stat !== undefined && isSame(one.stat, stat));
+    if (match !== undefined) {
+      throw new AppError('archive_misplaced', `${resolve(out)} is in the folder of ${match.holds}.`, {
         hint: 'Name a folder somewhere else, such as ~/Documents/Messages.',
       });
     }
@@ -30,12 +30,12 @@ export function destination(out: string, forbidden: readonly ForbiddenPlace[]): 
 }
 
 /** Resolves the links in the part of a path that exists. */
-function realPlace(path: string): string {
+function realFolder(path: string): string {
   try {
     return realpathSync.native(path);
   } catch (error) {
     if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw explained(error, path);
-    return join(realPlace(dirname(path)), basename(path));
+    return join(realFolder(dirname(path)), basename(path));
   }
 }
 

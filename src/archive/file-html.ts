@@ -21,8 +21,8 @@ const REASONS: Readonly<Record<MissingFile['missing'], string>> = {
 
 /** Renders the attachments of a message. Embeds the files that every browser can show or play, and names the others. */
 export function filesHtml(attachments: readonly AttachmentDetails[], files: readonly ArchivedFile[]): readonly Html[] {
-  return attachments.map((attachment, place) => {
-    const n = attachment.n ?? place;
+  return attachments.map((attachment, index) => {
+    const n = attachment.n ?? index;
     const file = files.find((one) => one.n === n);
     if (file === undefined) return missingHtml(attachment, REASONS.not_asked);
     return isStored(file) ? storedHtml(attachment, file) : missingHtml(attachment, REASONS[file.missing]);

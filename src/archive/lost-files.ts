@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
 import type { ArchiveSource } from '../mac/chatdb/archive-source.ts';
-import type { ArchiveIndex, StoredPlace } from './archive-index.ts';
+import type { ArchiveIndex, StoredPath } from './archive-index.ts';
 import { FILES } from './archive-layout.ts';
 import type { StoredFiles } from './stored-files.ts';
 
@@ -27,14 +27,14 @@ export async function restoreLostFiles(parts: LostFilesParts): Promise<readonly 
   for (let number = 0; number < FOLDERS && !parts.signal.aborted; number += 1) {
     const folder = `${FILES}/${number.toString(16).padStart(2, '0')}`;
     const there = namesIn(join(parts.folder, folder));
-    for (const place of parts.index.storedIn(folder)) {
-      const name = basename(place.path);
+    for (const copy of parts.index.storedIn(folder)) {
+      const name = basename(copy.path);
       if (there.has(name)) continue;
-      if (await restore(place, parts)) {
+      if (await restore(copy, parts)) {
         restored += 1;
         there.add(name);
-        lost.delete(place.path);
-      } else lost.add(place.path);
+        lost.delete(copy.path);
+      } else lost.add(copy.path);
     }
   }
   const named = [...lost].slice(0, MAX_NAMED).join(', ') + (lost.size > MAX_NAMED ? ', …' : '');
@@ -48,7 +48,7 @@ export async function restoreLostFiles(parts: LostFilesParts): Promise<readonly 
   ];
 }
 
-async function restore({ path, guid, n }: StoredPlace, { source, stored }: LostFilesParts): Promise<boolean> {
+async function restore({ path, guid, n }: StoredPath, { source, stored }: LostFilesParts): Promise<boolean> {
   for (const entries of source.entries([...source.listed([guid]).values()])) {
     for (const { event } of entries) {
       if (!('message_guid' in event.data) && (await stored.restore(event.data, n, path))) return true;

@@ -92,8 +92,8 @@ export class RowWriter {
       const target = this.#lineOf(entry).reaction?.message_guid;
       if (target !== undefined) reactedTo.push(target);
       const members = `"seen_at":"${seenAt()}","replaces":${entry.n},"removed":true,"guid":${JSON.stringify(entry.guid)}`;
-      const place = files.append(path, key, members);
-      index.put({ ...entry, ...place, print: REMOVED, run: this.#parts.run, earlier: withEarlier(entry) });
+      const position = files.append(path, key, members);
+      index.put({ ...entry, ...position, print: REMOVED, run: this.#parts.run, earlier: withEarlier(entry) });
       report.removed += 1;
     }
     files.flush();
@@ -159,12 +159,12 @@ export class RowWriter {
       return;
     }
     const twinOf = before === undefined ? this.#twinOf(message) : before.twinOf;
-    const place = this.#append(data, before, files, twinOf);
+    const position = this.#append(data, before, files, twinOf);
     index.put({
       id: before?.id,
       guid: key,
-      ...place,
-      first: before?.first ?? place.n,
+      ...position,
+      first: before?.first ?? position.n,
       at: secondsOf(message),
       print,
       run,

@@ -72,8 +72,8 @@ export class StoredFiles {
   /** Returns one record for each attachment. `known` are the records in an earlier line: a stored file stays stored. */
   async store(message: Message, known: readonly ArchivedFile[] = []): Promise<readonly ArchivedFile[]> {
     const stored: ArchivedFile[] = [];
-    for (const [place, attachment] of (message.details?.attachments ?? []).entries()) {
-      const n = attachment.n ?? place;
+    for (const [index, attachment] of (message.details?.attachments ?? []).entries()) {
+      const n = attachment.n ?? index;
       const earlier = known.find((file): file is StoredFile => file.n === n && 'sha256' in file);
       stored.push(earlier ?? (await this.#storeOne(message, n, attachment)));
     }
@@ -85,7 +85,7 @@ export class StoredFiles {
    * by now.
    */
   async restore(message: Message, wanted: number, path: string): Promise<boolean> {
-    const found = message.details?.attachments.find(({ n }, place) => (n ?? place) === wanted);
+    const found = message.details?.attachments.find(({ n }, index) => (n ?? index) === wanted);
     if (found === undefined || this.#parts.mode === 'none') return false;
     const extension = storedExtension(found);
     const form = path.endsWith(`.${extension}`) ? undefined : CONVERTED[extension];

@@ -187,7 +187,7 @@ function declareAttachmentCommands(program: Command, runs: Runs): void {
   connected(attachments.command('get'))
     .description('Write an attachment of a message to a file.')
     .argument('<message>', 'the id of the message', nonEmpty)
-    .argument('[n]', 'which one, counted from 0', place, 0)
+    .argument('[n]', 'which one, counted from 0', attachmentIndex, 0)
     .option('--out <file>', 'the file to write (in this folder, named like the attachment)', nonEmpty)
     .addOption(new Option('--as <form>', 'convert it').choices(['jpeg', 'm4a']))
     .option('--max <pixels>', 'maximum length of the longer side', count)
@@ -206,7 +206,7 @@ function declareAttachmentCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/attachments-commands.ts')).uploadAttachment)));
 }
 
-function place(value: string): number {
+function attachmentIndex(value: string): number {
   if (!/^\d{1,4}$/.test(value)) throw new InvalidArgumentError('It must be a whole number from 0 to 9999.');
   return Number(value);
 }

@@ -26,13 +26,13 @@ export function completionOf(program: Command, words: readonly string[]): Comple
   const line = read(program, words.slice(0, -1));
   if (line.open !== undefined) return valuesOf(valueName(line.open), line.open.argChoices, line);
   if (current.startsWith('-')) return { kind: 'words', words: optionWords(line) };
-  const commands = line.place === 0 ? line.command.createHelp().visibleCommands(line.command) : [];
+  const commands = line.index === 0 ? line.command.createHelp().visibleCommands(line.command) : [];
   const known = commands.filter((command) => command.name() !== 'help');
   if (known.length > 0) {
     return { kind: 'words', words: known.map((one) => ({ value: one.name(), about: one.description() })) };
   }
   const declared = line.command.registeredArguments;
-  const argument = declared[line.place] ?? (declared.at(-1)?.variadic === true ? declared.at(-1) : undefined);
+  const argument = declared[line.index] ?? (declared.at(-1)?.variadic === true ? declared.at(-1) : undefined);
   return argument === undefined ? NOTHING : valuesOf(argument.name(), argument.argChoices, line);
 }
 
@@ -42,7 +42,7 @@ interface Line {
   readonly command: Command;
   readonly options: readonly Option[];
   /** Number of arguments before the last word. */
-  readonly place: number;
+  readonly index: number;
   /** An option that still needs its value. */
   readonly open: Option | undefined;
   readonly given: GivenOptions;
@@ -50,7 +50,7 @@ interface Line {
 
 function read(program: Command, words: readonly string[]): Line {
   let command = program;
-  let place = 0;
+  let index = 0;
   let open: Option | undefined;
   const given: Record<string, string> = {};
   for (const word of words) {
@@ -67,15 +67,15 @@ function read(program: Command, words: readonly string[]): Line {
       if (option.required && value === undefined) open = option;
       continue;
     }
-    const child = place === 0 ? command.commands.find((one) => one.name() === word) : undefined;
-    if (child === undefined) place += 1;
+    const child = index === 0 ? command.commands.find((one) => one.name() === word) : undefined;
+    if (child === undefined) index += 1;
     else command = child;
   }
   const isDemo = words.find((word) => !word.startsWith('-')) === 'demo';
   return {
     command,
     options: optionsOf(program, command),
-    place,
+    index,
     open,
     given: isDemo ? { demo: '', ...given } : given,
   };

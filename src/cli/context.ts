@@ -67,13 +67,13 @@ export interface CommonOptions {
 }
 
 /** The options of a command that reads a configuration. */
-export interface PlaceOptions extends CommonOptions {
+export interface FolderOptions extends CommonOptions {
   /** Uses the configuration of `postern demo`. */
   readonly demo?: boolean;
 }
 
 /** Returns the folder of the chosen configuration. */
-export function folderOf({ demo, configDir }: PlaceOptions, { environment }: Context): string {
+export function folderOf({ demo, configDir }: FolderOptions, { environment }: Context): string {
   return demo === true ? demoFolder(configDir, environment) : configFolder(configDir, environment);
 }
 

@@ -9,16 +9,16 @@ interface FleetAccess {
   readonly hasAuthority: boolean;
 }
 
-/** Returns the lines of the section `[fleet]` for a Mac or hub whose files are in `place`. */
-export function fleetSection(fleet: FleetAccess, place: string, mac?: string): readonly string[] {
+/** Returns the lines of the section `[fleet]` for a Mac or hub whose files are in `folder`. */
+export function fleetSection(fleet: FleetAccess, folder: string, mac?: string): readonly string[] {
   const text = (value: string): string => JSON.stringify(value);
   return [
     '[fleet]',
     `servers = [${fleet.servers.map(text).join(', ')}]`,
     ...(mac === undefined ? [] : [`mac = ${text(mac)}`]),
-    `key_file = ${text(join(place, MEMBER_FILES.key))}`,
-    ...(fleet.hasAuthority ? [`ca_file = ${text(join(place, MEMBER_FILES.authority))}`] : []),
+    `key_file = ${text(join(folder, MEMBER_FILES.key))}`,
+    ...(fleet.hasAuthority ? [`ca_file = ${text(join(folder, MEMBER_FILES.authority))}`] : []),
     `content = ${text(fleet.content)}`,
-    ...(fleet.content === 'plain' ? [] : [`content_key_file = ${text(join(place, MEMBER_FILES.content))}`]),
+    ...(fleet.content === 'plain' ? [] : [`content_key_file = ${text(join(folder, MEMBER_FILES.content))}`]),
   ];
 }

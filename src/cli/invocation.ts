@@ -28,13 +28,13 @@ export function copyable(
   context: Context,
   space = ' ',
 ): string {
-  const place = [
+  const folderOptions = [
     ...(demo === true ? ['--demo'] : []),
     ...(configDir === undefined ? [] : ['--config-dir', quoted(resolve(configDir))]),
   ];
   return text.replaceAll(/`postern ([^`]+)`/g, (_found, words: string) => {
     const address = url === undefined || ON_THIS_MACHINE.test(words) ? [] : ['--url', quoted(url)];
-    return [programText(context), words, ...address, ...place].join(' ').replaceAll(' ', space);
+    return [programText(context), words, ...address, ...folderOptions].join(' ').replaceAll(' ', space);
   });
 }
 

@@ -9,7 +9,7 @@ export interface McpDestination {
   readonly socketPath?: string | undefined;
   readonly key: string;
   /** The service's address, as messages name it. */
-  readonly place: string;
+  readonly address: string;
 }
 
 interface Message {
@@ -141,13 +141,14 @@ export class McpPipe {
   /** Returns a problem document as one sentence. */
   #refusal(status: number, text: string): string {
     const { detail, hint } = (parsed(text) ?? {}) as { readonly detail?: unknown; readonly hint?: unknown };
-    if (typeof detail !== 'string') return `The program that answers at ${this.#to.place} is not Postern (${status}).`;
+    if (typeof detail !== 'string')
+      return `The program that answers at ${this.#to.address} is not Postern (${status}).`;
     return typeof hint === 'string' ? `${detail} ${hint}` : detail;
   }
 
   #trouble(error: unknown): string {
     const { code = '', message } = error as { readonly code?: string; readonly message: string };
-    return `Postern does not answer at ${this.#to.place} (${code || message}): is it running?`;
+    return `Postern does not answer at ${this.#to.address} (${code || message}): is it running?`;
   }
 }
 

@@ -15,7 +15,7 @@ import { noContacts } from '../mac/contacts/no-contacts.ts';
 import { Conversions } from '../mac/media/conversions.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
-import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
+import { type Context, EXIT, type FolderOptions, folderOf } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
@@ -37,7 +37,7 @@ export interface MessagesSource {
  * Opens chat.db and the Address Book at the paths in config.toml, or at their usual places. Throws a Refusal if
  * config.toml is unusable.
  */
-export function openMessages(options: PlaceOptions, context: Context): MessagesSource {
+export function openMessages(options: FolderOptions, context: Context): MessagesSource {
   const { environment } = context;
   const { homeFolder, env } = environment;
   const configFolder = folderOf(options, context);

@@ -8,7 +8,7 @@ import { errorCode } from '../domain/errors.ts';
 import { LIMITED_KEY } from '../domain/key.ts';
 import { PROBLEMS } from '../domain/problems.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';
-import { type ClientContext, type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
+import { type ClientContext, type Context, EXIT, type FolderOptions, folderOf } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
 import { copyable } from './invocation.ts';
 import { type Column, sayTable } from './output/table.ts';
@@ -18,7 +18,7 @@ import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
  * The options that select the service and its key. An option overrides the environment, which overrides the
  * configuration.
  */
-export interface ConnectionOptions extends PlaceOptions {
+export interface ConnectionOptions extends FolderOptions {
   readonly url?: string;
   /** The key is in a file, because every user of the machine can read arguments. */
   readonly keyFile?: string;
@@ -42,7 +42,7 @@ export class Refusal extends Error {
 export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
-  readonly place: string;
+  readonly address: string;
   /** True with a limited key, for which commands leave out the owner's requests: each refusal would be logged. */
   readonly isLimited: boolean;
   /** Completes the commands in backticks, so that they can be copied. */
@@ -66,11 +66,11 @@ export async function withService(
 ): Promise<number> {
   return reportRefusal(options, context, () => {
     context.progress('Waiting for Postern');
-    const { place, ...destination } = destinationOf(options, context);
+    const { address, ...destination } = destinationOf(options, context);
     const isJson = options.json === true;
     return work({
       ...context,
-      place,
+      address,
       isLimited: LIMITED_KEY.test(destination.key),
       copyable: (text) => copyable(text, options, context),
       client: new PosternClient(destination),
@@ -123,7 +123,7 @@ export function blueBubblesUrl(options: ConnectionOptions, context: Context): st
   return bluebubbles.port === 0 ? undefined : urlOf({ ...server, ...bluebubbles });
 }
 
-type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly place: string };
+type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly address: string };
 
 /**
  * Returns the service and a key that was given explicitly. Never uses the owner's key from the configuration: a program
@@ -132,7 +132,7 @@ type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonl
 export function limitedDestinationOf(options: ConnectionOptions, context: Context): Destination {
   const { env } = context.environment;
   const key = options.keyFile === undefined ? env.POSTERN_API_KEY?.trim() || undefined : keyIn(options.keyFile);
-  if (key !== undefined) return { ...placeOf(options, context, () => configurationOf(options, context)), key };
+  if (key !== undefined) return { ...targetOf(options, context, () => configurationOf(options, context)), key };
   throw new Refusal(
     EXIT.keyRefused,
     'There is no key for the agent.',
@@ -152,14 +152,14 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
     config ??= configurationOf(options, context);
     return config;
   };
-  const place = placeOf(options, context, configuration);
-  if (givenKey !== undefined) return { ...place, key: givenKey };
+  const target = targetOf(options, context, configuration);
+  if (givenKey !== undefined) return { ...target, key: givenKey };
   const { auth, server } = configuration();
-  if (place.url === undefined || isOwnUrl(place.url, server)) return { ...place, key: auth.apiKey };
+  if (target.url === undefined || isOwnUrl(target.url, server)) return { ...target, key: auth.apiKey };
   const ways = isConfigurationNamed(options) ? '--key-file FILE' : '--key-file FILE or in POSTERN_API_KEY';
   throw new Refusal(
     EXIT.keyRefused,
-    `The key in config.toml is sent only to its own service, not to ${new URL(place.url).origin}. Give the key for that address with ${ways}.`,
+    `The key in config.toml is sent only to its own service, not to ${new URL(target.url).origin}. Give the key for that address with ${ways}.`,
   );
 }
 
@@ -182,7 +182,7 @@ export interface UnsignedConsole {
 export function unsignedConsole(options: ConnectionOptions, context: Context): UnsignedConsole | undefined {
   const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (named !== undefined) {
-    placeOf(options, context, () => configurationOf(options, context));
+    targetOf(options, context, () => configurationOf(options, context));
     return {
       url: named,
       lines: [
@@ -202,16 +202,16 @@ export function unsignedConsole(options: ConnectionOptions, context: Context): U
   };
 }
 
-function placeOf(options: ConnectionOptions, context: Context, configuration: () => Config): Omit<Destination, 'key'> {
+function targetOf(options: ConnectionOptions, context: Context, configuration: () => Config): Omit<Destination, 'key'> {
   const givenUrl = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (givenUrl !== undefined && !/^https?:$/.test(URL.canParse(givenUrl) ? new URL(givenUrl).protocol : '')) {
     const name = options.url === undefined ? 'POSTERN_URL' : '--url';
     throw new Refusal(EXIT.usage, `${name} is ${givenUrl}; it must be an address such as http://127.0.0.1:3001.`);
   }
-  if (givenUrl !== undefined) return { url: givenUrl, place: givenUrl };
+  if (givenUrl !== undefined) return { url: givenUrl, address: givenUrl };
   const config = configuration();
   const socket = trustedSocketOf(config);
-  if ('path' in socket) return { socketPath: socket.path, place: socket.path };
+  if ('path' in socket) return { socketPath: socket.path, address: socket.path };
   throw new Refusal(
     EXIT.config,
     `Nothing was sent, because ${configPath(config.dir)} leads to no Unix socket that can be trusted. ${socket.reason}`,

@@ -5,7 +5,7 @@ import { cacheFolder } from '../config/environment.ts';
 import { DAY_MS } from '../domain/durations.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { startInBackground } from '../runtime/command.ts';
-import { type Context, EXIT, folderOf, type PlaceOptions } from './context.ts';
+import { type Context, EXIT, type FolderOptions, folderOf } from './context.ts';
 import { invocationOf } from './invocation.ts';
 import { oneLine } from './output/text.ts';
 
@@ -28,7 +28,7 @@ const VERSION = /^v?(\d{1,6})\.(\d{1,6})\.(\d{1,6})$/;
  * Announces a newer release once a day, after a command on a terminal. No command waits for the answer of `update.url`:
  * another process asks at most once a day, and a later command shows the answer.
  */
-export function announceUpdate(options: PlaceOptions, context: Context): void {
+export function announceUpdate(options: FolderOptions, context: Context): void {
   const source = sourceOf(options, context);
   if (source === '') return;
   const nowMs = systemClock.now();
@@ -46,7 +46,7 @@ export function announceUpdate(options: PlaceOptions, context: Context): void {
 }
 
 /** `postern check-update`: fetches the newest version and stores it. Prints nothing, because it runs unattended. */
-export async function checkUpdate(options: PlaceOptions, context: Context): Promise<number> {
+export async function checkUpdate(options: FolderOptions, context: Context): Promise<number> {
   const source = sourceOf(options, context);
   if (source === '') return EXIT.ok;
   try {
@@ -73,7 +73,7 @@ async function shortText({ body }: Response): Promise<string | undefined> {
   return text + decoder.decode();
 }
 
-function sourceOf(options: PlaceOptions, context: Context): string {
+function sourceOf(options: FolderOptions, context: Context): string {
   const reading = readConfig(folderOf(options, context), context.environment);
   return reading.state === 'usable' ? reading.config.update.url : '';
 }
@@ -86,8 +86,8 @@ function isOver(sinceMs: number, nowMs: number): boolean {
 function isNewer(version: string, than: string): boolean {
   const [one, other] = [version, than].map((text) => (VERSION.exec(text) ?? []).slice(1).map(Number));
   if (one?.length !== 3 || other?.length !== 3) return false;
-  const place = one.findIndex((number, index) => number !== other[index]);
-  return place >= 0 && (one[place] ?? 0) > (other[place] ?? 0);
+  const firstDifference = one.findIndex((number, index) => number !== other[index]);
+  return firstDifference >= 0 && (one[firstDifference] ?? 0) > (other[firstDifference] ?? 0);
 }
 
 function isWebAddress(url: unknown): url is string {

@@ -32,7 +32,7 @@ export interface AttachmentContent {
 
 /** The transport that carries these calls to the service. */
 export interface AttachmentTransport {
-  readonly place: string;
+  readonly address: string;
   pages<Item>(first: string, member: keyof Item & string): AsyncGenerator<Item, void>;
   request(method: string, path: string, request: Partial<TransportRequest>): Promise<TransportResponse>;
 }
@@ -47,7 +47,7 @@ export class AttachmentsApi {
 
   /** Uploads a file. Its `id` goes into `attachment_ids` of a send with the same key, within 24 hours. */
   async upload({ name, type = 'application/octet-stream', content }: FileToSend): Promise<Upload> {
-    const { place } = this.#transport;
+    const { address } = this.#transport;
     const { status, text } = await this.#transport.request('POST', 'attachments', {
       headers: {
         'Content-Type': type,
@@ -56,7 +56,7 @@ export class AttachmentsApi {
       body: content,
     });
     const upload = parsed(await text());
-    if (!has(upload, 'expires_at')) throw notPostern(status, place);
+    if (!has(upload, 'expires_at')) throw notPostern(status, address);
     return upload as Upload;
   }
 
@@ -70,7 +70,7 @@ export class AttachmentsApi {
     const path = `messages/${encodeURIComponent(messageId)}/attachments/${n}${queryOf(form)}`;
     const { status, header, bytes } = await this.#transport.request('GET', path, {});
     const encoded = /filename\*=UTF-8''([^;]*)/.exec(header('content-disposition') ?? '')?.[1];
-    if (encoded === undefined) throw notPostern(status, this.#transport.place);
+    if (encoded === undefined) throw notPostern(status, this.#transport.address);
     const type = header('content-type') ?? 'application/octet-stream';
     return { name: decodeURIComponent(encoded), type, content: bytes() };
   }

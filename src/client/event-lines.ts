@@ -21,7 +21,7 @@ interface Body {
  * unreachable.
  */
 export async function* eventLines(
-  { url, socketPath, place }: SocketDestination,
+  { url, socketPath, address }: SocketDestination,
   key: string,
   clock: Clock,
   signal: AbortSignal | undefined,
@@ -41,7 +41,7 @@ export async function* eventLines(
     const open = socketPath === undefined ? overNetwork : overSocket(socketPath);
     const { status, type, retryAfter, chunks } = await open(url, headers, stop.signal);
     // Version 0.1 of the service answers with one page instead of a stream.
-    if (status === 200 && type !== NDJSON) throw notPostern(status, place);
+    if (status === 200 && type !== NDJSON) throw notPostern(status, address);
     const decoder = new TextDecoder();
     let text = '';
     for await (const chunk of chunks) {
@@ -54,13 +54,13 @@ export async function* eventLines(
         const event = parsed(line) as SocketEvent | undefined;
         if (has(event, 'type') && event !== undefined) yield event;
         // A keep-alive has an offset but no type. Any other line without a type is not from Postern.
-        else if (!has(event, 'offset')) throw notPostern(status, place);
+        else if (!has(event, 'offset')) throw notPostern(status, address);
       }
     }
-    if (status !== 200) throw refusal(status, text, retryAfter, place);
+    if (status !== 200) throw refusal(status, text, retryAfter, address);
   } catch (error) {
     if (error instanceof PosternError) throw error;
-    if (!signal?.aborted) throw noAnswer(error, place);
+    if (!signal?.aborted) throw noAnswer(error, address);
   } finally {
     cancelWatch();
     signal?.removeEventListener('abort', abort);

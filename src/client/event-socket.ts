@@ -20,7 +20,7 @@ export interface SocketDestination {
   /** Unix socket to connect to instead of the URL's host. */
   readonly socketPath: string | undefined;
   /** The service's address, as errors name it. */
-  readonly place: string;
+  readonly address: string;
 }
 
 /** Returns the package `ws`; undefined if it is not installed. The typed client works without it. */
@@ -30,7 +30,7 @@ export async function webSocketPackage(): Promise<typeof ws | undefined> {
 
 /** Yields the events of one WebSocket connection until it ends. Throws PosternError if it is refused or unreachable. */
 export async function* eventSocket(
-  { url, socketPath, place }: SocketDestination,
+  { url, socketPath, address }: SocketDestination,
   clock: Clock,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<SocketEvent, void> {
@@ -73,20 +73,20 @@ export async function* eventSocket(
     // A `messages.changed` event has a range instead of an id.
     const isEvent = has(event?.data, 'id') || has(event?.data, 'first_id');
     if (isEvent && event !== undefined) waiting.push(event);
-    else end(notPostern(200, place));
+    else end(notPostern(200, address));
     if (waiting.length >= MAX_WAITING) socket.pause();
     wake();
   });
   socket.on('unexpected-response', (_request, response) => {
     const chunks: Buffer[] = [];
     response.on('data', (chunk: Buffer) => chunks.push(chunk));
-    response.on('error', (error) => end(noAnswer(error, place)));
+    response.on('error', (error) => end(noAnswer(error, address)));
     response.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8');
-      end(refusal(response.statusCode ?? 0, text, response.headers['retry-after'], place));
+      end(refusal(response.statusCode ?? 0, text, response.headers['retry-after'], address));
     });
   });
-  socket.on('error', (error) => end(noAnswer(error, place)));
+  socket.on('error', (error) => end(noAnswer(error, address)));
   socket.on('close', () => end());
   signal?.addEventListener('abort', abort, { once: true });
   try {

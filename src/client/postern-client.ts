@@ -48,7 +48,7 @@ const DEFAULT_URL = 'http://127.0.0.1:3001';
 export class PosternClient {
   readonly #base: URL;
   readonly #socketPath: string | undefined;
-  readonly #place: string;
+  readonly #address: string;
   readonly #requests: Requests;
   readonly #key: string;
   readonly #clock: Clock;
@@ -60,9 +60,9 @@ export class PosternClient {
     if (url !== undefined && socketPath !== undefined) throw new TypeError('Give either url or socketPath, not both.');
     this.#base = new URL('/api/v1/', socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');
     this.#socketPath = socketPath;
-    this.#place = socketPath ?? this.#base.origin;
+    this.#address = socketPath ?? this.#base.origin;
     const transport = socketPath === undefined ? fetchTransport : socketTransport(socketPath);
-    this.#requests = new Requests({ base: this.#base, place: this.#place, transport, timeoutMs, key });
+    this.#requests = new Requests({ base: this.#base, address: this.#address, transport, timeoutMs, key });
     this.#key = key;
     this.#clock = clock;
   }
@@ -92,7 +92,7 @@ export class PosternClient {
   /** Files to send, and files of messages. */
   get attachments(): AttachmentsApi {
     return new AttachmentsApi({
-      place: this.#place,
+      address: this.#address,
       pages: (path, member) => this.#requests.pages(path, member),
       request: (method, path, { headers, body: bytes }) => this.#requests.answer(method, path, { headers, bytes }),
     });
@@ -146,7 +146,7 @@ export class PosternClient {
    */
   async send({ idempotencyKey, ...message }: SendOptions): Promise<SentMessage | HeldSend> {
     const body = { body: '', ...message };
-    return sentMessage(await this.#requests.request('POST', 'messages', { body, idempotencyKey }), this.#place);
+    return sentMessage(await this.#requests.request('POST', 'messages', { body, idempotencyKey }), this.#address);
   }
 
   /** Returns what `send` would do, without sending anything. */
@@ -223,7 +223,7 @@ export class PosternClient {
     const query = queryOf({ changes: true, after, limit, include, max_age_s: maxAgeS, junk });
     const answer = await this.#requests.request('GET', `events${query}`);
     const offset = new URL(answer.next ?? '', this.#base).searchParams.get('after');
-    if (offset === null) throw notPostern(answer.status, this.#place);
+    if (offset === null) throw notPostern(answer.status, this.#address);
     return { events: this.#requests.listed<TrackedEvent>(answer, 'data'), offset };
   }
 
@@ -291,7 +291,7 @@ export class PosternClient {
     const isHttp = over === 'http' || (over === undefined && (await webSocketPackage()) === undefined);
     const query = queryOf({ after, include, changes: changes || undefined, max_age_s: maxAgeS, junk });
     const url = new URL(`${isHttp ? 'events' : 'ws'}${query}`, this.#base);
-    const to = { url, socketPath: this.#socketPath, place: this.#place };
+    const to = { url, socketPath: this.#socketPath, address: this.#address };
     if (isHttp) return yield* eventLines(to, this.#key, this.#clock, signal);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', this.#key);

@@ -43,17 +43,19 @@ export function refusal(
   status: number,
   text: string,
   retryAfter: string | null | undefined,
-  place: string,
+  address: string,
 ): PosternError {
   const problem = parsed(text) as Readonly<Record<string, unknown>> | null | undefined;
-  return typeof problem?.code === 'string' ? new PosternError(status, problem, retryAfter) : notPostern(status, place);
+  return typeof problem?.code === 'string'
+    ? new PosternError(status, problem, retryAfter)
+    : notPostern(status, address);
 }
 
 /** Returns the error for an answer from a program other than Postern. */
-export function notPostern(status: number, place: string): PosternError {
+export function notPostern(status: number, address: string): PosternError {
   return new PosternError(status, {
     code: 'not_postern',
-    detail: `The program that answers at ${place} is not Postern.`,
+    detail: `The program that answers at ${address} is not Postern.`,
     hint: 'Check the host and the port.',
   });
 }
@@ -67,15 +69,15 @@ export function onlyDryRun(status: number): PosternError {
 }
 
 /** Returns the error for a request without an answer. */
-export function noAnswer(error: unknown, place: string): PosternError {
+export function noAnswer(error: unknown, address: string): PosternError {
   const cause = rootOf(error);
   // Nothing was connected, so no request was made. fetch reports "bad port" for a port to which it never connects.
   const isUnreachable = UNREACHABLE.test(cause.code) || cause.message === 'bad port';
   return new PosternError(0, {
     code: isUnreachable ? 'unreachable' : 'connection_lost',
     detail: isUnreachable
-      ? `Postern does not answer at ${place} (${cause.code || cause.message}).`
-      : `The connection to ${place} broke before an answer arrived (${cause.code || cause.message}).`,
+      ? `Postern does not answer at ${address} (${cause.code || cause.message}).`
+      : `The connection to ${address} broke before an answer arrived (${cause.code || cause.message}).`,
   });
 }
 

@@ -58,7 +58,7 @@ export function queryOf(parameters: object): string {
 interface RequestsParts {
   readonly base: URL;
   /** The service's address, as errors name it. */
-  readonly place: string;
+  readonly address: string;
   readonly transport: Transport;
   readonly timeoutMs: number;
   readonly key: string;
@@ -85,7 +85,7 @@ export class Requests {
   ): Promise<Result> {
     const { text, status } = await this.request(method, path, { body, idempotencyKey });
     const value = parsed(text);
-    if (!has(value, member)) throw notPostern(status, this.#parts.place);
+    if (!has(value, member)) throw notPostern(status, this.#parts.address);
     return value as Result;
   }
 
@@ -95,7 +95,8 @@ export class Requests {
 
   listed<Item>({ status, text }: { status: number; text: string }, member: keyof Item & string): Item[] {
     const value = parsed(text);
-    if (!Array.isArray(value) || !value.every((item) => has(item, member))) throw notPostern(status, this.#parts.place);
+    if (!Array.isArray(value) || !value.every((item) => has(item, member)))
+      throw notPostern(status, this.#parts.address);
     return value as Item[];
   }
 
@@ -136,11 +137,11 @@ export class Requests {
       ...(!isSend && { signal: AbortSignal.timeout(slowAnswerMs(path) ?? this.#parts.timeoutMs) }),
     };
     const response = await this.#parts.transport(new URL(path, this.#parts.base), request).catch((error: unknown) => {
-      throw noAnswer(error, this.#parts.place);
+      throw noAnswer(error, this.#parts.address);
     });
     const { status, header } = response;
     if (status >= 200 && status <= 299) return response;
-    throw refusal(status, await this.#textOf(response), header('retry-after'), this.#parts.place);
+    throw refusal(status, await this.#textOf(response), header('retry-after'), this.#parts.address);
   }
 
   /** Throws a PosternError (`not_capable`) if the service's status does not list a member of the send (decision X1). */
@@ -154,7 +155,7 @@ export class Requests {
     this.#capabilities = undefined;
     throw new PosternError(0, {
       code: 'not_capable',
-      detail: `The service at ${this.#parts.place} cannot do this: ${missing}${reason === undefined ? '' : ` (${reason})`}.`,
+      detail: `The service at ${this.#parts.address} cannot do this: ${missing}${reason === undefined ? '' : ` (${reason})`}.`,
       hint: 'Nothing was sent. GET /api/v1/status lists its capabilities; earlier versions list none.',
     });
   }
@@ -163,7 +164,7 @@ export class Requests {
     try {
       return await response.text();
     } catch (error) {
-      throw noAnswer(error, this.#parts.place);
+      throw noAnswer(error, this.#parts.address);
     }
   }
 

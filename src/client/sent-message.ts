@@ -8,10 +8,10 @@ import type { Requests } from './request.ts';
  */
 export function sentMessage(
   { text, status, header }: Awaited<ReturnType<Requests['request']>>,
-  place: string,
+  address: string,
 ): SentMessage | HeldSend {
   const value = parsed(text);
   if (has(value, 'would')) throw onlyDryRun(status);
-  if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, place);
+  if (!has(value, 'guid') && !has(value, 'approval')) throw notPostern(status, address);
   return { ...(value as Message | HeldSend), ...(header('idempotent-replayed') === 'true' && { replayed: true }) };
 }

@@ -44,10 +44,10 @@ export function rotateOwnerKey(folder: string, environment: Environment): Rotati
 function withKey(text: string, apiKey: string, config: Config, environment: Environment): string | undefined {
   const wanted = JSON.stringify({ ...config, auth: { apiKey } });
   const lines = text.split('\n');
-  for (const [place, line] of lines.entries()) {
+  for (const [index, line] of lines.entries()) {
     const { before, after } = KEY_LINE.exec(line)?.groups ?? {};
     if (before === undefined || after === undefined) continue;
-    const changed = lines.with(place, `${before}"${apiKey}"${after}`).join('\n');
+    const changed = lines.with(index, `${before}"${apiKey}"${after}`).join('\n');
     const parsed = parseToml(changed);
     const checked = 'tables' in parsed ? checkConfig(parsed.tables, config.dir, environment) : undefined;
     // A line that looks like the key may also be in another section, or inside a longer text.

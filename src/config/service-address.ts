@@ -12,14 +12,14 @@ export function urlOf({ host, port }: { readonly host: string; readonly port: nu
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
-type ServerPlace = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
+type OwnAddress = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
 
 /**
  * Reports whether the service of this configuration answers at `url`, so that its key may be sent there. At the
  * configured port, that is true for loopback, `server.host` and every name in `server.allowed_hosts`. A name in the
  * list may also have its listed port, or 443, because a proxy can stand in front of the service.
  */
-export function isOwnUrl(url: string, { host, port, allowedHosts }: ServerPlace): boolean {
+export function isOwnUrl(url: string, { host, port, allowedHosts }: OwnAddress): boolean {
   const { hostname, port: written, protocol } = new URL(url);
   const asked = written === '' ? (protocol === 'https:' ? 443 : 80) : Number(written);
   if (asked === port && (isLoopback(hostname) || hostname === normalized(host))) return true;
@@ -36,12 +36,12 @@ function normalized(host: string): string | undefined {
 }
 
 /** The path of a Unix socket, or a sentence that says why there is none. */
-export type SocketPlace = { readonly path: string } | { readonly reason: string };
+export type SocketLocation = { readonly path: string } | { readonly reason: string };
 
 type SocketSettings = Pick<Config, 'dir'> & { readonly server: Pick<Config['server'], 'socket'> };
 
 /** The Unix socket that the service listens on (decision O1). */
-export function socketOf({ dir, server }: SocketSettings): SocketPlace {
+export function socketOf({ dir, server }: SocketSettings): SocketLocation {
   if (!server.socket) return { reason: 'server.socket is false.' };
   const path = join(dir, 'postern.sock');
   return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES
@@ -53,8 +53,8 @@ export function socketOf({ dir, server }: SocketSettings): SocketPlace {
  * Returns the socket if programs may send the key through it. Returns a reason if there is none, or if another user's
  * program could be listening there.
  */
-export function trustedSocketOf(settings: SocketSettings): SocketPlace {
-  const place = socketOf(settings);
-  const reason = 'path' in place ? socketTrouble(place.path) : undefined;
-  return reason === undefined ? place : { reason };
+export function trustedSocketOf(settings: SocketSettings): SocketLocation {
+  const socket = socketOf(settings);
+  const reason = 'path' in socket ? socketTrouble(socket.path) : undefined;
+  return reason === undefined ? socket : { reason };
 }

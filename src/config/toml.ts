@@ -27,7 +27,7 @@ export type Parsed =
   | { readonly syntaxError: string };
 
 export function parseToml(text: string): Parsed {
-  const excess = placeOfSign(text, MAX_SIGNS);
+  const excess = positionOfSign(text, MAX_SIGNS);
   if (excess !== undefined) {
     const lines = text.slice(0, excess).split('\n');
     const column = (lines.at(-1)?.length ?? 0) + 1;
@@ -125,7 +125,7 @@ function* signsOf(text: string): Generator<Sign> {
 }
 
 /** Returns the offset of the sign with `count` signs before it; undefined if there is none. */
-function placeOfSign(text: string, count: number): number | undefined {
+function positionOfSign(text: string, count: number): number | undefined {
   let before = 0;
   for (const { at } of signsOf(text)) {
     if (before === count) return at;

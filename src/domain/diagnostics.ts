@@ -56,13 +56,13 @@ export interface NewRow {
   /** True if `is_from_me` or the handle changed between first sight and the end of the watch. */
   readonly flipped?: boolean | undefined;
   readonly had_handle?: boolean | undefined;
-  /** Places of its attachments' files at the end of the watch. */
-  readonly attachments: readonly AttachmentPlace[];
+  /** Locations of its attachments' files at the end of the watch. */
+  readonly attachments: readonly AttachmentLocation[];
 }
 
 /** `staged`: the copy that Postern made for sending; `messages`: elsewhere in Messages' own folder. */
-export const ATTACHMENT_PLACES = ['staged', 'messages', 'elsewhere', 'none'] as const;
-export type AttachmentPlace = (typeof ATTACHMENT_PLACES)[number];
+export const ATTACHMENT_LOCATIONS = ['staged', 'messages', 'elsewhere', 'none'] as const;
+export type AttachmentLocation = (typeof ATTACHMENT_LOCATIONS)[number];
 
 /** How changes of chat.db were noticed during a watch. */
 export interface ChangeDiagnostics {

@@ -24,6 +24,6 @@ export function editDistance(one: string, other: string): number {
   return at(row, other.length);
 }
 
-function at(row: readonly number[], place: number): number {
-  return row[place] ?? 0;
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? 0;
 }

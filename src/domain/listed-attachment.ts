@@ -21,9 +21,9 @@ export function listedAttachments({
   details,
 }: Message): readonly ListedAttachment[] {
   const message = { message_id: id, sender, is_from_me, timestamp };
-  return (details?.attachments ?? []).map((attachment, place) => ({
+  return (details?.attachments ?? []).map((attachment, index) => ({
     ...message,
     ...attachment,
-    n: attachment.n ?? place,
+    n: attachment.n ?? index,
   }));
 }

@@ -36,11 +36,11 @@ export type Highlight = readonly [start: number, end: number];
 
 /** Searchable texts of a message besides its body. */
 export const SEARCHED_TEXTS = ['transcript', 'link', 'poll', 'app', 'subject'] as const;
-export type SearchedPlace = (typeof SEARCHED_TEXTS)[number];
+export type SearchedTextKind = (typeof SEARCHED_TEXTS)[number];
 
 /** A message with its searchable texts besides the body. */
 export interface SearchableMessage extends Message {
-  readonly texts?: readonly (readonly [place: SearchedPlace, text: string])[] | undefined;
+  readonly texts?: readonly (readonly [kind: SearchedTextKind, text: string])[] | undefined;
 }
 
 export interface SearchHit {
@@ -49,7 +49,7 @@ export interface SearchHit {
   /** The matches in the body, in order and without overlap; empty for a hit by file name. */
   readonly highlights: readonly Highlight[];
   /** The first text besides the body that contains words of the query; absent if the body contains all of them. */
-  readonly in?: SearchedPlace | undefined;
+  readonly in?: SearchedTextKind | undefined;
 }
 
 /** State of the index. */

@@ -187,9 +187,9 @@ function notesOf(details: Told, isText: boolean): readonly string[] {
 /** Counts attachments by their places in the text, because the files may not be listed yet. */
 function countOfFiles({ attachments, parts = [] }: Told): number {
   const runs = parts.flatMap((part) => part.runs ?? []);
-  const places = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;
+  const placeholders = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;
   const pictures = runs.filter((run) => run.inline === true).length;
-  return Math.max(places, attachments.length - pictures);
+  return Math.max(placeholders, attachments.length - pictures);
 }
 
 /** Describes a link by its preview. `body` is the text that contains the link. */

@@ -73,10 +73,10 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
 }
 
 /** Returns the error `sqlite_missing` with advice for an installation whose modules are at this URL. */
-export function sqliteMissing(cause: unknown, place = import.meta.url): AppError {
+export function sqliteMissing(cause: unknown, moduleUrl = import.meta.url): AppError {
   const node = `Node ${process.versions.node}`;
   // An npm installation has no sources from which to build the library.
-  if (place.includes('/node_modules/postern/')) {
+  if (moduleUrl.includes('/node_modules/postern/')) {
     return new AppError('sqlite_missing', `${node} does not include SQLite.`, {
       hint: 'Install Node 22.16 or newer.',
       cause,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import {
   ACCOUNT_SERVICES,
-  ATTACHMENT_PLACES,
+  ATTACHMENT_LOCATIONS,
   DELIVERY_ERRORS,
   type Diagnostics,
   GUID_PREFIXES,
@@ -27,7 +27,7 @@ const newRow = z.object({
   age_s: z.int().nullable().optional(),
   flipped: z.boolean().optional(),
   had_handle: z.boolean().optional(),
-  attachments: z.array(z.enum(ATTACHMENT_PLACES)).readonly(),
+  attachments: z.array(z.enum(ATTACHMENT_LOCATIONS)).readonly(),
 });
 
 const changes = z.object({

@@ -92,10 +92,10 @@ function unknownInObject(schema: z.ZodObject, value: object, pointer: string): r
   const shape: z.ZodRawShape = schema.shape;
   const known = Object.keys(shape);
   return Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
-    const place = `${pointer}/${shortened(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if (known.includes(name)) return unknownIn(shape[name], member, place);
+    const at = `${pointer}/${shortened(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+    if (known.includes(name)) return unknownIn(shape[name], member, at);
     if (schema.def.catchall !== undefined) return [];
-    return [{ pointer: place, message: `There is no member ${shortened(name)} here.${listed(known)}` }];
+    return [{ pointer: at, message: `There is no member ${shortened(name)} here.${listed(known)}` }];
   });
 }
 

@@ -18,8 +18,8 @@ export function arrive(
   const chat = database.directChat(from);
   const dateMs = datesOf(command, clock.now());
   const rows = database.transaction(() =>
-    Array.from({ length: count }, (_, place) => {
-      const message = { text: `${command.do} ${place}`, from, dateMs: dateMs(place) };
+    Array.from({ length: count }, (_, index) => {
+      const message = { text: `${command.do} ${index}`, from, dateMs: dateMs(index) };
       return command.do === 'wake' ? database.message(message) : database.joinedMessage(chat, message);
     }),
   );
@@ -33,13 +33,13 @@ export function arrive(
 }
 
 /** Returns a function that gives each row's date in Unix milliseconds, by its index. */
-function datesOf(command: Arrival, nowMs: number): (place: number) => number {
+function datesOf(command: Arrival, nowMs: number): (index: number) => number {
   const { count } = command;
   if (command.do === 'burst') return () => nowMs;
   // iCloud fills in messages an hour apart, the newest a day old.
-  if (command.do === 'backfill') return (place) => nowMs - (count - place + 24) * HOUR_MS;
+  if (command.do === 'backfill') return (index) => nowMs - (count - index + 24) * HOUR_MS;
   const nightMs = command.hours * HOUR_MS;
-  return (place) => nowMs - nightMs + Math.floor((place * nightMs) / count);
+  return (index) => nowMs - nightMs + Math.floor((index * nightMs) / count);
 }
 
 /**

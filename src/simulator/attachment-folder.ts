@@ -4,7 +4,7 @@ import { safeFileName } from '../domain/file-name.ts';
 import type { Behaviour } from './commands.ts';
 
 /** A file as chat.db names it. */
-export interface PlacedFile {
+export interface KeptFile {
   readonly name: string;
   readonly bytes: number;
 }
@@ -28,12 +28,12 @@ export class AttachmentFolder {
    * Keeps a copy of a sent file, or uses the file in place. Messages may do the latter: steipete/imsg, which stages
    * files as Postern does, reports that the history names the staged path.
    */
-  keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): PlacedFile {
+  keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): KeptFile {
     if (mode !== 'copied') {
       const name = mode === 'in_place' ? source : source.replace(this.#home, '~');
       return { name, bytes: statSync(source).size };
     }
-    const { path, name } = this.#place(basename(source), row, guid);
+    const { path, name } = this.#target(basename(source), row, guid);
     copyFileSync(source, path);
     return { name, bytes: statSync(path).size };
   }
@@ -42,13 +42,13 @@ export class AttachmentFolder {
    * Writes a received file. chat.db has the name that the sender gave it. Its name on disk is made safe, so that it
    * cannot lead out of the folder.
    */
-  write(content: Buffer, fileName: string, row: number, guid: string): PlacedFile {
-    const { path, name } = this.#place(safeFileName(fileName), row, guid);
+  write(content: Buffer, fileName: string, row: number, guid: string): KeptFile {
+    const { path, name } = this.#target(safeFileName(fileName), row, guid);
     writeFileSync(path, content);
     return { name, bytes: content.length };
   }
 
-  #place(fileName: string, row: number, guid: string): { readonly path: string; readonly name: string } {
+  #target(fileName: string, row: number, guid: string): { readonly path: string; readonly name: string } {
     const folder = (row % 256).toString(16).padStart(2, '0');
     const relative = `Library/Messages/Attachments/${folder}/${guid}/${fileName}`;
     const path = join(this.#home, relative);

@@ -53,7 +53,7 @@ export function hum(): Buffer {
   header.writeBigInt64BE(32n, 12);
   header.writeDoubleBE(SAMPLE_RATE, 20);
   header.write('lpcm', 28, 'latin1');
-  for (const [place, value] of [2, 2, 1, 1, 16].entries()) header.writeUInt32BE(value, 32 + 4 * place);
+  for (const [index, value] of [2, 2, 1, 1, 16].entries()) header.writeUInt32BE(value, 32 + 4 * index);
   const samples = Buffer.alloc(2 * SAMPLE_RATE * VOICE_S);
   for (let at = 0; at < SAMPLE_RATE * VOICE_S; at += 1) {
     const second = at / SAMPLE_RATE;

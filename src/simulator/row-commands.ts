@@ -192,8 +192,8 @@ export type WrittenContents = Readonly<Record<string, number>>;
 function writeContents(database: ChatDatabase, from: string, nowMs: number): WrittenContents {
   const chat = database.directChat(from);
   const rows: Record<string, number> = {};
-  for (const [place, content] of CONTENT_ROWS.entries()) {
-    const dateMs = nowMs + place * 1000;
+  for (const [index, content] of CONTENT_ROWS.entries()) {
+    const dateMs = nowMs + index * 1000;
     const isEvent = content.columns.item_type !== undefined;
     const columns = {
       text: null,

@@ -93,8 +93,8 @@ export class SimulatedPeople {
     return text.endsWith('?') ? 'Good question. I would say yes.' : (ANSWERS[this.#answers % ANSWERS.length] ?? '');
   }
 
-  #step(place: number): void {
-    const step = STORY[place];
+  #step(index: number): void {
+    const step = STORY[index];
     if (step === undefined) {
       this.#later(WRITE_EVERY_MS);
       return;
@@ -106,7 +106,7 @@ export class SimulatedPeople {
         return;
       }
       this.#teller?.perform(step, this.#clock.now());
-      this.#step(place + 1);
+      this.#step(index + 1);
     });
   }
 

@@ -54,8 +54,8 @@ export class StoryTeller {
     } else if ('link' in step) {
       const row = this.#message(step, dateMs, step.text);
       const chat = this.#chat(step);
-      const place = { chat, row, url: step.link, ...(step.from !== undefined && { from: step.from }) };
-      const balloon = linkBalloon(database, place, dateMs + 40);
+      const link = { chat, row, url: step.link, ...(step.from !== undefined && { from: step.from }) };
+      const balloon = linkBalloon(database, link, dateMs + 40);
       database.update('message', balloon, { ...contentColumns('page'), ...this.#readColumns(step, dateMs) });
       return row;
     } else if ('poll' in step) {

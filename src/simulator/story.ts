@@ -8,7 +8,7 @@ const STRANGER = '+15550199';
 /** Identifier of the group of Ana, Ben and Cho. */
 export const GARDEN = 'chat424242';
 
-interface Place {
+interface StepFrame {
   /** Address of the person who acts. Default: the owner, on another device. */
   readonly from?: string;
   /** Recipient of a message that the owner sends. */
@@ -22,7 +22,7 @@ interface Place {
 }
 
 /** One step of the script. */
-export type Step = Place &
+export type Step = StepFrame &
   (
     | { readonly text: string; readonly replyTo?: string; readonly error?: number; readonly effect?: string }
     | { readonly file: 'photo' | 'plan' | 'voice'; readonly text?: string; readonly transcript?: string }

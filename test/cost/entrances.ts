@@ -68,7 +68,7 @@ export function functions(): readonly Entrance[] {
       name: 'a text to look through',
       limit: 65_536,
       wanted: ['ab á'],
-      take: (text) => WORDS && new SearchedText(text).places(toPattern(WORDS)),
+      take: (text) => WORDS && new SearchedText(text).highlights(toPattern(WORDS)),
     },
     { name: 'whether a text is long', limit: ANY, wanted: ['a'], take: (text) => isLong(message(text)) },
     {

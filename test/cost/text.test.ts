@@ -54,7 +54,7 @@ const sought = sequenceOf({ kind: 'phrase', text: 'ab а\u0301 漢 a' });
 
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'indexed for search': (text) => documentOf(message(text)),
-  'looked through by a search': (text) => sought && new SearchedText(text).places(toPattern(sought)),
+  'looked through by a search': (text) => sought && new SearchedText(text).highlights(toPattern(sought)),
   'compared with a sent text': (text) => contentHash({ body: text }),
   'the name of a file': (text) => safeFileName(text),
   'a name to compare': (text) => folded(text),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
-import { isUnspaced, mergedPlaces, segment, tokensOf } from '../../src/search/index/tokens.ts';
+import { isUnspaced, mergedHighlights, segment, tokensOf } from '../../src/search/index/tokens.ts';
 import { sequenceOf } from '../../src/search/query/expression.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
@@ -90,7 +90,7 @@ describe('the tokens of a text', () => {
 
 test('ranges that touch or overlap become one', () => {
   expect(
-    mergedPlaces([
+    mergedHighlights([
       [5, 7],
       [0, 2],
       [1, 3],
@@ -105,7 +105,7 @@ test('ranges that touch or overlap become one', () => {
 describe('what is looked for in a text', () => {
   const places = (text: string, wanted: string, kind: 'phrase' | 'prefix' = 'phrase') => {
     const sequence = sequenceOf({ kind, text: wanted });
-    return sequence === undefined ? [] : new SearchedText(text).places(toPattern(sequence));
+    return sequence === undefined ? [] : new SearchedText(text).highlights(toPattern(sequence));
   };
 
   test('is found at the same places in a text of ASCII and in one that has other letters too', () => {

@@ -126,8 +126,8 @@ export function cardOf(approval, names, decide) {
 
 /** @param {HTMLElement} card */
 export function showLeft(card) {
-  const place = card.querySelector('.time-left');
-  if (place !== null) fill(place, countdown(card.dataset.from ?? '', card.dataset.until ?? ''));
+  const box = card.querySelector('.time-left');
+  if (box !== null) fill(box, countdown(card.dataset.from ?? '', card.dataset.until ?? ''));
 }
 
 /** @param {{ readonly name: string, readonly bytes: number, readonly sha256: string }} file */

@@ -24,12 +24,12 @@ const waiting = [];
 let running = 0;
 
 /**
- * @param {Element} place
+ * @param {Element} box
  * @param {any} message
  */
-export function showAttachments(place, message) {
-  place.append(...attachmentsIn(message).map((one) => offerOf(one)));
-  place.classList.toggle('many', place.querySelectorAll('.picture').length > 1);
+export function showAttachments(box, message) {
+  box.append(...attachmentsIn(message).map((one) => offerOf(one)));
+  box.classList.toggle('many', box.querySelectorAll('.picture').length > 1);
 }
 
 /**
@@ -177,8 +177,8 @@ async function showThumbnail(control, attachment, isByItself) {
  * @param {string} text
  */
 function note(control, text) {
-  const place = control.querySelector('.small') ?? control;
-  place.textContent = text;
+  const box = control.querySelector('.small') ?? control;
+  box.textContent = text;
 }
 
 /** @param {Attachment} attachment */

@@ -12,7 +12,7 @@ const TOP = 6;
 /**
  * @typedef {{ readonly values: readonly number[], readonly label: string }} Bar
  * @typedef {{ readonly bars: readonly Bar[], readonly names: readonly string[], readonly classes: readonly string[],
- *   readonly ticks: readonly (readonly [place: number, text: string])[], readonly title: string }} BarChart
+ *   readonly ticks: readonly (readonly [index: number, text: string])[], readonly title: string }} BarChart
  */
 
 /**
@@ -25,7 +25,7 @@ export function barChart(chart) {
   const legend = h(
     'div',
     'legend',
-    chart.names.map((name, place) => h('span', null, h('i', chart.classes[place]), name)),
+    chart.names.map((name, index) => h('span', null, h('i', chart.classes[index]), name)),
   );
   const entries = [...legend.childNodes];
   new ResizeObserver(([entry]) => {
@@ -71,14 +71,14 @@ function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
       svg('text', { x: left - 8, y: y(value) + 4, 'text-anchor': 'end' }, number(value)),
     );
   }
-  for (const [place, { values, label }] of bars.entries()) {
-    const x = left + place * wide;
+  for (const [index, { values, label }] of bars.entries()) {
+    const x = left + index * wide;
     const parts = values.map((value, kind) => `${number(value)} ${names[kind]}`).join(', ');
     const column = svg(
       'g',
       { class: 'col' },
       svg('rect', { class: 'hit', x, y: TOP, width: wide, height: room }),
-      svg('title', {}, `${label}: ${number(totals[place] ?? 0)} (${parts})`),
+      svg('title', {}, `${label}: ${number(totals[index] ?? 0)} (${parts})`),
     );
     let at = 0;
     for (const [kind, value] of values.entries()) {
@@ -96,9 +96,9 @@ function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
   }
   // The end of the previous label. The next label is left out if it would touch that end.
   let end = 0;
-  for (const [place, text] of ticks) {
+  for (const [index, text] of ticks) {
     const half = text.length * 3.5;
-    const x = Math.max(left + half, Math.min(width - half, left + ((place + 0.5) / all.length) * (width - left)));
+    const x = Math.max(left + half, Math.min(width - half, left + ((index + 0.5) / all.length) * (width - left)));
     if (x - half < end) continue;
     end = x + half + 8;
     chart.append(svg('text', { x, y: height - 3, 'text-anchor': 'middle' }, text));
@@ -136,7 +136,7 @@ export function sparkline(values, title, kind = '') {
   const most = Math.max(...values) || 1;
   const last = Math.max(1, values.length - 1);
   const points = values.map(
-    (value, place) => `${((place / last) * 120).toFixed(1)},${(26 - (value / most) * 23).toFixed(1)}`,
+    (value, index) => `${((index / last) * 120).toFixed(1)},${(26 - (value / most) * 23).toFixed(1)}`,
   );
   return svg(
     'svg',
@@ -162,10 +162,10 @@ export function tickStrip(ticks, title) {
   return svg(
     'svg',
     { class: 'chart strip', viewBox: '0 0 168 20', preserveAspectRatio: 'none', role: 'img', 'aria-label': title },
-    ticks.map((tick, place) =>
+    ticks.map((tick, index) =>
       svg('rect', {
         class: `t-${tick}`,
-        x: (place * wide + 0.8).toFixed(1),
+        x: (index * wide + 0.8).toFixed(1),
         y: tick === 'none' ? 8 : 1,
         width: (wide - 1.6).toFixed(1),
         height: tick === 'none' ? 4 : 18,

@@ -145,7 +145,7 @@ async function send() {
     recipient.focus();
     return;
   }
-  const place = location.hash;
+  const startHash = location.hash;
   await busily(sendButton, async () => {
     try {
       const ids = [];
@@ -168,7 +168,7 @@ async function send() {
       files = [];
       showFiles();
       say(message.approval === undefined ? '' : 'It waits for approval.');
-      if (message.approval === undefined) await noteSent(message, place);
+      if (message.approval === undefined) await noteSent(message, startHash);
     } catch (error) {
       say(reasonOf(error), true);
     }
@@ -178,9 +178,9 @@ async function send() {
 
 /**
  * @param {any} message
- * @param {string} place the page's address when the send began
+ * @param {string} startHash the page's address when the send began
  */
-async function noteSent(message, place) {
+async function noteSent(message, startHash) {
   const { id, status, conversation_id: conversation } = message;
   if (id === '') say('Messages has it, but has not stored it yet.');
   else if (status === 'failed') say('Messages could not send it.', true);
@@ -190,7 +190,7 @@ async function noteSent(message, place) {
   } else {
     await showConversations();
     // The user may have navigated away in the meantime.
-    if (location.hash === place) goTo(pathOfConversation(conversation));
+    if (location.hash === startHash) goTo(pathOfConversation(conversation));
   }
   if (id !== '' && !areChangesLive()) lookAgain(id, 0);
 }

@@ -8,7 +8,7 @@ import { codeLine, toast } from './parts.js';
 import { currentRoute, setHome } from './route.js';
 import { isHub, may, readService } from './service.js';
 import { applyScheme } from './settings.js';
-import { markPlace, places, setTitle, showConnection, showNavigation } from './shell.js';
+import { markCurrent, navigationItems, setTitle, showConnection, showNavigation } from './shell.js';
 import { followAddress, keyToEnter, offerDismissing } from './sign-in.js';
 import { reasonOf } from './words.js';
 
@@ -54,7 +54,7 @@ async function enter(candidate) {
     const status = await readService();
     keepKey(candidate, /** @type {HTMLInputElement} */ (element('remember')).checked);
     isIn = true;
-    setHome(places()[0]?.view ?? 'settings');
+    setHome(navigationItems()[0]?.view ?? 'settings');
     showNavigation();
     showFrame();
     showBackend(status.backend);
@@ -166,7 +166,7 @@ async function showView() {
   const route = currentRoute();
   const [title = '', load] = VIEWS[route.view] ?? [];
   if (load === undefined) return;
-  markPlace();
+  markCurrent();
   setTitle(title);
   let view = made.get(route.view);
   if (view === undefined) {

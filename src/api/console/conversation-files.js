@@ -26,19 +26,19 @@ const seen = new IntersectionObserver((entries) => {
  * @param {string} conversation
  */
 export function filesOf(conversation) {
-  const place = h('div', 'files');
+  const box = h('div', 'files');
   if (!isHub()) {
-    unseen.set(place, () => load(place, conversation));
-    seen.observe(place);
+    unseen.set(box, () => load(box, conversation));
+    seen.observe(box);
   }
-  return place;
+  return box;
 }
 
 /**
- * @param {HTMLElement} place
+ * @param {HTMLElement} box
  * @param {string} conversation
  */
-async function load(place, conversation) {
+async function load(box, conversation) {
   /** @type {import('../../domain/listed-attachment.ts').ListedAttachment[]} */
   const listed = await call(`conversations/${encodeURIComponent(conversation)}/attachments?limit=${MESSAGES}`);
   const all = listed
@@ -47,7 +47,7 @@ async function load(place, conversation) {
   const pictures = all.filter(({ type, sticker }) => type?.startsWith('image/') && sticker === undefined);
   const files = all.filter(({ type }) => !/^(?:image|audio)\//.test(type ?? ''));
   fill(
-    place,
+    box,
     part('Pictures', 'shots', pictures.slice(0, PICTURES)),
     part('Files', 'stack tight', files.slice(0, FILES)),
   );

@@ -20,7 +20,7 @@ const NEAR = 400;
 /**
  * Number of items in the document at once. At least `MARGIN` of them stay before the visible items, and as many after.
  */
-const PLACED = 90;
+const SHOWN = 90;
 const MARGIN = 15;
 
 export const list = h('ul', { id: 'conversation-list', class: 'scroll', 'aria-label': 'Conversations' });
@@ -31,7 +31,7 @@ export const partial = h('p', { id: 'partial', class: 'hint', role: 'status', hi
 const known = new Map();
 /** All items in order. The document has only some, because browsers lay out every element. @type {HTMLElement[]} */
 let items = [];
-let placedFrom = 0;
+let shownFrom = 0;
 /** Height of each item in pixels. */
 let height = 0;
 /** @type {string | undefined} */
@@ -54,7 +54,7 @@ export async function showConversations({ isByItself, isFresh = true } = {}) {
   known.clear();
   items = chosenIn(page.items).map(itemOf);
   next = page.next;
-  place();
+  showRows();
   showNone();
   noteOpen();
   markCurrent();
@@ -65,7 +65,7 @@ export async function showConversations({ isByItself, isFresh = true } = {}) {
 /** Shows all conversations, or only those with unread messages. @param {boolean} isOn */
 export function showUnreadOnly(isOn) {
   isUnreadOnly = isOn;
-  place();
+  showRows();
   showNone();
 }
 
@@ -96,7 +96,7 @@ async function showMore() {
     next = page.next;
     noteConversations(page.items);
     items.push(...chosenIn(page.items).map(itemOf));
-    place();
+    showRows();
   } catch {
     // The next scroll will try again.
     return;
@@ -168,7 +168,7 @@ export async function noteMessage(message) {
   // Moves nothing while the list has the focus, because the user is choosing a conversation.
   if (items[0] === entry.item || list.contains(document.activeElement)) return;
   items = [entry.item, ...items.filter((other) => other !== entry.item)];
-  place();
+  showRows();
 }
 
 const wantedItems = () =>
@@ -181,33 +181,33 @@ const wantedItems = () =>
     : items;
 
 /** Puts the items near the visible ones into the document, and leaves empty room for the others. */
-function place() {
+function showRows() {
   const all = wantedItems();
   height = all[0]?.offsetHeight || /** @type {HTMLElement | null} */ (list.firstElementChild)?.offsetHeight || height;
   const first = height === 0 ? 0 : Math.floor(list.scrollTop / height);
-  placedFrom = Math.max(0, Math.min(first - PLACED / 3, all.length - PLACED));
-  const wanted = new Set(all.slice(placedFrom, placedFrom + PLACED));
+  shownFrom = Math.max(0, Math.min(first - SHOWN / 3, all.length - SHOWN));
+  const wanted = new Set(all.slice(shownFrom, shownFrom + SHOWN));
   for (const item of [...list.children]) if (!wanted.has(/** @type {HTMLElement} */ (item))) item.remove();
   // Items that stay are left alone, so that they keep the focus and are not laid out again.
   let at = list.firstElementChild;
-  let place = placedFrom;
+  let position = shownFrom;
   for (const item of wanted) {
-    place += 1;
-    item.setAttribute('aria-posinset', String(place));
+    position += 1;
+    item.setAttribute('aria-posinset', String(position));
     item.setAttribute('aria-setsize', String(next === undefined ? all.length : -1));
     if (item === at) at = at.nextElementSibling;
     else list.insertBefore(item, at);
   }
-  list.style.paddingTop = `${placedFrom * height}px`;
-  list.style.paddingBottom = `${Math.max(0, all.length - placedFrom - PLACED) * height}px`;
+  list.style.paddingTop = `${shownFrom * height}px`;
+  list.style.paddingBottom = `${Math.max(0, all.length - shownFrom - SHOWN) * height}px`;
 }
 
-function placeWhatIsNear() {
+function showNearRows() {
   const first = list.scrollTop / height;
   const last = first + list.clientHeight / height;
-  const isNearTop = placedFrom > 0 && first < placedFrom + MARGIN;
-  const isNearEnd = placedFrom + PLACED < wantedItems().length && last > placedFrom + PLACED - MARGIN;
-  if (isNearTop || isNearEnd) place();
+  const isNearTop = shownFrom > 0 && first < shownFrom + MARGIN;
+  const isNearEnd = shownFrom + SHOWN < wantedItems().length && last > shownFrom + SHOWN - MARGIN;
+  if (isNearTop || isNearEnd) showRows();
 }
 
 /** Shows that a message was read on another device. @param {any} message */
@@ -281,7 +281,7 @@ function lastWords(conversation) {
 list.addEventListener(
   'scroll',
   () => {
-    placeWhatIsNear();
+    showNearRows();
     if (list.scrollHeight - list.scrollTop - list.clientHeight < NEAR) void showMore();
   },
   { passive: true },

@@ -29,7 +29,7 @@ export function showDetails(conversation) {
       h(
         'p',
         'quiet small',
-        about.filter(Boolean).map((text, place) => [place > 0 && ' · ', h('bdi', null, text)]),
+        about.filter(Boolean).map((text, index) => [index > 0 && ' · ', h('bdi', null, text)]),
       ),
     ),
     h(
@@ -78,9 +78,9 @@ function personRow(address, conversation) {
 
 /**
  * @param {Conversation} conversation
- * @param {HTMLElement} place
+ * @param {HTMLElement} index
  */
-async function showRights({ id, participants }, place) {
+async function showRights({ id, participants }, index) {
   const identifier = id.split(/;[+-];/).at(-1);
   /** @param {'*' | readonly string[]} list */
   const has = (list) =>
@@ -91,9 +91,9 @@ async function showRights({ id, participants }, place) {
     const writes = key.scopes.includes('send') && has(key.send);
     return reads || writes ? [{ key, reads, writes }] : [];
   });
-  place.hidden = rows.length === 0;
+  index.hidden = rows.length === 0;
   fill(
-    place,
+    index,
     h('h3', null, 'Keys with access'),
     rows.map(({ key, reads, writes }) =>
       h(

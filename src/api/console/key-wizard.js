@@ -127,11 +127,11 @@ export function showWizard(root, wanted) {
     h(
       'ol',
       'steps',
-      STEPS.map((name, place) =>
+      STEPS.map((name, index) =>
         h(
           'li',
-          { class: place + 1 < step ? 'done' : '', 'aria-current': place + 1 === step ? 'step' : undefined },
-          h('span', 'row', place + 1 < step && icon('check'), name),
+          { class: index + 1 < step ? 'done' : '', 'aria-current': index + 1 === step ? 'step' : undefined },
+          h('span', 'row', index + 1 < step && icon('check'), name),
         ),
       ),
     ),

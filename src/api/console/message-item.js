@@ -87,18 +87,18 @@ function bodyOf(message) {
   const text = isGone ? `${isOwn ? 'You' : personOf(sender, names)} unsent a message` : textOf(message);
   const { subject } = message.details ?? {};
   const isEvent = isNotice(message) || isGone;
-  const place = h(
+  const bubble = h(
     'p',
     { class: isEvent ? 'body' : 'body bubble', dir: 'auto' },
     subject && h('strong', null, subject),
     // Postern cannot read the strokes that Messages shows, so a pen stands for them.
     /^(?:handwriting|digital_touch)$/.test(message.details?.kind ?? '') && icon('pen'),
-    styledParts(message)?.map((part, place) => [place > 0 && '\n', styled(part)]) ?? linked(text),
+    styledParts(message)?.map((part, index) => [index > 0 && '\n', styled(part)]) ?? linked(text),
     translationsOf(message.details),
   );
-  place.classList.toggle('big', BIG.test(text));
-  place.hidden = text === '' && subject === undefined;
-  return place;
+  bubble.classList.toggle('big', BIG.test(text));
+  bubble.hidden = text === '' && subject === undefined;
+  return bubble;
 }
 
 /** @type {Readonly<Record<string, 'b' | 'i' | 'u' | 's'>>} */
@@ -180,12 +180,12 @@ function underOf(message, mark) {
 
 /** Names the limited key that sent a message. @param {string} id */
 function byKey(id) {
-  const place = h('span');
+  const label = h('span');
   namesOfKeys([id]).then(
-    (names) => exactly(place, `by ${keyName(id, names)}`),
+    (names) => exactly(label, `by ${keyName(id, names)}`),
     () => {},
   );
-  return place;
+  return label;
 }
 
 /** @param {string} text */
@@ -225,21 +225,21 @@ async function sendAgain(control, message) {
  * @param {any} message
  */
 function showReactions(item, { details, names }) {
-  const place = item.querySelector('.reactions');
-  if (place === null) return;
+  const reactions = item.querySelector('.reactions');
+  if (reactions === null) return;
   fill(
-    place,
+    reactions,
     marksOf(details).map((reaction) => reactionMark({ ...reaction, names })),
   );
-  noteReactions(place);
+  noteReactions(reactions);
 }
 
-/** Makes room for a message's reactions in its corner, or removes that room. @param {Element} place */
-export function noteReactions(place) {
-  const count = place.querySelectorAll('[data-of]').length;
-  /** @type {HTMLElement} */ (place).hidden = count === 0;
-  place.closest('.msg')?.classList.toggle('tapped', count > 0);
-  place.setAttribute('aria-label', counted(count, 'reaction'));
+/** Makes room for a message's reactions in its corner, or removes that room. @param {Element} reactions */
+export function noteReactions(reactions) {
+  const count = reactions.querySelectorAll('[data-of]').length;
+  /** @type {HTMLElement} */ (reactions).hidden = count === 0;
+  reactions.closest('.msg')?.classList.toggle('tapped', count > 0);
+  reactions.setAttribute('aria-label', counted(count, 'reaction'));
 }
 
 /**

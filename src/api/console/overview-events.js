@@ -95,7 +95,7 @@ const labelOf = (at) =>
 
 /** @param {readonly Point[]} points */
 const ticksIn = (points) =>
-  points.flatMap(({ at }, place) => {
-    const isMarked = span === 'minutes' ? new Date(at).getMinutes() % 15 === 0 : (points.length - 1 - place) % 7 === 0;
-    return isMarked ? [/** @type {const} */ ([place, labelOf(at)])] : [];
+  points.flatMap(({ at }, index) => {
+    const isMarked = span === 'minutes' ? new Date(at).getMinutes() % 15 === 0 : (points.length - 1 - index) % 7 === 0;
+    return isMarked ? [/** @type {const} */ ([index, labelOf(at)])] : [];
   });

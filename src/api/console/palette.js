@@ -6,7 +6,7 @@ import { copy } from './parts.js';
 import { currentRoute, goTo, pathOfConversation } from './route.js';
 import { isHub, isOwner, may } from './service.js';
 import { keepPreference, schemeNow } from './settings.js';
-import { places } from './shell.js';
+import { navigationItems } from './shell.js';
 
 /** @typedef {{ readonly icon: string, readonly text: string, readonly detail: string, readonly run: () => unknown }} Choice */
 
@@ -31,7 +31,7 @@ function actions() {
   const isDark =
     schemeNow() === 'dark' || (schemeNow() === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   return [
-    ...places().map(({ view, icon: name, text }) => ({
+    ...navigationItems().map(({ view, icon: name, text }) => ({
       icon: name,
       text,
       detail: 'View',
@@ -81,9 +81,9 @@ export function openPalette() {
   let found = [];
   let at = 0;
   let asked = 0;
-  /** @param {number} place */
-  const select = (place) => {
-    at = place;
+  /** @param {number} chosen */
+  const select = (chosen) => {
+    at = chosen;
     for (const [index, item] of [...list.children].entries()) item.setAttribute('aria-selected', String(index === at));
     input.setAttribute('aria-activedescendant', `choice-${at}`);
     list.children[at]?.scrollIntoView({ block: 'nearest' });
@@ -122,10 +122,10 @@ export function openPalette() {
     ];
     fill(
       list,
-      found.map(({ icon: name, text, detail }, place) =>
+      found.map(({ icon: name, text, detail }, index) =>
         h(
           'li',
-          { role: 'option', id: `choice-${place}`, onclick: () => take(found[place]) },
+          { role: 'option', id: `choice-${index}`, onclick: () => take(found[index]) },
           icon(name),
           h('span', { class: 'cut grow', dir: 'auto' }, text),
           detail !== text && h('bdi', 'quiet small cut', detail),
@@ -169,7 +169,7 @@ async function searchFor(words) {
 export async function takeShortcut(key) {
   if (performance.now() < goUntil && GO[key] !== undefined) {
     goUntil = 0;
-    if (places().some(({ view }) => view === GO[key]) || key === 's') goTo(`#/${GO[key]}`);
+    if (navigationItems().some(({ view }) => view === GO[key]) || key === 's') goTo(`#/${GO[key]}`);
     return;
   }
   goUntil = 0;

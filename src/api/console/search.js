@@ -145,9 +145,9 @@ function abort() {
 /**
  * Requests a page of hits, and cancels the previous request.
  * @param {string} path
- * @param {(items: readonly HTMLElement[]) => void} place
+ * @param {(items: readonly HTMLElement[]) => void} display
  */
-async function show(path, place) {
+async function show(path, display) {
   running.abort();
   running = new AbortController();
   const { signal } = running;
@@ -156,7 +156,7 @@ async function show(path, place) {
     const { items, next, headers } = await pageOf(path, { signal });
     if (signal.aborted) return;
     isAsking = false;
-    place(items.map(itemOf));
+    display(items.map(itemOf));
     found.hidden = false;
     conversationList.hidden = true;
     noConversation.hidden = true;

@@ -6,35 +6,35 @@ import { isDemo, isHub, isOwner, knownStatus, macs, may } from './service.js';
 import { counted } from './words.js';
 
 /**
- * @typedef {{ readonly view: string, readonly icon: string, readonly text: string, readonly isHere: () => boolean }} Place
+ * @typedef {{ readonly view: string, readonly icon: string, readonly text: string, readonly isHere: () => boolean }} NavigationItem
  */
 
 const hasKeys = () => !isHub() && isOwner();
 
-/** @type {readonly Place[]} */
+/** @type {readonly NavigationItem[]} */
 const MAIN = [
   { view: 'overview', icon: 'home', text: 'Overview', isHere: () => isHub() || isOwner() },
   { view: 'messages', icon: 'chat', text: 'Messages', isHere: () => may('read') },
   { view: 'events', icon: 'pulse', text: 'Events', isHere: () => may('events') },
   { view: 'webhooks', icon: 'hook', text: 'Webhooks', isHere: () => may('webhooks') },
 ];
-/** @type {readonly Place[]} */
+/** @type {readonly NavigationItem[]} */
 const ACCESS = [
   { view: 'approvals', icon: 'hand', text: 'Approvals', isHere: () => !isHub() && may('approve') },
   { view: 'keys', icon: 'key', text: 'Keys', isHere: hasKeys },
   { view: 'audit', icon: 'log', text: 'Audit log', isHere: hasKeys },
 ];
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings', isHere: () => true };
-/** The tab bar of a phone has room for five places; the others are listed in Settings. */
+/** The tab bar of a phone has room for five views; the others are listed in Settings. */
 const TABS = ['overview', 'messages', 'approvals', 'events'];
 
 /** @type {Map<string, { readonly count: number, readonly words: string }>} */
 const badges = new Map();
 
-/** Returns the places that the signed-in key may visit. */
-export const places = () => [...MAIN, ...ACCESS].filter(({ isHere }) => isHere());
+/** Returns the navigation items that the signed-in key may visit. */
+export const navigationItems = () => [...MAIN, ...ACCESS].filter(({ isHere }) => isHere());
 
-/** Shows the places that the signed-in key may visit. */
+/** Shows the navigation items that the signed-in key may visit. */
 export function showNavigation() {
   const access = ACCESS.filter(({ isHere }) => isHere());
   fill(
@@ -44,7 +44,7 @@ export function showNavigation() {
     access.map(linkOf),
   );
   fill(element('foot-links'), linkOf(SETTINGS), h('a', { href: 'docs' }, icon('book'), 'API reference'));
-  const tabs = places().filter(({ view }) => TABS.includes(view));
+  const tabs = navigationItems().filter(({ view }) => TABS.includes(view));
   fill(element('tabs'), tabs.map(linkOf), linkOf({ ...SETTINGS, icon: 'more', text: 'More' }));
   const { version } = knownStatus();
   element('service-name').textContent = isHub()
@@ -53,21 +53,21 @@ export function showNavigation() {
       ? 'A simulated Mac'
       : location.host;
   element('service-version').textContent = version;
-  markPlace();
+  markCurrent();
   for (const [view, { count, words }] of badges) setBadge(view, count, words);
 }
 
-/** @param {Place} place */
+/** @param {NavigationItem} item */
 const linkOf = ({ view, icon: name, text }) =>
   h('a', { href: `#/${view}`, 'data-place': view }, icon(name), h('span', null, text), h('span', 'count'));
 
-/** Marks the current place. */
-export function markPlace() {
+/** Marks the current item. */
+export function markCurrent() {
   const { view } = currentRoute();
   for (const link of document.querySelectorAll('[data-place]')) {
-    const place = link.getAttribute('data-place');
-    const isMore = link.parentElement?.id === 'tabs' && place === 'settings' && !TABS.includes(view);
-    if (place === view || isMore) link.setAttribute('aria-current', 'page');
+    const target = link.getAttribute('data-place');
+    const isMore = link.parentElement?.id === 'tabs' && target === 'settings' && !TABS.includes(view);
+    if (target === view || isMore) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
 }

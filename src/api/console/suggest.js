@@ -40,9 +40,9 @@ export function suggestPeople(input, choose) {
     input.setAttribute('aria-expanded', 'false');
     input.removeAttribute('aria-activedescendant');
   };
-  /** @param {number} place */
-  const select = (place) => {
-    at = place;
+  /** @param {number} chosen */
+  const select = (chosen) => {
+    at = chosen;
     for (const [index, item] of [...list.children].entries()) item.setAttribute('aria-selected', String(index === at));
     if (at < 0) input.removeAttribute('aria-activedescendant');
     else input.setAttribute('aria-activedescendant', `${id}-${at}`);
@@ -72,14 +72,14 @@ export function suggestPeople(input, choose) {
   };
   /**
    * @param {Entry} entry
-   * @param {number} place
+   * @param {number} index
    */
-  const itemOf = (entry, place) =>
+  const itemOf = (entry, index) =>
     h(
       'li',
       {
         role: 'option',
-        id: `${id}-${place}`,
+        id: `${id}-${index}`,
         'aria-selected': 'false',
         onpointerdown: (/** @type {Event} */ event) => {
           event.preventDefault();

@@ -258,15 +258,15 @@ export function removeMessage(id) {
  */
 export function noteReaction(reaction, isAdded) {
   if (isOfPoll(reaction)) return;
-  const place = shown(reaction.message_id)?.querySelector('.reactions');
-  if (!place) return;
+  const reactions = shown(reaction.message_id)?.querySelector('.reactions');
+  if (!reactions) return;
   const isAtEnd = isScrolledToEnd();
   const mark = reactionMark(reaction);
-  for (const other of [...place.children]) {
+  for (const other of [...reactions.children]) {
     if (/** @type {HTMLElement} */ (other).dataset.of === mark.dataset.of) other.remove();
   }
-  if (isAdded) place.append(mark);
-  noteReactions(place);
+  if (isAdded) reactions.append(mark);
+  noteReactions(reactions);
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
 

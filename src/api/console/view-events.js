@@ -201,8 +201,8 @@ function showChips(all) {
     const { group = '' } = /** @type {HTMLElement} */ (one).dataset;
     const count = counts.get(group) ?? 0;
     one.setAttribute('aria-pressed', String(group === '' ? groups.size === 0 : groups.has(group)));
-    const place = one.querySelector('.num');
-    if (place !== null) place.textContent = count === 0 ? '' : number(count);
+    const box = one.querySelector('.num');
+    if (box !== null) box.textContent = count === 0 ? '' : number(count);
   }
 }
 

@@ -8,7 +8,7 @@ import { busily, button, codeLine, note, pageHead, stateMark, tag, toast } from 
 import { commandOf, isHub, isOwner, knownStatus, noteStatus } from './service.js';
 import { SECTIONS, settingName, settingValue } from './setting-names.js';
 import { enterSends, hasLetters, keepPreference, schemeNow } from './settings.js';
-import { places } from './shell.js';
+import { navigationItems } from './shell.js';
 import { number, spanOf } from './words.js';
 
 /** @import { Children } from './dom.js' */
@@ -57,7 +57,7 @@ async function show() {
         h(
           'nav',
           { class: 'card phone-more', 'aria-label': 'More' },
-          places()
+          navigationItems()
             .filter(({ view }) => !['overview', 'messages', 'approvals', 'events'].includes(view))
             .map(({ view, icon: name, text }) =>
               h('a', { href: `#/${view}` }, icon(name), h('span', 'grow', text), icon('right')),

@@ -109,9 +109,9 @@ function chartOf({ points }) {
     bars,
     names: ['delivered', 'after a retry', 'failed'],
     classes: ['t-good', 't-warn', 't-bad'],
-    ticks: points.flatMap(({ at }, place) =>
+    ticks: points.flatMap(({ at }, index) =>
       new Date(at).getHours() % 6 === 0
-        ? [/** @type {const} */ ([place, new Date(at).toLocaleTimeString([], { timeStyle: 'short' })])]
+        ? [/** @type {const} */ ([index, new Date(at).toLocaleTimeString([], { timeStyle: 'short' })])]
         : [],
     ),
     title: `Deliveries per hour in the last 24 hours: ${sum(0) + sum(1)} delivered, ${sum(2)} failed`,

@@ -61,16 +61,16 @@ export class WindowList {
 
   /**
    * Scrolls until the item is in view, and returns its element.
-   * @param {number} place
+   * @param {number} index
    */
-  reveal(place) {
+  reveal(index) {
     const height = this.#height();
     const { scrollTop, clientHeight } = this.#scroller;
-    const top = this.#box.offsetTop + place * height;
+    const top = this.#box.offsetTop + index * height;
     if (top < scrollTop + this.#box.offsetTop) this.#scroller.scrollTop = top - this.#box.offsetTop;
     else if (top + height > scrollTop + clientHeight) this.#scroller.scrollTop = top + height - clientHeight;
     this.#draw();
-    const item = this.#items[place];
+    const item = this.#items[index];
     const row = item === undefined ? undefined : this.#shown.get(this.#keyOf(item));
     return /** @type {HTMLElement | null | undefined} */ (row?.firstElementChild);
   }

@@ -24,7 +24,7 @@ export interface AccessControlParts {
  * Paths at which the key is not in a header. A path must match exactly. Any other spelling needs the header, which is
  * the safe default.
  */
-const KEY_PLACES: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
+const KEY_LOCATIONS: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
 );
 
@@ -94,16 +94,16 @@ export class AccessControl {
     await this.#limit.count(headers);
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
     if (isPreflight && source === 'listed') return PREFLIGHT;
-    const place = KEY_PLACES.get(path);
-    if (place === 'none' && isReading) return undefined;
-    if (place === 'code') {
+    const keyLocation = KEY_LOCATIONS.get(path);
+    if (keyLocation === 'none' && isReading) return undefined;
+    if (keyLocation === 'code') {
       // A browser sends an Origin with every POST, so a request without one is not from the console.
       if (!isReading && (source !== 'own' || request.headers.origin === undefined)) {
         throw problem('own_origin_required');
       }
       return undefined;
     }
-    const caller = place === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
+    const caller = keyLocation === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
     if (caller === undefined) throw unauthorized(request);
     if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
     exchange.caller = caller;

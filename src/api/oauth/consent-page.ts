@@ -101,8 +101,8 @@ function page(title: string, body: string): string {
 function receiverOf(uri: string): string {
   const { host, protocol } = new URL(uri);
   if (protocol === 'https:') return `<code>${shown(host)}</code>`;
-  const place = protocol === 'http:' ? `http://${host}` : protocol;
-  return `a program on the computer you are sitting at (<code>${shown(place)}</code>)`;
+  const destination = protocol === 'http:' ? `http://${host}` : protocol;
+  return `a program on the computer you are sitting at (<code>${shown(destination)}</code>)`;
 }
 
 /** Escapes text for the page. Also writes out invisible characters, because they could reverse the text around them. */

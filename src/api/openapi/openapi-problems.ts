@@ -4,7 +4,7 @@ import type { Json } from '../../schema/json-schema.ts';
 import { type Problem, problemDocument } from '../../schema/problem-document.ts';
 import type { Operation } from './operation.ts';
 
-interface Place {
+interface RouteTraits {
   readonly hasKey: boolean;
   /** True if the operation needs a scope, which some keys lack. */
   readonly needsScope: boolean;
@@ -91,13 +91,13 @@ const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
 /** Returns the problems of an operation by status, each with its possible codes. */
-export function problemResponses({ body, problems = [], mistakes }: Operation, place: Place): Json {
+export function problemResponses({ body, problems = [], mistakes }: Operation, traits: RouteTraits): Json {
   const names: readonly ProblemName[] = [
     ...EVERYWHERE,
-    ...(place.hasKey ? (['unauthorized', 'limited_key_refused', 'bearer_refused', 'key_rate_limited'] as const) : []),
-    ...(place.needsScope ? (['scope_missing'] as const) : []),
-    ...(place.isAtHub ? [] : (['not_at_a_hub'] as const)),
-    ...(place.hasParameterInPath ? (['invalid_path'] as const) : []),
+    ...(traits.hasKey ? (['unauthorized', 'limited_key_refused', 'bearer_refused', 'key_rate_limited'] as const) : []),
+    ...(traits.needsScope ? (['scope_missing'] as const) : []),
+    ...(traits.isAtHub ? [] : (['not_at_a_hub'] as const)),
+    ...(traits.hasParameterInPath ? (['invalid_path'] as const) : []),
     ...(body === undefined ? [] : OF_A_BODY),
     ...problems,
   ];

@@ -6,11 +6,11 @@ import { AppError } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { writeBackup } from '../../store/state/backup.ts';
-import { type Context, EXIT, folderOf, type PlaceOptions, quoted } from '../context.ts';
+import { type Context, EXIT, type FolderOptions, folderOf, quoted } from '../context.ts';
 import { reportFailure } from '../failure.ts';
 import { copyable } from '../invocation.ts';
 
-export interface BackupOptions extends PlaceOptions {
+export interface BackupOptions extends FolderOptions {
   /** Replaces an existing file. */
   readonly force?: boolean;
 }

@@ -1,9 +1,9 @@
 import { configPath, readConfig } from '../../config/config-file.ts';
 import { rotateOwnerKey } from '../../config/key-rotation.ts';
-import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
+import { type Context, EXIT, type FolderOptions, folderOf } from '../context.ts';
 import { json } from '../output/text.ts';
 
-export interface ConfigOptions extends PlaceOptions {
+export interface ConfigOptions extends FolderOptions {
   readonly json?: boolean;
 }
 

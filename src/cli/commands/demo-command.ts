@@ -91,9 +91,9 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
 
 /** Returns suggestions for what to try. No line contains the key. */
 function introduction(url: string, config: Config, options: DemoOptions, context: Context): readonly string[] {
-  const place = placeOf(config, options, context);
+  const folderText = folderArguments(config, options, context);
   // If there is no socket, commands need the URL.
-  const where = 'path' in socketOf(config) ? place : `${place} --url ${url}`;
+  const where = 'path' in socketOf(config) ? folderText : `${folderText} --url ${url}`;
   const program = programText(context);
   return [
     '',
@@ -104,14 +104,14 @@ function introduction(url: string, config: Config, options: DemoOptions, context
     `  ${program} tail ${where}`,
     '',
     'In a third terminal, over plain HTTP:',
-    `  KEY=$(${program} config key ${place})`,
+    `  KEY=$(${program} config key ${folderText})`,
     `  curl -H "X-API-Key: $KEY" '${url}/api/v1/messages?limit=3'`,
     '',
     'Send a message; the reply arrives as an event:',
     `  curl -H "X-API-Key: $KEY" -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/api/v1/messages`,
     '',
     'Let one of the people write to you:',
-    `  ${program} demo say +15550100 'Is anybody there?'${place === '--demo' ? '' : ` ${place}`}`,
+    `  ${program} demo say +15550100 'Is anybody there?'${folderText === '--demo' ? '' : ` ${folderText}`}`,
     '',
     'Open the console in a browser, signed in. With "Speak as …" you can write as one of the people there, too:',
     `  ${program} open ${where}`,
@@ -124,7 +124,7 @@ function introduction(url: string, config: Config, options: DemoOptions, context
 }
 
 /** Returns the options with which another command finds this demo's configuration. */
-function placeOf({ dir: folder }: Config, { dir, configDir }: DemoOptions, { environment }: Context): string {
+function folderArguments({ dir: folder }: Config, { dir, configDir }: DemoOptions, { environment }: Context): string {
   const isUsual = (dir ?? configDir ?? environment.env.POSTERN_CONFIG_DIR) === undefined;
   return isUsual ? '--demo' : `--config-dir ${quoted(folder)}`;
 }

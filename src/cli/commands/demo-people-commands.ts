@@ -19,7 +19,7 @@ interface PeopleOptions extends DemoOptions, Omit<ConnectionOptions, 'configDir'
 
 /** `postern demo say`: makes a simulated person write, or with `me` the owner on another device. */
 export function say(who: string, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
-  return withService(placeOf(options, context), context, async ({ client }) => {
+  return withService(folderOptions(options, context), context, async ({ client }) => {
     if (text === '' && (options.attach === undefined || who === 'me')) {
       throw new Refusal(EXIT.usage, 'There is nothing to say: the text is empty.');
     }
@@ -42,7 +42,7 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
 
 /** `postern demo react`: makes a simulated person react to a message, or without --from the owner on another device. */
 export function react(row: number, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
-  return withService(placeOf(options, context), context, async ({ client }) => {
+  return withService(folderOptions(options, context), context, async ({ client }) => {
     const from = options.from === undefined ? undefined : (await recipientOf(client, options.from)).id;
     return sendCommand(options, context, {
       do: 'react',
@@ -79,7 +79,7 @@ export function story(options: PeopleOptions, context: ClientContext): Promise<n
 }
 
 function performCommand(command: Command, options: PeopleOptions, context: ClientContext): Promise<number> {
-  return reportRefusal(placeOf(options, context), context, () => sendCommand(options, context, command));
+  return reportRefusal(folderOptions(options, context), context, () => sendCommand(options, context, command));
 }
 
 /**
@@ -87,9 +87,9 @@ function performCommand(command: Command, options: PeopleOptions, context: Clien
  * running.
  */
 export function reset(options: PeopleOptions, context: ClientContext): Promise<number> {
-  const place = placeOf(options, context);
-  return reportRefusal(place, context, async () => {
-    const folder = place.configDir;
+  const configured = folderOptions(options, context);
+  return reportRefusal(configured, context, async () => {
+    const folder = configured.configDir;
     const { homeFolder } = new SimulatedMac({ dir: folder });
     if (readConfig(folder, context.environment).state === 'absent' || !existsSync(homeFolder)) {
       throw new Refusal(EXIT.config, `There is no demo in ${folder}.`, 'Start it once: postern demo');
@@ -114,7 +114,7 @@ async function isRunning(folder: string): Promise<boolean> {
 }
 
 async function sendCommand(options: PeopleOptions, context: ClientContext, command: Command): Promise<void> {
-  const { configDir: dir } = placeOf(options, context);
+  const { configDir: dir } = folderOptions(options, context);
   try {
     const result = await new SimulatedMac({ dir }).command<{ readonly row?: number } | undefined>(command);
     if (options.json === true) context.stdout(json(result ?? {}, 2));
@@ -129,7 +129,10 @@ async function sendCommand(options: PeopleOptions, context: ClientContext, comma
 }
 
 /** Returns the demo's folder, found in the same way as by `postern demo`. */
-function placeOf({ dir, configDir }: DemoOptions, { environment }: ClientContext): { readonly configDir: string } {
+function folderOptions(
+  { dir, configDir }: DemoOptions,
+  { environment }: ClientContext,
+): { readonly configDir: string } {
   return { configDir: dir === undefined ? demoFolder(configDir, environment) : resolve(dir) };
 }
 

@@ -8,7 +8,7 @@ import { readConfig } from '../../config/config-file.ts';
 import { trustedSocketOf, urlOf } from '../../config/service-address.ts';
 import { described } from '../../mac/system/port-listeners.ts';
 import { pause } from '../../runtime/clock.ts';
-import { type Context, EXIT, folderOf, type PlaceOptions } from '../context.ts';
+import { type Context, EXIT, type FolderOptions, folderOf } from '../context.ts';
 import { isDemoRunning } from '../demo-running.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/file-findings.ts';
 import { type Finding, fault, finding, ok } from '../doctor/finding.ts';
@@ -19,7 +19,7 @@ import { copyable } from '../invocation.ts';
 import { json, printable, UNBROKEN, wrapped } from '../output/text.ts';
 import { thisMachine } from '../this-machine.ts';
 
-export interface DoctorOptions extends PlaceOptions {
+export interface DoctorOptions extends FolderOptions {
   readonly json?: boolean;
   /** Allows macOS to prompt the user for missing permissions. */
   readonly prompt?: boolean;
@@ -83,7 +83,7 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
     return [...findings, ...(await fleetFindings(fleet, 'hub'))];
   }
   const asked = await askService(client, {
-    place: socket.path,
+    address: socket.path,
     program: machine.platform === 'darwin' ? layoutOf(machine.home).executable : machine.execPath,
     start: startOf(options, machine),
     prompt,

@@ -4,14 +4,14 @@ import { destination } from '../../archive/destination.ts';
 import { type ExportProgress, type ExportReport, exportArchive } from '../../archive/export.ts';
 import type { AttachmentMode } from '../../archive/stored-files.ts';
 import { localTimeZone, systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT, type PlaceOptions, quoted } from '../context.ts';
+import { type ClientContext, EXIT, type FolderOptions, quoted } from '../context.ts';
 import { reportFailure } from '../failure.ts';
 import { openMessages } from '../messages-source.ts';
 import { json } from '../output/text.ts';
 import { progressOf } from '../output/work-progress.ts';
 import { Refusal } from '../service-connection.ts';
 
-export interface ExportCommandOptions extends PlaceOptions {
+export interface ExportCommandOptions extends FolderOptions {
   readonly out?: string;
   readonly conversation?: readonly string[];
   readonly since?: string;

@@ -3,13 +3,13 @@ import { FILES } from '../../archive/archive-layout.ts';
 import { ArchiveComparison, type Comparison } from '../../archive/compare.ts';
 import { type Fault, type VerifyProgress, type VerifyReport, verifyArchive } from '../../archive/verify.ts';
 import { systemClock } from '../../runtime/clock.ts';
-import { type ClientContext, EXIT, type PlaceOptions } from '../context.ts';
+import { type ClientContext, EXIT, type FolderOptions } from '../context.ts';
 import { reportFailure } from '../failure.ts';
 import { openMessages } from '../messages-source.ts';
 import { json, oneLine } from '../output/text.ts';
 import { progressOf } from '../output/work-progress.ts';
 
-export interface VerifyCommandOptions extends PlaceOptions {
+export interface VerifyCommandOptions extends FolderOptions {
   readonly againstChatDb?: boolean;
   readonly json?: boolean;
 }

@@ -209,7 +209,7 @@ function introduction(
   context: Context,
 ): readonly string[] {
   const program = programText(context);
-  const place = options.dir === undefined ? '' : ` --dir ${quoted(folder.path)}`;
+  const folderOption = options.dir === undefined ? '' : ` --dir ${quoted(folder.path)}`;
   const files = servers.map((_, index) => serverFiles(index, servers.length).config);
   const isLocal = servers.every(({ isLoopback }) => isLoopback);
   return [
@@ -239,8 +239,8 @@ function introduction(
       (file) => `  cd ${isLocal ? quoted(join(folder.path, 'server')) : 'server'} && nats-server -c ${file}`,
     ),
     ...(isLocal ? [] : ['  then run here again:']),
-    `  ${program} fleet init${place} --connect`,
-    `  ${program} fleet invite${place} m1`,
+    `  ${program} fleet init${folderOption} --connect`,
+    `  ${program} fleet invite${folderOption} m1`,
     '',
     'Put this section into config.toml of each hub, with the path of the files on that hub:',
     '',

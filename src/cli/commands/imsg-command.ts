@@ -30,7 +30,7 @@ export function imsg(words: readonly string[], options: ConnectionOptions, conte
 }
 
 async function serve(options: ConnectionOptions, context: ClientContext): Promise<number> {
-  const { place, ...destination } = limitedDestinationOf(options, context);
+  const { address, ...destination } = limitedDestinationOf(options, context);
   if (!LIMITED_KEY.test(destination.key)) {
     throw new Refusal(
       EXIT.keyRefused,
@@ -42,7 +42,7 @@ async function serve(options: ConnectionOptions, context: ClientContext): Promis
   const warn = (sentence: string): void => context.stderr(oneLine(sentence));
   const { url } = destination;
   const consoleAt = (path: string): string => (url === undefined ? 'postern open' : new URL(path, url).href);
-  const files = new ImsgFiles({ client, folder: folderOfFiles(context), place, clock: systemClock, warn });
+  const files = new ImsgFiles({ client, folder: folderOfFiles(context), address, clock: systemClock, warn });
   const methods = new ImsgMethods({ client, consoleAt, files, clock: systemClock, version: context.version });
   let exitCode: number = EXIT.ok;
   let end = (): void => {};

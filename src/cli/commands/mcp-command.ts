@@ -39,7 +39,7 @@ export function mcp(options: McpOptions, context: ClientContext): Promise<number
         import('../mcp-channel.ts'),
         import('../../client/postern-client.ts'),
       ]);
-      const { place: _place, ...destination } = to;
+      const { address: _address, ...destination } = to;
       const client = new PosternClient(destination);
       return new McpChannel({ client, after: options.since, write, warn, signal: stop.signal });
     }

@@ -44,7 +44,7 @@ async function read(isJson: boolean, { client, isLimited }: Served): Promise<Ans
 }
 
 function page(report: StatusReport, overview: Overview | undefined, service: Served): readonly string[] {
-  const { isTerminal, paint, columns, place } = service;
+  const { isTerminal, paint, columns, address } = service;
   const { tone, text, next } = verdictOf(report);
   const nowMs = systemClock.now();
   const counters = overview === undefined ? [] : counterLines(overview, nowMs);
@@ -53,7 +53,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),
-    ...lines(report, place).flatMap((line) => shownLine(line, service)),
+    ...lines(report, address).flatMap((line) => shownLine(line, service)),
     ...counters.flatMap((line) => shownCounter(line, service)),
     ...(overview === undefined ? [] : counterTables(overview, service)),
   ];
@@ -86,7 +86,7 @@ function shownCounter(
   return [`${paint('bold', name.padEnd(NAME_COLUMNS))}${paint('cyan', before)}${first.trimStart()}`, ...others];
 }
 
-function lines(report: StatusReport, place: string): readonly Line[] {
+function lines(report: StatusReport, address: string): readonly Line[] {
   const {
     backend,
     newest_row: newestRow,
@@ -102,7 +102,7 @@ function lines(report: StatusReport, place: string): readonly Line[] {
   const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
   return [
-    line('Postern', `${report.version} at ${place}, up ${shownSpan(report.uptime_s)}`),
+    line('Postern', `${report.version} at ${address}, up ${shownSpan(report.uptime_s)}`),
     line(
       macs === undefined ? 'Messages' : 'Servers',
       `${backend.connected ? 'connected' : 'not connected'}${backend.message ? `: ${backend.message}` : ''}`,
@@ -184,14 +184,14 @@ function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem 
 /** Returns one line per Mac of a hub. The line of a Mac with a problem names the problem. */
 function macLines(macs: readonly FleetMac[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
-  return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused, pair, sends }, place) => {
+  return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused, pair, sends }, index) => {
     const role =
       pair === undefined ? '' : `, of the pair ${pair}${sends === true && state === 'present' ? ', sends' : ''}`;
     const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
     const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
     const rival = refused === undefined ? '' : `; "${refused}" has the same key and was refused`;
     const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${role}${lag}${cannotRead}${rival}`);
-    return line(place === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
+    return line(index === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
   });
 }
 

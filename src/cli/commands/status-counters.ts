@@ -85,7 +85,7 @@ function shownTable(
     ...counts.map((title): Column => (title === 'DELIVERED' ? { title, style: shareStyle } : { title })),
   ];
   const withBars = <Item>(items: readonly Item[]): readonly Item[] =>
-    isTerminal ? items : items.filter((_, place) => place !== 1);
+    isTerminal ? items : items.filter((_, index) => index !== 1);
   return ['', ...table(withBars(titles), rows.map(withBars), columns, paint)];
 }
 

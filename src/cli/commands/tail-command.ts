@@ -25,7 +25,7 @@ type Listened = Event | ChangeEvent;
 
 /** `postern tail`: prints events as they happen, until the reader of stdout has gone. */
 export async function tail(conversation: string | undefined, options: TailOptions, service: Served): Promise<void> {
-  const { client, place, stderr, isTerminal } = service;
+  const { client, address, stderr, isTerminal } = service;
   const changes = wantsChanges(options);
   // Asks for the status first. The command then reports a wrong address or key, which the listener would retry forever.
   const { newest_event: newest, macs } = await client.status();
@@ -37,7 +37,7 @@ export async function tail(conversation: string | undefined, options: TailOption
   if (isTerminal) {
     const isHub = macs !== undefined;
     const from = isHub ? 'for events' : changes ? `for events and changes` : `after row ${last}`;
-    stderr(`Listening to ${place} ${from}. Stop with Ctrl+C.`);
+    stderr(`Listening to ${address} ${from}. Stop with Ctrl+C.`);
   }
   let isLineDown = false;
   const onReconnect = (reason: string): void => {

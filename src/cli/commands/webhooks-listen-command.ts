@@ -29,8 +29,8 @@ const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
 /** `postern webhooks listen`: receives deliveries on this machine while the command runs. */
 export async function listen(options: ListenOptions, service: Served): Promise<void> {
   const { forwardTo } = options;
-  const { client, place, stderr } = service;
-  assertHere(place);
+  const { client, address, stderr } = service;
+  assertHere(address);
   if (forwardTo !== undefined && !/^https?:$/.test(URL.canParse(forwardTo) ? new URL(forwardTo).protocol : '')) {
     throw new Refusal(
       EXIT.usage,
@@ -69,12 +69,12 @@ export async function listen(options: ListenOptions, service: Served): Promise<v
 }
 
 /** Throws a Refusal unless the service runs on this machine: this command listens only on loopback. */
-function assertHere(place: string): void {
-  const host = URL.canParse(place) ? new URL(place).hostname : 'localhost';
+function assertHere(address: string): void {
+  const host = URL.canParse(address) ? new URL(address).hostname : 'localhost';
   if (isLoopback(host)) return;
   throw new Refusal(
     EXIT.usage,
-    `The service at ${place} cannot reach a receiver on this machine.`,
+    `The service at ${address} cannot reach a receiver on this machine.`,
     'Run this command on the machine of the service, or use postern tail, which works from anywhere.',
   );
 }

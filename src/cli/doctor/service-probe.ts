@@ -18,17 +18,17 @@ export interface Asked {
 }
 
 /** Asks a hub, which has Macs instead of permissions and rows. */
-export async function askHub(client: PosternClient, place: string): Promise<Asked> {
+export async function askHub(client: PosternClient, address: string): Promise<Asked> {
   const status = await answered(client.status());
   if (isPosternError(status)) {
-    const found = troubleOf(status, place, 'Start it: `postern hub`');
+    const found = troubleOf(status, address, 'Start it: `postern hub`');
     return { findings: [found], isUp: false, isConnected: false };
   }
   const { backend, macs = [], version, webhooks } = status;
   const { connected, message } = backend;
   return {
     findings: [
-      ok('service', `The hub answers at ${place}.`),
+      ok('service', `The hub answers at ${address}.`),
       ok('running_version', `Version ${version} is running.`),
       connected
         ? ok('connection', 'The hub is connected to the fleet.')
@@ -67,7 +67,7 @@ function macFinding({ id, state, seen_s: seenS, behind, backend, version }: Flee
 export async function askService(
   client: PosternClient,
   {
-    place,
+    address,
     program,
     start,
     prompt,
@@ -77,7 +77,7 @@ export async function askService(
     configFile,
   }: {
     /** The service's address, as findings name it. */
-    readonly place: string;
+    readonly address: string;
     readonly program: string;
     readonly start: string;
     readonly prompt: boolean;
@@ -93,12 +93,12 @@ export async function askService(
   if (isPosternError(health)) {
     const isBusy = health.status === 429;
     const found = isBusy
-      ? ok('service', `The service answers at ${place}, but is too busy (429) for further checks.`)
-      : troubleOf(health, place, start);
+      ? ok('service', `The service answers at ${address}, but is too busy (429) for further checks.`)
+      : troubleOf(health, address, start);
     return { findings: [found], isUp: isBusy, isConnected: false };
   }
   const { connected, message } = health.backend;
-  const findings: Finding[] = [ok('service', `The service answers at ${place}.`)];
+  const findings: Finding[] = [ok('service', `The service answers at ${address}.`)];
   findings.push(
     connected
       ? ok('connection', message ?? 'The service reads the messages database.')
@@ -119,7 +119,7 @@ export async function askService(
       ...searchFindings(status),
       ...fleetFindings(status, fleetServers),
     );
-  } else if (status.status !== 429) findings.push(troubleOf(status, place, start));
+  } else if (status.status !== 429) findings.push(troubleOf(status, address, start));
   else findings.push(unsure('status', 'The service is too busy (429) to report its status.'));
 
   let reports = isPosternError(status) ? [] : status.permissions;
@@ -157,10 +157,10 @@ function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {
   });
 }
 
-function troubleOf({ status, code }: PosternError, place: string, start: string): Finding {
-  if (status === 0) return fault('service', `Nothing answers at ${place}.`, start);
+function troubleOf({ status, code }: PosternError, address: string, start: string): Finding {
+  if (status === 0) return fault('service', `Nothing answers at ${address}.`, start);
   if (code === 'not_postern') {
-    return fault('service', `Another program answers at ${place}.`, 'Stop it, then restart Postern.');
+    return fault('service', `Another program answers at ${address}.`, 'Stop it, then restart Postern.');
   }
   if (status !== 401) return fault('service', `The service answers ${status}.`, 'Look at its log.');
   return fault(

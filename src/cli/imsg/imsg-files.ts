@@ -31,7 +31,7 @@ export interface ImsgFilesParts {
   readonly client: PosternClient;
   readonly folder: string;
   /** The service's address. It is part of a file's name, because two services must not share a file. */
-  readonly place: string;
+  readonly address: string;
   readonly clock: Clock;
   readonly warn: (sentence: string) => void;
 }
@@ -77,13 +77,13 @@ export class ImsgFiles {
     n: number,
     form: AttachmentForm,
   ): Promise<string | undefined> {
-    const { client, folder, place, warn } = this.#parts;
+    const { client, folder, address, warn } = this.#parts;
     if (state !== 'available' || (bytes ?? 0) > MAX_FILE_BYTES) return undefined;
     const given = form.as === 'jpeg' ? '.jpg' : form.as === 'm4a' ? '.m4a' : extname(name);
     // Somebody else chose the name, so only a plain extension is taken from it.
     const extension = EXTENSION.test(given) ? given.toLowerCase() : '';
     const file = createHash('sha256')
-      .update(JSON.stringify([place, guid, n, bytes, form]))
+      .update(JSON.stringify([address, guid, n, bytes, form]))
       .digest('hex');
     const kept = `${file.slice(0, 32)}${extension}`;
     const path = join(folder, kept);

@@ -32,7 +32,7 @@ const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
 export function imsgMessage(message: Message, chat: ImsgChat, attachments: readonly ImsgAttachment[]) {
   const { details } = message;
   return {
-    ...placeOf(message, chat),
+    ...chatMembersOf(message, chat),
     text: message.body,
     reply_to_guid: details?.reply_to_guid ?? null,
     thread_originator_guid: null,
@@ -48,7 +48,7 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
 /** Returns a tapback in the protocol's form. */
 export function imsgReaction(reaction: Reaction, chat: ImsgChat, isAdded: boolean) {
   return {
-    ...placeOf(reaction, chat),
+    ...chatMembersOf(reaction, chat),
     text: '',
     attachments: [],
     is_reaction: true,
@@ -78,7 +78,7 @@ export function imsgChat({ number, conversation }: ImsgChat) {
   };
 }
 
-function placeOf(row: Message | Reaction, { number, conversation }: ImsgChat) {
+function chatMembersOf(row: Message | Reaction, { number, conversation }: ImsgChat) {
   return {
     id: Number(row.id),
     guid: row.guid,

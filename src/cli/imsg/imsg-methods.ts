@@ -131,9 +131,9 @@ export class ImsgMethods {
     // Each request gets a new key, so that two equal texts are two messages.
     const answer = await client.send({ ...options, idempotencyKey: randomUUID() });
     if ('approval' in answer) {
-      const place = consoleAt(answer.console ?? '/console#/approvals');
+      const url = consoleAt(answer.console ?? '/console#/approvals');
       throw notStarted(
-        `This message is held for approval: it is sent once the owner of Postern approves it (${place}). Do not send it again.`,
+        `This message is held for approval: it is sent once the owner of Postern approves it (${url}). Do not send it again.`,
         false,
       );
     }

@@ -37,19 +37,19 @@ export function table(
 ): readonly string[] {
   const titles = columns.map(({ title }) => title);
   const cells = rows.map((row) => row.map(oneLine));
-  const wanted = columns.map((_, place) => Math.max(...[titles, ...cells].map((row) => columnsOf(row[place] ?? ''))));
+  const wanted = columns.map((_, index) => Math.max(...[titles, ...cells].map((row) => columnsOf(row[index] ?? ''))));
   const widths = width === undefined ? wanted : narrowed(columns, wanted, width);
-  const line = (row: readonly string[], styleOf: (cell: string, place: number) => Style | undefined): string =>
+  const line = (row: readonly string[], styleOf: (cell: string, index: number) => Style | undefined): string =>
     row
-      .map((text, place) => {
-        const cell = fitted(text, widths[place] ?? 0);
+      .map((text, index) => {
+        const cell = fitted(text, widths[index] ?? 0);
         // Omits spaces at the end of a line, which would be coloured and copied.
-        const gap = place === row.length - 1 ? '' : ' '.repeat((widths[place] ?? 0) - columnsOf(cell));
-        return paint(styleOf(text, place), cell) + gap;
+        const gap = index === row.length - 1 ? '' : ' '.repeat((widths[index] ?? 0) - columnsOf(cell));
+        return paint(styleOf(text, index), cell) + gap;
       })
       .join(GAP)
       .trimEnd();
-  return [line(titles, () => 'bold'), ...cells.map((row) => line(row, (text, place) => columns[place]?.style?.(text)))];
+  return [line(titles, () => 'bold'), ...cells.map((row) => line(row, (text, index) => columns[index]?.style?.(text)))];
 }
 
 /** Shrinks the widest flexible column until all fit or none can shrink further. */
@@ -58,10 +58,10 @@ function narrowed(columns: readonly Column[], wanted: readonly number[], width: 
   let excess = widths.reduce((sum, one) => sum + one, GAP.length * (columns.length - 1)) - width;
   const take = (leastOf: (column: Column) => number): void => {
     while (excess > 0) {
-      const spare = columns.map((column, place) => (column.isFlexible ? (widths[place] ?? 0) - leastOf(column) : 0));
-      const place = spare.indexOf(Math.max(...spare));
-      if ((spare[place] ?? 0) <= 0) break;
-      widths[place] = (widths[place] ?? 0) - 1;
+      const spare = columns.map((column, index) => (column.isFlexible ? (widths[index] ?? 0) - leastOf(column) : 0));
+      const index = spare.indexOf(Math.max(...spare));
+      if ((spare[index] ?? 0) <= 0) break;
+      widths[index] = (widths[index] ?? 0) - 1;
       excess -= 1;
     }
   };

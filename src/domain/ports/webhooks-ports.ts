@@ -34,8 +34,8 @@ export interface DroppedEvent {
 
 /** A finished delivery, ready to be stored. */
 export interface EndedDelivery extends DeliveryRecord {
-  /** For a dropped event: its place in the log, from which it can be read again. */
-  readonly place?: DroppedEvent | undefined;
+  /** For a dropped event: its position in the log, from which it can be read again. */
+  readonly position?: DroppedEvent | undefined;
 }
 
 /**

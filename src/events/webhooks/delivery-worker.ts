@@ -158,19 +158,19 @@ export class DeliveryWorker {
     const { id, enabled } = this.#webhook;
     const { store, progress, clock } = this.#parts;
     if (!enabled) return this.#wait();
-    const place = store.nextReplayed(id);
-    if (place === undefined) {
+    const dropped = store.nextReplayed(id);
+    if (dropped === undefined) {
       this.#isReplaying = false;
       return;
     }
-    const entry = droppedEntry(this.#parts, place, this.#webhook, this.offset);
+    const entry = droppedEntry(this.#parts, dropped, this.#webhook, this.offset);
     const handled =
       entry === undefined
-        ? { isDone: true as const, record: goneRecord(id, place.rowId, place.rowId, clock) }
+        ? { isDone: true as const, record: goneRecord(id, dropped.rowId, dropped.rowId, clock) }
         : await this.#handle(entry);
     if (!handled.isDone) return;
-    store.endReplayed(id, place, handled.record?.outcome === 'dropped');
-    if (handled.record !== undefined) progress.note(id, this.offset, { ...handled.record, place: undefined });
+    store.endReplayed(id, dropped, handled.record?.outcome === 'dropped');
+    if (handled.record !== undefined) progress.note(id, this.offset, { ...handled.record, position: undefined });
   }
 
   /** Delivers one event in three steps: decide, post, settle. An unfinished event is handled again. */
@@ -236,7 +236,7 @@ export class DeliveryWorker {
     logEnd(record, this.#webhook, log);
     recentAttempts.end(this.#webhook.id, record, result);
     if (outcome === 'delivered') return { isDone: true, record };
-    return { isDone: true, record: { ...record, place: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
+    return { isDone: true, record: { ...record, position: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
   }
 
   /** Stores a failed attempt and waits until the next one is due. */

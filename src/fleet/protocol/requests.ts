@@ -125,10 +125,10 @@ export async function exchange(
     const subscription = nc.subscribe(inbox, {
       callback: (error, message) => {
         if (error !== null || message.headers?.code === 503) return end(() => reject(away()));
-        const [, place, count] = /^(\d{1,3})\/(\d{1,3})$/.exec(message.headers?.get(HEADERS.part) ?? '') ?? [];
+        const [, part, count] = /^(\d{1,3})\/(\d{1,3})$/.exec(message.headers?.get(HEADERS.part) ?? '') ?? [];
         got.push(message);
-        const isOutOfPlace = Number(place) !== got.length || Number(count) > MAX_PARTS;
-        if (isOutOfPlace) end(() => reject(problem('mac_answer_invalid')));
+        const isOutOfOrder = Number(part) !== got.length || Number(count) > MAX_PARTS;
+        if (isOutOfOrder) end(() => reject(problem('mac_answer_invalid')));
         else if (Number(count) === got.length) end(() => resolve(got));
       },
     });
@@ -165,11 +165,11 @@ export function respond(message: Msg, owner: string, operation: string, reply: R
   }
   const { bytes, keyId } = sealed;
   const count = Math.max(1, Math.ceil(bytes.length / PART_BYTES));
-  for (let place = 1; place <= count; place += 1) {
+  for (let index = 1; index <= count; index += 1) {
     const headers = newHeaders();
-    headers.set(HEADERS.part, `${place}/${count}`);
+    headers.set(HEADERS.part, `${index}/${count}`);
     if (keyId !== undefined) headers.set(HEADERS.key, keyId);
-    message.respond(bytes.subarray((place - 1) * PART_BYTES, place * PART_BYTES), { headers });
+    message.respond(bytes.subarray((index - 1) * PART_BYTES, index * PART_BYTES), { headers });
   }
 }
 

@@ -81,7 +81,7 @@ export async function fleetReport(folder: FleetFolder, now: number): Promise<Fle
     const streams = found.flatMap((stream) => stream ?? []);
     const servers = await serversOf(folder);
     const macs = await Promise.all(folder.macs.map((mac) => macOf(jsm, mac, folder.envelope, now)));
-    const missing = STREAMS.filter((_, place) => found[place] === undefined);
+    const missing = STREAMS.filter((_, index) => found[index] === undefined);
     const certificates = folder.certificates();
     const problems = [...problemsOf(servers, missing, macs), ...endingSoon(certificates, now)];
     const warnings = warningsOf(servers, streams);

@@ -97,8 +97,8 @@ export function knowsSyncInterval(version: string): boolean {
 
 export function isAtLeast(version: string, least: readonly number[]): boolean {
   const parts = version.split(/[.-]/).map(Number);
-  for (const [place, wanted] of least.entries()) {
-    const part = parts[place] ?? 0;
+  for (const [index, wanted] of least.entries()) {
+    const part = parts[index] ?? 0;
     if (part !== wanted) return part > wanted;
   }
   return true;

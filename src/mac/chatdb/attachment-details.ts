@@ -22,11 +22,11 @@ const FIRST_STATE = -1;
 /** Returns the Message's attachments, in the same order (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
-  return snapshot.listedAttachments(rowId).map(({ n, path, row }, place) => {
+  return snapshot.listedAttachments(rowId).map(({ n, path, row }, index) => {
     const bytes = row[at.bytes];
     const transfer = TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null;
     return {
-      ...(n !== place && { n }),
+      ...(n !== index && { n }),
       name: toText(row[at.transferName]) || basename(path),
       mime_type: toText(row[at.mediaType]) || null,
       bytes: typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
@@ -39,7 +39,7 @@ export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly Attac
 
 /** Returns the attachment with this number; undefined if it is not listed. */
 export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number): AttachmentDetails | undefined {
-  return attachmentsOf(snapshot, rowId).find(({ n }, place) => (n ?? place) === wanted);
+  return attachmentsOf(snapshot, rowId).find(({ n }, index) => (n ?? index) === wanted);
 }
 
 /**
@@ -64,7 +64,7 @@ interface AttachmentContents {
   readonly undecoded: readonly ContentColumn[];
 }
 
-/** Returns a message's attachments. Each shows what it is: a sticker, contact, place, voice message or plain file. */
+/** Returns a message's attachments. Each shows what it is: a sticker, contact, index, voice message or plain file. */
 export function attachmentContentsOf(
   snapshot: Snapshot,
   rowId: number,
@@ -78,8 +78,8 @@ export function attachmentContentsOf(
   const transcripts: string[] = [];
   const undecoded = new Set<ContentColumn>();
   const rows = snapshot.listedAttachments(rowId).map(({ row }) => row[ATTACHMENT_COLUMNS.at.rowId]);
-  const detailed = attachments.map((attachment, place) => {
-    const row = database.get(query, rows[place] as number);
+  const detailed = attachments.map((attachment, index) => {
+    const row = database.get(query, rows[index] as number);
     if (row === undefined) return attachment;
     const content = attachmentContentOf(snapshot, attachment, row, runs, undecoded);
     if (content.transcript !== undefined) transcripts.push(content.transcript);
@@ -98,8 +98,8 @@ function attachmentContentOf(
   runs: ReadonlyMap<string | undefined, TextRun>,
   undecoded: Set<ContentColumn>,
 ): Partial<AttachmentDetails> {
-  const decoded = <Value>(column: ContentColumn, place: number, decode: (blob: Uint8Array) => Value | undefined) => {
-    const blob = snapshot.storedBlob(row[place]);
+  const decoded = <Value>(column: ContentColumn, index: number, decode: (blob: Uint8Array) => Value | undefined) => {
+    const blob = snapshot.storedBlob(row[index]);
     if (blob === undefined || blob.length === 0) return undefined;
     const value = blob === 'too_large' ? undefined : decode(blob);
     if (value === undefined && column !== 'user_info') undecoded.add(column);

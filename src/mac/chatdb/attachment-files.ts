@@ -5,7 +5,7 @@ import type { AttachmentDetails, AttachmentState } from '../../domain/details.ts
 import type { AttachmentFile, AttachmentReader } from '../../domain/ports/reading-ports.ts';
 import { attachmentAt, READ_PLAINLY } from './attachment-details.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
-import { type ChatDbPlace, type Connection, readOnce } from './connection.ts';
+import { type ChatDbLocation, type Connection, readOnce } from './connection.ts';
 import { rowIdOf } from './row-id.ts';
 
 interface FileIdentity {
@@ -118,7 +118,9 @@ function folderAfter(path: string, marker: string): string {
 }
 
 /** Returns all results of `stagedFoldersInUse`, for programs other than the service. Throws `chat_db_unavailable`. */
-export function readStagedFoldersInUse(place: ChatDbPlace & { readonly stagingFolder: string }): ReadonlySet<string> {
-  const { stagingFolder } = place;
-  return readOnce(place, (connection) => new Set([...stagedFoldersInUse(connection, stagingFolder)].flat()));
+export function readStagedFoldersInUse(
+  location: ChatDbLocation & { readonly stagingFolder: string },
+): ReadonlySet<string> {
+  const { stagingFolder } = location;
+  return readOnce(location, (connection) => new Set([...stagedFoldersInUse(connection, stagingFolder)].flat()));
 }

@@ -258,14 +258,14 @@ function isStorageFailure(error: unknown): boolean {
   return /^(SQLITE_|E[A-Z]+$)/.test(errorCode(error) ?? '');
 }
 
-export interface ChatDbPlace {
+export interface ChatDbLocation {
   readonly chatDbPath: string;
   readonly homeFolder: string;
 }
 
 /** Opens chat.db for one read, in programs other than the service. Throws `chat_db_unavailable` if that fails. */
 export function readOnce<Result>(
-  { chatDbPath, homeFolder }: ChatDbPlace,
+  { chatDbPath, homeFolder }: ChatDbLocation,
   read: (connection: Connection) => Result,
 ): Result {
   const connection = new Connection({ path: chatDbPath, home: homeFolder, log: SILENT });

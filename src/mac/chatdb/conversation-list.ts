@@ -4,7 +4,7 @@ import type { Message } from '../../domain/message.ts';
 import type { ConversationQuery, Page, ReadOptions } from '../../domain/ports/reading-ports.ts';
 import { APPLE_EPOCH, type Instant, isoOf } from './columns.ts';
 import { withConversationDetails } from './conversation-details.ts';
-import { cursorTo, placeAt } from './conversation-place.ts';
+import { cursorTo, positionAt } from './conversation-position.ts';
 import { messageOf } from './message.ts';
 import { listCost } from './message-list.ts';
 import { chatsOf, lastMessageAt, type RecentConversations } from './recent-conversations.ts';
@@ -24,7 +24,7 @@ export function conversationPage(
   query: ConversationQuery,
   maxRows = Number.POSITIVE_INFINITY,
 ): Page<Conversation> | undefined {
-  const after = query.cursor ? placeAt(query.cursor) : undefined;
+  const after = query.cursor ? positionAt(query.cursor) : undefined;
   const found = recent.page(snapshot, { ...query, limit: query.limit + 1, after }, maxRows);
   if (found === undefined) return undefined;
   const listed = found.slice(0, query.limit);

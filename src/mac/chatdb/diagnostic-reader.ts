@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs';
 import {
-  type AttachmentPlace,
+  type AttachmentLocation,
   type ChangeDiagnostics,
   type DataShapes,
   GUID_PREFIXES,
@@ -182,11 +182,11 @@ export class DiagnosticReader {
       age_s: first.ageS,
       flipped: first.isFromMe !== (Number(isFromMe) === 1),
       had_handle: first.hasHandle,
-      attachments: this.#places(row),
+      attachments: this.#locations(row),
     };
   }
 
-  #places(row: number): readonly AttachmentPlace[] {
+  #locations(row: number): readonly AttachmentLocation[] {
     return this.#strings(
       `SELECT ifnull(a.filename, '') FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
        WHERE j.message_id = ?`,

@@ -1,7 +1,7 @@
 import type { MessageContent } from '../../domain/content.ts';
 import type { Message } from '../../domain/message.ts';
 import type { IndexSource, ListedRows } from '../../domain/ports/search-ports.ts';
-import type { SearchableMessage, SearchedPlace } from '../../domain/search.ts';
+import type { SearchableMessage, SearchedTextKind } from '../../domain/search.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
 import { perSchema } from './chatdb-handle.ts';
@@ -27,7 +27,7 @@ function searchable(snapshot: Snapshot, message: Message, hasMore: boolean): Sea
   const isVoice = content.transcript === undefined && message.attachments.some((path) => SOUND.test(path));
   const voice = isVoice ? attachmentContentsOf(snapshot, Number(message.id)).transcripts : [];
   const { link, poll, app, subject, transcript = voice.join('\n') } = content;
-  const found: readonly (readonly [SearchedPlace, readonly (string | undefined)[]])[] = [
+  const found: readonly (readonly [SearchedTextKind, readonly (string | undefined)[]])[] = [
     ['transcript', [transcript]],
     ['link', [link?.title, link?.summary, link?.site_name]],
     ['poll', [poll?.question, ...(poll?.options ?? []).map(({ text }) => text)]],
@@ -35,7 +35,7 @@ function searchable(snapshot: Snapshot, message: Message, hasMore: boolean): Sea
     ['subject', [subject]],
   ];
   const texts = found
-    .map(([place, parts]) => [place, parts.filter(Boolean).join('\n').slice(0, MAX_TEXT)] as const)
+    .map(([kind, parts]) => [kind, parts.filter(Boolean).join('\n').slice(0, MAX_TEXT)] as const)
     .filter(([, text]) => text !== '');
   return texts.length === 0 ? message : { ...message, texts };
 }

@@ -100,12 +100,12 @@ function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
     const reaction: Reaction = { ...toReaction(row, snapshot), ...partReactedTo(row) };
     const { associated_message_type: type, is_from_me: isMine, sender } = reaction;
     const isTapback = type >= 2000 && type < 4000;
-    const place = isTapback ? `by ${isMine ? 'me' : sender}` : reaction.id;
-    const earlier = standing.get(place);
-    standing.delete(place);
-    if (type < 3000 || type >= 4000) standing.set(place, reaction);
+    const key = isTapback ? `by ${isMine ? 'me' : sender}` : reaction.id;
+    const earlier = standing.get(key);
+    standing.delete(key);
+    if (type < 3000 || type >= 4000) standing.set(key, reaction);
     // The removal of a reaction that was replaced before leaves the replacement in place.
-    else if (earlier !== undefined && earlier.associated_message_type !== type - 1000) standing.set(place, earlier);
+    else if (earlier !== undefined && earlier.associated_message_type !== type - 1000) standing.set(key, earlier);
   }
   return [...standing.values()];
 }
@@ -159,9 +159,9 @@ function withAttachments(
   };
 }
 
-function isoAt(row: Row, place: number): string | null {
-  const value = row[place] ?? null;
-  return typeof value !== 'number' || value === 0 ? null : isoOf(instantAt(row, place));
+function isoAt(row: Row, index: number): string | null {
+  const value = row[index] ?? null;
+  return typeof value !== 'number' || value === 0 ? null : isoOf(instantAt(row, index));
 }
 
 /** Maximum time between the rows of a text and of its link, in milliseconds. Fetching the preview takes some time. */

@@ -4,7 +4,7 @@ import { type Offset, rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed-ports.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText, toUnixMs } from './columns.ts';
-import { type ChatDbPlace, type Connection, identityAt, readOnce } from './connection.ts';
+import { type ChatDbLocation, type Connection, identityAt, readOnce } from './connection.ts';
 import { printsBetween } from './fingerprints.ts';
 import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
 import { earlierCopiesOf } from './self-copies.ts';
@@ -126,6 +126,6 @@ function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
 }
 
 /** Reads the facts that `isReplaced` compares, in programs other than the service. Throws `chat_db_unavailable`. */
-export function readLogIdentity(place: ChatDbPlace, at: Offset): LogIdentity {
-  return readOnce(place, (connection) => new ChatLog(connection).identity(at));
+export function readLogIdentity(location: ChatDbLocation, at: Offset): LogIdentity {
+  return readOnce(location, (connection) => new ChatLog(connection).identity(at));
 }

@@ -1,7 +1,7 @@
 import type { Row } from '../../runtime/sqlite.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { CHAT_DATE_COLUMNS, compareInstants, type Instant, instantAt, JOIN_COLUMNS } from './columns.ts';
-import type { PageOfOrder, RecentConversation } from './conversation-place.ts';
+import type { PageOfOrder, RecentConversation } from './conversation-position.ts';
 import { type OrderQueries, orderQueriesOf } from './list-queries.ts';
 import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';

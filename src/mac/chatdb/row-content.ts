@@ -3,7 +3,7 @@ import type { Message } from '../../domain/message.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { toText } from './columns.ts';
-import { effectOf, groupEventOf, locationShareOf, replyPlaceOf } from './content/group-event.ts';
+import { effectOf, groupEventOf, locationShareOf, replyPartOf } from './content/group-event.ts';
 import { type DecodedRow, decodeRow } from './content/message-content.ts';
 import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
 import { withoutTarget } from './message.ts';
@@ -50,7 +50,7 @@ export function rowContentOf(
 
 /** Returns the content that is stored in plain columns. */
 function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
-  const number = (place: number): number => (typeof row[place] === 'number' ? row[place] : 0);
+  const number = (index: number): number => (typeof row[index] === 'number' ? row[index] : 0);
   const itemType = number(at.itemType);
   const other = number(at.otherHandle);
   const event = groupEventOf({
@@ -71,7 +71,7 @@ function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timesta
     }),
     ...(effect && { effect }),
     ...(subject !== '' && { subject }),
-    ...(toText(row[at.threadGuid]) !== '' && replyPlaceOf(toText(row[at.threadPart]))),
+    ...(toText(row[at.threadGuid]) !== '' && replyPartOf(toText(row[at.threadPart]))),
     ...(row[at.scheduleType] === SCHEDULED && {
       scheduled: { for: timestamp, state: typeof state === 'number' ? state : null },
     }),

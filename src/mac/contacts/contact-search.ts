@@ -21,7 +21,7 @@ export async function searchContacts(contacts: readonly Contact[], text: string,
     const match = { key: `${folded(name)} ${addresses[0] ?? ''}`, contact };
     const last = best.at(-1);
     if (best.length >= limit && last !== undefined && match.key >= last.key) return;
-    best.splice(placeOf(match.key, best), 0, match);
+    best.splice(insertionIndex(match.key, best), 0, match);
     if (best.length > limit) best.pop();
   });
   return best.map(({ contact }) => contact);
@@ -44,7 +44,7 @@ async function inSlices(contacts: readonly Contact[], look: (contact: Contact) =
   }
 }
 
-function placeOf(key: string, sorted: readonly Match[]): number {
+function insertionIndex(key: string, sorted: readonly Match[]): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {

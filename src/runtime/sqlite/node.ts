@@ -49,7 +49,7 @@ export function loadNodeSqlite(): OpenNative | undefined {
 }
 
 function asNumbers(row: unknown[]): unknown[] {
-  for (const [place, value] of row.entries()) if (typeof value === 'bigint') row[place] = Number(value);
+  for (const [index, value] of row.entries()) if (typeof value === 'bigint') row[index] = Number(value);
   return row;
 }
 

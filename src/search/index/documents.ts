@@ -16,7 +16,7 @@ export const LAST_ID = 2 ** 40;
 const PAGES_PER_TRANSACTION = 48;
 
 /** The position of a row's document in the index. */
-export interface DocumentPlace {
+export interface DocumentKey {
   readonly id: number;
   readonly row: number;
 }
@@ -63,7 +63,7 @@ export class Documents {
 
   /** Reports whether the index has the document of a row. `second` is the second of its message. */
   has(row: number, second: number): boolean {
-    return this.#place(row, second).isTaken;
+    return this.#idFor(row, second).isTaken;
   }
 
   /** Reports whether all ids that messages of this period usually get are unused. */
@@ -75,7 +75,7 @@ export class Documents {
   put(message: Message): void {
     const row = Number(message.id);
     const second = secondOf(message);
-    const { id, isTaken } = this.#place(row, second);
+    const { id, isTaken } = this.#idFor(row, second);
     if (id === undefined) return;
     if (isTaken) {
       this.#replaceText.run(BigInt(id), documentOf(message));
@@ -99,16 +99,16 @@ export class Documents {
   }
 
   /** Reports whether a message's document may have this id. */
-  static isPlaceOf(id: number, row: number, message: Message): boolean {
+  static isIdOf(id: number, row: number, message: Message): boolean {
     const start = clamped(secondOf(message));
     if (id >= start && id < start + NEAR) return true;
-    for (let at = NEAR; at < MAX_TRIES; at += 1) if (placeAt(at, row, start) === id) return true;
+    for (let at = NEAR; at < MAX_TRIES; at += 1) if (idAt(at, row, start) === id) return true;
     return false;
   }
 
   /** Returns documents from one id (inclusive) to another (exclusive), in order, at most `limit`. */
-  between(from: number, before: number, limit: number): readonly DocumentPlace[] {
-    return this.#between.all(BigInt(from), BigInt(before), limit).map(placeOf);
+  between(from: number, before: number, limit: number): readonly DocumentKey[] {
+    return this.#between.all(BigInt(from), BigInt(before), limit).map(keyOf);
   }
 
   /**
@@ -119,9 +119,9 @@ export class Documents {
     rows: readonly number[],
     before: number,
     limit: number,
-  ): { readonly found: readonly DocumentPlace[]; readonly end?: number } {
+  ): { readonly found: readonly DocumentKey[]; readonly end?: number } {
     const end = this.#skip.get(BigInt(before), limit)?.[0] as number | undefined;
-    const found = this.#ofRows.all(BigInt(before), BigInt(end ?? 0), JSON.stringify(rows)).map(placeOf);
+    const found = this.#ofRows.all(BigInt(before), BigInt(end ?? 0), JSON.stringify(rows)).map(keyOf);
     return end === undefined ? { found } : { found, end };
   }
 
@@ -151,11 +151,11 @@ export class Documents {
     return Number(this.#totalChanges.get()?.[0]);
   }
 
-  #place(row: number, second: number): { readonly id: number | undefined; readonly isTaken: boolean } {
+  #idFor(row: number, second: number): { readonly id: number | undefined; readonly isTaken: boolean } {
     const start = clamped(second);
     let free: number | undefined;
     for (let at = 0; at < MAX_TRIES; at += 1) {
-      const id = placeAt(at, row, start);
+      const id = idAt(at, row, start);
       const found = this.#rowAt.get(id);
       if (found?.[0] === row) return { id, isTaken: true };
       if (found === undefined) return { id: free ?? id, isTaken: false };
@@ -165,7 +165,7 @@ export class Documents {
   }
 }
 
-function placeOf([id, row]: Row): DocumentPlace {
+function keyOf([id, row]: Row): DocumentKey {
   return { id: id as number, row: row as number };
 }
 
@@ -174,7 +174,7 @@ function clamped(second: number): number {
   return Math.max(0, second);
 }
 
-function placeAt(at: number, row: number, start: number): number {
+function idAt(at: number, row: number, start: number): number {
   if (at < NEAR) return start + at;
   let mixed = Math.imul(row ^ (row / 2 ** 32) ^ Math.imul(at, 0x9e3779b1), 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);

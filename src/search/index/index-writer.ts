@@ -18,7 +18,7 @@ const PAGES_PER_LONG_STEP = 160;
 export type RowsAgain = { readonly first: number; readonly last: number } | null;
 
 /** The start of a block of the walk, and the rows to index again. */
-export type WalkPlace = Pick<Progress, 'next' | 'again'>;
+export type WalkPosition = Pick<Progress, 'next' | 'again'>;
 
 /**
  * Does long work on the index, on a separate connection. Runs in the reader thread if there is one, and only while the
@@ -72,7 +72,7 @@ export class IndexWriter {
   }
 
   /** Stores that a block of the walk is done. Returns false if the walk must start over. */
-  advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): boolean {
+  advance(path: string, from: WalkPosition, to: Pick<Progress, 'next' | 'reached'>): boolean {
     const { sqlite, state } = this.#file.open(path);
     return sqlite.transaction(() => {
       const { next, again } = state.progress();

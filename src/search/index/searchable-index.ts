@@ -1,5 +1,5 @@
 import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
-import type { DocumentPlace } from './documents.ts';
+import type { DocumentKey } from './documents.ts';
 import { openIndexForReading } from './index-database.ts';
 
 /**
@@ -48,7 +48,7 @@ export class SearchableIndex {
    * Returns documents from one id (inclusive) to another (exclusive), newest first. Without an expression, every
    * document matches.
    */
-  places(expression: string | undefined, from: number, before: number, limit: number): readonly DocumentPlace[] {
+  documents(expression: string | undefined, from: number, before: number, limit: number): readonly DocumentKey[] {
     const bounds: SqlValue[] = [BigInt(before), BigInt(from), BigInt(limit)];
     const rows = expression === undefined ? this.#all.all(...bounds) : this.#matching.all(expression, ...bounds);
     return rows.map(([id, row]) => ({ id: id as number, row: row as number }));

@@ -30,7 +30,7 @@ export class SearchedText {
     this.#isAscii = isAscii(text);
   }
 
-  places(pattern: Pattern): readonly Highlight[] {
+  highlights(pattern: Pattern): readonly Highlight[] {
     if (this.#isAscii) return pattern.ascii === undefined ? [] : matchesOf(this.#text, pattern.ascii);
     this.#tokens ??= tokensOf(this.#text);
     return sequencesIn(this.#tokens, pattern);
@@ -39,13 +39,13 @@ export class SearchedText {
 
 /** Returns all matches, including overlapping ones. */
 function matchesOf(text: string, pattern: RegExp): readonly Highlight[] {
-  const places: Highlight[] = [];
+  const highlights: Highlight[] = [];
   pattern.lastIndex = 0;
   for (let found = pattern.exec(text); found !== null; found = pattern.exec(text)) {
-    places.push([found.index, pattern.lastIndex]);
+    highlights.push([found.index, pattern.lastIndex]);
     pattern.lastIndex = found.index + 1;
   }
-  return places;
+  return highlights;
 }
 
 function sequencesIn(text: readonly Token[], { tokens, isBegun }: Sequence): readonly Highlight[] {

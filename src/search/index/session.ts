@@ -6,11 +6,11 @@ import type { EventConsumer, EventFeed, MessageLog } from '../../domain/ports/fe
 import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import { type DocumentPlace, Documents } from './documents.ts';
+import { type DocumentKey, Documents } from './documents.ts';
 import { openIndex } from './index-database.ts';
 import { deleteIndex } from './index-file.ts';
 import { type IndexPosition, IndexState, type Progress } from './index-state.ts';
-import type { RowsAgain, WalkPlace } from './index-writer.ts';
+import type { RowsAgain, WalkPosition } from './index-writer.ts';
 import { Pace } from './pace.ts';
 import { Updates } from './updates.ts';
 import { type IndexWriting, walkIndex } from './walk.ts';
@@ -28,7 +28,7 @@ export interface SessionParts {
   readonly writer: {
     add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
     put(path: string, row: number): Promise<boolean>;
-    advance(path: string, from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
+    advance(path: string, from: WalkPosition, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
   };
   /** Called with the path after each opening of the index, because opening it may have created a new file. */
@@ -79,7 +79,7 @@ export class Session {
       advance: (from, to) => lock.run(() => writer.advance(path, from, to)),
       merge: (isFirst) => lock.run(() => writer.merge(path, isFirst)),
     };
-    const repair = (places: readonly DocumentPlace[]): void => this.#updates.repair(places);
+    const repair = (keys: readonly DocumentKey[]): void => this.#updates.repair(keys);
     this.#walk = () => walkIndex({ ...shared, clock, write, repair });
   }
 
@@ -97,8 +97,8 @@ export class Session {
     return this.#state.progress();
   }
 
-  repair(places: readonly DocumentPlace[]): void {
-    this.#updates.repair(places);
+  repair(keys: readonly DocumentKey[]): void {
+    this.#updates.repair(keys);
   }
 
   /** Ends the session. May be called twice. `ended` is the promise from `run`. */

@@ -131,7 +131,7 @@ function cut(token: string): string {
 }
 
 /** Returns ranges in order, with touching and overlapping ones merged. */
-export function mergedPlaces(ranges: readonly Highlight[]): readonly Highlight[] {
+export function mergedHighlights(ranges: readonly Highlight[]): readonly Highlight[] {
   const ordered = ranges.toSorted(([a], [b]) => a - b);
   const result: [number, number][] = [];
   for (const [start, end] of ordered) {

@@ -6,7 +6,7 @@ import type { ConsumerTask, Handled } from '../../domain/ports/feed-ports.ts';
 import type { IndexSource } from '../../domain/ports/search-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { isLong, LONG, unitsOf } from './document.ts';
-import { type DocumentPlace, type Documents, LAST_ID } from './documents.ts';
+import { type DocumentKey, type Documents, LAST_ID } from './documents.ts';
 import type { IndexPosition, IndexState } from './index-state.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
@@ -38,7 +38,7 @@ type Update =
   | { readonly kind: 'put'; readonly message: Message }
   /** The row is read from chat.db when the update is written. */
   | { readonly kind: 'row'; readonly row: number }
-  | { readonly kind: 'place'; readonly place: DocumentPlace };
+  | { readonly kind: 'document'; readonly key: DocumentKey };
 
 /**
  * Collects the updates from the event log and from searches, and writes them together a moment later. Stores the offset
@@ -107,11 +107,11 @@ export class Updates implements ConsumerTask<undefined> {
    * Re-indexes documents that a search or the walk found to be wrong. Drops documents beyond `MAX_REPAIRS`, because a
    * later search or walk will find them again.
    */
-  repair(places: readonly DocumentPlace[]): void {
-    for (const place of places.slice(0, MAX_REPAIRS - this.#waiting.length)) {
-      this.#waiting.push({ kind: 'place', place });
+  repair(keys: readonly DocumentKey[]): void {
+    for (const key of keys.slice(0, MAX_REPAIRS - this.#waiting.length)) {
+      this.#waiting.push({ kind: 'document', key });
     }
-    if (places.length > 0) void this.#write();
+    if (keys.length > 0) void this.#write();
   }
 
   /** Stops processing. Resolves once nothing is being written. */
@@ -188,7 +188,7 @@ export class Updates implements ConsumerTask<undefined> {
   }
 
   /**
-   * Returns the message to index; undefined if it is gone. For an update of kind `place`, first removes the wrong
+   * Returns the message to index; undefined if it is gone. For an update of kind `document`, first removes the wrong
    * document.
    */
   #messageOf(update: Update | undefined): Message | undefined {
@@ -196,8 +196,8 @@ export class Updates implements ConsumerTask<undefined> {
     if (update === undefined) return undefined;
     // Reads the message again, because the event lacks the texts beside the body.
     if (update.kind === 'put') return source.messages([Number(update.message.id)])[0] ?? update.message;
-    if (update.kind === 'place') documents.remove(update.place.id, update.place.row);
-    const row = update.kind === 'place' ? update.place.row : update.row;
+    if (update.kind === 'document') documents.remove(update.key.id, update.key.row);
+    const row = update.kind === 'document' ? update.key.row : update.row;
     const [message] = source.messages([row]);
     if (message === undefined && update.kind === 'row') this.#gone.add(update.row);
     return message;

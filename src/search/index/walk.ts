@@ -2,9 +2,9 @@ import { DAY_MS } from '../../domain/durations.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
 import { withLittleGarbage } from '../../runtime/memory.ts';
-import { type DocumentPlace, Documents, LAST_ID } from './documents.ts';
+import { type DocumentKey, Documents, LAST_ID } from './documents.ts';
 import type { IndexState, Progress } from './index-state.ts';
-import type { RowsAgain, WalkPlace } from './index-writer.ts';
+import type { RowsAgain, WalkPosition } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
 /** Rows listed at once, and how many of these lists make a block. */
@@ -17,7 +17,7 @@ const SOON_MS = 60_000;
 /** `IndexWriter` on this index's file, in the reader thread or in this one. Called while nothing else writes. */
 export interface IndexWriting {
   add(rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
-  advance(from: WalkPlace, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
+  advance(from: WalkPosition, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
   merge(isFirst: boolean): Promise<boolean>;
 }
 
@@ -29,7 +29,7 @@ export interface WalkParts {
   readonly clock: Clock;
   readonly write: IndexWriting;
   /** Re-indexes documents whose message was deleted or has moved. */
-  readonly repair: (places: readonly DocumentPlace[]) => void;
+  readonly repair: (keys: readonly DocumentKey[]) => void;
 }
 
 /**
@@ -84,17 +84,17 @@ export async function walkIndex({ state, documents, source, pace, clock, write, 
     const known = new Set(rows.map(({ rowId }) => rowId));
     const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;
     for (let from = isOldest ? 0 : Math.max(0, rows.at(-1)?.second ?? 0); from < before && !pace.isStopped; ) {
-      const places = documents.between(from, before, LISTED);
-      const others = places.filter(({ row }) => !known.has(row));
+      const keys = documents.between(from, before, LISTED);
+      const others = keys.filter(({ row }) => !known.has(row));
       const messages = source.messages(others.map(({ row }) => row));
       repair(
         others.filter(({ id, row }, index) => {
           const message = messages[index];
-          return message === undefined || !Documents.isPlaceOf(id, row, message);
+          return message === undefined || !Documents.isIdOf(id, row, message);
         }),
       );
-      if (places.length < LISTED) return;
-      from = (places.at(-1)?.id ?? before) + 1;
+      if (keys.length < LISTED) return;
+      from = (keys.at(-1)?.id ?? before) + 1;
       await pace.sleep(1);
     }
   }

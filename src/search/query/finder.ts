@@ -4,11 +4,11 @@ import type { IndexSource, SearchPage } from '../../domain/ports/search-ports.ts
 import { problem } from '../../domain/problems.ts';
 import type { SearchableMessage, SearchHit, SearchQuery, SearchSender } from '../../domain/search.ts';
 import { addressKey, conversationTag, MAX_UNITS, nameOf, secondOfMs, senderTags, tagsOf } from '../index/document.ts';
-import { type DocumentPlace, Documents, LAST_ID } from '../index/documents.ts';
+import { type DocumentKey, Documents, LAST_ID } from '../index/documents.ts';
 import { IndexFile } from '../index/index-file.ts';
 import { SearchableIndex } from '../index/searchable-index.ts';
 import { type Pattern, SearchedText, toPattern } from '../index/searched-text.ts';
-import { mergedPlaces } from '../index/tokens.ts';
+import { mergedHighlights } from '../index/tokens.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
 /**
@@ -21,7 +21,7 @@ type FinderSource = Pick<IndexSource, 'messages' | 'conversations'>;
 
 export interface Found extends Page<SearchHit> {
   /** Documents that no longer match their messages. */
-  readonly stale: readonly DocumentPlace[];
+  readonly stale: readonly DocumentKey[];
 }
 
 /**
@@ -42,19 +42,19 @@ export class Finder {
     const expression = expressionOf(query, (prefix) => index.wordsWith(prefix));
     const matches = matcherOf(query);
     const items: SearchHit[] = [];
-    const stale: DocumentPlace[] = [];
+    const stale: DocumentKey[] = [];
     const seen = new Set<number>();
     const { from, before } = boundsOf(index.shift(), query);
     let end = cursor === undefined ? before : Math.min(before, idOf(cursor));
     let shown = end;
     for (let looked = 0; looked < MAX_CANDIDATES; ) {
-      const candidates = index.places(expression, from, end, limit + 1);
+      const candidates = index.documents(expression, from, end, limit + 1);
       const meant = this.#inConversations(query, candidates);
       const messages = this.#source.messages(meant.map(({ row }) => row));
       for (const [at, { id, row }] of meant.entries()) {
         const message = messages[at];
         end = id;
-        const match = message === undefined || !Documents.isPlaceOf(id, row, message) ? 'stale' : matches(message);
+        const match = message === undefined || !Documents.isIdOf(id, row, message) ? 'stale' : matches(message);
         if (match === 'stale') stale.push({ id, row });
         else if (match !== 'other' && message !== undefined && !seen.has(row)) {
           if (items.length === limit) return { items, next: String(shown), stale };
@@ -72,12 +72,12 @@ export class Finder {
   }
 
   /** Filters the candidates by conversation if the query names too many ids for the index to do it. */
-  #inConversations(query: SearchQuery, candidates: readonly DocumentPlace[]): readonly DocumentPlace[] {
+  #inConversations(query: SearchQuery, candidates: readonly DocumentKey[]): readonly DocumentKey[] {
     if (query.conversations.every(isAsked)) return candidates;
     const isMeant = conversationFilter(query);
     const conversations = this.#source.conversations(candidates.map(({ row }) => row));
     // Keeps removed rows too, because examining them shows that their documents are stale.
-    return candidates.filter((_place, at) => isMeant(conversations[at] ?? '') || conversations[at] === undefined);
+    return candidates.filter((_key, at) => isMeant(conversations[at] ?? '') || conversations[at] === undefined);
   }
 
   close(): void {
@@ -124,19 +124,19 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
     if (query.hasAttachment && message.attachments.length === 0) return 'stale';
     const body = new SearchedText(message.body.slice(0, MAX_UNITS));
     const names = message.attachments.map((path) => new SearchedText(nameOf(path)));
-    const others = (message.texts ?? []).map(([place, text]) => [place, new SearchedText(text)] as const);
-    const found = wanted.map((pattern) => body.places(pattern));
-    const placeOf = (pattern: Pattern) => others.find(([, text]) => text.places(pattern).length > 0)?.[0];
+    const others = (message.texts ?? []).map(([kind, text]) => [kind, new SearchedText(text)] as const);
+    const found = wanted.map((pattern) => body.highlights(pattern));
+    const kindOf = (pattern: Pattern) => others.find(([, text]) => text.highlights(pattern).length > 0)?.[0];
     const isNamed = (pattern: Pattern): boolean =>
-      names.some((name) => name.places(pattern).length > 0) || placeOf(pattern) !== undefined;
+      names.some((name) => name.highlights(pattern).length > 0) || kindOf(pattern) !== undefined;
     if (!wanted.every((pattern, at) => found[at]?.length !== 0 || isNamed(pattern))) return 'stale';
-    const isExcluded = excluded.some((pattern) => body.places(pattern).length > 0 || isNamed(pattern));
+    const isExcluded = excluded.some((pattern) => body.highlights(pattern).length > 0 || isNamed(pattern));
     if (isExcluded) return isIndexAsked ? 'stale' : 'other';
     // Another conversation or address can have the same tag by chance.
     if (!isInConversation(message.conversation_id) || !isMeant(query, message)) return 'other';
-    const elsewhere = wanted.filter((_, at) => found[at]?.length === 0).map(placeOf);
-    const place = elsewhere.find((one) => one !== undefined);
-    return { highlights: mergedPlaces(found.flat()), ...(place !== undefined && { in: place }) };
+    const elsewhere = wanted.filter((_, at) => found[at]?.length === 0).map(kindOf);
+    const kind = elsewhere.find((one) => one !== undefined);
+    return { highlights: mergedHighlights(found.flat()), ...(kind !== undefined && { in: kind }) };
   };
 }
 

@@ -40,7 +40,7 @@ export function recordOf<Value extends object>(members: { readonly [Name in keyo
     values: (value: Value): SqlValue[] => all.map(([name, member]) => member.write(value[name as keyof Value])),
     /** Returns the record in the first columns of a row. */
     read: (row: Row): Value =>
-      Object.fromEntries(all.map(([name, member], place) => [name, member.read(row[place] ?? null)])) as Value,
+      Object.fromEntries(all.map(([name, member], index) => [name, member.read(row[index] ?? null)])) as Value,
   };
 }
 

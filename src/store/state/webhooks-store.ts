@@ -127,7 +127,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
         for (const record of records) {
           if (record.outcome === 'delivered') noteSuccess.run(record.at, id);
           else if (record.outcome === 'dropped') noteFailure.run(id);
-          if (record.place !== undefined) dropped.add(id, record.place);
+          if (record.position !== undefined) dropped.add(id, record.position);
           keep(id, record);
         }
       }

@@ -14,8 +14,8 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
     async getAttachment(exchange): Promise<Answer> {
       const [id, n] = [exchange.param('id'), exchange.param('n')];
       const form = formOf(readQuery(attachmentQuery, exchange.query));
-      const isPlace = /^\d{1,4}$/.test(n);
-      const file = isPlace ? await exchange.caller.attachments.open(id, Number(n), form) : undefined;
+      const isIndex = /^\d{1,4}$/.test(n);
+      const file = isIndex ? await exchange.caller.attachments.open(id, Number(n), form) : undefined;
       if (file === undefined) throw problem('attachment_not_found');
       const etag = `"${file.version}"`;
       const caching = {

@@ -23,8 +23,8 @@ export async function guideContent(file: string): Promise<Buffer | undefined> {
   const pack = await readFile(GUIDE).catch(() => undefined);
   if (pack === undefined) return undefined;
   const start = pack.indexOf('\n') + 1;
-  const places = JSON.parse(pack.toString('utf8', 0, start)) as Record<string, readonly [number, number]>;
-  const [offset, length] = (Object.hasOwn(places, file) ? places[file] : undefined) ?? [];
+  const positions = JSON.parse(pack.toString('utf8', 0, start)) as Record<string, readonly [number, number]>;
+  const [offset, length] = (Object.hasOwn(positions, file) ? positions[file] : undefined) ?? [];
   if (offset === undefined || length === undefined) return undefined;
   // A copy, so that the whole pack does not stay in memory.
   return Buffer.from(pack.subarray(start + offset, start + offset + length));

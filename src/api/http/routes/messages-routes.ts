@@ -138,14 +138,14 @@ function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] 
 async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<readonly Mistake[]> {
   const given = (body as { readonly attachments?: unknown } | null)?.attachments;
   if (!Array.isArray(given)) return [];
-  const paths = given.slice(0, MAX_ATTACHMENTS).flatMap((item, place) => {
+  const paths = given.slice(0, MAX_ATTACHMENTS).flatMap((item, index) => {
     const path = attachmentPath.safeParse(item);
-    return path.success ? [{ path: path.data, place }] : [];
+    return path.success ? [{ path: path.data, index }] : [];
   });
   const found = await sender.attachmentMistakes(paths.map(({ path }) => path));
   return found.map(({ pointer, message }) => {
-    const place = paths[Number(pointer.slice('/attachments/'.length))]?.place;
-    return { pointer: place === undefined ? pointer : `/attachments/${place}`, message };
+    const index = paths[Number(pointer.slice('/attachments/'.length))]?.index;
+    return { pointer: index === undefined ? pointer : `/attachments/${index}`, message };
   });
 }
 

@@ -48,8 +48,8 @@ async function withIncludes(
   include: IncludeSet,
 ): Promise<readonly SearchHit[]> {
   const read = await Promise.all(hits.map(async ({ message }) => reader.message(message.id, { include })));
-  return hits.flatMap(({ message: found, ...where }, place) => {
-    const message = read[place];
+  return hits.flatMap(({ message: found, ...where }, at) => {
+    const message = read[at];
     return message === undefined || !isSameContent(message, found) ? [] : [{ message, ...where }];
   });
 }

@@ -24,7 +24,7 @@ export function webhookRoutes() {
       }));
       if (include === undefined) return { status: 200, body: all };
       const states = await Promise.all(all.map(async ({ id }) => webhooks.status(id)));
-      return { status: 200, body: all.map((webhook, place) => ({ ...webhook, ...states[place] })) };
+      return { status: 200, body: all.map((webhook, index) => ({ ...webhook, ...states[index] })) };
     },
 
     async registerWebhook(exchange) {

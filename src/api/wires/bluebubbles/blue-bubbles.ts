@@ -14,7 +14,7 @@ import {
 } from '../../../schema/bluebubbles-request.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { unlisted } from './event-json.ts';
-import { attachmentPlace, chatObject, givenForm, messageObject } from './objects.ts';
+import { attachmentKey, chatObject, givenForm, messageObject } from './objects.ts';
 import { sendFor, type WireSendAnswer } from './sends.ts';
 
 const DETAILS = includeSet(['details']);
@@ -219,13 +219,13 @@ async function getChat({ caller }: WireRequest, guid: string): Promise<WireAnswe
 }
 
 async function download({ caller }: WireRequest, guid: string): Promise<WireAnswer> {
-  const place = attachmentPlace(guid);
-  const message = place && (await caller.reader.message(place.id, { include: DETAILS }));
-  const attachment = message?.details?.attachments.find(({ n }, at) => (n ?? at) === place?.n);
+  const key = attachmentKey(guid);
+  const message = key && (await caller.reader.message(key.id, { include: DETAILS }));
+  const attachment = message?.details?.attachments.find(({ n }, at) => (n ?? at) === key?.n);
   const file =
-    place === undefined || attachment === undefined
+    key === undefined || attachment === undefined
       ? undefined
-      : await caller.attachments.open(place.id, place.n, givenForm(attachment));
+      : await caller.attachments.open(key.id, key.n, givenForm(attachment));
   if (file === undefined) throw problem('attachment_not_found');
   return { status: 200, file };
 }

@@ -25,13 +25,13 @@ function attachmentGuid(messageId: string, n: number): string {
 }
 
 /** Parses an id made by `attachmentGuid`. Returns undefined for any other text. */
-export function attachmentPlace(guid: string): { readonly id: string; readonly n: number } | undefined {
+export function attachmentKey(guid: string): { readonly id: string; readonly n: number } | undefined {
   const [, n = '', id = ''] = /^at_(\d{1,4})_(\d{1,16})$/.exec(guid) ?? [];
   return id === '' ? undefined : { id, n: Number(n) };
 }
 
-function attachmentObject(messageId: string, attachment: AttachmentDetails, place: number) {
-  const { n = place, name, mime_type: type, bytes } = attachment;
+function attachmentObject(messageId: string, attachment: AttachmentDetails, index: number) {
+  const { n = index, name, mime_type: type, bytes } = attachment;
   const form = givenForm(attachment);
   const stem = name.replace(/\.[^.]*$/, '');
   const given =
@@ -59,7 +59,7 @@ export function chatObject({ id, display_name: name, participants, details }: Co
 /** Returns a message with every field of the protocol. Fields that Postern does not know are null. */
 export function messageObject(message: Message, chat: Conversation, tempGuid: string | null = null) {
   const { details, is_from_me: isFromMe, guid } = message;
-  const attachments = (details?.attachments ?? []).map((one, place) => attachmentObject(message.id, one, place));
+  const attachments = (details?.attachments ?? []).map((one, index) => attachmentObject(message.id, one, index));
   const service = details?.service ?? serviceOf(chat.id);
   return {
     originalROWID: message.id === '' ? null : Number(message.id),

@@ -157,9 +157,9 @@ class PlistFile {
     const keys = this.#items(at, count, depth);
     const values = this.#items(at + count * this.#referenceBytes, count, depth);
     const dictionary = new Map<string, PlistValue>();
-    for (const [place, key] of keys.entries()) {
+    for (const [index, key] of keys.entries()) {
       if (typeof key !== 'string') throw BROKEN;
-      dictionary.set(key, values[place] ?? null);
+      dictionary.set(key, values[index] ?? null);
     }
     return dictionary;
   }

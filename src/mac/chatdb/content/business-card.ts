@@ -31,11 +31,11 @@ function quickReply(reply: Dictionary, summary: string | undefined): BusinessCar
 function listPicker(content: Dictionary, summary: string | undefined): BusinessCard {
   const isAnswer = content.has('replyMessage');
   const sections = listOf(dictionaryOf(content.get('listPicker')).get('sections'));
-  const items = sections.flatMap((section, place) =>
+  const items = sections.flatMap((section, index) =>
     listOf(section.get('items')).map((item) => ({
       title: titleOf(item),
       ...present({ subtitle: textIn(item, 'subtitle') }),
-      selected: isAnswer && place === 0,
+      selected: isAnswer && index === 0,
     })),
   );
   return {

@@ -74,7 +74,7 @@ export function effectOf(id: string): MessageEffect | undefined {
 }
 
 /** Parses `part:start:length`; the last two may be missing. */
-export function replyPlaceOf(stored: string): {
+export function replyPartOf(stored: string): {
   readonly reply_to_part?: number;
   readonly reply_to_range?: readonly [number, number];
 } {

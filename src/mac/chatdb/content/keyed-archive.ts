@@ -84,8 +84,8 @@ class Archive {
   #dictionary(keys: ArchiveValue, values: ArchiveValue): ArchiveDictionary {
     if (!isArchiveList(keys) || !isArchiveList(values) || keys.length !== values.length) throw BROKEN;
     const dictionary = new Map<string, ArchiveValue>();
-    for (const [place, key] of keys.entries()) {
-      if (typeof key === 'string' || typeof key === 'number') dictionary.set(String(key), values[place] ?? null);
+    for (const [index, key] of keys.entries()) {
+      if (typeof key === 'string' || typeof key === 'number') dictionary.set(String(key), values[index] ?? null);
     }
     return dictionary;
   }

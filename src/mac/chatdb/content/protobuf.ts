@@ -45,11 +45,11 @@ function slice(bytes: Uint8Array, at: number, length: number): Read<Uint8Array> 
 
 function readVarint(bytes: Uint8Array, at: number): Read<number> | undefined {
   let value = 0;
-  for (let place = 0; place < MAX_VARINT_BYTES; place += 1) {
-    const byte = bytes[at + place];
+  for (let index = 0; index < MAX_VARINT_BYTES; index += 1) {
+    const byte = bytes[at + index];
     if (byte === undefined) return undefined;
-    value += (byte & 0x7f) * 2 ** (7 * place);
-    if (byte < 0x80) return { value, end: at + place + 1 };
+    value += (byte & 0x7f) * 2 ** (7 * index);
+    if (byte < 0x80) return { value, end: at + index + 1 };
   }
   return undefined;
 }

@@ -35,15 +35,15 @@ export function locationOf(text: string): LocationPin | undefined {
     return found === undefined ? undefined : unescaped(found) || undefined;
   };
   const url = value('URL');
-  return present({ name: value('FN'), ...placeIn(url), url }) ?? {};
+  return present({ name: value('FN'), ...coordinatesIn(url), url }) ?? {};
 }
 
-function placeIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
+function coordinatesIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
   const [, first = '', second = ''] =
     /[?&](?:ll|q)=(-?\d{1,3}(?:\.\d{1,15})?),(-?\d{1,3}(?:\.\d{1,15})?)(?:&|$)/.exec(url) ?? [];
   const [latitude, longitude] = [Number(first), Number(second)];
-  const isPlace = first !== '' && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
-  return isPlace ? { latitude, longitude } : {};
+  const isOnGlobe = first !== '' && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
+  return isOnGlobe ? { latitude, longitude } : {};
 }
 
 /**

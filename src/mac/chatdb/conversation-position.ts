@@ -9,20 +9,20 @@ export interface RecentConversation {
   readonly rowId: number | undefined;
 }
 
-/** A page of the list. With `after`, the page begins behind that place, and `offset` is ignored. */
+/** A page of the list. With `after`, the page begins behind that position, and `offset` is ignored. */
 export interface PageOfOrder {
   readonly limit: number;
   readonly offset: number;
   readonly after: RecentConversation | undefined;
 }
 
-/** Returns the place of a conversation in the list as the opaque text of `Page.next`. */
+/** Returns the position of a conversation in the list as the opaque text of `Page.next`. */
 export function cursorTo({ chatId, last }: RecentConversation): string {
   return `${last?.seconds ?? ''}.${last?.nanos ?? ''}.${chatId}`;
 }
 
-/** Returns the place that `cursorTo` wrote. Throws `invalid_cursor` for any other text. */
-export function placeAt(cursor: string): RecentConversation {
+/** Returns the position that `cursorTo` wrote. Throws `invalid_cursor` for any other text. */
+export function positionAt(cursor: string): RecentConversation {
   const [, seconds, nanos, chatId] = /^(-?\d{1,15})?\.(\d{1,9})?\.(-?\d{1,16})$/.exec(cursor) ?? [];
   if (chatId === undefined || (seconds === undefined) !== (nanos === undefined)) throw problem('invalid_cursor');
   const last = seconds === undefined ? undefined : { seconds: Number(seconds), nanos: Number(nanos) };

@@ -141,8 +141,9 @@ export class McpPipe {
   /** Returns a problem document as one sentence. */
   #refusal(status: number, text: string): string {
     const { detail, hint } = (parsed(text) ?? {}) as { readonly detail?: unknown; readonly hint?: unknown };
-    if (typeof detail !== 'string')
+    if (typeof detail !== 'string') {
       return `The program that answers at ${this.#to.address} is not Postern (${status}).`;
+    }
     return typeof hint === 'string' ? `${detail} ${hint}` : detail;
   }
 

@@ -95,8 +95,9 @@ export class Requests {
 
   listed<Item>({ status, text }: { status: number; text: string }, member: keyof Item & string): Item[] {
     const value = parsed(text);
-    if (!Array.isArray(value) || !value.every((item) => has(item, member)))
+    if (!Array.isArray(value) || !value.every((item) => has(item, member))) {
       throw notPostern(status, this.#parts.address);
+    }
     return value as Item[];
   }
 

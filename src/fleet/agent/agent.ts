@@ -32,10 +32,13 @@ export interface AgentParts {
   /** Reports whether this Mac stores an outcome for this Idempotency-Key. A stored outcome is final (decision D9). */
   readonly isKept: (key: string) => boolean;
   readonly health: () => BackendHealth;
-  /** Returns the owner's numbers and addresses. Throws while chat.db is unavailable. */
+  /** Returns the owner's phone numbers and e-mail addresses. Throws while chat.db is unavailable. */
   readonly addresses: () => readonly string[];
   readonly rowOfGuid: (guid: string) => number | undefined;
-  /** Returns the id of the hardware; undefined if it has none. A copied disk does not take the id along. */
+  /**
+   * Returns the hardware's id and the machine's name; undefined if the hardware has no id. The id is not on the disk,
+   * so a copy of the disk in another machine comes with another id.
+   */
   readonly machine: () => Promise<MachineId | undefined>;
   readonly clock: Clock;
   readonly log: Log;
@@ -46,7 +49,7 @@ export interface MachineId {
   readonly name: string;
 }
 
-/** The parts of a member of a fleet. */
+/** The parts that the modules of an agent share. */
 export interface JoinedParts extends AgentParts {
   readonly connection: FleetConnection;
   readonly membership: Membership;

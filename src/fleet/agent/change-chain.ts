@@ -15,7 +15,10 @@ import {
 } from '../protocol/event-message.ts';
 import type { JoinedParts } from './agent.ts';
 
-/** Returns this Mac's chain of rows or of changes, as its newest message describes it; undefined if it does not. */
+/**
+ * Reads the state of this Mac's chain of rows, or of changes, from its newest message. Returns undefined if that
+ * message does not contain it.
+ */
 export function chainIn(
   last: EventMessage & { readonly sequence: number },
   isOfChanges: boolean,
@@ -25,9 +28,9 @@ export function chainIn(
 }
 
 /**
- * Chooses where the chain of changes continues: after its newest change in the stream, if that change is in this change
- * log. Otherwise a new chain begins at the newest change, with sequence 0, and hubs ask for the changes that they lack.
- * `known` is the chain in the stream; undefined if there is none.
+ * Chooses where the chain of changes continues. If the stream's newest change is in this Mac's change log, the chain
+ * continues after it. Otherwise a new chain begins at the log's newest change, with sequence 0, and hubs ask for the
+ * changes that they lack. `known` is the chain in the stream; undefined if there is none.
  */
 export function changesAfter(
   mac: string,

@@ -28,9 +28,9 @@ export interface MembershipParts {
 }
 
 /**
- * Decides whether this agent may act for its Mac: it is connected, no other agent answers to the same id, and the
- * identity belongs to no other machine. An agent asks before it answers or claims anything itself, so if two run at the
- * same time, the second one stops.
+ * Decides whether this agent may act for its Mac. It may if it is connected, no other agent answers to its id, and the
+ * identity belongs to no other machine. An agent asks before it answers or claims anything itself. So if two agents run
+ * at the same time, the second one stops.
  */
 export class Membership {
   readonly #parts: MembershipParts;
@@ -55,7 +55,7 @@ export class Membership {
     return this.#trouble;
   }
 
-  /** The claim of the machine that owns the identity, if this one is refused because of it. */
+  /** The claim because of which this machine is refused; undefined if there is none. */
   get holder(): MachineClaim | undefined {
     return this.#holder;
   }

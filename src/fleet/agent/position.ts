@@ -22,7 +22,7 @@ export interface Known {
 export interface Start {
   readonly after: Offset;
   readonly epoch: string;
-  /** The row that precedes the next one in the stream; 0 if there is none. */
+  /** The row that the next message names as its predecessor; 0 for none. */
   readonly previousRow: number;
 }
 
@@ -52,8 +52,8 @@ async function fromMemory(known: Known): Promise<Start> {
 }
 
 /**
- * Returns where to resume in a stream without messages of this Mac: before the last hours, and before every row that
- * was not acknowledged.
+ * Returns where to resume in a stream that has no messages of this chat.db: before the rows to backfill, or before the
+ * first row that was not acknowledged, whichever is earlier.
  */
 async function afresh({ position, backfill, epoch }: Known): Promise<Start> {
   const start = await backfill();

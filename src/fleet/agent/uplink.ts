@@ -26,7 +26,7 @@ const PUBLISH_MS = 5000;
 const HEADER_BYTES = 4096;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/** This Mac's messages in the stream: each new one names the newest of all and the newest of its chain. */
+/** This Mac's newest messages in the stream. Each new message names the newest of all and the newest of its chain. */
 interface Chain {
   /** Sequence of the newest message; 0 if there is none. */
   sequence: number;
@@ -174,7 +174,7 @@ export class Uplink implements ConsumerTask<undefined> {
   /** Rebuilds the chain from the stream. */
   async #askStream(): Promise<void> {
     const { connection, membership, mac, instance, store, messages, feed, settings } = this.#parts;
-    // The first call starts the detection of changes.
+    // The first `resolve` with `changes` makes the feed detect changes.
     if (settings.changes) feed.resolve(undefined, { changes: true });
     const jsm = await managerOf(connection.nc);
     const { created } = await this.#whileJoined(jsm.streams.info(EVENTS.stream));
@@ -184,7 +184,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const sequence = stored?.seq ?? 0;
     const last = found && { ...found, sequence };
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
-      // Another program has published since: an earlier run whose message was still on its way, or another Mac.
+      // Another program has published since: an earlier run, whose message arrived late, or a machine with this id.
       this.#seen = sequence;
       return membership.check();
     }

@@ -11,8 +11,8 @@ const LIMIT_MS = 5000;
 export type BrokerClockParts = Pick<HubParts, 'connection' | 'clock' | 'log'>;
 
 /**
- * Measures the broker's time, which all hubs share, by storing a message: before 2.10, servers report their time only
- * as the timestamp of a message.
+ * Measures the broker's time, which all hubs share. It stores a message and reads the message's timestamp, because
+ * servers before 2.10 report their time in no other way.
  */
 export class BrokerClock {
   readonly #parts: BrokerClockParts;

@@ -1,6 +1,6 @@
 import type { HubDatabase } from './hub-database.ts';
 
-/** Rows deleted per step, which takes a few milliseconds. */
+/** Maximum number of events deleted in one step. A step takes a few milliseconds. */
 const STEP = 2000;
 
 /**

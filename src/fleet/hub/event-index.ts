@@ -20,7 +20,7 @@ export class EventIndex {
     this.#database = database;
   }
 
-  /** Returns the events in a range of numbers, in order, at most `limit`. `isOfRows`: without changes. */
+  /** Returns the first `limit` events with numbers after `after`, up to `upTo`. `isOfRows` leaves changes out. */
   events(after: number, upTo: number, limit: number, isOfRows = false): readonly StoredEvent[] {
     const kind = isOfRows ? `AND ${IS_ROW}` : '';
     const where = `WHERE event.number > ? AND event.number <= ? ${kind} ORDER BY event.number LIMIT ?`;
@@ -41,7 +41,10 @@ export class EventIndex {
     return found && toEvent(found);
   }
 
-  /** Returns the waiting events before a queue's first hole, at most `limit`, with their numbers in `waiting`. */
+  /**
+   * Returns the first `limit` events of a queue that wait before its first hole. Their numbers are those of the table
+   * `waiting`.
+   */
   waiting(queue: string, limit: number): readonly StoredEvent[] {
     const columns = COLUMNS.replace('event.floor, event.change_floor', 'NULL, NULL');
     const hole = 'SELECT min(number) FROM waiting WHERE queue = ? AND after_row IS NOT NULL';
@@ -77,7 +80,7 @@ export class EventIndex {
   /** Returns the lowest number of all events stored after a place of the stream; undefined if there are none. */
   firstBehind(stream: string, sequence: number): number | undefined {
     const irregular = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence > ?`;
-    // Regular events, without a later place in their own stream, are numbered in the order of their sequences.
+    // Events without a later place in their own stream are regular: their numbers have the order of their sequences.
     const isIrregular = 'SELECT 1 FROM later_place WHERE number = event.number AND later_place.stream = event.stream';
     const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${isIrregular})
       ORDER BY sequence LIMIT 1`;
@@ -113,7 +116,7 @@ export class EventIndex {
     return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
-  /** Reports whether rows are missing for good between two numbers; with `changes`, rows or changes. */
+  /** Reports whether rows are missing for good between two numbers. With `changes`, missing changes count too. */
   hasGap(after: number, upTo: number, changes = false): boolean {
     const sql = `SELECT 1 FROM gap WHERE number > ? AND number <= ? AND (${changes ? 'TRUE' : IS_OF_ROWS})`;
     return this.#database.get(sql, after, upTo) !== undefined;

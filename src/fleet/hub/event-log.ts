@@ -10,10 +10,10 @@ import type { Offsets } from './offsets.ts';
 import type { PairChanges } from './pair-changes.ts';
 import type { StoredEvent } from './stored-event.ts';
 
-/** The generation of the change log in a hub's offsets. A hub has no change log. */
+/** The generation of all log entries at a hub. It never changes, because a hub has no change log. */
 export const GENERATION = 0;
 
-/** Presents hub.db as a log. The row ids of its offsets are this hub's numbers, which no client sees. */
+/** Presents hub.db as a log. The `rowId` of an offset is the number of an event in hub.db, which no client sees. */
 export class HubEventLog implements MessageLog {
   readonly #store: EventStore;
   readonly #reader: EventReader;
@@ -31,7 +31,7 @@ export class HubEventLog implements MessageLog {
     return this.allEntries(after, upTo, limit, { isOfRows: true }).filter(isRowEntry);
   }
 
-  /** Like `entries`, with changes. */
+  /** Like `entries`, but includes changes unless `isOfRows` is true. */
   allEntries(after: Offset, upTo: Offset, limit: number, { isOfRows = false } = {}): readonly LogEntry[] {
     let from = after.rowId;
     // Unreadable events are skipped, because an empty result would mean the end.

@@ -74,7 +74,7 @@ export class EventStore {
     return (merged?.atMs ?? 0) > (event?.atMs ?? 0) ? merged : event;
   }
 
-  /** The stream may lack rows after this sequence that no Mac has named yet, so it is the floor of offsets. */
+  /** After this sequence, the stream may lack rows that no Mac has announced yet. It is the floor of offsets. */
   get doubtfulAfter(): number | undefined {
     return this.#position.doubtfulAfter;
   }
@@ -93,7 +93,7 @@ export class EventStore {
     return this.#isBlocked(queue) ? undefined : this.#waiting.hole(queue);
   }
 
-  /** Returns the number of a queue's holes, at most 1,000. */
+  /** Counts a queue's holes, up to 1,000. */
   holes(queue: string): number {
     return this.#waiting.holes(queue);
   }
@@ -193,7 +193,7 @@ export class EventStore {
     return [];
   }
 
-  /** Reports whether a queue must wait for the merging of its pair or, if it has changes, for the Mac's rows. */
+  /** Reports whether a queue must wait: until its pair is merged or, for a queue of changes, for the Mac's rows. */
   #isBlocked(queue: string): boolean {
     const mac = macOf(queue);
     return this.#copies?.isMerging(mac) === true || (isOfChanges(queue) && this.#waiting.has(mac));
@@ -204,8 +204,8 @@ export class EventStore {
   }
 
   /**
-   * Reports whether this hub missed the message before the first one that it has from an epoch. With sequence 0, the
-   * stream held nothing from the Mac. This hub then missed rows only if it knows the Mac from another epoch.
+   * For an epoch that is new to this hub, reports whether the hub missed the Mac's message at `sequence`. With sequence
+   * 0, the stream held nothing from the Mac. The hub then missed rows only if it knows the Mac from another epoch.
    */
   #isMissing(queue: string, stream: string, sequence: number): boolean {
     if (sequence === 0) {
@@ -265,7 +265,7 @@ export class EventStore {
     const waited = this.index.waiting(queue, STEP);
     const last = waited.at(-1);
     if (last === undefined) return undefined;
-    // The events are deleted before they are inserted. Otherwise they would lower their own floors.
+    // Deletes the events from `waiting` before inserting them. Otherwise they would lower their own floors.
     this.#waiting.deleteUpTo(last);
     return waited.flatMap((event) => (event.type === NOTHING.type ? [] : this.#insertLate(event.stream, event)));
   }
@@ -277,7 +277,7 @@ export class EventStore {
     return [rows < sequence ? rows : undefined, all < rows ? all : undefined];
   }
 
-  /** Returns the id of a Mac's epoch. */
+  /** Returns the id of a Mac's epoch in the table `source`. Adds the epoch if it is new. */
   #source(mac: string, epoch: string): number {
     const sql = 'SELECT id FROM source WHERE queue = ? AND epoch = ?';
     const queue = queueOf(mac, epoch);

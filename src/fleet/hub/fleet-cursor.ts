@@ -5,8 +5,8 @@ import type { MessageQuery } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /**
- * The position in a list over several Macs. Everything that precedes the second `timestamp` in the list was shown. In
- * that second, `shown` messages of each Mac were shown. Macs without any are left out, which keeps the cursor short.
+ * The position in a list over several Macs. `timestamp` is accurate to a second. Every message of the list before that
+ * second was shown. `shown` counts each Mac's messages that were shown in that second, and omits Macs without any.
  */
 export interface FleetCursor {
   readonly timestamp: string;

@@ -50,7 +50,7 @@ export class HubSender implements CallerSender {
     this.#claims = new SendClaims(parts);
   }
 
-  /** Returns none, because only the Mac can check its files, and it is chosen once the request is complete. */
+  /** Returns none. Only the Mac that sends can check its files, and that Mac is not chosen yet. */
   async attachmentMistakes(): Promise<readonly Mistake[]> {
     return [];
   }
@@ -91,8 +91,8 @@ export class HubSender implements CallerSender {
   }
 
   /**
-   * Throws the error. If the Mac is away and another request with the key may have sent, throws `send_outcome_unknown`
-   * instead.
+   * Throws `error`. If the Mac is away and another request with the key may have sent the message, throws
+   * `send_outcome_unknown` instead.
    */
   async #refused(error: unknown, key: string | undefined): Promise<never> {
     if (key === undefined || !isAppError(error) || error.code !== 'mac_away') throw error;
@@ -103,7 +103,7 @@ export class HubSender implements CallerSender {
     throw isTried ? problem('send_outcome_unknown') : error;
   }
 
-  /** Returns the Mac to send by. In a pair, its lease decides. */
+  /** Returns the Mac to send by. For a pair, `leases` chooses one of the two Macs. */
   async #route(request: SendRequest): Promise<{ readonly mac: string; readonly recipient: string }> {
     const { macs, leases } = this.#parts;
     const { member, recipient } = await routeOfSend(request, this.#parts);
@@ -119,7 +119,7 @@ export class HubSender implements CallerSender {
     const { mac } = order;
     const known = macs.get(mac);
     if (known === undefined || macs.isAway(known)) throw problem('mac_away', { mac });
-    // Asks even without files, because a dead Mac stays listed for a while, but does not answer.
+    // Asks even if there are no attachments. A dead Mac counts as present for a while, but does not answer.
     const mistakes = await reads.ask(mac, 'attachmentMistakes', { paths: order.attachments });
     if (mistakes.length > 0) throw invalidRequest(mistakes);
     const outcome = await this.#outcome(order);

@@ -29,8 +29,8 @@ export interface ReadPlace {
 }
 
 /**
- * Asks Macs and checks their answers, which have the Mac's own ids. Requests fail immediately while no agent of the Mac
- * is connected.
+ * Asks Macs and checks their answers. The ids in an answer are the Mac's own. A request fails immediately while no
+ * agent of the Mac is connected.
  */
 export class MacReads {
   readonly #parts: MacReadsParts;

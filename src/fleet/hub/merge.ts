@@ -4,7 +4,9 @@ import type { Log } from '../../domain/ports/host-ports.ts';
 /** The items of one Mac, in its order, page by page. */
 export interface MacList<Item> {
   readonly mac: string;
-  /** Returns the page after `place`, which is the `next` of an earlier page; the first page without one. */
+  /**
+   * Returns the page at `place`, which is the `next` of the page before it. Without `place`, returns the first page.
+   */
   readonly load: (
     place: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;
@@ -13,7 +15,7 @@ export interface MacList<Item> {
 export interface Merged<Item> {
   readonly items: readonly { readonly mac: string; readonly item: Item }[];
   readonly hasMore: boolean;
-  /** The Macs that did not answer or refused. */
+  /** The Macs that refused or did not answer. */
   readonly missing: readonly string[];
 }
 

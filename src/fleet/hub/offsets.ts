@@ -6,8 +6,8 @@ import type { EventStore } from './event-store.ts';
 import type { StoredEvent } from './stored-event.ts';
 
 /**
- * An offset that this hub does not know resolves to this many milliseconds before its own time, because repeated events
- * are better than lost ones.
+ * If this hub does not know an offset, its client continues this many milliseconds before the offset's time. Repeated
+ * events are better than lost ones.
  */
 const OVERLAP_MS = 600_000;
 /** Maximum number of cached texts. Those of the newest events are requested constantly. */
@@ -91,7 +91,7 @@ export class Offsets {
     }
   }
 
-  /** Reports whether the stream was created after the offset and refilled with everything since. */
+  /** Reports whether the stream was created after the offset and refilled with all events since the offset. */
   #isFilledFrom(stream: string, { stream: before, atMs }: StreamOffset): boolean {
     const madeMs = Date.parse(stream);
     return before !== stream && atMs < madeMs && atMs >= madeMs - this.#backfillHours * HOUR_MS;

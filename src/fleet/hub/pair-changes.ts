@@ -115,7 +115,7 @@ export class PairChanges {
     return member !== undefined && GONE.has(this.#last(member, guid, DELETION)[0]);
   }
 
-  /** Forgets what older events told, except the newest `kept` numbers. */
+  /** Forgets the changes of old events, with numbers more than `kept` below the newest. */
   cut(kept: number): void {
     this.#database.run('DELETE FROM told WHERE number < (SELECT max(number) FROM told) - ?', kept);
   }
@@ -141,8 +141,10 @@ export class PairChanges {
   }
 
   /**
-   * Returns where clients were told this already; undefined if it is new. It is not new if clients were told a later
-   * edit, if the other Mac reported it after the last news from this one, or if it is the present state.
+   * Returns where clients were told this change already; undefined if it is new. It is not new in three cases:
+   * - Clients were told a later edit.
+   * - The other Mac reported it after the last change that this Mac was first to report.
+   * - It is the current state, as reported by the other Mac.
    */
   #find(member: string, guid: string, bit: number, { part, value, at }: Item) {
     const later = `SELECT number FROM told WHERE ${OF_PART} AND at > ? ORDER BY place LIMIT 1`;
@@ -173,8 +175,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns the guid under which clients know a message. The Mac may use another guid, and a removed message has none.
-   * The guid then comes from the event of the Mac's row, as long as that event is kept.
+   * Returns the guid under which clients know a message. The Mac may use another guid. The change of a removed message
+   * has none, so the guid comes from the event of the message's row, as long as that event is kept.
    */
   #guidOf(member: string, { mac }: MacEvent, { data }: ChangeOfOne): string {
     const index = new EventIndex(this.#database);

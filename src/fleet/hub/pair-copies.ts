@@ -35,8 +35,9 @@ export class PairCopies {
   }
 
   /**
-   * Returns true, and records the place, if the event must not be published, because the other Mac has published it
-   * already, or because it is history of the standby. A client at this place has everything up to the number `upTo`.
+   * Returns true if the event must not be published, because the other Mac has published it already or because it is
+   * history of the standby. In that case, also records the event's place. A client at that place has everything up to
+   * the number `upTo`.
    */
   merge(stream: string, event: MacEvent, upTo = Number.MAX_SAFE_INTEGER): boolean {
     const number = this.#numberOf(event);

@@ -67,7 +67,7 @@ export class PlaceTable {
   }
 
   /**
-   * Marks the events from this sequence on as lost by the stream. Hubs that read the stream only afterwards may lack
+   * Marks the events from this sequence on as lost by the stream. Hubs that read the stream after the loss may lack
    * them.
    */
   #lose(stream: string, sequence: number): void {

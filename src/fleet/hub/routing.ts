@@ -5,7 +5,7 @@ import type { HubParts } from './hub-parts.ts';
 import type { MacReads } from './mac-reads.ts';
 import { type KnownMac, plainAddress } from './macs.ts';
 
-/** The Mac or pair to send by, and its id for the recipient. */
+/** The Mac or pair to send by, and the recipient as that Mac names it. */
 export interface SendRoute {
   readonly member: string;
   readonly recipient: string;

@@ -13,7 +13,7 @@ const TIME_LIMIT_MS = 5000;
 /** The first use of an Idempotency-Key at any hub. */
 export interface SendClaim {
   readonly mac: string;
-  /** The Mac's id for the recipient. */
+  /** The recipient as the Mac names it. */
   readonly recipient: string;
   /** `hashOfRequest` of the client's request. */
   readonly askedHash: string;

@@ -76,8 +76,8 @@ export class SendLeases {
     const answers = await Promise.all(
       asked.map(async ({ mac }) => ({ mac, isUsed: await this.#ask(mac, idempotencyKey) })),
     );
-    // The Mac that has used the key is chosen, even if the broker has forgotten it, because the other Mac would send
-    // again.
+    // Chooses the Mac that has used the key, because the other one would send again. The Mac knows the key even if the
+    // broker has lost it.
     const user = answers.find(({ isUsed }) => isUsed === true);
     if (user !== undefined) return user.mac;
     const [best] = answers

@@ -25,7 +25,7 @@ export interface StreamCopyParts extends HubParts {
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
   /** Called every two seconds with the broker's report of the stream. */
   readonly onChecked: (info: StreamInfo) => void;
-  /** Called before events after a gap in the sequences are stored, with the last sequence before the gap. */
+  /** Called with the last sequence before a gap in the sequences. The events after the gap are not stored yet. */
   readonly onSkipped: (sequence: number) => void;
 }
 
@@ -56,7 +56,7 @@ export class StreamCopy {
     this.#isFilled = parts.store.position !== undefined;
   }
 
-  /** Reports whether everything up to a place was read, or was dropped by the stream before. */
+  /** Reports whether everything up to a place was read, or can no longer be read because the stream dropped it. */
   async hasPassed({ stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): Promise<boolean> {
     if (this.#passed?.stream !== stream) return false;
     if (this.#passed.sequence >= sequence) return true;

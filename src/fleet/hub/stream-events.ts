@@ -42,7 +42,9 @@ export class StreamEvents {
   readonly #holes: HoleFiller;
   readonly #parts: StreamEventsParts;
   #info: StreamInfo | undefined;
-  /** When the stream was found to lack messages; undefined once every Mac has named its last message since then. */
+  /**
+   * When the stream was found to lack messages; undefined once `#compare` has since covered every Mac that is not away.
+   */
   #doubtSinceMs: number | undefined;
   #rejected = 0;
   #unlogged = 0;
@@ -113,7 +115,7 @@ export class StreamEvents {
     await withTimeLimit(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
   }
 
-  /** Compares the last messages that Macs announce with the copy, because the stream may have dropped messages. */
+  /** Compares the newest message that each Mac announces with the copy, because the stream may have dropped some. */
   async #compare(): Promise<void> {
     const { store, macs, brokerClock } = this.#parts;
     const doubtSinceMs = this.#doubtSinceMs;

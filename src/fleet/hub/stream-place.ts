@@ -15,15 +15,15 @@ export async function messageAt(jsm: JetStreamManager, sequence: number): Promis
     : { messageId: found.header.get(HEADERS.messageId) ?? '', atMs: found.time.getTime() };
 }
 
-/** Reports whether two messages are the same one, stored once. */
+/** Reports whether both are the same message, stored at the same time. */
 export function isSameMessage(one: StreamMessage | undefined, other: StreamMessage | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return one.messageId === other.messageId && Math.abs(one.atMs - other.atMs) <= ROUNDING_MS;
 }
 
 /**
- * Reports whether the copy has another message at a place, and never had the message of this place. In that case the
- * stream has lost its end, either before or after it stored that message.
+ * Reports whether the copy has another message at a place than `place` names, and never had the named one. In that case
+ * the stream has lost its end, either before or after it stored the named message.
  */
 export function contradicts(store: EventStore, place: StreamPlace): boolean {
   const copied = store.messageAt(place.stream, place.sequence);

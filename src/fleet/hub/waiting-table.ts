@@ -71,7 +71,7 @@ export class WaitingTable {
     return [`${sql} WHERE ${IS_OF_ROWS}`, sql].map((one) => this.#database.number(one, stream));
   }
 
-  /** Returns the hole at the front of a queue; undefined if its first event has none before it. */
+  /** Returns the hole before the first event of a queue; undefined if there is none. */
   hole(queue: string): Hole | undefined {
     const row = this.#database.get(
       `SELECT mac, epoch, after_row, waiting.last_row, row, opened_ms, created, sequence, at_ms, number
@@ -94,7 +94,7 @@ export class WaitingTable {
     };
   }
 
-  /** Returns the number of a queue's holes, at most 1,000. */
+  /** Counts a queue's holes, up to 1,000. */
   holes(queue: string): number {
     const some = `SELECT 1 FROM waiting WHERE queue = ? AND after_row IS NOT NULL LIMIT ${MAX_COUNT}`;
     return this.#database.number(`SELECT count(*) FROM (${some})`, queue) ?? 0;

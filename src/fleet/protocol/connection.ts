@@ -26,13 +26,17 @@ export interface ConnectionHost {
   readonly log: Log;
   /** Name of this client: a Mac id, or the result of `hubName`. Its inboxes carry this name. */
   readonly name: string;
-  /** Longest wait between attempts in milliseconds; 8 s by default. Lower only for clients that are few. */
+  /**
+   * Longest wait between attempts in milliseconds; 8 s by default. Hubs set less, because a fleet has only a few hubs.
+   */
   readonly maxReconnectMs?: number;
 }
 
 type ConnectionUse = Pick<FleetSettings, 'servers' | 'keyFile' | 'caFile'>;
 
-/** Reads a file that the configuration names. Throws AppError `fleet_file_unreadable` with the key and the reason. */
+/**
+ * Reads a file that the configuration names at `key`, such as `fleet.ca_file`. Throws AppError `fleet_file_unreadable`.
+ */
 export function readFleetFile(path: string, key: string): string {
   try {
     return readFileSync(path, 'utf8');

@@ -32,7 +32,7 @@ export function agentKeys(text: string): KeysOf {
   return () => keys;
 }
 
-/** Reads the key file of a hub, from whose fleet keys the keys of every Mac are derived. */
+/** Reads the key file of a hub. It contains the fleet keys, from which the keys of every Mac are derived. */
 export function hubKeys(text: string): KeysOf {
   const fleetKeys = readKeys(text);
   const known = new Map<string, readonly MacKey[]>();

@@ -32,13 +32,13 @@ export interface EventMessage {
 export interface ChainState {
   readonly epoch: string;
   readonly row: number;
-  /** 0 if the stream holds none. */
+  /** Sequence of the chain's newest message; 0 if the stream holds none. */
   readonly sequence: number;
   /** `eventId` of its newest event; "" if it is not known. */
   readonly id: string;
 }
 
-/** Type of the message that begins a chain of changes, or continues it in a stream that does not hold its end. */
+/** Type of the message that begins a chain of changes, or continues one in a stream that lacks the chain's end. */
 export const CHAIN_START = 'changes.started';
 /** Body of a message of type `CHAIN_START`. */
 export const CHAIN_START_BODY = '{"type":"messages.changed","data":{"first_id":"","last_id":"","count":0}}';
@@ -65,7 +65,7 @@ export function eventId(mac: string, epoch: string, guid: string): string {
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-');
 }
 
-/** Returns headers and body of an event. `json` is the contract's event with the Mac's own ids. */
+/** Returns headers and body of an event. `json` is the event as the API defines it, with the Mac's own ids. */
 export function encodeEvent(
   message: Omit<EventMessage, 'previousSequence'> & { readonly previousSequence?: number | undefined },
   json: string,
@@ -90,9 +90,9 @@ export function encodeEvent(
 }
 
 /**
- * Reads the headers of an event; undefined if no agent wrote them. They prove nothing, because any client with the
- * right to publish can write such headers. `isDirect`: the message answers a direct get, to which the server adds a
- * `Nats-Subject` header.
+ * Reads the headers of an event; undefined if they do not have the form that agents write. They prove nothing, because
+ * any client with the right to publish can write such headers. `isDirect`: the message answers a direct get, to which
+ * the server adds a `Nats-Subject` header.
  */
 export function readEventHeaders(
   subject: string,

@@ -11,13 +11,13 @@ import { unlessMissing } from './streams.ts';
 
 /** The result of examining a Mac's or a hub's membership. `files` and `missing` hold sentences. */
 export interface FleetExamination {
-  /** The mistakes in its files. */
+  /** The mistakes in the member's files. */
   readonly files: readonly string[];
   /** Key files that other accounts can read. */
   readonly openFiles: readonly string[];
-  /** Why no server accepted it; undefined if one did, or if its files prevented the attempt. */
+  /** Why no server accepted the member; undefined if one did, or if mistakes in the files prevented the attempt. */
   readonly refusal?: string;
-  /** The streams and queues that the servers lack; undefined if none could be asked. */
+  /** The streams and queues that the servers lack; undefined if no server could be asked. */
   readonly missing?: readonly string[];
   /** The certificates that the connection needs, and when they expire, in Unix milliseconds. */
   readonly certificates?: readonly { readonly name: string; readonly end: number }[];

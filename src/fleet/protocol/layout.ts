@@ -125,7 +125,7 @@ export function hubName(id: string): string {
   return `HUB.${id}`;
 }
 
-/** Name of the connection of a machine that asks to join. Mac ids have no capitals. */
+/** Name of the connection of a machine that asks to join. Mac ids have no capitals, so no Mac has this name. */
 export const JOINER = 'JOIN';
 
 /** Returns the subject at which a machine asks to join as this Mac. The desk answers while an invitation is open. */

@@ -264,7 +264,7 @@ export class ElectedDeliveries {
     const { store, history: own } = this.#parts;
     const adopted = webhooks.map((webhook) => {
       const { id, held } = webhook;
-      // No other hub has delivered since, so the local position is the same or later.
+      // With `wasOwn`, no other hub has delivered in between, so the local position is not behind the lease's.
       const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(webhook);
       // Event numbers have a meaning only at the hub that assigned them.
       const isNamed = held === null || history === own;

@@ -58,7 +58,7 @@ export class HubCalls {
     this.#parts.connection.nc.publish(HUB_NEWS);
   }
 
-  /** Throws what the delivering hub threw, or 503 `webhooks_unavailable` if there is none. */
+  /** Throws what the delivering hub threw, or 503 `webhooks_unavailable` if no hub answers. */
   async ask(method: HubCallMethod, args: readonly unknown[]): Promise<unknown> {
     const { connection, envelope, clock, log } = this.#parts;
     const question = { subject: HUB_CALL, owner: HUBS, operation: OPERATION, request: { method, args } };

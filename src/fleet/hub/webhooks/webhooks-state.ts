@@ -16,7 +16,7 @@ interface FleetWebhook extends Omit<StoredWebhook, 'offset' | 'include'> {
 
 /** The state of the lease. Exactly these webhooks exist, in the order of registration. */
 export interface WebhooksState {
-  /** Id of the copy of the stream at the hub that keeps the deliveries and dropped events. */
+  /** Names the hub that has the records of deliveries and dropped events, by the id of its copy of the stream. */
   readonly history: string;
   readonly webhooks: readonly FleetWebhook[];
 }

@@ -72,7 +72,7 @@ export class EventIndex {
     );
   }
 
-  /** Returns the lowest number of the events with this message id, wherever the stream has them; undefined if none. */
+  /** Returns the lowest number of the events with this message id, at any place; undefined if there are none. */
   numberOf(messageId: string): number | undefined {
     return this.#database.number('SELECT min(number) FROM event WHERE message_id = ?', messageId);
   }

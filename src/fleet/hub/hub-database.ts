@@ -14,13 +14,13 @@ export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
  *   the order of their sequences.
  * - `waiting`: the events that wait, each queue in order. If `after_row` is set, the stream lacks the rows after it, up
  *   to `last_row`. An entry with an empty `type` is no event: it only marks where rows are missing.
- * - `held`: the queues with waiting events. hub.db has everything up to the sequence `floor` from them.
+ * - `held`: the queues with waiting events. From each, hub.db has everything up to the sequence `floor`.
  * - `gap`: numbers at which rows or changes of a queue are missing for good, and since when.
  * - `position`: the last message examined. `doubtful_after`: see EventStore.doubtfulAfter.
  * - `stream.first_sequence`: this hub has seen every message from this sequence on.
  * - `pair.merged_to`: the number up to which the two Macs' earlier events were merged; NULL once all are.
  * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the
- *   two Macs that has shown the message. `content` is set for messages that came late.
+ *   two Macs that has reported the message. `content` is a hash of the message; only messages that came late have it.
  * - `told`: what clients were told of the messages of pairs, in order; see PairChanges.
  * - `merged_place`: places of the stream that hold the second copy of a published event. A client that has everything
  *   up to such a place has everything up to `number`.

@@ -49,7 +49,7 @@ export class HubReader implements MessageReader {
     const of = this.#split(id);
     if (of === undefined) return undefined;
     const places = reads.placesOf(of);
-    // Only details reveal which of the two Macs knows the later state.
+    // Asks two Macs for details, because only details reveal which of them knows the later state.
     const asked = places.length > 1 ? includeSet([...(include ?? []), 'details']) : include;
     const ask = async (place: ReadPlace): Promise<Message | null> => {
       const message = await reads.ask(place.mac, 'message', { id: place.id, include: includeNames(asked) });
@@ -165,7 +165,6 @@ function assertHere(include: IncludeSet | undefined): void {
   if (include?.has('contacts') === true) throw problem('not_at_a_hub');
 }
 
-/** Returns the names of includes for a request. */
 function includeNames(include: IncludeSet | undefined): readonly string[] {
   return [...(include ?? [])];
 }

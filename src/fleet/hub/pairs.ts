@@ -7,7 +7,7 @@ export class Pairs {
   readonly #database: HubDatabase;
   /** Each pair, under the ids of both of its Macs. */
   readonly #pairs = new Map<string, Pair>();
-  /** The Mac whose event was published last, for each pair's id. */
+  /** For each pair's id, the Mac whose event was published last. */
   readonly #leading = new Map<string, string>();
   /** The pairs whose earlier events are not all merged yet, by id. */
   readonly #merging = new Map<string, Pair>();

@@ -172,7 +172,7 @@ export class StreamCopy {
   async #follow(): Promise<void> {
     const { connection, store } = this.#parts;
     const jsm = await connection.js.jetstreamManager(false);
-    // The pairs, which are read with the Macs, decide which events are copies.
+    // Waits for the Macs and their pairs, because the pairs decide which events are copies of others.
     await this.#parts.macs.read();
     const info = await jsm.streams.info(EVENTS.stream);
     const from = await firstToRead(jsm, info, this.#parts);

@@ -22,8 +22,8 @@ export function isSameMessage(one: StreamMessage | undefined, other: StreamMessa
 }
 
 /**
- * Reports whether the copy has another message at a place than `place` names, and never had the named one. In that case
- * the stream has lost its end, either before or after it stored the named message.
+ * Reports whether the copy has a different message at the sequence of `place`, and never had the message of `place`. In
+ * that case the stream has lost its end, either before or after it stored that message.
  */
 export function contradicts(store: EventStore, place: StreamPlace): boolean {
   const copied = store.messageAt(place.stream, place.sequence);

@@ -21,8 +21,8 @@ const MAX_LOSSES = { rows: 1, changes: 4 };
 const LOSS_MS = { first: 5000, all: 3_600_000 };
 
 /**
- * Returns the name of the queue for a Mac's rows or changes. The queue of rows is named by the Mac's id. Changes also
- * wait for rows, because clients would otherwise receive a row after its change. Rows never wait for changes.
+ * Returns the name of the queue for a Mac's rows or changes. The queue of rows has the Mac's id as its name. Changes
+ * also wait for rows, because clients would otherwise receive a row after its change. Rows never wait for changes.
  */
 export function queueOf(mac: string, epoch: string): string {
   return isChangesEpoch(epoch) ? changesOf(mac) : mac;
@@ -100,7 +100,6 @@ export class WaitingTable {
     return this.#database.number(`SELECT count(*) FROM (${some})`, queue) ?? 0;
   }
 
-  /** Adds an event to its queue. */
   add(stream: string, source: number, event: MacEvent, missing: Missing | undefined, nowMs: number): void {
     const { mac, epoch, row, sequence, messageId, atMs, type, keyId, body } = event;
     const queue = queueOf(mac, epoch);

@@ -5,7 +5,7 @@ import { compareAndSet } from './compare-and-set.ts';
 
 const TICK_MS = 1000;
 const RENEW_EVERY_MS = 2000;
-/** A holder stops this long after it asked for its last renewal. Other processes wait longer, `EXPIRES_AFTER_MS`. */
+/** A holder stops this long after it began its last successful renewal. Other processes wait `EXPIRES_AFTER_MS`. */
 const LAPSES_AFTER_MS = 5000;
 /** A lease that has not changed for this long is free. Each process measures with its own monotonic clock. */
 const EXPIRES_AFTER_MS = 6000;
@@ -98,7 +98,7 @@ export class Lease<State> {
     return this.#isUnreadable;
   }
 
-  /** The fencing number of the present holder; 0 before the first one. */
+  /** The fencing number of the current holder; 0 before the first one. */
   get fence(): number {
     return this.#hold?.fence ?? this.#known?.fence ?? 0;
   }

@@ -16,7 +16,7 @@ export const REFUSED_MS = 90_000;
 
 /** The machine to which a Mac's identity belongs: the first one that connected with its key. */
 export interface MachineClaim {
-  /** Public half of the nkey. A claim by any other key is void, because the broker admits only the newest one. */
+  /** Public half of the nkey. A claim with another key is void, because the broker admits only the Mac's newest key. */
   readonly key: string;
   /** Hash of the machine's id. */
   readonly machine: string;

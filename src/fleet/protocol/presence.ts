@@ -37,7 +37,7 @@ export function readPresence(envelope: Envelope, mac: string, packed: Uint8Array
   return unpackIf(macPresence, envelope, mac, CONTEXT, packed);
 }
 
-/** Throws AppError `fleet_content_unreadable` for anything that no agent of this version wrote. */
+/** Throws AppError `fleet_content_unreadable` unless an agent of this version wrote the bytes. */
 export function unpackPresence(envelope: Envelope, mac: string, packed: Uint8Array): MacPresence {
   return unpack(macPresence, envelope, mac, CONTEXT, packed);
 }

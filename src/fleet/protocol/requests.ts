@@ -36,7 +36,7 @@ for (const [name, { code = name, status, extra = {} }] of Object.entries<Problem
 }
 
 /**
- * Returns the problem that a Mac reported, without members that the catalogue does not have for its code. Returns
+ * Returns the problem that a Mac reported, with only those extra members that the catalogue lists for its code. Returns
  * `mac_answer_invalid` for problems of keys (401, 403), problems of hubs and anything unknown.
  */
 export function fromProblem(given: unknown): AppError {

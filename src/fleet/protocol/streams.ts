@@ -89,7 +89,7 @@ export async function removeMac(jsm: JetStreamManager, mac: string): Promise<boo
     if (pair?.mac === mac || pair?.standby === mac) await macs.delete(key);
   }
   await macs.delete(claimKey(mac));
-  // Hubs watch this key.
+  // Hubs watch this key, and forget the Mac once it is deleted.
   if (isPresent) await macs.delete(mac);
   return isPresent || isQueueDeleted === true;
 }

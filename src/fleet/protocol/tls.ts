@@ -19,7 +19,7 @@ export function accessOptions({ servers, seed, ca, onCertificateEnd }: BrokerAcc
     servers: servers.map((server) => server.replace(/^(?:nats|tls):\/\//, '')),
     ...(seed !== undefined && { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())) }),
     ...(tls !== undefined && { tls }),
-    // Servers that the broker announces may be missing from the certificates.
+    // The broker may announce addresses of servers that are not in their certificates.
     ignoreClusterUpdates: true,
   };
 }

@@ -26,8 +26,8 @@ export interface CertificatePaths {
 }
 
 /**
- * Makes a certificate for each host with this machine's openssl, and first an authority if there is none. Replaces
- * nothing unless it can make all of them. Throws AppError `certificates_not_made`.
+ * Makes a certificate for each host with this machine's openssl. If there is no authority, makes that first. If it
+ * cannot make all certificates, replaces no file and throws AppError `certificates_not_made`.
  */
 export async function makeCertificates(
   authority: CertificatePaths,
@@ -59,7 +59,7 @@ export async function makeCertificates(
     }
     for (const [index, { host }] of servers.entries()) {
       const key = file(`${index}.key`, '');
-      // A common name has at most 64 characters. Clients read the alternative name.
+      // A common name has at most 64 characters. It may be cut off, because clients read the alternative name.
       const name = `[name]\nCN = ${host.slice(0, 64)}\n`;
       const request = file('request.cnf', `[req]\ndistinguished_name = name\nprompt = no\n${name}`);
       const extensions = file('server.cnf', extensionsFor(host));

@@ -181,7 +181,7 @@ export class FleetFolder {
     this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
   }
 
-  /** Records a pair. Throws `mac_paired` if one of the two is in a pair already, or both are one Mac. */
+  /** Records a pair. Throws `mac_paired` if one of its Macs is in a pair already, or both are the same Mac. */
   addPair(pair: Pair): void {
     const { mac, standby } = pair;
     const taken = this.pairs.find((other) => [other.mac, other.standby].some((one) => one === mac || one === standby));
@@ -201,7 +201,7 @@ export class FleetFolder {
     rmSync(this.memberFolder({ mac }), { recursive: true, force: true });
   }
 
-  /** Returns the servers' certificates in this folder with their ends. */
+  /** Returns the certificates of the servers and the authority in this folder, and when each expires. */
   certificates(): readonly CertificateEnd[] {
     const files = this.servers.map((_, index) => serverFiles(index, this.servers.length).certificate);
     return [...files, AUTHORITY_FILE]

@@ -62,7 +62,7 @@ export const HUB_RIGHTS: Rights = {
     READS,
     HUB_SUBJECTS,
     `$KV.${BUCKETS.webhooks}.>`,
-    // For claims of Idempotency-Keys. No Mac has this id.
+    // For claims of Idempotency-Keys. No Mac's outcomes have this prefix.
     `$KV.${BUCKETS.outcomes}.${SEND_CLAIMS}.*`,
     '$JS.API.INFO',
     `$JS.API.STREAM.INFO.${SENDS.stream}`,

@@ -1,7 +1,7 @@
 import type { ServerAddress } from './addresses.ts';
 import type { Rights } from './rights.ts';
 
-/** Added to a server's port, this is the port for the rest of its cluster. */
+/** Added to the port for clients, this gives the port for the other servers of the cluster. */
 const CLUSTER_PORT_DISTANCE = 2000;
 const HANDSHAKE_SECONDS = 10;
 const SYNC_INTERVAL_SINCE = [2, 10];

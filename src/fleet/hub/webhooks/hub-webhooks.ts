@@ -50,7 +50,6 @@ export class HubWebhooks implements WebhookRegistry {
     }
   }
 
-  /** True while this hub delivers to the webhooks of the fleet. */
   get isDelivering(): boolean {
     return this.#elected.isDelivering;
   }

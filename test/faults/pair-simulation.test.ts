@@ -53,6 +53,10 @@ test.each([
     'message 905 3, message 464 3, publish 282 6, hour 363 2, publish 949 6, copy 106 3, loseEnd 555 3, publish 337 0, copy 869 4, read 796 7, loseEnd 355 5, read 61 2',
   ],
   [
+    'a client of a lost stream comes to a new hub, whose changes begin after those that the client lacks',
+    'message 425 0, publish 285 3, copy 429 0, forget 564 1, read 832 3, edit 309 3, newHub 109 1, publish 643 2, copy 423 0, loseEnd 538 7',
+  ],
+  [
     'a broker that is restored twice has one message again at a sequence where a client read another',
     'message 357 6, message 133 2, publish 950 0, copy 662 7, loseEnd 695 6, publish 539 0, copy 85 7, copy 690 2, read 148 7, loseEnd 376 6, publish 812 3, copy 20 1, read 31 2',
   ],

@@ -116,6 +116,12 @@ export class EventIndex {
     return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
+  /** Returns the lowest number of a gap in rows, or with `changes` in rows or changes, noted at or after an instant. */
+  firstGapSince(atMs: number, changes: boolean): number | undefined {
+    const sql = `SELECT min(number) FROM gap WHERE at_ms >= ? AND (${changes ? 'TRUE' : IS_OF_ROWS})`;
+    return this.#database.number(sql, atMs);
+  }
+
   /** Reports whether rows are missing for good between two numbers. With `changes`, missing changes count too. */
   hasGap(after: number, upTo: number, changes = false): boolean {
     const sql = `SELECT 1 FROM gap WHERE number > ? AND number <= ? AND (${changes ? 'TRUE' : IS_OF_ROWS})`;

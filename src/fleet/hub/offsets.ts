@@ -79,7 +79,9 @@ export class Offsets {
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
     // The hub that issued the offset may lack these events, if it read the stream after the stream had lost them.
     const lost = index.firstLost(this.#store.position?.stream ?? stream);
-    const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1];
+    // The client may lack the same rows as a gap that was noted after its offset was issued. It must meet the gap.
+    const gap = index.firstGapSince(atMs, changes);
+    const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1, gap && gap - 1];
     return Math.min(before, ...known.filter((number) => number !== undefined));
   }
 

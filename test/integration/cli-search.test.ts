@@ -101,7 +101,7 @@ describe('postern search', () => {
     const { exitCode, stderr } = await run('he* has:photo');
     expect(exitCode).toBe(65);
     expect(stderr).toContain('At character 1: he* is too short');
-    expect(stderr).toContain('At character 5: has:photo is not known');
+    expect(stderr).toContain('At character 5: has:photo is not a known filter');
     expect(await run()).toMatchObject({ exitCode: 64, stderr: expect.stringContaining('postern search dinner') });
     gateway.search.state = { ...gateway.search.state, isEnabled: false };
     expect(await run('dinner')).toMatchObject({

@@ -10,7 +10,7 @@ import { isAppError } from './domain/errors.ts';
 
 const context = processContext(packageVersion());
 
-/** Commands for which a requested stop counts as success (decision A3), even while they start. */
+/** Commands that run until a signal stops them. Being stopped is success for them (decision A3), even while they start. */
 const SERVING: ReadonlySet<string> = new Set(['serve', 'hub', 'demo', 'run']);
 
 /** Words that people try instead of `--version`. */
@@ -25,7 +25,7 @@ async function run(argv: readonly string[]): Promise<number> {
   const runs: Runs =
     (load) =>
     async (...given) => {
-      // commander passes the command's options and the command as the last two.
+      // The last two arguments from commander are the command's options and the command itself.
       const command = given.at(-1) as Command;
       if (!SERVING.has(command.name())) await leaveSignals();
       const options = command.optsWithGlobals<FolderOptions & { readonly json?: boolean }>();
@@ -55,9 +55,9 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Removes the signal listeners of dist/main.js, which exit with 0: an interrupted send is not a success, and tail
- * prints a last line. First lets them handle a signal that arrived during loading, because it would be lost without
- * them.
+ * Removes the signal listeners of dist/main.js, which would exit with 0. That is wrong for an interrupted send, and
+ * would keep `tail` from printing its last line. First lets them handle a signal that arrived while the program was
+ * loading, because nothing else would handle it.
  */
 async function leaveSignals(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await nextTurn();

@@ -2,7 +2,10 @@ import type { SleepGaps } from '../domain/diagnostics.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 
 const BEAT_MS = 1000;
-/** A timer that fires this late indicates a gap. A shorter delay only indicates a busy machine. */
+/**
+ * A beat this late, in milliseconds, means that the machine slept or this process was stopped. A shorter delay only
+ * means that the machine is busy.
+ */
 const LATE_MS = 5000;
 
 export interface AwakeClockOptions {
@@ -11,10 +14,10 @@ export interface AwakeClockOptions {
 }
 
 /**
- * A clock whose monotonic time stands still while the machine sleeps or this process is stopped, so that time limits
- * continue where they were. Node's own clock stands still during sleep on Linux, but keeps running on macOS (libuv
- * reads mach_continuous_time: libuv pull requests 2894 and 4390). It also keeps running while a process is stopped
- * (SIGSTOP). The length of a gap is exact to within one beat. The wall clock is unchanged.
+ * A clock whose monotonic time stands still while the machine sleeps or this process is stopped (SIGSTOP), so that time
+ * limits do not run out meanwhile. Node's monotonic clock stands still during sleep on Linux, but runs on during sleep
+ * on macOS (libuv reads mach_continuous_time: libuv pull requests 2894 and 4390), and while a process is stopped. The
+ * length of a gap is exact to within one beat. `now` is the unchanged wall clock.
  */
 export class AwakeClock implements Clock {
   readonly #clock: Clock;
@@ -47,12 +50,12 @@ export class AwakeClock implements Clock {
     this.#beatAtMs = undefined;
   }
 
-  /** Calls `listener` after each gap, with the gap's length. */
+  /** Calls `listener` after each gap, with its length in milliseconds. */
   onSleep(listener: (ms: number) => void): void {
     this.#listeners.push(listener);
   }
 
-  /** The gaps since `start`. */
+  /** The number of gaps since the clock was created, and the longest one in seconds. */
   get sleepGaps(): SleepGaps {
     return { count: this.#gaps, longest_s: Math.round(this.#longestGapMs / 1000) };
   }
@@ -78,7 +81,10 @@ export class AwakeClock implements Clock {
     return () => cancel();
   }
 
-  /** Records a gap. The first timer that fires after a gap calls this before any time limit is considered over. */
+  /**
+   * Records a gap if the beat is late. `monotonic` calls this first, so a timer that fires after a gap never takes its
+   * time limit for over.
+   */
   #noteGap(): void {
     const nowMs = this.#clock.monotonic();
     if (this.#beatAtMs === undefined) return;

@@ -1,6 +1,9 @@
 import type { Log } from '../domain/ports/host-ports.ts';
 
-/** Undoes steps at shutdown, in reverse order. Runs every step even if another one fails. May be closed twice. */
+/**
+ * Closes what was opened, at shutdown, in reverse order. Logs a step that fails and continues with the next one. A
+ * second `close` waits for the first.
+ */
 export class Cleanup {
   readonly #steps: { readonly name: string; readonly close: () => void | Promise<void> }[] = [];
   #closing: Promise<void> | undefined;

@@ -1,7 +1,10 @@
 import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 
 const CHECK_EVERY_MS = 1000;
-/** Larger than a correction by network time, and smaller than a person would notice in timestamps. */
+/**
+ * The smallest jump that is reported. Corrections by network time are smaller, and nobody would notice a smaller jump
+ * in timestamps.
+ */
 const JUMP_MS = 5000;
 const REPORTED_FOR_MS = 60_000;
 
@@ -28,7 +31,7 @@ export class ClockWatch {
     this.#cancel = this.#clock.after(CHECK_EVERY_MS, () => this.start());
   }
 
-  /** Returns the warning for health, or null. */
+  /** Returns the warning about a jump within the last minute, which health shows; null if there was none. */
   warning(): string | null {
     const jump = this.#jump;
     if (jump === undefined || this.#clock.monotonic() - jump.atMs > REPORTED_FOR_MS) return null;

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/ports/host-ports.ts';
 
-/** The machine's clock. No other module reads it. */
+/** The machine's clock. All other modules read the time through the `Clock` that they receive. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -29,7 +29,7 @@ export function localTimeZone(): string {
   return Intl.DateTimeFormat().resolvedOptions().timeZone;
 }
 
-/** Returns midnight of the day in the machine's time zone. */
+/** Returns the midnight at which the day of `ms` began in the machine's time zone. Both are Unix milliseconds. */
 export function startOfLocalDay(ms: number): number {
   return new Date(ms).setHours(0, 0, 0, 0);
 }

@@ -64,7 +64,9 @@ const BOOTOUT_LIMIT_MS = 25_000;
 const LOADING_LIMIT_MS = 5_000;
 const BOOTSTRAP_ATTEMPTS = 5;
 
-/** The agent as launchd sees it, through launchctl, in the user's own login session. */
+/**
+ * Controls and observes the launchd agent with this label, through launchctl, in the login session of the user `uid`.
+ */
 export class Launchd {
   readonly #run: RunCommand;
   readonly #clock: Clock;
@@ -102,8 +104,8 @@ export class Launchd {
   }
 
   /**
-   * Allows starting the agent, whatever was set before. launchd keeps this setting outside the property list, even
-   * after the list is removed.
+   * Lets launchd start the agent, even if it was disabled before. launchd stores whether an agent is disabled outside
+   * its property list, so removing the list does not reset it.
    */
   async enable(): Promise<void> {
     const result = await this.#launchctl('enable', this.target);
@@ -111,15 +113,15 @@ export class Launchd {
   }
 
   /**
-   * Returns false if nobody is logged in at the screen: no agent can be loaded then. Returns true if launchctl fails
-   * for another reason.
+   * Returns false if nobody is logged in at the screen, because launchd can then load no agent. Returns true otherwise,
+   * and also if launchctl fails for another reason.
    */
   async hasSession(): Promise<boolean> {
     const result = await this.#launchctl('print', this.#domain);
     return !NO_SESSION.has(result.code ?? 0) && result.code !== NOT_FOUND;
   }
 
-  /** Loads the property list, which starts the agent. Succeeds if it is already loaded. */
+  /** Loads the property list, which starts the agent. Also succeeds if the agent was already loaded. */
   async bootstrap(plist: string): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const result = await this.#launchctl('bootstrap', this.#domain, plist);
@@ -131,11 +133,14 @@ export class Launchd {
     }
   }
 
-  /** Stops and unloads the agent, and waits until it is really gone: bootout returns earlier. */
+  /**
+   * Stops and unloads the agent. Waits until launchd no longer lists it, because `launchctl bootout` returns earlier.
+   */
   async bootout(): Promise<void> {
     const result = await this.#launchctl('bootout', this.target);
     if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return;
-    // Waits even after an error. Otherwise an old job that ends later would be taken for the new one.
+    // Waits even if launchctl failed, because the agent may still be ending. A later start would take it for the new
+    // one.
     const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
     if (await this.#isReached(isGone, BOOTOUT_LIMIT_MS)) return;
     if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? 0)) throw failure('bootout', result);

@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { MessagesAnswer, PermissionReport, Permissions } from '../../domain/ports/permissions-ports.ts';
 import { askAutomation, asking } from './automation.ts';
 
-/** Shorter than the 30 s a request may take (decision E7). */
+/** How long `automation` waits for the user's answer. Shorter than the 30 s that a request may take (decision E7). */
 const ANSWER_WITHIN_MS = 20_000;
 
 /** The functions of node-mac-permissions that Postern uses. */
@@ -16,20 +16,23 @@ export interface PermissionOptions {
   readonly platform: string;
   readonly osascriptPath: string;
   readonly clock: Clock;
-  /** SQLite's last result for chat.db; undefined if it shows nothing about the permission. */
+  /** Reports what the latest attempt to open chat.db showed about Full Disk Access; undefined if it showed nothing. */
   readonly chatDbAccess?: () => 'granted' | 'denied' | undefined;
   /** node-mac-permissions, which is installed only on macOS. */
   readonly loadNative?: () => Promise<{ readonly default: NativePermissions }>;
 }
 
-/** The two permissions that the service needs on macOS, requested on behalf of this process. */
+/**
+ * The two permissions that the service needs on macOS, Full Disk Access and Automation. macOS asks the user to grant
+ * them to this process.
+ */
 export class MacPermissions implements Permissions {
   readonly #options: PermissionOptions;
   readonly #stop = new AbortController();
   readonly #known = new Map<PermissionReport['name'], PermissionReport>();
-  /** The only dialog in progress: a second request would show another dialog. */
+  /** The running request to control Messages. Callers share it, because a second request would show a second dialog. */
   #question: Promise<PermissionReport> | undefined;
-  /** True once the user has refused in a dialog of this process. */
+  /** True once the user has refused in a dialog that this process caused. */
   #wasAsked = false;
   #answer: MessagesAnswer | undefined;
 
@@ -38,7 +41,7 @@ export class MacPermissions implements Permissions {
   }
 
   get known(): readonly PermissionReport[] {
-    // Returned in this order, whichever was requested first.
+    // The order is fixed, whichever permission was checked first.
     return (['full_disk_access', 'automation'] as const).flatMap((name) => this.#known.get(name) ?? []);
   }
 
@@ -46,15 +49,15 @@ export class MacPermissions implements Permissions {
     return this.#answer;
   }
 
-  /** Records that Messages took this time to answer a call. */
+  /** Records how long Messages took to answer a script, in milliseconds. */
   noteAnswer(tookMs: number): void {
     const checkedAt = isoSecond(this.#options.clock.now());
     this.#answer = { answer_ms: Math.round(tookMs), checked_at: checkedAt };
   }
 
   /**
-   * Reports what opening chat.db showed. If that is unknown, asks the native module, which probes other files and only
-   * gives a hint (decision T5).
+   * Reports whether opening chat.db succeeded or was denied. If neither is known, asks the native module, which probes
+   * other files and is therefore only a hint (decision T5).
    */
   async fullDiskAccess(): Promise<PermissionReport> {
     const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
@@ -62,8 +65,8 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Makes macOS prompt the user, or joins a prompt in progress. Returns the answer, or after 20 s a report with the
-   * reason `asking`.
+   * Asks Messages for a harmless answer, so that macOS prompts the user if it must. Joins a request that is already
+   * running. Returns the result, or after 20 s a report with the reason `asking`.
    */
   async automation(): Promise<PermissionReport> {
     this.#question ??= this.#ask();
@@ -78,8 +81,9 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Reports whether macOS is prompting the user. Nothing can be sent until the user has answered. Unless the permission
-   * was granted, prompts first, because the dialog of a send script's event would disappear after 25 s.
+   * Reports whether macOS is prompting the user, so that nothing can be sent yet. Unless the permission is known to be
+   * granted, first makes macOS prompt with a long time limit: the prompt caused by a send script would disappear after
+   * 25 s.
    */
   async isAsking(): Promise<boolean> {
     const known = this.#known.get('automation');
@@ -89,7 +93,7 @@ export class MacPermissions implements Permissions {
     return reason === 'asking' || (state !== 'granted' && this.#stop.signal.aborted);
   }
 
-  /** Ends the prompt in progress; macOS removes its dialog. */
+  /** Ends the running request. macOS then removes its dialog. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#question;
@@ -97,7 +101,8 @@ export class MacPermissions implements Permissions {
 
   async #ask(): Promise<PermissionReport> {
     const { osascriptPath, clock } = this.#options;
-    // The time counts only if the permission was granted before. Otherwise it may include a person reading the dialog.
+    // Measures the answer only if the permission was granted before. Otherwise the time may include a person who reads
+    // the dialog.
     const wasGranted = this.#known.get('automation')?.state === 'granted';
     const report = await askAutomation({
       osascriptPath,
@@ -127,7 +132,7 @@ async function nativeState({
     if (status === 'authorized') return 'granted';
     return status === 'denied' || status === 'restricted' ? 'denied' : undefined;
   } catch {
-    // The module is optional: it is not installed, or built for another Node.
+    // The module is optional: it may be missing, or built for another version of Node.
     return undefined;
   }
 }

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import type { RunCommand } from '../../runtime/command.ts';
 
 /**
- * Returns the id of this machine's hardware (IOPlatformUUID), which a copy of its disk does not contain. Without ioreg,
- * returns the id of the installation (/etc/machine-id); undefined if the machine has neither.
+ * Returns the id of this machine's hardware (IOPlatformUUID), which a copy of the disk does not take along to another
+ * machine. Without ioreg, returns the id of the Linux installation (/etc/machine-id). Returns undefined if the machine
+ * has neither.
  */
 export async function machineId(run: RunCommand): Promise<string | undefined> {
   const { stdout } = await run('ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']).catch(() => ({ stdout: '' }));

@@ -3,9 +3,15 @@ import { fileURLToPath } from 'node:url';
 import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import { commandRunner } from '../../runtime/command.ts';
 
-/** Time between two checks by a fresh process. Each check starts a Node and asks tccd. */
+/**
+ * Time between two checks whether a newly started process can read chat.db. Each check starts Node and makes macOS
+ * evaluate the permission.
+ */
 const LOOK_EVERY_MS = 5000;
-/** After this time probably nobody is waiting at the Mac any more, so checks become rarer. */
+/**
+ * After chat.db has been unreadable for this long, probably nobody is waiting at the Mac any more, so checks become
+ * rarer.
+ */
 const SLOW_AFTER_MS = 600_000;
 const LOOK_SLOWLY_EVERY_MS = 60_000;
 const LOOK_LIMIT_MS = 10_000;
@@ -15,16 +21,16 @@ export interface PermissionWatcherOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly onGranted: () => void;
-  /** Reports whether a process started now can read the database. */
+  /** Starts a process and reports whether it can read the database. */
   readonly freshProcessCanOpen?: (path: string) => Promise<boolean>;
-  /** The folder of `open-once`, compiled or not. Default: this module's folder. */
+  /** The folder that contains `open-once.js` or, if not compiled, `open-once.ts`. Default: this module's folder. */
   readonly moduleFolder?: URL;
 }
 
 /**
- * Detects that Full Disk Access was granted. macOS evaluates it when a process starts, so a refused process stays
- * refused. While chat.db cannot be opened, a fresh process tries now and then. If it succeeds, this process must
- * restart (decision C6).
+ * Detects that Full Disk Access was granted. macOS evaluates the permission when a process starts, so a process that
+ * was refused stays refused. While chat.db cannot be opened, new processes try to open it. If one succeeds, calls
+ * `onGranted`, because this process must restart (decision C6).
  */
 export class PermissionWatcher {
   readonly #options: PermissionWatcherOptions;
@@ -63,7 +69,7 @@ export class PermissionWatcher {
     const can = await freshProcessCanOpen(path);
     if (!this.#isAway) return;
     if (!can) return this.#again();
-    // Restarts only once: the next process decides for itself.
+    // Asks for a restart only once. The restarted process watches again if it must.
     this.close();
     log.warn('a fresh process can read chat.db, but this one cannot: restarting');
     onGranted();

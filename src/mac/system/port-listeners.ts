@@ -5,7 +5,7 @@ import type { RunCommand } from '../../runtime/command.ts';
 export interface PortListener {
   readonly pid: number | null;
   readonly program: string | null;
-  /** As lsof spells it: `*`, `127.0.0.1` or `[::1]`. */
+  /** The address that it listens on, as lsof spells it: `*`, `127.0.0.1` or `[::1]`. */
   readonly address: string;
 }
 
@@ -31,8 +31,9 @@ export async function portListeners(run: RunCommand, port: number): Promise<read
 }
 
 /**
- * Returns the program that would share `host:port` with us. macOS permits binding `127.0.0.1:3001` beside `*:3001`,
- * because libuv sets SO_REUSEADDR; Linux itself refuses (nodejs/node #14618, tilt-dev/tilt #1496).
+ * Returns the program that already listens on `host:port`, or on every address of that port. macOS would let Postern
+ * bind `127.0.0.1:3001` beside a program on `*:3001`, because libuv sets SO_REUSEADDR; Linux refuses (nodejs/node
+ * #14618, tilt-dev/tilt #1496).
  */
 export async function portHolder(run: RunCommand, host: string, port: number): Promise<PortListener | undefined> {
   const own = host === 'localhost' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
@@ -47,7 +48,9 @@ export async function assertPortFree(run: RunCommand, host: string, port: number
   throw new AppError('port_taken', `${described(holder)} listens on ${holder.address}:${port}.`);
 }
 
-/** Returns text such as `ruby, process 99`, as far as known. */
+/**
+ * Returns text such as `ruby, process 99`. Omits an unknown process id, and calls an unknown program `another program`.
+ */
 export function described({ program, pid }: Omit<PortListener, 'address'>): string {
   return `${program ?? 'another program'}${pid === null ? '' : `, process ${pid}`}`;
 }

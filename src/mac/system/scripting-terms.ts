@@ -1,6 +1,7 @@
 /**
- * The terms of Messages' scripting dictionary that a script may use, with the names in the .sdef file of Messages.app.
- * Source: the dictionary of macOS 26.5.2. According to a report, the dictionary of 27.0 has the same classes.
+ * The terms of Messages' scripting dictionary that Postern's scripts may use, spelled as in the .sdef file of
+ * Messages.app. Source: the dictionary of macOS 26.5.2. According to a report, the dictionary of macOS 27.0 has the
+ * same classes.
  */
 export const MESSAGES_TERMS = {
   commands: ['send', 'login', 'logout'],
@@ -36,7 +37,10 @@ export const STANDARD_TERMS = {
   properties: ['version'],
 } as const;
 
-/** The terms that the three scripts use. Messages cannot be driven if its dictionary lacks one of them. */
+/**
+ * The terms that Postern's scripts use, besides `STANDARD_TERMS` and the services. Messages cannot be driven if its
+ * dictionary lacks one of them.
+ */
 export const NEEDED_TERMS = {
   commands: ['send'],
   classes: ['participant', 'account', 'chat'],

@@ -36,8 +36,9 @@ export class RowAges {
   }
 
   /**
-   * Stores and returns the ages, in seconds by row id, of the rows that are at least `LEAST_AGE_S` old. `sightings` are
-   * in row id order. A row that an earlier process saw but did not publish keeps the age it had then.
+   * Returns the ages, in seconds by row id, of the rows that are at least `LEAST_AGE_S` old, and stores the new ones.
+   * `sightings` are in row id order. A row that an earlier process saw but did not publish keeps the age stored by that
+   * process.
    */
   note(sightings: readonly Sighting[], nowMs: number): ReadonlyMap<number, number> {
     const { store, running, log } = this.#parts;
@@ -57,13 +58,13 @@ export class RowAges {
     return kept.size === 0 ? ages : new Map([...kept, ...ages]);
   }
 
-  /** Returns the details, marked if the message arrived late. */
+  /** Returns the details, with `late: true` if the message was more than `LATE_S` seconds old when first seen. */
   added(message: Message, details: MessageDetails): MessageDetails {
     const ageS = this.#parts.store.of(Number(message.id)) ?? 0;
     return ageS > LATE_S ? { ...details, late: true } : details;
   }
 
-  /** Returns a log whose entries have their ages. */
+  /** Returns a log that reads from `messages` and adds the stored age to each entry that has one. */
   withAges(messages: MessageLog): MessageLog {
     const { store } = this.#parts;
     return {
@@ -80,7 +81,7 @@ export class RowAges {
   }
 }
 
-/** Returns the entries with their ages. */
+/** Returns the entries, with `ageS` set on those whose row id is in `ages`. */
 export function aged<Entry extends RowEntry>(
   entries: readonly Entry[],
   ages: ReadonlyMap<number, number>,

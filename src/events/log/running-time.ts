@@ -2,14 +2,15 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { Span } from '../../domain/ports/row-ages-ports.ts';
 
 /**
- * Shorter periods do not count: a sleeping Mac wakes for a few seconds, too briefly for messages to arrive reliably.
+ * Minimum length of a recorded period. A sleeping Mac wakes for a few seconds at a time, too briefly for messages to
+ * arrive reliably.
  */
 const SHORTEST_MS = 5 * 60_000;
 const MAX_SPANS = 100;
 
 /**
- * Records the periods of Unix time in which chat.db was watched: not before the start, not during sleep, and not while
- * chat.db was unreadable. The current period is measured with the clock's monotonic time, which stands still during
+ * Records the periods of Unix time during which chat.db was watched: those in which the service ran, the Mac was awake
+ * and chat.db was readable. The current period is measured with the clock's monotonic time, which stands still during
  * sleep. Setting the wall clock therefore does not lengthen the period.
  */
 export class RunningTime {
@@ -17,7 +18,7 @@ export class RunningTime {
   readonly #spans: Span[] = [];
   #sinceMs: number | undefined;
 
-  /** `earlier` are the periods of earlier processes. */
+  /** `earlier` holds the periods that earlier processes recorded. */
   constructor(clock: Clock, earlier: readonly Span[]) {
     this.#clock = clock;
     for (const span of earlier) this.#add(span);
@@ -38,7 +39,7 @@ export class RunningTime {
     this.begin();
   }
 
-  /** The periods so far, including the current one. */
+  /** The periods during which chat.db was watched, including the current one. */
   get spans(): readonly Span[] {
     const present = this.#present(this.#clock.now());
     return present === undefined ? this.#spans : [...this.#spans, present];

@@ -1,26 +1,26 @@
 import type { LogEntry } from '../../domain/event.ts';
 
-/** Maximum number of bytes that a socket gets at once (decision C7). A larger event is sent alone. */
+/** Maximum size of one write to a socket, in bytes (decision C7). A larger event is sent alone. */
 const MAX_BYTES = 256 * 1024;
-/** Maximum number of cached batches. Clients are usually at fewer different positions than this. */
+/** Maximum number of cached batches, one for each position in the feed. Clients are usually at fewer positions. */
 const MAX_CACHED = 16;
 
-/** The bytes around the text of one event. */
+/** Writes the header that precedes each event's text: a frame header on a WebSocket, nothing in an HTTP stream. */
 export interface Framing {
   headerSize(length: number): number;
-  /** Writes the header of a text of `length` bytes. Returns where the text begins. */
+  /** Writes the header for a text of `length` bytes at index `at`. Returns the index at which the text begins. */
   writeHeader(bytes: Buffer, at: number, length: number): number;
 }
 
-/** Events written to a connection at once. */
+/** Events that are sent to a client together. */
 export interface EventBatch {
   readonly texts: readonly string[];
   readonly last: LogEntry;
   /** True if the next event did not fit. */
   readonly isFull: boolean;
-  /** In bytes, including the framing. */
+  /** Bytes of all texts, including their framing. */
   readonly size: number;
-  /** The framed bytes, created once for all clients at the same position. */
+  /** The framed texts. Created when first read, then shared by all clients at the same position. */
   readonly bytes: Buffer;
 }
 
@@ -35,7 +35,7 @@ export class BatchCache {
     this.#textOf = textOf;
   }
 
-  /** Returns a batch that begins with the first of `entries`; undefined if there are none. */
+  /** Returns a batch of as many of `entries` as fit, from the first one on; undefined if there are no entries. */
   front(entries: readonly LogEntry[]): EventBatch | undefined {
     const [first] = entries;
     if (first === undefined) return undefined;
@@ -98,8 +98,8 @@ function framed(texts: readonly string[], size: number, framing: Framing): Buffe
 }
 
 /**
- * Reports whether `entries` begin with this batch, which has the same first entry. Events have one order without gaps,
- * so comparing the length and the last entry is enough.
+ * Reports whether a new batch of `entries` would equal this one. Both begin with the same entry, and events have one
+ * order without gaps, so comparing the length and the last entry is enough.
  */
 function isFrontOf(batch: EventBatch, entries: readonly LogEntry[]): boolean {
   const count = batch.texts.length;

@@ -3,7 +3,7 @@ import type { Offset } from '../../domain/offset.ts';
 import type { FeedReader } from '../../domain/ports/feed-ports.ts';
 import type { BatchCache, EventBatch } from './batch.ts';
 
-/** Entries taken from the feed at once: as many as the publisher's batch (decision C7). */
+/** Maximum number of entries read from the feed in one call. The publisher's batches are as large (decision C7). */
 const BATCH_SIZE = 256;
 /**
  * A client that reads this many bytes between two pings counts as alive. Its pong may be late, because the ping is
@@ -15,7 +15,7 @@ const NONE: readonly LogEntry[] = [];
 /** Why the service ends a connection. */
 export type EndReason = 'shutting_down' | 'failure' | 'key_ended' | 'offset_expired';
 
-/** How far a client has been served, and the generation of the change log. */
+/** The offset up to which a client has been served, and the generation of the change log that the offset refers to. */
 export interface Position {
   readonly offset: Offset;
   readonly generation: number;
@@ -24,22 +24,28 @@ export interface Position {
 /** The connection to one client. */
 export interface ClientSocket {
   isOpen(): boolean;
-  /** Sends a batch. Returns true if the system accepted all of it; otherwise calls `onDrain` once it has. */
+  /**
+   * Sends a batch. Returns true if the operating system accepted all of its bytes. Otherwise returns false, and calls
+   * `onDrain` once they are accepted.
+   */
   send(batch: EventBatch, onDrain: () => void): boolean;
   /**
-   * Sends a sign of life, which shows both sides that the connection is alive. `position` is undefined before anything
-   * was taken.
+   * Sends a ping, so that both sides notice if the connection is dead. `position` is undefined until the client was
+   * first served.
    */
   ping(position: Position | undefined): void;
   close(reason: EndReason): void;
   terminate(): void;
 }
 
-/** After how many pings a client is dropped (decision G1). */
+/**
+ * How many pings in a row may pass before a client that shows no sign of life, or reads nothing, is dropped (decision
+ * G1).
+ */
 export interface Patience {
-  /** Pings without a sign of life; undefined if the client cannot give one. */
+  /** Pings in a row without a sign of life from the client; undefined for HTTP streams, whose clients send nothing. */
   readonly silentPings: number | undefined;
-  /** Pings without reading any of the bytes sent. */
+  /** Pings in a row during which the client read none of the bytes sent to it. */
   readonly stuckPings: number;
 }
 
@@ -47,23 +53,29 @@ export interface ClientParts {
   readonly socket: ClientSocket;
   readonly batches: BatchCache;
   readonly patience: Patience;
-  /** Generation of the change log that this client began with. */
+  /** Generation of the change log when this client connected. */
   readonly generation: number;
   /**
-   * Reports whether the change log was restarted since the client began, so that the offsets of a client with changes
-   * have expired (decision I1).
+   * Reports whether this client's offsets have expired: it receives changes, and the change log was restarted after it
+   * connected (decision I1).
    */
   readonly isExpired: () => boolean;
   readonly join: (onMore: () => void) => FeedReader;
-  /** True for a client that does not resume. If it is too slow, it loses the oldest events (decision G2). */
+  /**
+   * True for a client that did not resume from an offset. If it reads too slowly, it loses the oldest events (decision
+   * G2).
+   */
   readonly canLoseEvents: boolean;
   /** Reports whether the client wants an event; undefined if it wants all of them. */
   readonly wanted: ((entry: LogEntry) => boolean) | undefined;
-  /** Reports whether a limited key may see an event now; undefined for the owner. */
+  /** Reports whether the client's limited key may read an event at this moment; undefined for the owner. */
   readonly admits: ((entry: LogEntry) => boolean) | undefined;
   /** Requests that the client is served soon. */
   readonly wake: (client: Client) => void;
-  /** Called after a burst, with the number of events lost in it (decision C7). */
+  /**
+   * Called with the number of events that the client lost since the previous call (decision C7): once it has caught up,
+   * at each ping, and when it leaves.
+   */
   readonly onMissed: (missed: number) => void;
 }
 
@@ -74,7 +86,7 @@ export class Client {
   readonly #reader: FeedReader;
   /** Entries taken from the feed that did not fit into the last batch. */
   #held: readonly LogEntry[] = NONE;
-  /** Sent but not drained yet. */
+  /** The batch that was sent but not yet accepted by the operating system; undefined if there is none. */
   #sending: EventBatch | undefined;
   #takenUpTo: Position | undefined;
   #position: Position | undefined;
@@ -82,7 +94,7 @@ export class Client {
   #drainedBytes = 0;
   #isHeard = true;
   #silentPings = 0;
-  /** Number of batches sent so far, and at the last ping. */
+  /** Number of batches sent so far. `#batchesAtPing` is the same number at the previous ping. */
   #batches = 0;
   #batchesAtPing = 0;
   #stuckPings = 0;
@@ -111,12 +123,12 @@ export class Client {
       this.#missedInBurst += missed;
     }
     const batch = batches.front(this.#held);
-    // The cache recognises a batch by its first and last entry. With a filter, the next batch with the same ends may
-    // have other entries between them.
+    // The cache recognises a batch by its length and its first and last entry. With a filter, a later batch can agree
+    // in all three and still have other entries between them.
     if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;
-      // If every entry was filtered out, more may follow.
+      // The filter may have rejected every entry taken, while the feed has more.
       if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
       return;
     }
@@ -172,7 +184,8 @@ export class Client {
   }
 
   /**
-   * Counts and reports the events lost so far, including those of a client that reads nothing and so takes no entries.
+   * Counts and reports the events that this client has lost. `take(0)` counts them even for a client that reads nothing
+   * and therefore takes no entries.
    */
   #countMissed(): void {
     if (this.#parts.canLoseEvents) this.#missedInBurst += this.#reader.take(0).missed;

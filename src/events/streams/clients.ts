@@ -9,9 +9,11 @@ import { problem } from '../../domain/problems.ts';
 import { BatchCache, type Framing } from './batch.ts';
 import { Client, type ClientParts, type ClientSocket, type Patience } from './client.ts';
 
-/** Longest time for serving clients before other work runs. */
+/**
+ * Longest time for which one pass serves clients before other work runs. The next pass serves the remaining clients.
+ */
 const MAX_PASS_MS = 8;
-/** Delay after chat.db was unavailable before the feed is read again (decision G3). */
+/** Delay before a client is served again after its read found chat.db unavailable (decision G3). */
 const RETRY_MS = 1000;
 
 /** How events are written to a connection. */
@@ -39,7 +41,7 @@ export interface ClientKind {
   readonly patience: Patience;
 }
 
-/** A client that is about to be added. Its position is valid. */
+/** A client that `prepare` accepted and `add` will add. Its position has been checked. */
 export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMissed'> & {
   readonly caller: Caller;
   /** Releases the reserved slot if the client is never added. */
@@ -53,7 +55,10 @@ export type Joining = Omit<ClientParts, 'socket' | 'patience' | 'wake' | 'onMiss
 export class Clients {
   readonly #parts: StreamParts;
   readonly #kind: ClientKind;
-  /** Caches by format, changes and includes: clients with and without changes receive different entries. */
+  /**
+   * The caches, by format, by whether the clients receive changes, and by includes. Clients that differ in one of these
+   * are sent different bytes.
+   */
   readonly #batches = new Map<Format, Map<boolean, Map<IncludeSet, BatchCache>>>();
   readonly #clients = new Set<Client>();
   readonly #awake = new Set<Client>();
@@ -77,14 +82,17 @@ export class Clients {
     return { clients: this.#clients.size, missed: this.#missed };
   }
 
-  /** Reserves a slot for a client. Throws an AppError before anything is answered (decision G3). */
+  /**
+   * Reserves a slot for a client. If the client cannot be served, throws an AppError before any part of an answer is
+   * sent (decision G3).
+   */
   prepare({ after, changes, include, narrowing, caller }: StreamRequest, format: Format): Joining {
     if (this.#closing !== undefined) throw problem('shutting_down');
     const { feed } = caller;
     const wanted = feed.wanted(narrowing);
     const isOwn = caller.key !== undefined || wanted !== undefined;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
-    // Read only after `resolve`, which starts the log for the first client that asks for changes.
+    // Read only after `resolve`, which starts the change log for the first client that asks for changes.
     const generation = feed.changeGeneration();
     return {
       caller,
@@ -102,7 +110,7 @@ export class Clients {
     };
   }
 
-  /** Starts sending. Call `leave` once the connection is gone. */
+  /** Adds a client and starts sending events to it. Call `leave` once its connection is gone. */
   add(
     { caller, giveUp, ...joining }: Joining,
     socket: ClientSocket,

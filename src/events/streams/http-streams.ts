@@ -5,9 +5,7 @@ import type { EventBatch, Framing } from './batch.ts';
 import type { ClientSocket, Position } from './client.ts';
 import { Clients, type Format, type StreamParts } from './clients.ts';
 
-/**
- * A sign of life every 15 s (decision Q1). A client that reads nothing is dropped after 60 s, as with the WebSocket.
- */
+/** Sends a ping text every 15 s (decision Q1). Drops a client that reads nothing for 60 s, as for WebSocket clients. */
 const KIND = {
   name: 'stream client',
   pingEveryMs: 15_000,
@@ -16,7 +14,7 @@ const KIND = {
 
 const UNFRAMED: Framing = { headerSize: () => 0, writeHeader: (_bytes, at) => at };
 
-/** A form of stream, and the text sent every 15 s. */
+/** A format of stream, and the text sent every 15 s to keep the connection alive. */
 interface Form extends Format {
   ping(position: Position | undefined, changes: boolean): string;
 }
@@ -68,7 +66,10 @@ export class HttpStreams {
     return this.#clients.counts;
   }
 
-  /** Reserves a slot for a client. Throws an AppError before anything is answered. */
+  /**
+   * Reserves a slot for a client. If the client cannot be served, throws an AppError before any part of an answer is
+   * sent.
+   */
   async open(request: StreamRequest, form: StreamForm): Promise<OpenedStream> {
     await this.#ready(request.include, request.after, request.changes);
     const format = this.#forms[form];
@@ -78,23 +79,23 @@ export class HttpStreams {
         const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));
         const { leave } = this.#clients.add(joining, socket);
         response.once('close', leave);
-        // A client that closes its side of a connection may usually still read the answer. With an endless answer, it
-        // has left.
+        // A client that closes its half of the connection could still read the answer, but an endless answer would
+        // never end. The client therefore counts as gone.
         response.socket?.once('end', () => response.destroy());
       },
       giveUp: joining.giveUp,
     };
   }
 
-  /** Ends every answer (decision A7), and after `withinMs` cuts off the remaining ones. */
+  /** Ends every answer (decision A7), and after `withinMs` cuts off those that have not ended. */
   close(withinMs: number): Promise<void> {
     return this.#clients.close(withinMs);
   }
 }
 
 /**
- * An endless answer, delimited by the end of its connection, so that batches are written unchanged, without chunk
- * framing.
+ * Writes an endless answer. The end of the connection marks the end of the answer, so batches are written unchanged,
+ * without chunk framing.
  */
 class ResponseStream implements ClientSocket {
   readonly #response: ServerResponse;
@@ -122,8 +123,8 @@ class ResponseStream implements ClientSocket {
     }
     socket.write(batch.bytes);
     if (socket.writableLength === 0) return true;
-    // The batch is queued. An empty write behind it gets the callback, because a callback for every batch would cost as
-    // much as the write.
+    // Not all bytes are written yet. An empty write, queued behind the batch, calls back once they are. Passing a
+    // callback with every batch instead would cost as much as the write itself.
     socket.write('', (error) => {
       if (!error) onDrain();
     });

@@ -75,8 +75,8 @@ export class WebSocketClients {
   }
 
   /**
-   * Upgrades a request that access control has admitted. Throws an AppError before anything is answered (decisions G1,
-   * G3).
+   * Upgrades a request that access control has admitted. If the client cannot be served, throws an AppError before any
+   * part of an answer is sent (decisions G1, G3).
    */
   accept(
     request: IncomingMessage,
@@ -116,7 +116,7 @@ export class WebSocketClients {
     const { client, leave } = this.#clients.add(joining, openClientSocket(webSocket, socket));
     for (const sign of ['message', 'ping', 'pong'] as const) webSocket.on(sign, () => client.noteHeard());
     answerPings(webSocket);
-    // An error closes the client, after which `close` is emitted.
+    // After an error, ws closes the connection and emits `close`.
     webSocket.on('error', (error) => this.#log.debug('WebSocket protocol error', { error }));
     webSocket.on('close', leave);
   }
@@ -139,7 +139,10 @@ function answerPings(webSocket: WebSocket): void {
   });
 }
 
-/** RFC 6455, 7.4.1 and 7.4.2. 4410 stands for the status 410, which browsers could not see in a refused handshake. */
+/**
+ * Close codes and reasons (RFC 6455, 7.4.1 and 7.4.2). 4410 stands for HTTP status 410, because browsers cannot see the
+ * status of a refused handshake.
+ */
 const CLOSINGS = {
   shutting_down: [1001, 'The service is shutting down.'],
   key_ended: [1008, 'The key is no longer valid.'],
@@ -211,8 +214,8 @@ class FrameSocket extends MessageSocket {
   override send(batch: EventBatch, onDrain: () => void): boolean {
     this.#socket.write(batch.bytes);
     if (this.#socket.writableLength === 0) return true;
-    // The frames are queued. An empty write behind them gets the callback, because a callback for every batch would
-    // cost as much as the write.
+    // Not all bytes are written yet. An empty write, queued behind the frames, calls back once they are. Passing a
+    // callback with every batch instead would cost as much as the write itself.
     this.#socket.write('', (error) => {
       if (!error) onDrain();
     });

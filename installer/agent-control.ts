@@ -9,7 +9,8 @@ import type { InstallOptions } from './options.ts';
 export type AgentOrder = 'start' | 'stop' | 'restart';
 
 /**
- * Starts or stops the installed agent and waits until it answers or is gone. Throws an AppError that says what to do.
+ * Starts, stops or restarts the installed agent. Waits until the started agent answers, or the stopped one is gone.
+ * Throws an AppError that says what to do.
  */
 export async function controlAgent(
   machine: Machine,
@@ -38,7 +39,7 @@ export async function controlAgent(
     machine.stdout('Postern is not running.');
     return;
   }
-  // launchd restarts a job that exits, so stopping it takes a bootout.
+  // Unloads the job instead of ending its process, because launchd restarts a loaded job whose process ends.
   if (job.kind !== 'absent') await launchd.bootout();
   if (order === 'stop') {
     machine.stdout('Postern has stopped. It starts again at the next login, or with: postern start');

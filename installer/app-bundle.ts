@@ -11,15 +11,15 @@ import { type StagedFolder, stageFolder } from './staging.ts';
 
 const ICON = fileURLToPath(new URL('./Postern.icns', import.meta.url));
 
-/** macOS shows these two texts in its own dialogs. */
+/** The reasons that macOS shows when it asks the user for a permission. */
 const WHY_AUTOMATION =
   'Postern sends your messages by driving Messages. Without this, programs can read through Postern but not send.';
 const WHY_LOCAL_NETWORK =
   'Postern delivers events to the webhooks you registered; some of them may be on other machines in your network.';
 
 /**
- * Returns the bundle's Info.plist. Its version is Node's: the same Node must always give the same bytes, because macOS
- * ties permissions to the bundle's hash.
+ * Returns the bundle's Info.plist. The version in it is Node's and not Postern's, so that the same Node always gives
+ * the same bytes: macOS ties permissions to the bundle's hash.
  */
 export function infoPlist(nodeVersion: string): string {
   return build({
@@ -40,18 +40,21 @@ export function infoPlist(nodeVersion: string): string {
 }
 
 /**
- * Returns the UUID for our copy of Node. If the copy kept the official build's UUID, macOS would confuse it with any
- * other copy of that release, and refuse it the local network even with the permission.
+ * Returns the UUID for Postern's copy of Node. With the UUID of the official build, macOS would confuse Postern with
+ * other copies of that Node release, and refuse Postern the local network even if the user has allowed it.
  */
 export function programUuid(nodeVersion: string, arch: MachSlice['arch']): Uint8Array {
   const bytes = createHash('sha256').update(`${BUNDLE_ID} ${nodeVersion} ${arch}`).digest().subarray(0, 16);
-  // Version 8 of RFC 9562: a custom scheme.
+  // Marks the UUID as version 8 of RFC 9562, which is for UUIDs with a custom scheme.
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   return bytes;
 }
 
-/** Reports whether the bundle's signature is intact and its program runs. Removes attributes that Finder added. */
+/**
+ * Reports whether the bundle's signature is intact and its program runs. If the signature fails the strict check,
+ * removes extended attributes, which Finder may have added, and checks again.
+ */
 export async function isBundleSound(machine: Machine, layout: Layout): Promise<boolean> {
   if (!existsSync(layout.executable)) return false;
   const verified = await machine.run('codesign', ['--verify', '--strict', layout.app]);
@@ -119,7 +122,7 @@ async function sign(machine: Machine, app: string): Promise<void> {
   }
 }
 
-/** The signature as `codesign` reports it, for the user and for doctor. */
+/** A bundle's code signature, as `codesign -dvvv` reports it. */
 export interface Signature {
   readonly cdhash: string | null;
   /** True under the hardened runtime, where macOS always refuses Automation. */

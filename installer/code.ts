@@ -8,7 +8,10 @@ import { installLibraries, lastLines } from './libraries.ts';
 import type { Machine } from './machine.ts';
 import { buildFolder } from './staging.ts';
 
-/** The parts of the built project that are installed. Dependencies are installed separately, for the private Node. */
+/**
+ * The files and folders that are copied from the built project. Its dependencies are not copied: `installLibraries`
+ * installs them with the private Node.
+ */
 const PARTS = ['dist', 'package.json', 'package-lock.json', '.npmrc', 'launchd', join('installer', 'menubar')];
 const PROOF_LIMIT_MS = 60_000;
 
@@ -34,7 +37,9 @@ export async function installCode(machine: Machine, layout: Layout, root: string
   return id;
 }
 
-/** Loads every library once on the private Node, before anything depends on it. */
+/**
+ * Runs proof.js on the private Node, which loads the libraries of the new version in `folder`. Throws `proof_failed`.
+ */
 async function prove(machine: Machine, layout: Layout, folder: string): Promise<void> {
   const proof = await machine.run(layout.executable, [join(folder, 'dist', 'installer', 'proof.js')], {
     cwd: folder,
@@ -48,7 +53,7 @@ async function prove(machine: Machine, layout: Layout, folder: string): Promise<
   for (const line of proof.stdout.trim().split('\n').filter(Boolean)) machine.stdout(`  ${line}`);
 }
 
-/** Returns a hash of every byte that would be installed. */
+/** Returns the first 12 hex digits of a hash over the files in `PARTS`. */
 function fingerprint(root: string): string {
   const hash = createHash('sha256');
   for (const part of PARTS) {

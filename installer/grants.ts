@@ -25,15 +25,18 @@ export async function unregisterBundle(machine: Machine, layout: Layout): Promis
   if (existsSync(layout.app)) await machine.run(LSREGISTER, ['-u', layout.app]);
 }
 
-/** Returns the cdhash that the permissions belong to, even if the bundle no longer exists; null if unknown. */
+/**
+ * Returns the cdhash of the bundle to which macOS granted the permissions; null if unknown. That bundle may no longer
+ * exist.
+ */
 export async function knownCdhash(machine: Machine, layout: Layout): Promise<string | null> {
   if (existsSync(layout.knownCdhash)) return readFileSync(layout.knownCdhash, 'utf8').trim();
   return existsSync(layout.app) ? ((await signatureOf(machine, layout.app))?.cdhash ?? null) : null;
 }
 
 /**
- * Resets the permissions if a new bundle has another cdhash than the known one, because macOS ties permissions to the
- * cdhash. Without the reset, System Settings would show Postern as switched on although macOS refuses it.
+ * Resets the permissions after a new bundle was installed whose cdhash is not `known`, because macOS ties permissions
+ * to the cdhash. Without the reset, System Settings would show Postern as switched on although macOS refuses it.
  */
 export async function settleGrants(
   machine: Machine,
@@ -63,8 +66,8 @@ function remember(layout: Layout, cdhash: string | null): void {
 }
 
 /**
- * Removes Postern's entries under Full Disk Access and Automation. Returns what the user has to do by hand where that
- * fails.
+ * Removes Postern's entries under Full Disk Access and Automation. Returns one line for each entry that could not be
+ * removed, which tells the user how to remove it by hand.
  */
 export async function resetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
   await registerBundle(machine, layout);
@@ -76,7 +79,10 @@ export async function resetPermissions(machine: Machine, layout: Layout): Promis
   return failures;
 }
 
-/** Makes macOS forget its answer about Messages, for Postern only. Returns null, or what the user has to do by hand. */
+/**
+ * Makes macOS forget whether the user allowed Postern to control Messages. Returns null, or, if this fails, what the
+ * user has to do by hand.
+ */
 export async function resetAutomation(machine: Machine, layout: Layout): Promise<string | null> {
   await registerBundle(machine, layout);
   return reset(machine, 'AppleEvents');

@@ -5,13 +5,16 @@ export const BUNDLE_ID = 'local.postern';
 
 /** The paths of everything installed on a Mac. No other module spells them out. */
 export interface Layout {
-  /** The bundle that holds the permissions. Its signature seals it, so an update changes nothing inside it. */
+  /**
+   * The app bundle to which macOS grants the permissions. A change inside it would break its signature, so the code of
+   * Postern, which updates replace, is not in it.
+   */
   readonly app: string;
   /** The private copy of Node: the program that launchd starts and that macOS knows as Postern. */
   readonly executable: string;
   /** The configuration folder (decision A1). It also holds the code. */
   readonly support: string;
-  /** One folder per version. */
+  /** The folder that contains one folder for each installed version. */
   readonly versions: string;
   /** A link to the version in use. */
   readonly current: string;
@@ -23,13 +26,16 @@ export interface Layout {
   readonly config: string;
   /** The file that a running installer or uninstaller locks. */
   readonly lock: string;
-  /** The file with the cdhash of the bundle whose permissions macOS last recorded. It outlives the bundle. */
+  /**
+   * The file with the cdhash of the bundle to which macOS last granted permissions. It stays when the bundle is
+   * removed.
+   */
   readonly knownCdhash: string;
   readonly plist: string;
   readonly logs: string;
   /** The folder of converted attachments, which can be recreated. */
   readonly caches: string;
-  /** The agent's stdout and stderr. */
+  /** The log files for the agent's stdout and stderr, in this order. */
   readonly logFiles: readonly [string, string];
   readonly menuPlugin: string;
 }

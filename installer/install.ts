@@ -18,8 +18,9 @@ import { switchOver } from './switch-over.ts';
 import { removeOldVersions } from './versions.ts';
 
 /**
- * Installs or updates the agent. Touches nothing that runs until the new version has proved that it loads, and undoes
- * everything if a later step fails. Throws an AppError that says what to do. Missing permissions are not a failure.
+ * Installs or updates the agent. Leaves the running version alone until the new one has proved that it loads, and
+ * restores the previous version if a later step fails. Throws an AppError that says what to do. Missing permissions are
+ * not a failure.
  */
 export async function install(machine: Machine, options: InstallOptions): Promise<void> {
   refuseOtherMachines(machine);
@@ -36,7 +37,8 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   try {
     await switchOver(machine, layout, launchd, release, agent);
   } finally {
-    // Runs even if the switch failed: after a failed first installation, the new app stays in place.
+    // Also runs if the switch failed: a failed first installation leaves the new app in place, so its permissions must
+    // be settled too.
     const isNewBundle = release.bundle?.isPlaced() === true;
     await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
     release.bundle?.discard();
@@ -56,8 +58,8 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
 }
 
 /**
- * Tells the user how to show messages from apps, if chat.db contains any. Says nothing if the agent does not answer, as
- * when it is too old.
+ * Tells the user how to show messages from apps, if chat.db contains any. Prints nothing if the agent cannot answer the
+ * question, for example because it is an older version.
  */
 async function mentionApps(machine: Machine, client: PosternClient, config: AgentConfig, file: string): Promise<void> {
   const seen = await client.diagnostics({ seconds: 0 }).catch((error: unknown) => {
@@ -82,7 +84,10 @@ function refuseOtherMachines({ platform, uid }: Machine): void {
   }
 }
 
-/** Throws, before anything is changed, for every known reason why a later step would fail. */
+/**
+ * Checks the login session, the configuration and the port before anything is changed. Throws an AppError if one of
+ * them would make a later step fail.
+ */
 async function checkBeforehand(
   machine: Machine,
   layout: Layout,
@@ -106,8 +111,8 @@ async function checkBeforehand(
       hint: `Change server.host or server.port in ${layout.config}.`,
     });
   }
-  // Reads launchd's state after the port. In the opposite order, an agent that starts in between would look like
-  // another program on its port.
+  // Reads launchd's state after the state of the port. In the opposite order, an agent that starts between the two
+  // reads would look like another program on Postern's port.
   const job = await launchd.state();
   const isOurs = job.kind === 'running' && state.kind === 'taken' && (state.pid ?? job.pid) === job.pid;
   if (state.kind === 'taken' && !isOurs) {

@@ -15,7 +15,10 @@ const HEALTH_LIMIT_MS = 40_000;
 const HEALTH_POLL_MS = 1_000;
 const ANSWER_LIMIT_MS = 5_000;
 
-/** The installed agent. Requests use only its Unix socket, because another program could have taken its port. */
+/**
+ * The installed agent. Requests go only to the agent's Unix socket, because another program may be listening on the
+ * agent's port.
+ */
 export class Agent {
   /** Undefined if there is no trustworthy socket; `reason` says why. */
   readonly client: PosternClient | undefined;
@@ -32,14 +35,15 @@ export class Agent {
         : undefined;
   }
 
-  /** The agent's address for people and browsers. */
+  /** The agent's URL as shown to the user. With port 0, a phrase instead, because the port is not known here. */
   get place(): string {
     return this.#server.port === 0 ? 'a free port (its log names the number)' : urlOf(this.#server);
   }
 
   /**
-   * Waits until the agent answers. Returns null once it does, otherwise the problem. With `isOlder` or without a
-   * socket, only checks that launchd's process listens on the port, because an older version may have no socket.
+   * Waits at most `HEALTH_LIMIT_MS` until the agent answers. Returns null once it does, otherwise a sentence that says
+   * what is wrong. An older version (`isOlder`) may have no socket. Then, and without a trusted socket, checks only
+   * that launchd's process listens on the port.
    */
   async healthTrouble(machine: Machine, launchd: Launchd, { isOlder = false } = {}): Promise<string | null> {
     const end = machine.clock.monotonic() + HEALTH_LIMIT_MS;

@@ -58,7 +58,7 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
       ? 'Installing the libraries. The native ones are built from source, which takes a minute or two.'
       : 'Installing the libraries without the native ones, because this Mac has no compiler (to get one: xcode-select --install). Postern then uses the SQLite that is part of Node.',
   );
-  // npm, and the builds that it starts, use the first `node` on PATH.
+  // Puts the private Node first on PATH, because npm and the builds that it starts use the first `node` there.
   const programs = join(folder, '.programs');
   mkdirSync(programs);
   symlinkSync(layout.executable, join(programs, 'node'));
@@ -70,7 +70,7 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
     timeoutMs: INSTALL_LIMIT_MS,
     env: {
       PATH: [programs, ...machine.path].join(delimiter),
-      // prebuild-install would otherwise download a binary that no lock file pins.
+      // Stops prebuild-install from downloading a prebuilt binary, because no lock file pins its content.
       npm_config_build_from_source: 'true',
     },
   });
@@ -84,8 +84,8 @@ async function runNpm(machine: Machine, layout: Layout, folder: string, isCompil
 }
 
 /**
- * Removes source maps, about 10 MB that only a debugger reads. Follows no link, because its target may belong to
- * somebody else.
+ * Removes source maps, about 10 MB that only a debugger reads. Does not follow symbolic links, because their targets
+ * may lie outside the installation.
  */
 function removeSourceMaps(modules: string): void {
   if (!lstatSync(modules).isDirectory()) return;
@@ -94,7 +94,7 @@ function removeSourceMaps(modules: string): void {
   }
 }
 
-/** Moves a folder. Copies it instead if the temporary folder is on another volume; the caller removes the original. */
+/** Moves a folder. If `to` is on another volume, copies the folder instead; the caller then removes the original. */
 function move(from: string, to: string): void {
   try {
     renameSync(from, to);
@@ -105,7 +105,8 @@ function move(from: string, to: string): void {
 }
 
 /**
- * Returns npm's own script if the `npm` on PATH is a link to it. Version managers put their own program there instead.
+ * Returns the path of npm-cli.js if the first `npm` on PATH is a link to it. Returns undefined for any other `npm`,
+ * such as the program of a version manager.
  */
 function npmScript(path: readonly string[]): string | undefined {
   const npm = path.map((folder) => join(folder, 'npm')).find((candidate) => existsSync(candidate));

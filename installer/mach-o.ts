@@ -5,9 +5,12 @@ export interface MachSlice {
   readonly arch: 'arm64' | 'x64' | 'other';
   /** The libraries that the slice is linked to, as written: absolute, or beginning with @rpath or similar. */
   readonly libraries: readonly string[];
-  /** The lowest macOS it declares support for, for example `11.0`; null if it declares none. */
+  /** The lowest macOS version that the slice declares to support, for example `11.0`; null if it declares none. */
   readonly minimumMacos: string | null;
-  /** LC_UUID in dwarfdump's form; null if there is none. macOS tells programs apart by it for Local Network privacy. */
+  /**
+   * The slice's UUID (LC_UUID), written as dwarfdump writes it; null if there is none. For Local Network privacy, macOS
+   * identifies a program by this UUID.
+   */
   readonly uuid: string | null;
   /** Offset of the UUID's 16 bytes in the file. */
   readonly uuidOffset: number | null;
@@ -28,7 +31,7 @@ const VERSION_MIN_MACOSX = 0x24;
 const BUILD_VERSION = 0x32;
 const HEADER_BYTES = 32;
 
-/** Maximum number of slices. A damaged file can claim any number. */
+/** Maximum number of slices in a universal file. A file that claims more is damaged or is a Java class file. */
 const SLICES_LIMIT = 16;
 const COMMANDS_BYTES_LIMIT = 1 << 20;
 
@@ -43,8 +46,8 @@ export function machSlices(read: ReadBytes): readonly MachSlice[] {
   if (magic !== FAT_MAGIC && magic !== FAT_MAGIC_64) return present(slice(read, 0));
 
   const count = start.readUInt32BE(4);
-  // Java class files begin with the same magic as universal binaries. In place of the count they have a version, which
-  // is above 40.
+  // Java class files begin with the same four bytes as universal binaries. The next four bytes are not a number of
+  // slices but a version above 40.
   if (count > SLICES_LIMIT) return [];
   const isWide = magic === FAT_MAGIC_64;
   const entryBytes = isWide ? 32 : 20;

@@ -65,7 +65,7 @@ export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<
   }
 }
 
-/** Removes our links. Returns their number. */
+/** Removes Postern's links from the plugin folders. Returns how many it removed. */
 export async function unlinkMenuPlugin(machine: Machine, layout: Layout): Promise<number> {
   let count = 0;
   for (const { folder, refreshUrl } of await menuPrograms(machine)) {

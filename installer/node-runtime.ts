@@ -68,7 +68,7 @@ function fitting(node: string, mac: MacKind): string {
   });
 }
 
-/** Returns the reason why this Node cannot be the private one, or null. */
+/** Returns the reason why a copy of this Node would not run on this Mac; null if it would. */
 function unfit(node: string, mac: MacKind): string | null {
   const slices = machSlicesOf(node);
   if (slices.length === 0) return `${node} is not a macOS program.`;

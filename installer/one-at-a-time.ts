@@ -3,8 +3,8 @@ import { lockFile } from '../src/runtime/file-lock.ts';
 import type { Layout } from './install-layout.ts';
 
 /**
- * Runs `work` while no other installer or uninstaller is working on this installation, because two at once would remove
- * each other's copies. Throws `already_installing` otherwise. Files that `work` creates are writable only by their
+ * Runs `work`. Throws `already_installing` if another installer or uninstaller is running for this installation,
+ * because the two would remove each other's unfinished files. Files that `work` creates are writable only by their
  * owner, whatever the umask.
  */
 export async function oneAtATime(layout: Layout, work: () => Promise<void>): Promise<void> {
@@ -20,8 +20,8 @@ export async function oneAtATime(layout: Layout, work: () => Promise<void>): Pro
 }
 
 /**
- * Takes the lock. Continues without it if SQLite or the folder is unusable, because the installation itself then
- * reports the problem.
+ * Locks the file and returns a function that unlocks it. Continues without a lock if SQLite or the folder is unusable,
+ * because a later step of the installation then reports the problem.
  */
 function locked(path: string): () => void {
   try {

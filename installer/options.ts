@@ -3,7 +3,7 @@ import type { AgentConfig } from './launch-agent.ts';
 
 /** The configuration, as read by the version that is being installed. */
 export type Settings =
-  /** No configuration exists yet; `server` is where the first launch will listen. */
+  /** No configuration exists yet; `server` is the address on which the first launch will listen. */
   | { readonly kind: 'none'; readonly server: { readonly host: string; readonly port: number } }
   | { readonly kind: 'usable'; readonly config: AgentConfig; readonly warnings: readonly string[] }
   | { readonly kind: 'unusable'; readonly mistakes: readonly string[] };
@@ -12,7 +12,10 @@ export interface InstallOptions {
   /** The built project: the folder with package.json and dist. */
   readonly root: string;
   readonly version: string;
-  /** Replaces the program in the bundle. macOS then asks for the permissions again. */
+  /**
+   * True to build the bundle again from a newly obtained Node. If the bundle then differs from the old one, the user
+   * has to grant the permissions again.
+   */
   readonly renewRuntime: boolean;
   /** How long to wait for the user to grant the permissions; 0 checks once. */
   readonly permissionsLimitMs: number;

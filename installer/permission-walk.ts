@@ -41,7 +41,10 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
   },
 };
 
-/** Slow enough to leave the request limit (60 a minute) to the user's own programs. */
+/**
+ * Interval between two checks. Long enough to leave most of the 60 requests a minute that the service accepts to the
+ * user's programs.
+ */
 const POLL_MS = 5_000;
 
 /**
@@ -119,8 +122,9 @@ class Guide {
   }
 
   /**
-   * If macOS refused without a dialog, most often after an earlier "Don't Allow", offers once to make it forget that
-   * answer. Returns true if the agent can ask again. If macOS still refuses, shows the switch in System Settings.
+   * Acts only if macOS refused Automation without a dialog, most often because of an earlier "Don't Allow". Offers once
+   * to make macOS forget that answer, and returns true if the agent can ask again. Otherwise opens the switch in System
+   * Settings.
    */
   async letAskAgain(): Promise<boolean> {
     if (this.#reports.get('automation')?.reason !== 'no_dialog') return false;
@@ -159,7 +163,7 @@ class Guide {
   }
 }
 
-/** Returns the advice for when the time is up. */
+/** Returns the line for a user who has not granted these permissions when the waiting time ends. */
 export function stillMissing(names: readonly Name[]): string {
   const titles = names.map((name) => EXPLANATIONS[name].title).join(' and ');
   return `Still missing: ${titles}. You can grant permissions at any time. The agent notices by itself.`;

@@ -12,7 +12,7 @@ export type PortState =
 
 /**
  * Returns the state of a port. Binds the port as the gateway would and releases it at once. Also asks lsof, because
- * macOS lets some listeners share a port, so that binding can succeed on a taken one.
+ * macOS lets some listeners share a port: binding can succeed although another program listens there.
  */
 export async function portState(run: RunCommand, host: string, port: number): Promise<PortState> {
   const code = await new Promise<string | null>((resolve) => {

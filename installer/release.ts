@@ -14,13 +14,16 @@ import { type MacKind, obtainNode } from './node-runtime.ts';
 import type { InstallOptions } from './options.ts';
 import { type StagedFolder, writeWhole } from './staging.ts';
 
-/** Everything in the new version, proved and ready. Creating it touches nothing that runs. */
+/**
+ * The parts of a new version, proved to work and ready to be put in place. Preparing them changes nothing that the
+ * running version uses.
+ */
 export interface Release {
-  /** Name of its folder in `versions`. */
+  /** Name of the version's folder in `Layout.versions`. */
   readonly id: string;
   /** Undefined if the current bundle is kept. */
   readonly bundle: NewBundle | undefined;
-  /** The cdhash that the permissions belong to before this release is installed; null if unknown. */
+  /** The cdhash of the bundle that had the permissions before this release was prepared; null if unknown. */
   readonly knownCdhash: string | null;
   readonly plist: string;
   readonly command: string;
@@ -28,7 +31,7 @@ export interface Release {
 }
 
 export interface NewBundle extends StagedFolder {
-  /** False if there is no sound bundle to return to, because the one in place is missing or damaged. */
+  /** False if the installed bundle is missing or damaged, so that there is nothing useful to restore. */
   readonly replacesSound: boolean;
 }
 
@@ -41,7 +44,7 @@ export async function prepareRelease(machine: Machine, layout: Layout, options: 
     const executable = join(bundle?.path ?? layout.app, 'Contents', 'MacOS', 'Postern');
     const id = await installCode(machine, { ...layout, executable }, options.root, options.version);
     const folder = join(layout.versions, id);
-    // A repository unpacked from a Safari download is quarantined, and copies inherit that.
+    // A repository unpacked from a Safari download is quarantined, and so are copies of its files.
     await machine.run('xattr', ['-dr', 'com.apple.quarantine', folder]);
     await checkScripts(machine, join(folder, 'dist'));
     const plist = await checkedPlist(machine, layout, folder);
@@ -73,7 +76,7 @@ async function newBundle(machine: Machine, layout: Layout, options: InstallOptio
 }
 
 async function macKind({ run, arch }: Machine): Promise<MacKind> {
-  // A Node under Rosetta reports x64 on Apple silicon.
+  // Asks sysctl for the processor, because a Node under Rosetta reports x64 on Apple silicon.
   const silicon = await run('sysctl', ['-in', 'hw.optional.arm64']);
   const version = await run('sw_vers', ['-productVersion']);
   return { arch: silicon.stdout.trim() === '1' ? 'arm64' : arch, macos: version.stdout.trim() };
@@ -94,7 +97,7 @@ async function checkedPlist(machine: Machine, layout: Layout, folder: string): P
   }
 }
 
-/** Makes the new version write its configuration if there is none. */
+/** Returns the configuration. If there is none, runs the new version once, so that it writes one. */
 async function provideConfiguration(
   machine: Machine,
   layout: Layout,
@@ -126,8 +129,8 @@ function commandScript({ executable, main }: Layout): string {
 }
 
 /**
- * Builds the agent's property list from the template and this user's paths. Paths are set on the parsed template, and
- * the library serialises it, so that no user name can break out of its string.
+ * Builds the agent's property list from the template and this user's paths. Parses the template first and serialises it
+ * with the paths, so that no character in a user name can change the XML.
  */
 export function agentPlist(template: string, layout: Layout): string {
   const values: Readonly<Record<string, string>> = {

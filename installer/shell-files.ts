@@ -17,8 +17,8 @@ import { type Layout, layoutOf } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 
 /**
- * The manual page and the completions. Keys are paths below a prefix where man and shells look; values are paths below
- * a version's folder.
+ * The manual page and the completions. Keys are the paths, below a prefix such as /usr/local, where man and shells look
+ * for them. Values are paths below a version's folder.
  */
 export const SHARED_FILES: Readonly<Record<string, string>> = {
   'share/man/man1/postern.1': 'dist/postern.1',
@@ -29,8 +29,8 @@ export const SHARED_FILES: Readonly<Record<string, string>> = {
 const COMMAND = join('bin', 'postern');
 
 /**
- * Returns every link below a prefix with its target. All but the command point through `current`, so that an update
- * need not change them.
+ * Returns the links to create: each path below a prefix, with its target. No update needs to change them: the command
+ * has a fixed path, and all other targets lead through `current`.
  */
 function linksOf(layout: Layout): readonly (readonly [string, string])[] {
   const shared = Object.entries(SHARED_FILES).map(([link, file]) => [link, join(layout.current, file)] as const);
@@ -38,8 +38,8 @@ function linksOf(layout: Layout): readonly (readonly [string, string])[] {
 }
 
 /**
- * Links `postern`, its manual page and its completions to where shells look. Existing files stay, and a failure here
- * does not fail the installation.
+ * Creates links to `postern`, its manual page and its completions in the folders where man and shells look. Replaces no
+ * file that Postern did not make. Prints failures, but throws none of them.
  */
 export function linkShellFiles(machine: Machine, layout: Layout): void {
   const prefix = prefixFor(machine);
@@ -69,8 +69,8 @@ export function linkShellFiles(machine: Machine, layout: Layout): void {
 }
 
 /**
- * Removes our links, and the folders of the user's own prefix that are empty afterwards. Returns what could not be
- * removed.
+ * Removes Postern's links, and the folders below the home folder that are empty afterwards. Returns one line for each
+ * link that could not be removed.
  */
 export function unlinkShellFiles(machine: Machine, layout: Layout): readonly string[] {
   const left: string[] = [];
@@ -105,7 +105,6 @@ export function commandOnPath({ path, home }: Machine): FoundCommand | undefined
   return { path: found, isOurs: found === command || !isForeign(found, command), npmVersion: npmPackageOf(found) };
 }
 
-/** Note about a command that npm installed. */
 export const OF_NPM = 'npm installed this command. After each `npm install -g`, run: postern install';
 
 /** Returns the version of the npm package that a link leads into; undefined for any other file. */
@@ -120,7 +119,7 @@ function npmPackageOf(link: string): string | undefined {
   }
 }
 
-/** Explains how to get `postern` onto the PATH. */
+/** Returns the sentence that tells the user how to get `postern` onto the PATH. */
 export function pathAdvice(machine: Machine, layout: Layout): string {
   const prefix = machine.prefixes.find(
     (one) => !isForeign(join(one, COMMAND), layout.command) && isThere(join(one, COMMAND)),
@@ -133,7 +132,7 @@ function shown(path: string): string {
   return path.replace(/^.*(?=\/\.local\b)/, '$HOME');
 }
 
-/** Returns the first prefix that is on PATH and writable, otherwise the user's own. */
+/** Returns the first prefix whose `bin` is writable and on PATH, otherwise the last prefix. */
 function prefixFor({ prefixes, path }: Machine): string {
   const usable = prefixes.find((prefix) => path.includes(join(prefix, 'bin')) && isWritable(join(prefix, 'bin')));
   return usable ?? prefixes.at(-1) ?? '/usr/local';

@@ -25,7 +25,7 @@ export async function stageFolder(
   const old = join(staging, 'old');
   const discard = (): void => rmSync(staging, { recursive: true, force: true });
   try {
-    // Also removes what an interrupted installation left behind.
+    // Removes the staging folder that an interrupted installation may have left behind.
     discard();
     mkdirSync(path, { recursive: true });
     await fill(path);
@@ -52,7 +52,10 @@ export async function stageFolder(
   };
 }
 
-/** Builds a folder beside its destination and moves it there once complete. Removes the folder that it replaces. */
+/**
+ * Builds a folder beside `destination` and moves it there once it is complete. Removes an older folder at
+ * `destination`.
+ */
 export async function buildFolder(destination: string, fill: (staging: string) => void | Promise<void>): Promise<void> {
   const staged = await stageFolder(destination, fill);
   try {
@@ -91,9 +94,9 @@ function moveIfThere(path: string, to: string): void {
 }
 
 /**
- * Returns an AppError that says why a path could not be written, or the error itself. EPERM can also come from App
- * Management (since macOS 13), which protects an app from terminals that did not make it. EACCES concerns only file
- * ownership and permissions.
+ * Returns an AppError that says why `path` could not be written; for any other kind of failure, `error` itself. EPERM
+ * can also come from App Management (since macOS 13), which protects an app from terminals that did not make it. EACCES
+ * concerns only file ownership and permissions.
  */
 export function writeFailure(error: unknown, path: string): unknown {
   const code = errorCode(error);

@@ -82,7 +82,10 @@ function placeBundle(bundle: NewBundle): Step {
   };
 }
 
-/** Login Items take the agent's name and icon from this registration, so it precedes loading the agent. */
+/**
+ * Registers the app with LaunchServices. This comes before the agent is loaded, because Login Items take the agent's
+ * name and icon from the registration.
+ */
 function registerApp(machine: Machine, layout: Layout): Step {
   return { name: 'register the app', run: () => registerBundle(machine, layout), undo() {} };
 }
@@ -142,8 +145,8 @@ function told(error: unknown, layout: Layout, code: string, state: string, logge
 }
 
 /**
- * Returns the last log lines if the agent does not answer. Returns none for other failures, because the log adds
- * nothing to them.
+ * Returns the last lines of the agent's log if `error` says that the agent does not answer. Returns none for any other
+ * error, because the log would not explain it.
  */
 function logEnd(error: unknown, layout: Layout): readonly string[] {
   if (!isAppError(error) || error.code !== 'agent_not_healthy') return [];
@@ -159,16 +162,19 @@ function endOf(file: string): readonly string[] {
   }
 }
 
-/** The copied files. SQLite recreates state.db-shm from them. */
+/** The files that `copyState` copies. It leaves out state.db-shm, which SQLite recreates from these two. */
 const KEPT = ['state.db', 'state.db-wal'];
 
 /**
- * Copies the state while no agent runs. Undoing restores it as the old version left it, because an old version cannot
- * read a state.db that a newer one has migrated. Events delivered in between are then delivered again.
+ * Copies the state while no agent runs. Undoing restores the copy, because the old version cannot read a state.db that
+ * the new one has migrated. The old version then delivers events again that the new version had already delivered.
  */
 export function copyState(layout: Layout): Step {
   const copies = stateCopy(layout);
-  /** Undefined until every file is copied. Until then, the state has not changed. */
+  /**
+   * Names of the copied files. Undefined until all are copied; undoing then does nothing, because the new version has
+   * not run.
+   */
   let kept: readonly string[] | undefined;
   return {
     name: 'keep a copy of the state',

@@ -94,7 +94,8 @@ async function forgetPermissions(machine: Machine, layout: Layout): Promise<read
 }
 
 /**
- * Removes staged attachments, except those that a conversation still shows, because Messages would show them as empty.
+ * Removes the copies of sent files from which Messages sent. Keeps those that a conversation in Messages still shows,
+ * because they would otherwise appear there as empty.
  */
 function removeStagedFiles({ home, stdout }: Machine): readonly string[] {
   const messages = join(home, 'Library', 'Messages');

@@ -92,7 +92,7 @@ export function changesBetween(old: Print, now: Print): readonly ChangeName[] {
   if (differs(TRANSCRIPTS_AT, TRANSCRIPT_BITS)) names.add('transcript');
   const kind = KIND_NAMES[part(now, KIND_AT, KIND_BITS) || part(old, KIND_AT, KIND_BITS)];
   if (kind !== undefined && differs(CONTENT_BITS, ADDED_BITS + KIND_BITS)) names.add(kind);
-  // Undo Send sets the edit date and removes the text.
+  // Undo Send also sets the edit date and removes the text. A message that was unsent must not count as edited too.
   if (names.has('unsent')) names.delete('edited');
   else if (differs(0, CONTENT_BITS)) names.add('edited');
   return CHANGE_NAMES.filter((name) => names.has(name));

@@ -1,6 +1,9 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of a fleet (docs/fleet.md). Only a hub answers with them, except `offset_of_a_hub`. */
+/**
+ * The problems that a fleet adds (docs/fleet.md). Only a hub answers with them, except `offset_of_a_hub`: a single Mac
+ * answers with this one when a client sends it an offset from a hub.
+ */
 export const FLEET_PROBLEMS = {
   offset_of_a_hub: {
     status: 400,

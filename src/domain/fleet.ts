@@ -5,16 +5,23 @@ export type FleetContent = 'encrypted' | 'metadata' | 'plain';
 export interface FleetSettings {
   /** `nats://` or `tls://` addresses of the broker, at least one. */
   readonly servers: readonly string[];
-  /** Id of this Mac; "" for a random one stored in state.db. A hub has none. */
+  /**
+   * Id of this Mac in the fleet; "" to use a random id, which is stored in state.db. A hub does not use this setting.
+   */
   readonly mac: string;
-  /** Path of the file with the seed of the nkey; "" for none. */
+  /**
+   * Path of the file with the nkey seed that authenticates this process to the broker; "" to connect without an nkey.
+   */
   readonly keyFile: string;
-  /** Path of the file with the CA certificates that verify the broker's certificate; "" for those of the system. */
+  /**
+   * Path of the file with the CA certificates that verify the broker's certificate; "" for the system's CA
+   * certificates.
+   */
   readonly caFile: string;
   readonly content: FleetContent;
   /** Path of the file with the content keys; "" for none. */
   readonly contentKeyFile: string;
-  /** How many hours of history an agent publishes to an empty stream. */
+  /** Hours of past messages that an agent publishes to a stream that has none of its messages; 0 for none. */
   readonly backfillHours: number;
   /** True to publish changes of existing messages too (decision N9). */
   readonly changes: boolean;
@@ -23,10 +30,10 @@ export interface FleetSettings {
 /** Form of a Mac's id. The id becomes part of the broker's subjects and of the ids that a hub shows. */
 export const MAC_ID = /^[a-z0-9-]{1,32}$/;
 
-/** An id as a hub shows it (decision N1). */
+/** The two parts of an id at a hub, which is written `mac~id` (decision N1). */
 export interface QualifiedId {
   readonly mac: string;
-  /** The id that the Mac itself uses. */
+  /** The id without the prefix `mac~`, as the Mac itself writes it. */
   readonly id: string;
 }
 
@@ -34,7 +41,7 @@ export function qualify(mac: string, id: string): string {
   return `${mac}~${id}`;
 }
 
-/** Splits an id at the first `~`. Returns undefined if it names no Mac. */
+/** Splits a hub's id `mac~id` at the first `~`. Returns undefined if the text does not have this form. */
 export function splitId(text: string): QualifiedId | undefined {
   const end = text.indexOf('~');
   const mac = text.slice(0, Math.max(0, end));
@@ -43,7 +50,8 @@ export function splitId(text: string): QualifiedId | undefined {
 }
 
 /**
- * A Mac and the name by which clients of a hub know it, `member`. The two Macs of a pair share this name (decision N6).
+ * A Mac of a fleet. `member` is the name by which clients of a hub know the Mac; the two Macs of a pair share one name
+ * (decision N6).
  */
 export interface MacName {
   readonly mac: string;
@@ -56,14 +64,14 @@ export function nameOfOne(mac: string): MacName {
 }
 
 /**
- * Returns the id of a pair's message. It contains the guid, because the two Macs store the message in different rows
- * (decision N6).
+ * Returns the id that a hub shows for a message of a pair, without the prefix `mac~`. The id contains the guid and no
+ * row id, because the two Macs of a pair store the message in different rows (decision N6).
  */
 export function idOfGuid(guid: string): string {
   return `g${guid}`;
 }
 
-/** Returns the guid in the id of a pair's message; undefined for a row id. */
+/** Returns the guid from an id that `idOfGuid` made; undefined for a row id. */
 export function guidOfId(id: string): string | undefined {
   return /^g./s.test(id) ? id.slice(1) : undefined;
 }

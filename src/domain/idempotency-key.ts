@@ -6,8 +6,8 @@ export interface IdempotencyKey {
 }
 
 /**
- * Returns the stored form: a client's key unchanged, since it contains no NUL, and any other key with its kind in
- * front.
+ * Returns the form in which state.db stores the key. A client's key is stored unchanged. Any other key is prefixed with
+ * its kind between two NULs, which no client's key contains.
  */
 export function storedKey({ kind, key }: IdempotencyKey): string {
   return kind === 'client' ? key : `\0${kind}\0${key}`;

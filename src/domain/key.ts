@@ -14,14 +14,17 @@ export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 /** A person by a canonical address, or a group by its id with the members that it had when the owner listed it. */
 export type ListEntry = { readonly address: string } | { readonly group: string; readonly members: readonly string[] };
 
-/** The people a key may read or write to. An empty list means no one; `*` means everyone. */
+/**
+ * The people and groups whose messages a key may read, or to whom it may send. An empty list means no one; `*` means
+ * everyone.
+ */
 export type AccessList = '*' | readonly ListEntry[];
 
-/** How many messages a key may send. */
+/** The maximum numbers of messages that a key may send. */
 export interface Caps {
   readonly per_minute: number;
   readonly per_day: number;
-  /** First messages to people whom the owner has never written to. */
+  /** Messages to people and groups that the owner has never written to. Each recipient counts once a day. */
   readonly new_contacts_per_day: number;
 }
 
@@ -35,9 +38,9 @@ export interface KeySettings {
   readonly dry_run: boolean;
   /** ISO 8601 UTC; null means never. */
   readonly expires_at: string | null;
-  /** Hosts besides this machine that its webhooks may post to, with or without a port (decision P7). */
+  /** Hosts, besides this machine, to which the key's webhooks may post. A host may include a port (decision P7). */
   readonly callback_hosts: readonly string[];
-  /** Seconds that one of its requests may wait (decision Y7). */
+  /** Maximum seconds for which one request under this key may wait, such as for an event (decision Y7). */
   readonly max_wait_s: number;
 }
 
@@ -61,45 +64,48 @@ export interface ClosedGroup {
   readonly joined: readonly string[];
 }
 
-/** The unused part of a key's caps. */
+/**
+ * How many more messages each of a key's caps allows. The daily limit for all limited keys together lowers these
+ * numbers too.
+ */
 export type Remaining = Caps;
 
 /** A key as the API shows it. */
 export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
   readonly read: '*' | readonly string[];
   readonly send: '*' | readonly string[];
-  /** Null for the owner's key, which has none. */
+  /** Null for the owner's key, which has no caps. */
   readonly caps: Caps | null;
   readonly remaining: Remaining | null;
   readonly closed: readonly ClosedGroup[];
-  /** Its actions since midnight; only in the owner's list. */
+  /** The key's actions since midnight. Present only in the list of keys that the owner requests. */
   readonly today?: KeyUse | undefined;
   /** Present only for a revoked key. */
   readonly revoked_at?: string | undefined;
 }
 
-/** A revoked key, and the sends that were ended with it. */
+/** The result of revoking a key: the numbers of its unfinished sends that the revocation ended. */
 export interface KeyRevocation {
   readonly id: string;
-  /** Number of its scheduled sends that were cancelled. */
+  /** Number of the key's scheduled sends that were cancelled. */
   readonly scheduled_cancelled: number;
-  /** Number of its held sends that nobody can approve any longer. */
+  /** Number of the key's held sends that nobody can approve any longer. */
   readonly approvals_voided: number;
 }
 
 /** A key's rights towards one recipient. */
 export interface KeyCheck {
   readonly to: string;
-  /** Everyone who would read the message; empty if that is uncertain. */
+  /** The addresses of everyone who would read a message to `to`; empty if its readers are uncertain. */
   readonly members: readonly string[];
   /** True if the key may read the conversation. */
   readonly read: boolean;
   readonly send: 'allowed' | 'held' | 'refused';
-  /** Code of the refusal. */
+  /** Code of the refusal; null unless `send` is `refused`. */
   readonly reason: 'scope_missing' | 'recipient_not_allowed' | null;
 }
 
-/** The settings that each preset provides unless the owner overrides them. */
+/** The scopes and approval mode of a key that is created from a preset, unless the owner chooses others. */
 export const PRESETS = {
   reader: { scopes: ['read', 'events'], approval: 'always' },
   assistant: { scopes: ['read', 'events', 'send'], approval: 'always' },
@@ -108,7 +114,7 @@ export const PRESETS = {
 } as const satisfies Record<string, { readonly scopes: readonly Scope[]; readonly approval: ApprovalMode }>;
 export type Preset = keyof typeof PRESETS;
 
-/** The longest wait of a request, in seconds: clients give up after 60. */
+/** Maximum seconds for which any request may wait, such as for an event. Below the 60 s after which clients give up. */
 export const MAX_WAIT_S = 50;
 
 export const DEFAULT_CAPS: Caps = { per_minute: 10, per_day: 100, new_contacts_per_day: 5 };

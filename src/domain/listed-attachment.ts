@@ -4,7 +4,7 @@ import type { Message } from './message.ts';
 /** An attachment in the list of its conversation (decision Z4). */
 export interface ListedAttachment extends AttachmentDetails {
   readonly message_id: string;
-  /** Its number in `GET /messages/{id}/attachments/{n}`. */
+  /** The `{n}` of this attachment in `GET /messages/{id}/attachments/{n}`. */
   readonly n: number;
   readonly sender: string;
   readonly is_from_me: boolean;
@@ -12,7 +12,10 @@ export interface ListedAttachment extends AttachmentDetails {
   readonly timestamp: string;
 }
 
-/** Returns the attachments of a message in the message's order. The message must have been read with details. */
+/**
+ * Returns the attachments of a message, in the message's order. Returns none for a message that was read without
+ * `details`.
+ */
 export function listedAttachments({
   id,
   sender,

@@ -4,8 +4,8 @@ export const LOCAL_NETWORK =
   'On macOS 15 and newer, switch on Postern in System Settings under Privacy & Security > Local Network.';
 
 /**
- * Connection errors while macOS denies access to the local network (Apple TN3179). An address is then unreachable. A
- * name under `.local` is unknown, because macOS denies its lookup too.
+ * The codes with which a connection fails while macOS denies access to the local network (Apple TN3179). An IP address
+ * is then unreachable. A name under `.local` is not found, because macOS denies its lookup too.
  */
 const REFUSALS = /\b(?:EHOSTUNREACH|ENOTFOUND|EAI_NONAME|EAI_AGAIN|ENODATA)\b/;
 
@@ -44,7 +44,7 @@ export function hostClassOf(url: string): HostClass {
 
 function hostOf(url: string): string {
   try {
-    // The parser keeps the case of a host in schemes that browsers do not know, such as nats:.
+    // `URL` lower-cases the host only for schemes that browsers know, so not for `nats:`.
     return new URL(url).hostname.toLowerCase();
   } catch {
     return '';

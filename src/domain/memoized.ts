@@ -2,8 +2,8 @@ const MAX_RESULTS = 4000;
 const MAX_UNITS = 60;
 
 /**
- * Returns `answer` with a cache of up to 4000 results, for texts of at most 60 UTF-16 units. A full cache is emptied.
- * The result must depend only on the text.
+ * Returns `answer` with a cache of up to 4000 results. Results for texts of more than 60 UTF-16 units are not cached,
+ * and a full cache is emptied. The result must depend only on the text.
  */
 export function memoized(answer: (text: string) => string): (text: string) => string {
   const known = new Map<string, string>();

@@ -6,7 +6,7 @@ export type MessageStatus = 'pending' | 'sent' | 'delivered' | 'read' | 'failed'
 
 /** A message, in exactly the contract's shape and field order. Serialised unchanged. */
 export interface Message {
-  /** Row id in chat.db as a string; "" in a provisional answer to a send (decision D6). */
+  /** Row id in chat.db as a string; "" in the answer to a send whose row was not found yet (decision D6). */
   readonly id: string;
   readonly guid: string;
   /** Chat guid exactly as stored; "" when the row belongs to no chat (decision B4). */
@@ -19,10 +19,10 @@ export interface Message {
   readonly timestamp: string;
   readonly is_from_me: boolean;
   readonly status: MessageStatus;
-  /** The message's Mac; only at a hub (decision N1). */
+  /** Name of the Mac whose chat.db contains the message; only at a hub (decision N1). */
   readonly mac?: string | undefined;
-  /** Only if requested (decision H). */
+  /** Present only if the client asked to include `details` (decision H). */
   readonly details?: MessageDetails | undefined;
-  /** Only if requested (decision K1). */
+  /** Present only if the client asked to include `contacts` (decision K1). */
   readonly names?: Names | undefined;
 }

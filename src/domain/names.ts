@@ -5,7 +5,10 @@ import type { NameLookup } from './ports/contacts-ports.ts';
 import type { Reaction } from './reaction.ts';
 import { eventSentence } from './sentence.ts';
 
-/** Names by address, for the known addresses of one item (decision K1). */
+/**
+ * The names of the people in one message, reaction or conversation, by address (decision K1). Omits addresses that have
+ * no name.
+ */
 export type Names = Readonly<Record<string, string>>;
 
 /** The names found in one load of the Address Book. Cached because the same few addresses appear again and again. */
@@ -56,8 +59,8 @@ function withSentence(message: Message, details: MessageDetails, names: Names): 
 }
 
 /**
- * Returns the sentence for a change of a conversation, with the names of people. Returns undefined for other rows,
- * because their sentences contain no names.
+ * Returns the sentence that describes a group event or a change of location sharing, with people's names. Returns
+ * undefined for all other messages, because their sentences contain no names.
  */
 function namedEvent(
   message: Pick<Message, 'sender' | 'is_from_me'>,
@@ -109,7 +112,10 @@ function partyOf(conversationId: string): string {
   return at < 0 ? '' : conversationId.slice(at + 3);
 }
 
-/** Returns names by address. An id of a one-to-one conversation stands for the other person's address. */
+/**
+ * Returns names by address. Each entry of `addressesOrIds` is an address, or the id of a one-to-one conversation, which
+ * stands for the other person's address.
+ */
 export function namesFor(addressesOrIds: readonly string[], lookup: NameLookup): Names {
   return namesOf(
     addressesOrIds.map((one) => partyOf(one) || one),
@@ -121,7 +127,7 @@ function namesOf(addresses: readonly string[], lookup: NameLookup, ...others: re
   const names: Record<string, string> = {};
   const add = (address = ''): void => {
     const name = address === '' ? undefined : lookup.nameOf(address);
-    // An address can be any text, even `__proto__`, which would set the prototype.
+    // An address can be any text, even `__proto__`; assigning to that member would set the prototype of `names`.
     if (name !== undefined && address !== '__proto__') names[address] = name;
   };
   for (const address of addresses) add(address);

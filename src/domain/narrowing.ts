@@ -1,8 +1,8 @@
 import type { LogEntry } from './event.ts';
 
-/** A reader's choice of events to skip. Its offset moves past skipped events (decisions AA4, U4, V5). */
+/** The events that a reader chooses to skip. The reader's offset moves past skipped events (decisions AA4, U4, V5). */
 export interface Narrowing {
-  /** Maximum age in seconds. Rows that were older when they were first seen are skipped. */
+  /** Skips rows that were already older than this when Postern first saw them, in seconds. */
   readonly max_age_s?: number | undefined;
   /** False skips rows that macOS filed as junk. */
   readonly junk?: boolean | undefined;
@@ -12,7 +12,7 @@ export interface Narrowing {
 
 /**
  * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. `hasCanaries` is
- * false if canaries are off, so that none have to be filtered out.
+ * false if canaries are off: the filter then does not look for them.
  */
 export function wantedBy(
   { max_age_s: maxAgeS, junk, include_canary: isCanaryWanted }: Narrowing,

@@ -11,7 +11,7 @@ export interface Offset {
   readonly change: number;
 }
 
-/** The position right after a new row. */
+/** Returns the position up to and including a row, and before every change to an existing row. */
 export function rowOffset(rowId: number): Offset {
   return { rowId, change: 0 };
 }
@@ -21,7 +21,7 @@ export function isAfter(offset: Offset, other: Offset): boolean {
   return offset.rowId > other.rowId || offset.change > other.change;
 }
 
-/** Returns the smallest position that includes both. */
+/** Returns the smallest position that includes everything that either position includes. */
 export function latest(one: Offset, other: Offset): Offset {
   if (!isAfter(other, one)) return one;
   if (!isAfter(one, other)) return other;
@@ -35,24 +35,30 @@ export function latest(one: Offset, other: Offset): Offset {
 export type ClientOffset = { readonly rowId: number } | (Offset & { readonly generation: number }) | StreamOffset;
 
 /**
- * An offset of a hub (decision N1). A recreated stream reuses its sequences, so the offset also names stream and
- * message.
+ * An offset of a hub: an event's sequence in the broker's stream (decision N1). A deleted and recreated stream begins
+ * at sequence 1 again, so the offset also identifies the stream and the message.
  */
 export interface StreamOffset {
-  /** When the stream was created. */
+  /** The time when the stream was created, which identifies the stream. */
   readonly stream: string;
   readonly sequence: number;
   readonly messageId: string;
-  /** When the message was stored, Unix milliseconds. */
+  /** When the broker stored the message, Unix milliseconds. */
   readonly atMs: number;
-  /** The id of the copy of the stream at the hub that issued the offset; earlier versions omit it. */
+  /**
+   * The id of the hub's copy of the stream, which identifies the hub that issued the offset. Absent in offsets from
+   * earlier versions of Postern.
+   */
   readonly copy?: string | undefined;
   /**
-   * Up to this sequence, the hub that issued the offset had the events of all rows. Absent if it had them up to
-   * `sequence`.
+   * The highest sequence up to which the hub that issued the offset had an event for every row. Absent if it had them
+   * all up to `sequence`.
    */
   readonly floor?: number | undefined;
-  /** Like `floor`, but for rows and changes together. Readers with changes need it. Absent if it would not be lower. */
+  /**
+   * Like `floor`, but counts missing changes too; used for readers with changes. Absent if it would not be lower than
+   * `floor`.
+   */
   readonly changeFloor?: number | undefined;
 }
 
@@ -62,7 +68,7 @@ const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
 /** Returns the text for a client that reads changes: generation of the change log, row id and change number. */
 export function encodeOffset({ rowId, change }: Offset, generation: number): string {
-  // Digits and dots never produce + or / in base64.
+  // The base64 of digits and dots never contains + or /, so it needs no conversion for URLs.
   return trimmedEnd(btoa(`1.${generation}.${rowId}.${change}`), /=/);
 }
 
@@ -74,9 +80,12 @@ export function encodeStreamOffset(offset: StreamOffset): string {
   return urlSafe(btoa(copy === undefined ? `2|${place}` : `3|${place}|${copy}|${floors}`));
 }
 
-/** Returns undefined unless the text is a row id or was written by one of the two functions above. */
+/**
+ * Parses an offset from a client. Returns undefined unless the text is a row id, or was written by `encodeOffset` or
+ * `encodeStreamOffset`.
+ */
 export function decodeOffset(text: string): ClientOffset | undefined {
-  // Row ids never exceed 2^53.
+  // No row id reaches 2^53, so lowering a larger number to 2^53 - 1 still leaves it above every row id.
   if (/^\d+$/.test(text)) return { rowId: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
   if (!/^[\w-]{8,240}$/.test(text)) return undefined;
   let plain: string;
@@ -88,7 +97,8 @@ export function decodeOffset(text: string): ClientOffset | undefined {
   if (/^[23]\|/.test(plain)) return decodeStreamOffset(plain, text);
   const [, generation, rowId, change] = FORMAT.exec(plain) ?? [];
   const offset = { generation: Number(generation), rowId: Number(rowId), change: Number(change) };
-  // Each offset has exactly one text: any other spelling that decodes to it is not ours.
+  // `encodeOffset` writes exactly one text for each offset. Any other text that decodes to it did not come from
+  // Postern.
   return Object.values(offset).every(Number.isSafeInteger) && encodeOffset(offset, offset.generation) === text
     ? offset
     : undefined;

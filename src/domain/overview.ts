@@ -14,7 +14,7 @@ export interface HostReport {
   readonly upload_bytes: number;
 }
 
-/** A webhook on the home page, with its last 24 hours. */
+/** A webhook on the home page, with its counts of the last 24 hours. */
 export interface WebhookOverview extends SubjectSeries {
   readonly id: string;
   readonly name?: string | undefined;
@@ -43,7 +43,7 @@ export interface Overview {
   readonly webhooks: readonly WebhookOverview[];
   /** Most recently used first; absent before the first limited key. */
   readonly keys?: readonly KeyOverview[] | undefined;
-  /** Held sends, at most five, those with the least time left first; absent before the first limited key. */
+  /** The five held sends that expire soonest, soonest first; absent before the first limited key. */
   readonly approvals?: readonly (Approval & { readonly key_name: string })[] | undefined;
   readonly host: HostReport;
 }
@@ -55,7 +55,7 @@ export interface ShownSetting {
   readonly value: unknown;
   readonly default: unknown;
   readonly is_default: boolean;
-  /** Every setting is read at startup only. */
+  /** Always true: Postern reads every setting only at startup. */
   readonly needs_restart: true;
   readonly description: string;
 }

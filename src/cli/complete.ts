@@ -1,6 +1,9 @@
 import type { Command, Option } from 'commander';
 
-/** How to complete the last word of a line, as far as the declared commands determine it. */
+/**
+ * How to complete the last word of a command line. The shell completes `files` and `folders`, and the service knows
+ * `values`.
+ */
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly Word[] }
   | { readonly kind: 'files' }
@@ -17,7 +20,7 @@ export interface Word {
 const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
-/** The options before the last word that select a service. A flag has an empty value. */
+/** The options before the last word, by attribute name. The value of a flag is empty. */
 export type GivenOptions = Readonly<Record<string, string>>;
 
 /** Completes the last of these words, which may be empty. The words follow the program's name. */
@@ -41,9 +44,9 @@ const NOTHING: Completion = { kind: 'words', words: [] };
 interface Line {
   readonly command: Command;
   readonly options: readonly Option[];
-  /** Number of arguments before the last word. */
+  /** Number of arguments between the command and the last word. */
   readonly index: number;
-  /** An option that still needs its value. */
+  /** The option whose value is the last word. */
   readonly open: Option | undefined;
   readonly given: GivenOptions;
 }

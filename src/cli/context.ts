@@ -4,7 +4,7 @@ import type { Paint } from './output/style.ts';
 /** Exit codes: those of decision A3, and others from sysexits.h on which a calling script can act. */
 export const EXIT = {
   ok: 0,
-  /** Also used when a check found a problem. */
+  /** An unexpected failure, or a check that found a problem. */
   crash: 1,
   usage: 64,
   /** EX_DATAERR: the service refused the input. */
@@ -46,7 +46,7 @@ export interface Context {
   readonly progress: (text: string | undefined) => void;
 }
 
-/** The further parts for commands that talk to a running service. */
+/** The context with the further parts that only commands of a running service need. */
 export interface ClientContext extends Context {
   /** Opens stdin. Called only by commands that read stdin, so that others leave it alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
@@ -55,8 +55,8 @@ export interface ClientContext extends Context {
   /** Writes one line to stdout. Resolves once the reader has taken it. */
   readonly writeLine: (line: string) => Promise<void>;
   /**
-   * Returns a signal that aborts when the reader of stdout has gone. From this call on, Ctrl+C aborts it too instead of
-   * ending the process.
+   * Returns a signal that aborts when nobody reads stdout any more. From this call on, Ctrl+C also aborts the signal,
+   * and no longer ends the process.
    */
   readonly untilEnded: () => AbortSignal;
 }

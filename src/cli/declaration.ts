@@ -17,8 +17,8 @@ export type Runs = <Given extends unknown[]>(
 ) => (...given: unknown[]) => Promise<void>;
 
 /**
- * Connects to the service and passes it to the command in place of the context. Any failure becomes a sentence and an
- * exit code.
+ * Makes the command receive a connected service in place of the context. Any failure becomes a sentence and an exit
+ * code.
  */
 export function served<Given extends unknown[]>(
   load: () => Promise<(...given: [...Given, options: never, service: Served]) => Promise<number> | Promise<void>>,

@@ -69,7 +69,8 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
     .description('Forget everything that happened. The demo must not be running.')
     .addHelpText('after', helpExamples('postern demo reset'))
     .action(runs(async () => (await people()).reset));
-  // Hides the options of the service, which have no effect on a running demo.
+  // Hides the options with which `postern demo` starts its service. They have no effect on a demo that is already
+  // running.
   for (const command of demo.commands) {
     command.configureHelp({
       ...command.configureHelp(),

@@ -131,7 +131,10 @@ function scheduled({ missed, scheduled: left }: RestoredState): readonly string[
   ];
 }
 
-/** Describes where events will continue (decision C5), as far as this command can read chat.db. */
+/**
+ * Describes the event with which Postern will continue after the restore (decision C5). If this command cannot read
+ * chat.db, describes both possible cases.
+ */
 function position({ backend: { chatDbPath } }: Config, { cursor }: RestoredState, { environment }: Context): string {
   if (cursor === undefined) {
     return 'The backup is from before the first event, so events begin after the newest message.';

@@ -14,7 +14,10 @@ const NO_ACCESS = [
   '  Just to look around, `make demo` (postern demo) needs no permission.',
 ];
 
-/** `make run`: serves real Messages if they exist, including the first launch; otherwise runs the demo. */
+/**
+ * `make run`: serves this Mac's Messages, and at the first launch writes the configuration before. Runs the demo
+ * instead on other systems, and on a Mac without the folder of Messages.
+ */
 export async function run(options: CommonOptions, context: Context): Promise<number> {
   const { environment, stdout } = context;
   const messagesFolder = `${environment.homeFolder}/Library/Messages`;
@@ -26,7 +29,8 @@ export async function run(options: CommonOptions, context: Context): Promise<num
     const found = readConfig(folder, environment);
     const reading = found.state === 'absent' ? firstLaunch(folder, context) : found;
     const databaseFolder = reading.state === 'usable' ? dirname(reading.config.backend.chatDbPath) : messagesFolder;
-    // Lists the folder, which needs the same permission as chat.db. Only SQLite may open chat.db itself (decision B1).
+    // Tests the permission by listing the folder of chat.db, because only SQLite may open chat.db itself (decision B1).
+    // The folder and the file need the same permission.
     if (['EPERM', 'EACCES'].includes(failure(() => readdirSync(databaseFolder)) ?? '')) stdout(...NO_ACCESS);
     return serveConfigured(reading, {}, log, context);
   });

@@ -16,9 +16,9 @@ export interface SearchOptions extends ConnectionOptions {
   readonly status?: boolean;
 }
 
-/** The maximum page size. */
+/** Maximum number of hits that the service returns in one page. */
 const PAGE = 200;
-/** Interval of the progress requests. It is long because all clients share one rate limit. */
+/** Interval at which `--status` asks for the index's progress. Long, because all clients share one rate limit. */
 const LOOK_EVERY_MS = 3000;
 const BAR_COLUMNS = 30;
 const PREVIOUS_LINE = '\x1b[1A\x1b[2K';
@@ -32,7 +32,7 @@ export async function search(
 ): Promise<number> {
   if (status) return showIndex(json, service, clock);
   if (words.length === 0) throw new Refusal(EXIT.usage, 'Say what to search for, as in: postern search dinner');
-  // --json prints the service's plain answer, without extra includes.
+  // With --json, prints hits as the service returns them by default, without names and details.
   const filter: SearchFilter = json ? {} : { include: ['contacts', 'details'] };
   const { hits, isMore, ...results } = await find(service.client, words.join(' '), limit, filter);
   if (json) service.answer(hits);
@@ -67,7 +67,10 @@ function incomplete(from: string | undefined): string {
   return `The index is still being built:${since} \`postern search --status\` shows how far it is.`;
 }
 
-/** Prints one line, or on a terminal a bar until the index is complete. Exits with 69 while the index is unusable. */
+/**
+ * Prints the progress of the index once; on a terminal, updates it as a bar until the index is complete. Returns exit
+ * code 69 if the index does not work.
+ */
 async function showIndex(isJson: boolean, { client, isTerminal, answer, stdout, untilEnded }: Served, clock: Clock) {
   const isBar = isTerminal && !isJson;
   let report = await reportOf(client);
@@ -107,7 +110,7 @@ function lineOf(
   return `Building the search index:${bar} ${Math.floor(share * 100)} %${since}`;
 }
 
-/** Characters without width that mark matches until the table is laid out. */
+/** Zero-width characters that mark matches while the table is laid out. `painted` then replaces them. */
 const BEGIN = '\u2061';
 const END = '\u2062';
 const MARKS = /[\u2061\u2062]/g;

@@ -1,7 +1,10 @@
 import type { Served } from '../service-connection.ts';
 import { typedLine } from '../typed-line.ts';
 
-/** Sends a code to the conversation with oneself, and reads it from the user. With `code`, only checks that code. */
+/**
+ * Proves that the conversation with oneself is the owner's: sends a code there, which the user must read and type. With
+ * `code`, sends nothing and checks only that code.
+ */
 export async function proveSelfChat(
   code: string | undefined,
   _options: object,

@@ -75,7 +75,7 @@ export async function send(
     answer(added, scheduled(added, to.shown));
     return EXIT.ok;
   }
-  // Takes the offset before sending, so that no event can be missed.
+  // Reads the current offset before sending, so that --wait sees every event of the message.
   const offset = wanted === undefined ? '' : (await client.trackedEvents()).offset;
   progress('Sending');
   const message = await client.send(request);
@@ -134,7 +134,7 @@ function outcome({ id, status, timestamp, replayed }: SentMessage, recipient: st
     : `Sent to ${to} as message ${id} (${status}).`;
 }
 
-/** Reads the text from stdin. Removes one line ending at the end, because `echo` adds it. */
+/** Reads the text from stdin. Removes one trailing line break, because `echo` adds one. */
 async function textFrom(input: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -21,7 +21,8 @@ export async function waited(
   const signal = AbortSignal.timeout(seconds * 1000);
   for await (const { type, data } of client.listen({ after: offset, changes: true, signal })) {
     if (type !== 'message.sent' && type !== 'message.updated') continue;
-    // The message had no row yet when the send was answered, so the answer has no id. The text identifies the message.
+    // An empty id means that the message had no row in chat.db yet when the service answered. Its text then identifies
+    // its event.
     if (id === '' && type === 'message.sent' && data.body === sent.body) id = data.id;
     if (data.id === id && isOver(data, wanted)) return data;
   }

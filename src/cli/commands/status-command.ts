@@ -37,7 +37,7 @@ async function read(isJson: boolean, { client, isLimited }: Served): Promise<Ans
     const overview = await client.home.overview();
     return { report: overview.status, overview };
   } catch (error) {
-    // A hub and older versions have no overview.
+    // A hub answers 501 and an older service 404, because neither has an overview.
     if (!isPosternError(error) || (error.status !== 501 && error.status !== 404)) throw error;
     return { report: await client.status() };
   }
@@ -49,7 +49,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
   const nowMs = systemClock.now();
   const counters = overview === undefined ? [] : counterLines(overview, nowMs);
   return [
-    // Prints the verdict only on a terminal. Scripts rely on the first line being about Postern.
+    // Prints the verdict only on a terminal: scripts expect the line `Postern` first.
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),

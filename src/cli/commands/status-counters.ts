@@ -7,7 +7,7 @@ import type { Style } from '../output/style.ts';
 import { type Column, table } from '../output/table.ts';
 import { shownTime } from '../output/time.ts';
 
-/** The counts in one line of `postern status`. */
+/** A line of counts in `postern status`. */
 export interface CounterLine {
   readonly name: string;
   /** A sparkline, shown only on a terminal. */
@@ -30,7 +30,7 @@ const OUTCOMES: readonly (readonly [name: string, words: string])[] = [
   ['refused', 'refused'],
 ];
 
-/** Returns the events of the last hour and the sends of today. */
+/** Returns the lines that count the events of the last hour and today's sends. */
 export function counterLines({ events, sends, since }: Overview, nowMs: number): readonly CounterLine[] {
   const minutes = events.minutes.map(({ counts }) => sum(Object.values(counts)));
   const isYoung = nowMs - Date.parse(since) < HOUR_MS;
@@ -50,8 +50,8 @@ export function counterLines({ events, sends, since }: Overview, nowMs: number):
 }
 
 /**
- * Returns tables of webhooks and keys with their last 24 hours, each after an empty line. The bars appear only on a
- * terminal.
+ * Returns the lines of two tables, of webhooks and of keys, each after an empty line. On a terminal, bars show the last
+ * 24 hours of each webhook and key.
  */
 export function counterTables({ webhooks, keys = [] }: Overview, context: Context): readonly string[] {
   const deliveries = webhooks.map((webhook) => [
@@ -90,8 +90,8 @@ function shownTable(
 }
 
 /**
- * Returns the percentage of deliveries that arrived, among those that ended in the last 24 hours; `-` if none ended.
- * Leaves out a held delivery that is still being retried, because it is not lost.
+ * Returns the percentage of successful deliveries among all that ended in the last 24 hours; `-` if none ended. A held
+ * delivery that is still being retried has not ended.
  */
 function delivered({ points }: SubjectSeries): string {
   const total = (...names: readonly string[]): number =>

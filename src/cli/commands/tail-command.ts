@@ -11,9 +11,9 @@ import type { ConnectionOptions, Served } from '../service-connection.ts';
 export interface TailOptions extends ConnectionOptions {
   readonly after?: string;
   readonly changes?: boolean;
-  /** Maximum delay of a message in seconds. */
+  /** Skips messages that took longer than this to arrive, in seconds. */
   readonly maxAge?: number;
-  /** With --json or --exec: also passes on what each message contains. */
+  /** With --json or --exec: adds `details` to each message. */
   readonly details?: boolean;
   readonly junk: boolean;
   readonly type?: readonly WebhookEventType[];
@@ -23,11 +23,11 @@ export interface TailOptions extends ConnectionOptions {
 
 type Listened = Event | ChangeEvent;
 
-/** `postern tail`: prints events as they happen, until the reader of stdout has gone. */
+/** `postern tail`: prints events as they happen, until Ctrl+C or until nobody reads stdout any more. */
 export async function tail(conversation: string | undefined, options: TailOptions, service: Served): Promise<void> {
   const { client, address, stderr, isTerminal } = service;
   const changes = wantsChanges(options);
-  // Asks for the status first. The command then reports a wrong address or key, which the listener would retry forever.
+  // Requests the status first, so that the command fails if the service does not answer. `listen` would retry forever.
   const { newest_event: newest, macs } = await client.status();
   const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
   const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
@@ -65,7 +65,7 @@ export async function tail(conversation: string | undefined, options: TailOption
   if (isTerminal) stderr('', printable(`To continue from here: ${changes ? '--changes ' : ''}--after ${last}`));
 }
 
-/** Reports whether to ask for changes. Naming a type of change implies --changes. */
+/** Reports whether to ask for changes to existing messages. Naming their type with --type implies --changes. */
 function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }
@@ -93,7 +93,10 @@ async function deliver(
   else await context.writeLine(asJson === true ? json(event) : shownEvent(event, systemClock.now(), context));
 }
 
-/** Runs the command for one event. The next event waits until it ends. Text from outside reaches only its stdin. */
+/**
+ * Runs the shell command for one event, and resolves when the command ends. Passes the content of the event only on
+ * stdin, where the shell cannot execute it.
+ */
 async function runFor(
   event: Listened,
   position: string,

@@ -17,7 +17,7 @@ export interface FilterOptions {
   readonly conversation?: readonly string[];
   readonly sender?: readonly string[];
   readonly from?: 'me' | 'others';
-  /** Maximum delay of a message in seconds. */
+  /** Skips messages that took longer than this to arrive, in seconds. */
   readonly maxAge?: number;
   /** False with --no-junk. */
   readonly junk?: boolean;
@@ -195,7 +195,7 @@ async function settingsOf(
 }
 
 interface ResolvedFilter {
-  /** Undefined if nothing is filtered. */
+  /** Undefined if no option sets a condition. */
   readonly filter: WebhookFilter | undefined;
   /** A sentence for each given name or address that was resolved to something else. */
   readonly meant: readonly string[];
@@ -244,7 +244,9 @@ export function secretIn(path: string): string {
 
 const HEADERS = 'It must have one header per line, as in: Authorization: Bearer …';
 
-/** Splits lines into names and values, which the service checks. */
+/**
+ * Reads a file of `Name: value` lines. Throws a Refusal for any other line; the service checks the names and values.
+ */
 function headersIn(path: string): Readonly<Record<string, string>> {
   const lines = contentOf(path, 'The headers file', HEADERS).split(/\r?\n/);
   const headers = lines.flatMap((line, index): [string, string][] => {

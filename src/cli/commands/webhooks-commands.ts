@@ -27,10 +27,11 @@ const DELIVERIES: readonly Column[] = [
   { title: 'ERROR', isFlexible: true, least: 10 },
 ];
 /**
- * Number of an id's characters that are shown, so that people can compare ids. Commands accept any unambiguous prefix.
+ * Lists show only this many characters of an id, so that people can compare ids. Commands accept any unambiguous
+ * prefix.
  */
 const SHORT_ID = 8;
-/** One second longer than an attempt can take. */
+/** Maximum wait for the outcome of an attempt: one second longer than an attempt can take. */
 const ATTEMPT_MS = 11_000;
 
 export async function listWebhooks(options: ConnectionOptions, service: Served): Promise<void> {
@@ -145,7 +146,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
   return EXIT.crash;
 }
 
-/** Waits until the held delivery was attempted, or until no attempt can still be running. Resolves with the webhook. */
+/** Waits until the held delivery has been attempted again, at most `ATTEMPT_MS`. Resolves with the webhook. */
 async function afterAttempt(client: PosternClient, id: string, { id: delivery, attempts }: HeldDelivery) {
   const untilMs = systemClock.monotonic() + ATTEMPT_MS;
   for (let pauseMs = 100; ; pauseMs *= 2) {

@@ -21,7 +21,7 @@ interface ListenOptions extends ConnectionOptions, FilterOptions {
 type Received = Event | ChangeEvent | { readonly type: 'webhook.test' };
 
 const NAME = 'postern webhooks listen';
-/** The time limit that the service itself has for receivers, in milliseconds. */
+/** Time limit for the receiver at `--forward-to`, in milliseconds. Equals the service's limit for a delivery. */
 const FORWARD_MS = 10_000;
 /** Matches the headers of a delivery that `forward` passes on. */
 const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
@@ -79,7 +79,10 @@ function assertHere(address: string): void {
   );
 }
 
-/** Removes webhooks that killed runs left behind. With a limited key, removes only webhooks of that key. */
+/**
+ * Removes the webhooks of earlier runs of this command that were killed. A limited key sees only its own webhooks, so
+ * it removes only those.
+ */
 async function removeLeftovers(service: Served): Promise<void> {
   for (const { id, url } of await service.client.webhooks()) {
     if (await isLeftover(url)) await removed(id, service);
@@ -125,8 +128,8 @@ async function receive(
 }
 
 /**
- * Forwards a delivery with unchanged bytes and signatures. The answer of the receiver at `url` decides whether the
- * service retries.
+ * Forwards a delivery to the receiver at `url`, with unchanged bytes and signatures. Returns that receiver's status,
+ * which decides whether the service retries; 502 if it did not answer.
  */
 async function forward(
   url: string,

@@ -8,12 +8,16 @@ import { quoted } from '../context.ts';
 import { type Finding, fault, finding, ok } from './finding.ts';
 
 const SOON_DAYS = 30;
-/** Maximum difference of the clocks in seconds. Beyond it, sends may expire too early or too late. */
+/**
+ * Maximum difference between this machine's clock and the server's, in seconds. Beyond it, sends may expire too early
+ * or too late.
+ */
 const MAX_CLOCK_S = 5;
 
 /**
- * Checks that this Mac or hub can take part in its fleet. With `connects: false` it checks only files: on a Mac this
- * process has the terminal's rights, and could reach a local network that the agent cannot. Loads the code of NATS.
+ * Checks that this Mac or hub can take part in its fleet. With `connects: false`, checks only files: a connection from
+ * this terminal would prove nothing, because the agent may lack the terminal's permission for the local network. Loads
+ * the NATS client on the first call.
  */
 export async function fleetFindings(
   settings: FleetSettings,
@@ -65,7 +69,7 @@ export function certificateFinding(name: string, end: number): Finding {
   return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, advice);
 }
 
-/** Reports how far this clock is ahead of the broker's, in milliseconds; negative if behind. */
+/** Reports whether this machine's clock agrees with the server's. `aheadMs` is negative if it is behind. */
 export function clockFinding(aheadMs: number): Finding {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (seconds <= MAX_CLOCK_S) {

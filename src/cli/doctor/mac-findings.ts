@@ -9,8 +9,8 @@ import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
 
 /**
- * Makes the checks that exist only on a Mac: the agent, the program that holds the permissions, Messages. Never makes
- * macOS prompt the user.
+ * Makes the checks that exist only on a Mac: the agent, the program that holds the permissions, the command `postern`,
+ * and Messages. Never makes macOS prompt the user.
  */
 export async function macFindings(machine: Machine): Promise<readonly Finding[]> {
   return [await agent(machine), await program(machine), command(machine), await messages(machine)];

@@ -10,7 +10,7 @@ import { observedRefusal, type ReportClient, whole } from './report-client.ts';
 import { sendToMe } from './send-to-me.ts';
 import { tccLog } from './tcc-log.ts';
 
-/** The keys whose values come from the service's diagnostics. */
+/** The keys of the report whose values come from the service's diagnostics. */
 const DIAGNOSED_KEYS = [
   'accounts',
   'live_chats',
@@ -54,14 +54,14 @@ export interface ReportOptions {
   /** Allows macOS to prompt the user. */
   readonly prompt: boolean;
   readonly watchSeconds: number;
-  /** One of the user's addresses to send to; `true` chooses one. */
+  /** The user's own address to send a test to; `true` chooses one of them. Undefined sends nothing. */
   readonly sendToMe: string | true | undefined;
 }
 
 export async function macReport(options: ReportOptions): Promise<MacReport> {
   const { probes, version, findings } = options;
   const [service, mac] = await Promise.all([serviceObservations(options), macObservations(probes)]);
-  // Read last, so that the log includes the report's own requests.
+  // Reads macOS's log of permissions last, so that it includes the requests that this report caused.
   const log = probes.machine.platform === 'darwin' ? await tccLog(probes.machine.run) : absent('not_macos');
   return {
     format: 1,
@@ -163,7 +163,10 @@ function diagnosed(diagnostics: Diagnostics | undefined): Diagnosed {
   };
 }
 
-/** Counts rows that changed from received to outgoing, or back, while chat.db was watched. */
+/**
+ * Counts the rows that appeared while chat.db was watched, and how many of them changed from received to outgoing or
+ * back.
+ */
 function flipsIn(rows: readonly NewRow[]): ReportedValue {
   const flipped = rows.filter((row) => row.flipped === true);
   return {
@@ -174,12 +177,18 @@ function flipsIn(rows: readonly NewRow[]): ReportedValue {
   };
 }
 
-/** Returns for each received row the delay until it had a conversation, and the age of its date when first seen. */
+/**
+ * Returns, for each received row, the milliseconds until it had a conversation, and how many seconds old the row's date
+ * was when the row was first seen.
+ */
 function joinDelaysIn(rows: readonly NewRow[]): ReportedValue {
   return rows.filter((row) => !row.is_from_me).map((row) => ({ delay_ms: row.join_delay_ms, age_s: whole(row.age_s) }));
 }
 
-/** Passes on only what has the documented form: numbers, and words of closed sets. */
+/**
+ * Returns only the documented members of the answer; undefined if one has the wrong form. All but `own_addresses`,
+ * which the report never shows, are numbers, column names and words of closed sets.
+ */
 function checked(answer: unknown): Diagnostics | undefined {
   const result = diagnosticsSchema.safeParse(answer);
   return result.success ? result.data : undefined;
@@ -189,7 +198,10 @@ function plain(value: unknown): ReportedValue {
   return JSON.parse(JSON.stringify(value)) as ReportedValue;
 }
 
-/** Finding names are fixed, except that a webhook's name contains its id. */
+/**
+ * Returns names and states of findings. Shortens the name of a webhook's finding, because it contains the webhook's
+ * name or id. A Mac's other findings have fixed names.
+ */
 function states(findings: readonly Finding[]): ReportedValue {
   return findings.map(({ name, state }) => ({ name: name.startsWith('webhook ') ? 'webhook' : name, state }));
 }

@@ -18,7 +18,7 @@ export type Absence =
   | 'failed'
   /** The service does not answer, or refuses the request. */
   | 'no_service'
-  /** Left out, because macOS might have prompted the user. */
+  /** Left out because the user did not ask for it: macOS would have prompted, or a message would have been sent. */
   | 'not_asked';
 
 /** The result under one key of the report, or the reason for its absence. */
@@ -68,7 +68,7 @@ export async function guarded(look: () => Promise<Observation> | Observation): P
   }
 }
 
-/** Codes of Node and SQLite are in upper case. Any other text is masked. */
+/** Returns the code of an error of Node or SQLite, which is in upper case. Masks any other text. */
 function knownCode(code: string): string {
   return /^(?:E[A-Z]{2,14}|SQLITE_[A-Z]{2,14}|ERR_[A-Z_]{2,40})$/.test(code) ? code : knownWords(code);
 }

@@ -14,7 +14,7 @@ import { fields, knownWords, oneOf } from './redact.ts';
 export interface ProbeContext {
   readonly machine: Machine;
   readonly layout: Layout;
-  /** Folder with the AppleScripts of the installed or running code. */
+  /** Folder with the AppleScripts of the running code. */
   readonly scripts: string;
   readonly port: number | null;
   readonly messagesApp: string;
@@ -29,7 +29,10 @@ const CDHASH = /[0-9a-f]{40}/;
 const VERSION = /\d{1,6}(?:\.\d{1,6}){1,3}/;
 const FLAGS = /(?:none|(?:adhoc|runtime|linker-signed|host|hard|kill|expires|restrict|library-validation|,)+)/;
 
-/** Everything that a program can observe about a Mac and its installation: key, method and the values kept. */
+/**
+ * The probes for a Mac and its installation, by key of the report. Each says how to observe the key and which values to
+ * keep.
+ */
 export const MAC_PROBES = {
   macos: program('sw_vers', [], ({ stdout }) =>
     fields(stdout, {
@@ -172,7 +175,10 @@ function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Reco
   };
 }
 
-/** Searches the dump as it arrives. It has tens of megabytes, more than a command's kept output may have. */
+/**
+ * Reports whether Launch Services lists Postern's app. Searches its dump, which has tens of megabytes, as it arrives,
+ * because only a limited length of a command's output is kept.
+ */
 async function launchServices({ machine }: ProbeContext): Promise<Observation> {
   let isListed = false;
   let rest = '';
@@ -208,7 +214,10 @@ async function compile({ machine, scripts }: ProbeContext): Promise<Observation>
   }
 }
 
-/** Reads the file itself: the program `sdef` is part of Xcode, and without developer tools it opens a dialog. */
+/**
+ * Reads the file of Messages' scripting dictionary. Does not run `sdef`, which is part of Xcode: without developer
+ * tools it opens a dialog.
+ */
 async function dictionary({ machine, messagesApp }: ProbeContext): Promise<Observation> {
   const contents = join(messagesApp, 'Contents');
   const args = ['-extract', 'OSAScriptingDefinition', 'xml1', '-o', '-', join(contents, 'Info.plist')];

@@ -1,4 +1,4 @@
-/** Stands for everything that is not known to be harmless. */
+/** Replaces all text that is not known to be harmless. */
 const MASK = '…';
 const MAX_CHARACTERS = 600;
 const MAX_DIGITS = 5;

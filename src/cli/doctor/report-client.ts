@@ -14,7 +14,7 @@ export function observedRefusal(error: unknown): Observation {
   return absent('no_service', { status: whole(error.status), code });
 }
 
-/** Returns the number if it may be shown. A number of more than seven digits could identify somebody. */
+/** Returns a whole number of at most seven digits; null for anything else. A longer number could identify somebody. */
 export function whole(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && Math.abs(value) < 10_000_000 ? value : null;
 }

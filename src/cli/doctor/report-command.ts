@@ -12,7 +12,7 @@ import { type MacReport, macReport } from './mac-report.ts';
 
 export interface ReportCommandOptions extends DoctorOptions {
   readonly macReport?: boolean;
-  /** One of the user's addresses; `true` chooses one. */
+  /** The user's own address to send a test to; `true` chooses one of them. */
   readonly sendToMe?: string | true;
   /** Seconds to watch chat.db. */
   readonly watch?: number;
@@ -20,7 +20,9 @@ export interface ReportCommandOptions extends DoctorOptions {
 
 const MESSAGES_APP = '/System/Applications/Messages.app';
 const WATCH_SECONDS = 30;
-/** Seconds to watch after a send, because Messages may write a failed delivery into the row up to a minute later. */
+/**
+ * Seconds to watch chat.db after a test send: Messages may write a failed delivery into its row up to a minute later.
+ */
 const WATCH_SECONDS_AFTER_SEND = 75;
 
 /**
@@ -68,7 +70,7 @@ function isServiceSeen({ keys }: MacReport): boolean {
   return 'found' in keys.service;
 }
 
-/** Returns the folder with the AppleScripts, which are beside the code that runs them, compiled or not. */
+/** Returns the folder of the code, compiled if possible. The AppleScripts are in it, beside the code that runs them. */
 function scriptsFolder(): string {
   const compiled = join(projectRoot(), 'dist', 'src');
   return existsSync(compiled) ? compiled : join(projectRoot(), 'src');

@@ -7,7 +7,10 @@ import { absent, found, type Observation, type ReportedValue } from './observati
 import { oneOf } from './redact.ts';
 import { observedRefusal, type ReportClient } from './report-client.ts';
 
-/** Characters that some programs lose on the way: emoji, both kinds of quotes, line endings, a line separator. */
+/**
+ * Test texts with characters that some programs lose in transit: emoji, both kinds of quotes, line endings, a line
+ * separator.
+ */
 export const PARTS = {
   emoji: 'Postern \u{1f468}\u200d\u{1f469}\u200d\u{1f467} caf\u00e9',
   quotes: '"double" \'single\' \\back',
@@ -63,7 +66,7 @@ export async function sendToMe(options: SendToMeOptions): Promise<readonly [Diag
 
 interface Attempt {
   readonly atMs: number;
-  /** Row id; null if the send was refused, or if its row is not known yet. */
+  /** Row id; null if the send was refused or held, or if its row is not known yet. */
   readonly id: string | null;
   readonly answer: Observation;
 }
@@ -105,7 +108,10 @@ function described({ atMs, id, answer }: Attempt, rows: readonly NewRow[]): { re
   };
 }
 
-/** Compares the stored body with the sent text. Never shows it, because it could belong to a different message. */
+/**
+ * Compares the stored body with the sent text. Never shows the stored body, because it could belong to a different
+ * message.
+ */
 async function comparison(client: ReportClient, id: string | null): Promise<{ readonly [key: string]: ReportedValue }> {
   if (id === null) return { body: null };
   const stored = await client.message(id).then(

@@ -13,11 +13,11 @@ export interface Asked {
   readonly findings: readonly Finding[];
   readonly isUp: boolean;
   readonly isConnected: boolean;
-  /** The Mac's id in the fleet as the service knows it, because the configuration may lack it. */
+  /** This Mac's id in the fleet. Comes from the service, because the configuration may lack it. */
   readonly mac?: string | undefined;
 }
 
-/** Asks a hub, which has Macs instead of permissions and rows. */
+/** Returns the findings about a hub. A hub reports its Macs instead of permissions and rows. */
 export async function askHub(client: PosternClient, address: string): Promise<Asked> {
   const status = await answered(client.status());
   if (isPosternError(status)) {
@@ -138,7 +138,10 @@ export async function askService(
   return { findings, isUp: true, isConnected: connected, mac };
 }
 
-/** Only the service asks Messages: this terminal would need its own permission, and macOS would ask for it. */
+/**
+ * Reports whether Messages is signed in, as the service found. This process does not ask Messages, because macOS would
+ * prompt for the terminal's permission.
+ */
 function account(found: Diagnostics | PosternError): Finding {
   const name = 'messages_account';
   const accounts = isPosternError(found) ? undefined : found.accounts;
@@ -190,7 +193,7 @@ function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): rea
   if (fleet === undefined) return [];
   const { mac, state, behind, problem, clock_ahead_s: aheadS, certificate_ends: ends } = fleet;
   const rest = [
-    // Earlier versions report neither the clock nor the certificate.
+    // An older service reports neither the clock nor the certificate.
     ...(typeof aheadS === 'number' ? [clockFinding(aheadS * 1000)] : []),
     ...(typeof ends === 'string' ? [certificateFinding("The server's certificate", Date.parse(ends))] : []),
   ];

@@ -10,40 +10,43 @@ export interface CommandResult {
   readonly stdout: string;
   readonly stderr: string;
   /**
-   * `missing`: the program does not exist. `time_limit`: killed at its time limit. `failed`: could not be started for
-   * another reason.
+   * Why the program did not run to its end. `missing`: it does not exist. `failed`: it could not be started for another
+   * reason. `time_limit`: it was killed at its time limit. Null otherwise, also if it failed by itself.
    */
   readonly trouble: 'missing' | 'time_limit' | 'failed' | null;
-  /** The system's code (`ENOENT`, `EACCES`, …) if it could not be started. */
+  /** The system's error code (`ENOENT`, `EACCES`, …) if the program could not be started. */
   readonly startError?: string;
 }
 
 export interface CommandOptions {
   readonly timeoutMs?: number;
   readonly cwd?: string;
-  /** Added to the runner's environment. */
+  /** Variables that are added to the environment passed to `commandRunner`. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with the program's output as it arrives. */
+  /** Called with each piece of the program's stdout and stderr as it arrives. */
   readonly onOutput?: (text: string) => void;
   /** Aborting this signal kills the program, as the time limit does. */
   readonly signal?: AbortSignal;
   /**
-   * Runs the program in a separate process group, so that a kill also reaches its children, and Ctrl+C does not reach
-   * it.
+   * Runs the program in its own process group. A kill then also reaches its children, and Ctrl+C does not reach the
+   * program.
    */
   readonly hasOwnGroup?: boolean;
 }
 
-/** Runs a program with these arguments, never through a shell. Does not throw. */
+/** Runs a program with these arguments, never through a shell. Never rejects: the result says if it failed. */
 export type RunCommand = (command: string, args: readonly string[], options?: CommandOptions) => Promise<CommandResult>;
 
-/** Maximum number of characters that are kept from the end of each output. */
+/** Maximum number of characters kept of stdout, and of stderr. Longer output loses its beginning. */
 const MAX_OUTPUT_CHARACTERS = 1 << 20;
 const TIMEOUT_MS = 30_000;
-/** How long to wait for remaining output after the program has ended: its children may keep the pipes open. */
+/** How long to wait after the program has ended until its pipes close, because its children may keep them open. */
 const DRAIN_MS = 250;
 
-/** Returns a function that runs programs with exactly this environment, and looks them up on its PATH. */
+/**
+ * Returns a function that runs programs with exactly this environment, not this process's, and finds them on the PATH
+ * in it.
+ */
 export function commandRunner(
   environment: Readonly<Record<string, string | undefined>>,
   clock: Clock = systemClock,
@@ -105,12 +108,15 @@ function killChild(child: ChildProcess, hasOwnGroup: boolean): void {
     // ESRCH: the group has just ended by itself.
     if (errorCode(error) !== 'ESRCH') child.kill('SIGKILL');
   }
-  // A process that left the group could keep the pipes open. Destroying them makes Node emit 'close' anyway.
+  // A child that left the process group may keep the pipes open. Destroying them makes Node emit 'close' anyway.
   child.stdout?.destroy();
   child.stderr?.destroy();
 }
 
-/** Starts a program that outlives this one and prints nothing. Does not report whether it could be started. */
+/**
+ * Starts a program that keeps running after this process ends. Discards its output, and does not report whether it
+ * could be started.
+ */
 export function startInBackground(
   command: string,
   args: readonly string[],
@@ -121,10 +127,13 @@ export function startInBackground(
   child.unref();
 }
 
-/** The end of a program: its exit code, or the signal or error (`ENOENT`, …) instead. */
+/**
+ * How a program ended: its exit code, or else the signal that ended it or the error that kept it from starting
+ * (`ENOENT`, …).
+ */
 type PipedEnd = { readonly code: number } | { readonly code: null; readonly reason: string };
 
-/** Runs a program with `input` on its stdin. Its output goes to this process's. Does not throw. */
+/** Runs a program with `input` on its stdin. Its stdout and stderr are those of this process. Never rejects. */
 export function pipeTo(
   command: string,
   args: readonly string[],

@@ -1,10 +1,10 @@
 /**
- * A count for each combination of label values. A label never contains an address. Does without prom-client, which
- * costs 13 MB of memory and is therefore loaded only when `/metrics` is first requested.
+ * Counts occurrences by combination of label values. A label never contains an address. Does not use prom-client, which
+ * takes 13 MB of memory and is therefore loaded only when `/metrics` is first requested.
  */
 export class LabelledCount<Label extends string> {
   readonly labelNames: readonly Label[];
-  /** Called with each occurrence. */
+  /** Called with the labels of each occurrence. */
   onInc: ((labels: Readonly<Record<Label, string>>) => void) | undefined;
   readonly #counts = new Map<string, { readonly labels: Readonly<Record<Label, string>>; value: number }>();
 
@@ -30,6 +30,6 @@ export class Counters {
   readonly deliveries = new LabelledCount('outcome');
   readonly requests = new LabelledCount('method', 'route', 'status');
   readonly sends = new LabelledCount('outcome');
-  /** How often a read with details met a blob that could not be decoded, by column of chat.db. */
+  /** How often a blob could not be decoded when a message was read with its details, by column of chat.db. */
   readonly undecoded = new LabelledCount('column');
 }

@@ -19,7 +19,7 @@ import { fetchNodePackage, integrityOf, type VerifiedNodePackage } from './node-
 
 export interface DownloadedNodeOptions {
   readonly pinned: VerifiedNodePackage;
-  /** The folder for data that can be recreated. */
+  /** The cache folder: everything in it can be created or downloaded again. */
   readonly cacheFolder: string;
   readonly run: RunCommand;
   readonly clock: Clock;
@@ -29,12 +29,13 @@ export interface DownloadedNodeOptions {
 
 const NAME = /^node-\d/;
 const UNFINISHED = '.node-';
-/** An unfinished download older than this was interrupted. */
+/** A folder of an unfinished download that has not changed for this long belongs to a download that was interrupted. */
 const INTERRUPTED_MS = 60 * 60_000;
 
 /**
- * Returns the path of exactly the pinned Node in the cache folder. Downloads it if it is missing, was altered, or could
- * have been altered by another user. Throws `package_altered`, or `node_not_fetched` with the reason.
+ * Returns the path of the pinned Node's executable in the cache folder. Downloads Node first if the executable is
+ * missing, was altered, or could have been altered by another user. Throws `package_altered`, or `node_not_fetched`
+ * with the reason.
  */
 export async function downloadedNode(options: DownloadedNodeOptions): Promise<string> {
   const { pinned, cacheFolder, run, clock, onDownload } = options;
@@ -54,7 +55,7 @@ export async function downloadedNode(options: DownloadedNodeOptions): Promise<st
     const finished = mkdtempSync(join(workshop, 'finished-'));
     renameSync(join(workshop, 'package/bin/node'), join(finished, 'node'));
     chmodSync(join(finished, 'node'), 0o700);
-    // Another process may have downloaded it in the meantime.
+    // Another process may have downloaded this Node in the meantime.
     if (!isGenuine(folder, pinned)) {
       rmSync(folder, { recursive: true, force: true });
       renameSync(finished, folder);
@@ -70,7 +71,7 @@ export async function downloadedNode(options: DownloadedNodeOptions): Promise<st
   return node;
 }
 
-/** Removes other versions, and what interrupted downloads left behind. */
+/** Removes other versions of Node, and the folders of interrupted downloads. */
 function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
   for (const name of readdirSync(cacheFolder)) {
     const path = join(cacheFolder, name);
@@ -81,8 +82,8 @@ function removeOlder(cacheFolder: string, kept: string, clock: Clock): void {
 }
 
 /**
- * Removes other users' write access to the folder, because they could replace the verified program before it is
- * started. Throws `node_not_fetched` if the folder belongs to another user, as under sudo.
+ * Removes the write access of other users to the folder, because they could replace the verified program before it is
+ * started. Throws `node_not_fetched` if another user owns the folder, as when Postern runs under sudo.
  */
 function refuseOtherWriters(folder: string): void {
   const { uid, mode } = statSync(folder);
@@ -90,7 +91,10 @@ function refuseOtherWriters(folder: string): void {
   if ((mode & 0o022) !== 0) chmodSync(folder, 0o700);
 }
 
-/** Reports whether only this user can change the folder and the program, and whether the program is the pinned one. */
+/**
+ * Reports whether `node` in this folder is the pinned program, and only this user can access the folder and the
+ * program.
+ */
 function isGenuine(folder: string, { executable }: VerifiedNodePackage): boolean {
   const node = join(folder, 'node');
   const [outer, inner] = [statusOf(folder), statusOf(node)];
@@ -104,12 +108,12 @@ function statusOf(path: string): Stats | undefined {
 }
 
 /**
- * Runs this program again on `node`, with the same arguments, environment and terminal. Resolves with its exit code.
- * Signals to this process are passed on to the new one, which ends when this process does.
+ * Runs Postern again with the executable `node`, with the same arguments, environment and terminal. Resolves with the
+ * exit code of the new process. Passes signals on to it. The new process ends when this process ends.
  */
 export function runAgainOn(node: string): Promise<number> {
   const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] });
-  // A terminal sends these signals to both processes.
+  // A terminal sends these signals to both processes, so they are not passed on.
   const fromTerminal = new Set<NodeJS.Signals>(process.stdin.isTTY ? ['SIGINT', 'SIGHUP'] : []);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.removeAllListeners(signal);

@@ -3,13 +3,13 @@ import { AppError, errorCode, isAppError } from '../domain/errors.ts';
 import { claimPrivateFile } from './private-file.ts';
 import { openSqlite, type Sqlite } from './sqlite.ts';
 
-/** How long to wait for a process that is just ending. */
+/** How long to wait for the lock, because the process that holds it may just be ending. */
 const WAIT_MS = 1000;
 
 /**
- * Locks a file for this process and returns the function that unlocks it. The lock is SQLite's, so it is released
+ * Locks a file for this process and returns the function that unlocks it. SQLite holds the lock, so it is released
  * however the process ends. If another process holds the lock, throws the error that `taken` creates. Throws
- * `state_db_unusable` if the file is unusable.
+ * `state_db_unusable` if the file cannot be opened or written.
  */
 export function lockFile(path: string, taken: (cause: unknown) => AppError): () => void {
   let database: Sqlite | undefined;

@@ -3,12 +3,13 @@ import type { LookupFunction } from 'node:net';
 
 type Callback = (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void;
 
-/** Reports whether connecting to the address of a host name is allowed. */
+/** Reports whether a connection to `host` may use `address`, one of the addresses that the name resolves to. */
 export type AddressRule = (host: string, address: string) => boolean;
 
 /**
- * Looks up the addresses of hosts as the system knows them: hosts file, DNS and Bonjour. A lookup cannot be cancelled
- * and occupies one of a limited number of threads (Node, `dns.lookup`), so each name has at most one lookup at a time.
+ * Looks up the addresses of hosts as the system does: in the hosts file, DNS and Bonjour. A lookup cannot be cancelled
+ * and occupies one of a limited number of threads (Node, `dns.lookup`), so callers that ask for the same name share one
+ * lookup.
  */
 export class HostLookup {
   readonly #asking = new Map<string, Callback[]>();
@@ -18,11 +19,11 @@ export class HostLookup {
     this.#isAllowed = isAllowed;
   }
 
-  /** The `lookup` option of a connection. */
+  /** The function for the `lookup` option of a connection. */
   readonly lookup: LookupFunction = (name, { all, ...options }, callback) => {
     this.#ask(name, options, (error, addresses) => {
       const [first] = addresses;
-      // Checks the very addresses that the connection uses, because the name can resolve to others a moment later.
+      // Checks the addresses that this connection will use. A separate lookup for the check could return others.
       const isRefused = addresses.some(({ address }) => this.#isAllowed?.(name, address) === false);
       if (isRefused) callback(Object.assign(new Error('a private address'), { code: 'private_address' }), '', 0);
       else if (error !== null || first === undefined) callback(error, '', 0);

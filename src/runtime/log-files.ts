@@ -4,7 +4,10 @@ import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 export interface LogFileOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** A larger file is copied and emptied. One copy is kept, so that the disk holds about twice this size. */
+  /**
+   * Maximum size of a log file, which is checked at intervals. A larger one is copied to `<name>.1` and emptied. That
+   * copy replaces the previous one, so the disk holds about twice this size.
+   */
   readonly maxBytes?: number;
   readonly everyMs?: number;
 }
@@ -13,9 +16,9 @@ const MAX_BYTES = 10 * 1024 * 1024;
 const EVERY_MS = 60_000;
 
 /**
- * Bounds the size of the files that launchd writes our output to. Copies a large file to `<name>.1` and empties it, at
- * once and then regularly. Does not rename it, because launchd keeps the file open and appends to it. A line written
- * between copying and emptying is lost.
+ * Bounds the size of the files to which launchd writes Postern's output. Now and every `everyMs`, copies each file that
+ * is too large to `<name>.1` and empties it. Does not rename the file, because launchd keeps it open and appends to it.
+ * A line written between copying and emptying is lost.
  */
 export function boundLogFiles(files: readonly string[], options: LogFileOptions): Cancel {
   const { clock, everyMs = EVERY_MS } = options;
@@ -27,7 +30,7 @@ export function boundLogFiles(files: readonly string[], options: LogFileOptions)
         setAside(file, options.maxBytes ?? MAX_BYTES);
         failed.delete(file);
       } catch (error) {
-        // Logged once, because the warnings would otherwise make the log grow further.
+        // Logs the failure once per file, because repeated warnings would make the log grow further.
         if (!failed.has(file)) options.log.warn('could not rotate a log file', { file, error });
         failed.add(file);
       }

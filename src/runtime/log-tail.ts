@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { errorCode } from '../domain/errors.ts';
 
-/** A reading position in a log file. */
+/** The position from which a log file is read on. */
 export interface LogPosition {
   readonly bytes: number;
-  /** The start of a line that has not ended yet. */
+  /** The bytes read so far of a line that has not ended yet. */
   readonly rest: Buffer;
 }
 
@@ -18,7 +18,10 @@ const CHUNK = 64 * 1024;
 const MAX_END_BYTES = 4 * 1024 * 1024;
 const NEWLINE = 10;
 
-/** Returns the last lines of the file and the position after them; undefined if the file does not exist. */
+/**
+ * Returns the last `count` lines of the file, from at most its last 4 MB, and the position after them. Returns
+ * undefined if the file does not exist.
+ */
 export function endOfLog(file: string, count: number): LogLines | undefined {
   return opened(file, (fd, size) => {
     const from = Math.max(0, size - MAX_END_BYTES);
@@ -27,7 +30,10 @@ export function endOfLog(file: string, count: number): LogLines | undefined {
   });
 }
 
-/** Returns the lines written since `position`. Starts over if the file was emptied, as happens to large log files. */
+/**
+ * Returns the lines written since `position`. Starts at the beginning if the file has become shorter, because
+ * `boundLogFiles` empties large files.
+ */
 export function logSince(file: string, position: LogPosition = BEGINNING): LogLines {
   const found = opened(file, (fd, size) => linesFrom(fd, size < position.bytes ? BEGINNING : position));
   return found ?? { lines: [], position: BEGINNING };

@@ -7,9 +7,9 @@ type Level = 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
 export interface LogOptions {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
-  /** Human-readable lines instead of one JSON object per line (decision A6). */
+  /** True to write human-readable lines instead of one JSON object per line (decision A6). */
   readonly isTerminal: boolean;
-  /** A file descriptor; stdout if not given. */
+  /** The file descriptor to write to. Default: 1, stdout. */
   readonly fd?: number;
 }
 
@@ -17,13 +17,13 @@ export interface LogOptions {
 export interface ProcessLog extends Log {
   /** Logs the reason why the process ends. */
   fatal(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  /** Resolves once every line is written, in order. */
+  /** Resolves once all lines logged so far are written, or writing fails. */
   drained(): Promise<void>;
   /** Writes all pending lines synchronously, for a process that ends immediately. */
   flush(): void;
 }
 
-/** Maximum number of bytes kept for a reader of stdout that has stopped reading. Further lines are dropped. */
+/** Maximum number of bytes kept in memory while the reader of the log does not read. Further lines are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
 
 export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promise<ProcessLog> {
@@ -33,7 +33,7 @@ export async function openLog({ level, isTerminal, fd = 1 }: LogOptions): Promis
   destination.on('drain', () => {
     isWriting = false;
   });
-  // The service keeps running if its log is on a full disk or its pipe is closed.
+  // An error here must not end the service: its log may be on a full disk, or its pipe closed.
   destination.on('error', (error: unknown) => {
     isWriting = false;
     isClosed ||= errorCode(error) === 'EPIPE';

@@ -4,23 +4,23 @@ import { join } from 'node:path';
 import { AppError } from '../domain/errors.ts';
 import type { CommandResult, RunCommand } from './command.ts';
 
-/** An npm package with an official build of Node, pinned to its content. */
+/** An npm package that contains an official build of Node. The digest pins its exact content. */
 export interface NodePackage {
   readonly name: string;
   readonly version: string;
-  /** Digest in the format of lock files: `sha512-` and the digest in base64. */
+  /** Digest of the package's archive as package-lock.json writes it: `sha512-` and the digest in base64. */
   readonly integrity: string;
 }
 
-/** A package whose executable is verified again before each run. */
+/** A package whose unpacked executable is verified again before each run. */
 export interface VerifiedNodePackage extends NodePackage {
-  /** The digest of `bin/node`, in the form of `integrity`. */
+  /** Digest of the executable `bin/node` in the package, written like `integrity`. */
   readonly executable: string;
 }
 
 /**
- * The packages by platform and architecture. Node 22.23.2 is a long-term release that exists in all of them. On a Mac
- * it needs macOS 11 or newer.
+ * The packages by platform and architecture. Node 22.23.2 is a long-term support release and available for all of them.
+ * On a Mac it needs macOS 11 or newer.
  */
 export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
   'darwin-arm64': {
@@ -52,9 +52,9 @@ export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
 const DOWNLOAD_LIMIT_MS = 10 * 60_000;
 
 /**
- * Downloads the package with npm, through the user's registry and proxy, and unpacks its executable to
- * `package/bin/node` in `folder`. Runs no install script. Returns null, or the reason for a failure. Throws
- * `package_altered` if the content is not the pinned one.
+ * Downloads the package with npm, through the user's registry and proxy. Unpacks its executable to `package/bin/node`
+ * in `folder`. Runs no install script. Returns null on success, otherwise the reason for the failure. Throws
+ * `package_altered` if the archive does not have the pinned digest.
  */
 export async function fetchNodePackage(run: RunCommand, pinned: NodePackage, folder: string): Promise<string | null> {
   const spec = `${pinned.name}@${pinned.version}`;
@@ -82,7 +82,7 @@ export async function fetchNodePackage(run: RunCommand, pinned: NodePackage, fol
   return unpacked.code === 0 ? null : `unpacking ${spec}: ${reason(unpacked)}`;
 }
 
-/** Returns the digest of a file in the form of lock files. */
+/** Returns the digest of a file as package-lock.json writes it: `sha512-` and the digest in base64. */
 export function integrityOf(path: string): string {
   return `sha512-${createHash('sha512').update(readFileSync(path)).digest('base64')}`;
 }

@@ -3,8 +3,9 @@ import { closeSync, constants, fchmodSync, fstatSync, lstatSync, openSync } from
 const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 /**
- * Makes `path` a regular file of this user with mode 0600; creates it if it is missing. Throws an error that says so if
- * it is something else, or belongs to another user. SQLite's side files get the same treatment if they exist.
+ * Ensures that `path` is a regular file of this user with mode 0600. Creates the file if it is missing. Throws an error
+ * with the reason if `path` is something else or belongs to another user. Does the same for the files that SQLite keeps
+ * beside it, but does not create them.
  */
 export function claimPrivateFile(path: string): void {
   claim(path, O_CREAT);
@@ -14,7 +15,7 @@ export function claimPrivateFile(path: string): void {
 }
 
 function claim(path: string, create: number): void {
-  // Checked first: opening a pipe would block, and opening a device may have effects.
+  // Checks the kind before opening: opening a pipe would block, and opening a device may have effects.
   const found = lstatSync(path, { throwIfNoEntry: false });
   if (found !== undefined && !found.isFile()) throw new Error(`${path} is ${kindOf(found)}, not a file.`);
   const file = openSync(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | create, 0o600);

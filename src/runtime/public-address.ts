@@ -18,8 +18,8 @@ const SPECIAL_IPV4: readonly (readonly [string, number])[] = [
   ['224.0.0.0', 3],
 ];
 /**
- * Ranges within 2000::/3 that are not public: Teredo and others, documentation, and 6to4. Nothing outside 2000::/3 is
- * public.
+ * The ranges within 2000::/3 that are not public: protocol assignments such as Teredo (2001::/23), documentation
+ * (2001:db8::/32, 3fff::/20) and 6to4 (2002::/16). Nothing outside 2000::/3 is public.
  */
 const SPECIAL_IPV6: readonly (readonly [string, number])[] = [
   ['2001::', 23],
@@ -35,7 +35,8 @@ const unicast = new BlockList();
 unicast.addSubnet('2000::', 3, 'ipv6');
 
 /**
- * Reports whether a literal address is on the public internet, not on this machine, its network or in a reserved range.
+ * Reports whether an IP address is on the public internet. False for addresses of this machine, of private networks and
+ * of reserved ranges, and for text that is not an IP address.
  */
 export function isPublicAddress(address: string): boolean {
   const family = isIP(address);

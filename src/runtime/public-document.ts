@@ -11,7 +11,7 @@ const TIMEOUT_MS = 5000;
 
 interface PublicDocumentParts {
   readonly clock: Clock;
-  /** Default: only public addresses. */
+  /** Decides which addresses may be connected to. Default: only public ones. */
   readonly isAddressAllowed?: AddressRule;
   readonly request?: (url: URL, options: RequestOptions) => ReturnType<typeof httpsRequest>;
 }
@@ -25,7 +25,7 @@ export function readPublicDocument(url: URL, parts: PublicDocumentParts): Promis
   const { request = httpsRequest, clock } = parts;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   return new Promise((resolve, reject) => {
-    // A literal address needs no lookup, so it is checked here.
+    // `HostLookup` checks only names that it looks up. An IP address in the URL needs no lookup, so it is checked here.
     if (isIP(host) !== 0 && !isAllowed(host, host)) {
       reject(new Error('its address is private'));
       return;
@@ -41,7 +41,10 @@ export function readPublicDocument(url: URL, parts: PublicDocumentParts): Promis
   });
 }
 
-/** Removes addresses and ports from connection errors, because the client that named the document may be a stranger. */
+/**
+ * Replaces connection errors, which contain addresses and ports. The client that named the document may be a stranger,
+ * and must not learn them.
+ */
 function obstacle(error: Error): Error {
   const code = errorCode(error);
   if (code === 'private_address') return new Error('its address is private');

@@ -10,7 +10,10 @@ import { failureSentence, refusalSentence } from './delivery-errors.ts';
 /** The contract: a failed delivery is attempted again after 1 second, then after 5. */
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 
-/** Returns how long a delivery is held after this many attempts (decision P3): 10 s after the third, at most 5 min. */
+/**
+ * Returns how many milliseconds to wait before a held delivery is attempted again, after `attempts` failed attempts
+ * (decision P3): 10 s after the third, then twice as long each time, at most 5 min.
+ */
 export function holdWaitMs(attempts: number): number {
   const retries = Math.max(0, attempts - RETRY_WAITS_MS.length - 1);
   return Math.min(10_000 * 2 ** retries, 300_000);
@@ -23,15 +26,15 @@ export function holdWaitMs(attempts: number): number {
 export interface PostResult {
   readonly outcome: 'delivered' | 'failed' | 'interrupted';
   readonly attempts: number;
-  /** Status of the last answer; null if there was none. */
+  /** HTTP status that answered the last attempt; null if that attempt got no answer. */
   readonly status: number | null;
-  /** The last error as a sentence; null if it was delivered. */
+  /** The error of the last attempt as a sentence; null if the event was delivered. */
   readonly error: string | null;
-  /** True if the event certainly never reached the receiver. */
+  /** True if the last attempt certainly did not reach the receiver. */
   readonly neverArrived?: true;
-  /** Milliseconds from the first attempt's start to the end. */
+  /** Milliseconds from the start of the first attempt to the end of the last, including the waits in between. */
   readonly durationMs: number;
-  /** The beginning of the last answer's body. */
+  /** Beginning of the body that answered the last attempt; empty if that attempt got no answer. */
   readonly answer: string;
   /** The attempts that were not cancelled, in order. */
   readonly attemptRecords: readonly AttemptRecord[];
@@ -39,19 +42,19 @@ export interface PostResult {
 
 export interface DeliveryAttemptsParts {
   readonly clock: Clock;
-  /** Milliseconds to wait before each retry. Its length is the number of retries. */
+  /** Milliseconds to wait before each retry, one item per retry. */
   readonly retryWaitsMs: readonly number[];
-  /** Returns the headers of one attempt, which differ from attempt to attempt (decision F2). */
+  /** Returns the headers of the attempt with this number, counted from 1 (decision F2). */
   readonly headers: (attempt: number) => Readonly<Record<string, string>>;
   /** Called right before each attempt. False ends the delivery, as `cancel` does. */
   readonly mayAttempt?: (() => boolean) | undefined;
-  /** If false, only an event that certainly never reached the receiver is sent again. */
+  /** If false, an attempt is repeated only if it certainly did not reach the receiver. Default: true. */
   readonly retriesArrived?: boolean;
   /** Called for each failed attempt that was not cancelled, with the status of the answer or the code of the error. */
   readonly onFailure: (failure: number | string) => void;
 }
 
-/** The end of one attempt. */
+/** How one attempt ended. */
 interface Attempt {
   readonly status: number | null;
   readonly error: string | null;
@@ -61,7 +64,9 @@ interface Attempt {
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /** The delivery that makes this request. The client's interceptor lets it prepare each attempt. */
+    /**
+     * The delivery that this request belongs to. An interceptor of the client calls its `prepare` before each attempt.
+     */
     readonly attempts?: DeliveryAttempts;
   }
 }
@@ -71,7 +76,7 @@ export class DeliveryAttempts {
   readonly #parts: DeliveryAttemptsParts;
   readonly #cancelled = new AbortController();
   #attempts = 0;
-  /** Undefined while an attempt is running. */
+  /** How the last attempt ended; undefined while an attempt is running. */
   #last: Attempt | undefined;
   #mayRetry = true;
   readonly #attemptRecords: AttemptRecord[] = [];
@@ -81,7 +86,7 @@ export class DeliveryAttempts {
     this.#parts = parts;
   }
 
-  /** Ends at once, including a running attempt (decision F5). */
+  /** Ends the delivery immediately, and aborts a running attempt (decision F5). */
   cancel(): void {
     this.#mayRetry = false;
     this.#cancelled.abort();
@@ -93,7 +98,7 @@ export class DeliveryAttempts {
     if (typeof this.#last?.error === 'string') this.#cancelled.abort();
   }
 
-  /** Sets the headers of an attempt, unless no attempt may begin. */
+  /** Begins an attempt and sets its headers. If `mayAttempt` returns false, cancels the delivery instead. */
   prepare(headers: AxiosHeaders): void {
     if (this.#parts.mayAttempt?.() === false) this.cancel();
     // axios makes no request if its signal is aborted.
@@ -121,8 +126,8 @@ export class DeliveryAttempts {
           retryDelay: (retry) => retryWaitsMs[retry - 1] ?? 0,
           onRetry: (_retry, error) => {
             this.#noteFailure(error);
-            // `finish` may have been called after `retryCondition` was checked. It did not know of this wait, so the
-            // wait is cancelled here.
+            // `finish` may have been called after `retryCondition` was checked, too early to cancel the wait that
+            // begins now.
             if (!this.#mayRetry) this.cancel();
           },
         },
@@ -188,7 +193,7 @@ function neverArrived(error: AxiosError): boolean {
   return error.response === undefined && UNREACHED.has(errorCode(error) ?? '');
 }
 
-/** Maximum number of bytes that are read of an answer (decision F2). */
+/** Maximum number of bytes read from the body of an answer (decision F2). */
 const MAX_BYTES = 64 * 1024;
 /**
  * Longest time for reading a body. The head has already decided the outcome, so waiting would only delay the next

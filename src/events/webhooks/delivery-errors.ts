@@ -2,7 +2,10 @@ import { DELIVERY_ERRORS, type DeliveryError, type DeliveryErrorCounts } from '.
 import { errorCode } from '../../domain/errors.ts';
 import { hostClassOf, localNetworkAdvice } from '../../domain/local-network.ts';
 
-/** Counts failed attempts by the class of their host and a code from a closed set. No host, path or answer is kept. */
+/**
+ * Counts failed attempts by the class of the receiver's host (loopback, private or other) and by a code from the fixed
+ * list `DELIVERY_ERRORS`. No host, path or answer is kept.
+ */
 export class DeliveryErrors {
   readonly #counts: Record<keyof DeliveryErrorCounts, Partial<Record<DeliveryError, number>>> = {
     loopback: {},

@@ -6,12 +6,13 @@ import type { DeliveryRecord, HeldDelivery, StoredWebhook } from '../../domain/w
 import type { PostResult } from './delivery-attempts.ts';
 
 /**
- * Returns the `X-Webhook-Delivery` id, which never changes (decision F2): the UUIDv5 of `guid`, usually a text from
- * `deliveryName`, in the namespace of the webhook's id.
+ * Returns the `X-Webhook-Delivery` id: the UUIDv5 of `guid` in the namespace of the webhook's id. `guid` is usually the
+ * text from `deliveryName`, so that an event keeps its id in every attempt and repeat (decision F2).
  */
 export function deliveryId(webhookId: string, guid: string): string {
   const bytes = createHash('sha1').update(webhookId.replaceAll('-', ''), 'hex').update(guid, 'utf8').digest();
-  // RFC 9562, 5.5: the first 16 bytes, with version 5 and the variant in their places.
+  // RFC 9562, 5.5: a UUIDv5 is the first 16 bytes of the hash, with the version set in byte 6 and the variant in byte
+  // 8.
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x50, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = bytes.toString('hex', 0, 16);
@@ -58,7 +59,10 @@ export function logEnd(record: DeliveryRecord, { id, url }: StoredWebhook, log: 
   else log.warn('dropped an event for a webhook', { ...fields, origin: new URL(url).origin, attempts, error });
 }
 
-/** Returns a held delivery in its stored form, after a further failure (decision P3). */
+/**
+ * Returns the stored form of a delivery that failed and is held (decision P3). `before` is the form stored after the
+ * previous failure; null after the first.
+ */
 export function heldDelivery(
   id: string,
   rowId: number,

@@ -8,7 +8,10 @@ import type { EventJson } from '../../schema/event-json.ts';
 
 export interface DeliveryTextParts {
   readonly json: EventJson;
-  /** Serialises events for webhooks of another program's protocol; undefined while that is switched off. */
+  /**
+   * Serialises events for webhooks that use another program's protocol; undefined while such protocols are switched
+   * off.
+   */
   readonly wireJson?: WireEventJson | undefined;
   /** Resolves once the requested includes are loaded. Returns undefined if they already are. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
@@ -17,7 +20,8 @@ export interface DeliveryTextParts {
 }
 
 /**
- * Returns the ports of a webhook's key; undefined for the owner's. Throws `unauthorized` if the key is no longer valid.
+ * Returns the ports of a webhook's key; undefined for a webhook of the owner. Throws `unauthorized` if the key is no
+ * longer valid.
  */
 export function callerOf(parts: DeliveryTextParts, { keyId }: StoredWebhook): Caller | undefined {
   if (keyId === null) return undefined;
@@ -27,8 +31,8 @@ export function callerOf(parts: DeliveryTextParts, { keyId }: StoredWebhook): Ca
 }
 
 /**
- * Returns an event in the form the receiver gets, once its includes are loaded; undefined if the receiver's protocol
- * has no such event.
+ * Returns the text of an event as the receiver gets it; undefined if the receiver's protocol has no such event. Callers
+ * first wait for `ready`, so that the includes are loaded.
  */
 export async function deliveryText(
   { json, wireJson }: DeliveryTextParts,

@@ -45,7 +45,9 @@ export class DeliveryWorker {
   #isSubscribed: (entry: LogEntry) => boolean;
   #sending: Sending | undefined;
   #held: HeldDelivery | null = null;
-  /** When the held delivery is attempted again; undefined during an attempt, and if nothing is held. */
+  /**
+   * Unix time in milliseconds of the held delivery's next attempt; undefined during an attempt, and if nothing is held.
+   */
   #nextAttemptMs: number | undefined;
   /** True while there may be dropped events to redeliver. */
   #isReplaying = false;
@@ -84,7 +86,9 @@ export class DeliveryWorker {
     this.#consumer.start();
   }
 
-  /** Everything up to here is done: delivered, dropped, not subscribed, or gone from chat.db (decision F4). */
+  /**
+   * The offset up to which every event is done: delivered, dropped, not subscribed, or gone from chat.db (decision F4).
+   */
   get offset(): Offset {
     return this.#consumer.offset;
   }
@@ -103,7 +107,7 @@ export class DeliveryWorker {
     return this.#consumer.ended;
   }
 
-  /** Ends at once, including a running attempt and a waiting retry (decision F5). */
+  /** Stops the worker immediately, and cancels a running attempt or a waiting retry (decision F5). */
   cancel(): void {
     this.#isStopped = true;
     this.#consumer.stop();
@@ -111,7 +115,7 @@ export class DeliveryWorker {
     this.#sending?.attempts.cancel();
   }
 
-  /** Ends after the running attempt. Unfinished events are delivered after the restart (decision A7). */
+  /** Stops the worker after the running attempt. Unfinished events are delivered after the restart (decision A7). */
   finish(): void {
     this.#isStopped = true;
     this.#consumer.stop();
@@ -119,8 +123,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * Applies changed settings, which are already stored. A running attempt finishes with the old settings; the next one
-   * uses the new ones.
+   * Applies changed settings, which are already stored. A running attempt finishes with the old settings; later
+   * attempts use the new ones.
    */
   update(webhook: StoredWebhook): void {
     const before = this.#webhook;
@@ -149,7 +153,7 @@ export class DeliveryWorker {
   /** Redelivers the dropped events before the next event (decision P6). */
   replayDropped(): void {
     this.#isReplaying = true;
-    // Ends the current hold, so that the dropped events are delivered first.
+    // Ends the wait for the held delivery's next attempt, so that the dropped events are delivered first.
     this.#wakeup.wake();
     this.#consumer.wake();
   }
@@ -270,14 +274,16 @@ export class DeliveryWorker {
     }
   }
 
-  /** Lets the running attempt finish and prevents further ones. The worker then handles the event again. */
+  /**
+   * Lets the running attempt finish and prevents its retries. If the attempt fails, the worker handles the event again.
+   */
   #outdate(): void {
     this.#revision += 1;
     this.#wakeup.wake();
     this.#sending?.attempts.finish();
   }
 
-  /** Waits until something changes, or for at most `atMostMs`. */
+  /** Waits until the worker is woken, or for at most `atMostMs` milliseconds. */
   async #wait(atMostMs?: number): Promise<void> {
     if (!this.#isStopped) await this.#wakeup.wait(atMostMs);
   }

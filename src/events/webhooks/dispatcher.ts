@@ -18,7 +18,7 @@ import { ProgressBatcher } from './progress-batcher.ts';
 import { RecentAttempts } from './recent-attempts.ts';
 import { SinglePosts } from './single-posts.ts';
 
-/** Delay before a webhook for changes is started again, if chat.db was unavailable. */
+/** Delay before the next attempt to start a webhook that asks for changes, after chat.db was unavailable. */
 const RETRY_MS = 1000;
 
 export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'recentAttempts'> {
@@ -184,7 +184,8 @@ export class Dispatcher implements WebhookRegistry {
     const { feed } = this.#parts;
     const changes = wantsChanges(webhook);
     if (from === 'latest') return feed.lastPublished({ changes });
-    // A row id says nothing about changes. The webhook keeps its change number, so that no change is repeated.
+    // `from` as a row id contains no change number. The webhook keeps its current one, so that no change is delivered
+    // twice.
     const isRow = 'rowId' in from && !('generation' in from);
     const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
     if (!isAfter(start, now)) return start;
@@ -217,7 +218,7 @@ export class Dispatcher implements WebhookRegistry {
     else this.#open(webhook);
   }
 
-  /** Starts a worker once changes are detected: a reader that joins earlier would receive only new rows. */
+  /** Starts a worker once the feed detects changes: a reader that joins earlier would receive only new rows. */
   #openWithChanges(webhook: StoredWebhook): void {
     const { feed, store, clock, log } = this.#parts;
     try {
@@ -244,8 +245,8 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   /**
-   * Returns the webhook's position after its event types changed; `now` is its position before. Rows continue from
-   * `now`. If the webhook did not ask for changes before, they begin with the next one.
+   * Returns the webhook's position after its event types changed; `now` is its position before. Its rows continue from
+   * `now`. If it did not ask for changes before, its changes begin with the next one.
    */
   #positionOf(changed: StoredWebhook, before: StoredWebhook, now: Offset): Offset {
     if (wantsChanges(changed) === wantsChanges(before)) return now;

@@ -17,11 +17,11 @@ import { DeliveryErrors } from './delivery-errors.ts';
 /** Longest wait for the head of an answer (decision F2). */
 const ATTEMPT_TIMEOUT_MS = 10_000;
 /**
- * Less than the 5 s after which common servers close an idle connection, so that no event is sent on one that is just
- * being closed.
+ * Time after which an idle connection is closed. It is less than the 5 s after which common servers close one, so that
+ * no event is sent on a connection that the server is just closing.
  */
 const IDLE_CONNECTION_MS = 4000;
-/** One connection for each webhook that may exist (decision F1). */
+/** Maximum number of idle connections kept: one for each webhook that may exist (decision F1). */
 const MAX_IDLE_CONNECTIONS = 64;
 
 export interface PosterOptions {
@@ -30,7 +30,10 @@ export interface PosterOptions {
   readonly retryWaitsMs?: readonly number[];
   readonly attemptTimeoutMs?: number;
   readonly allowedHosts?: AllowedHosts;
-  /** Asked right before each attempt, because a hub that was suspended may no longer be the one that delivers. */
+  /**
+   * Called right before each attempt; false cancels the delivery. A hub whose process was suspended may no longer be
+   * the hub that delivers to this receiver.
+   */
   readonly mayAttempt?: () => boolean;
   /** Reports whether connecting to the address of a host name is allowed. Default: always. */
   readonly isAddressAllowed?: AddressRule;
@@ -54,10 +57,11 @@ export interface Post {
   readonly json: string;
   /** False for a post that is attempted only once. */
   readonly retry: boolean;
-  /** Number of attempts made before. `X-Webhook-Attempt` continues from there. */
+  /** Number of earlier attempts of this delivery. `X-Webhook-Attempt` continues from there. */
   readonly attemptsBefore?: number;
   /**
-   * For MCP Events: the id of the subscription. Its receiver gets the headers of that protocol instead of Postern's.
+   * Id of the MCP Events subscription that the post is for. Its receiver gets the headers of MCP Events instead of
+   * Postern's. Absent for webhooks.
    */
   readonly subscriptionId?: string;
   /** Called for each failed attempt, with the status of the answer or the code of the error. */
@@ -74,7 +78,8 @@ export class Poster {
 
   constructor(options: PosterOptions) {
     this.#options = options;
-    // No limit on sockets: open requests to a host must not delay another webhook at the same host (decision F3).
+    // The agents have no limit on sockets: open requests to a host must not delay another webhook at the same host
+    // (decision F3).
     const { lookup } = new HostLookup(options.isAddressAllowed);
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
@@ -102,7 +107,7 @@ export class Poster {
         post.onFailure?.(failure);
       },
     });
-    // The settings may have changed since the webhook was registered, and no longer allow its host.
+    // `allowedHosts` may have changed since the webhook was registered, and may no longer allow its host.
     const error = this.refusal(url);
     if (error !== undefined) {
       const refused = {
@@ -201,7 +206,9 @@ function mayPostTo(url: string, allowedHosts: AllowedHosts): boolean {
   );
 }
 
-/** Returns the reason that a registration and the list of deliveries show. */
+/**
+ * Returns the sentence that says why the URL is refused, for the answer to a registration and the list of deliveries.
+ */
 function hostRefusal(url: string): string {
   return `The host ${hostOf(url)} is not in webhooks.allowed_hosts of the configuration.`;
 }
@@ -224,7 +231,10 @@ export function standardSignature(secret: string, id: string, timestampS: number
 
 const STANDARD_SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
-/** Returns the bytes after `whsec_`, decoded from base64, or else the secret's UTF-8 bytes (decision F2). */
+/**
+ * Returns the key for `standardSignature`: the base64-decoded bytes after `whsec_`, or the UTF-8 bytes of a secret in
+ * any other form (decision F2).
+ */
 function standardKey(secret: string): Buffer {
   const base64 = STANDARD_SECRET.exec(secret)?.[1];
   return base64 === undefined || base64 === '' ? Buffer.from(secret, 'utf8') : Buffer.from(base64, 'base64');

@@ -4,15 +4,17 @@ import type { EndedDelivery, WebhookStore } from '../../domain/ports/webhooks-po
 import type { DeliveryRecord } from '../../domain/webhook.ts';
 
 /**
- * Maximum number of finished deliveries of one webhook that are not stored yet. A crash repeats these and the running
- * one (decision F4).
+ * Maximum number of finished deliveries of one webhook that are not stored yet. After a crash, these and the running
+ * delivery are made again (decision F4).
  */
 const MAX_RECORDS = 4;
 /** Longest time from the end of a delivery until it is stored. */
 const FLUSH_AFTER_MS = 20;
 /** Delay after a failure to store before the next attempt. */
 const RETRY_MS = 1000;
-/** Number of records kept per webhook while nothing can be stored: as many as are shown (decision H). */
+/**
+ * Maximum number of records kept per webhook while storing fails: as many as the list of deliveries shows (decision H).
+ */
 const MAX_WAITING = 100;
 
 export interface ProgressBatcherParts {
@@ -24,7 +26,7 @@ export interface ProgressBatcherParts {
 }
 
 /**
- * Stores the progress of all webhooks. Everything finished within a moment is written in one transaction, because a
+ * Stores the progress of all webhooks. Writes everything finished within `FLUSH_AFTER_MS` in one transaction, because a
  * transaction costs more than its rows.
  */
 export class ProgressBatcher {
@@ -48,14 +50,14 @@ export class ProgressBatcher {
       step.records.push(record);
       this.#parts.onOutcome?.(record, id);
     }
-    // Stores only after this turn, because the next event is sent within it.
+    // Stores in a later turn of the event loop, because the next event is sent within this one.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
     this.#cancelFlush ??= this.#parts.clock.after(FLUSH_AFTER_MS, () => this.flush());
   }
 
   /**
-   * Replaces the offset of this webhook, if one is waiting to be stored. Without this, the next flush would overwrite a
-   * changed offset in the store with the old one. Keeps the records.
+   * Replaces the offset that waits to be stored for this webhook, if there is one, and keeps the records. Otherwise the
+   * next flush would overwrite the webhook's new offset in the store with the old one.
    */
   move(id: string, offset: Offset): void {
     const step = this.#steps.get(id);
@@ -63,8 +65,8 @@ export class ProgressBatcher {
   }
 
   /**
-   * Stores what was recorded, or tries again in a second. A failure causes repeats after a crash, but delays no
-   * delivery.
+   * Stores the recorded progress, or tries again in a second. While storing fails, deliveries continue, but a crash
+   * would repeat those that are not stored.
    */
   flush(): void {
     this.#cancelFlush?.();

@@ -4,7 +4,7 @@ import type { PostResult } from './delivery-attempts.ts';
 
 /** Number of deliveries whose attempts are kept, for all webhooks together: at most 2 MB with the answers. */
 const KEPT = 500;
-/** Number of attempts kept per delivery: a held delivery is attempted until it succeeds. */
+/** Number of newest attempts kept per delivery. A held delivery is attempted until it succeeds, so it may have many. */
 const ATTEMPTS = 10;
 /** Number of bytes kept from the beginning of an answer (decision Z2). */
 const ANSWER_BYTES = 2048;
@@ -16,9 +16,12 @@ type KeptAttempts = Pick<DetailedDelivery, 'tries' | 'answer'>;
  * another program's text, and never reach state.db or the log (decision Z2).
  */
 export class RecentAttempts {
-  /** The attempts of ended deliveries, by webhook, delivery and time, oldest first. */
+  /**
+   * The attempts of ended deliveries, keyed by webhook id, delivery id and time of the delivery; the oldest delivery
+   * first.
+   */
   readonly #ended = new Map<string, KeptAttempts>();
-  /** The held delivery of each webhook. */
+  /** The held delivery of each webhook, by webhook id. */
   readonly #held = new Map<string, DetailedDelivery>();
 
   /** Keeps the attempts of a delivery that failed and is held. */

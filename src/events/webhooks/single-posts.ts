@@ -15,7 +15,7 @@ export interface SinglePostsParts
     DeliveryTextParts,
     Pick<DeliveryWorkerParts, 'poster' | 'progress' | 'clock' | 'recentAttempts'> {
   readonly store: WebhookStore;
-  /** Returns the position of a webhook. */
+  /** Returns the offset up to which a webhook's events are done. */
   readonly offsetOf: (webhook: StoredWebhook) => Offset;
 }
 

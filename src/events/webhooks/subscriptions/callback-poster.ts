@@ -8,7 +8,7 @@ import type { PostResult } from '../delivery-attempts.ts';
 import { type AllowedHosts, Poster, type Sending } from '../poster.ts';
 
 const ATTEMPT_TIMEOUT_MS = 5000;
-/** Answers of a receiver that is temporarily unavailable, or of a proxy in front of it. */
+/** Statuses with which a receiver, or a proxy in front of it, answers while it is temporarily unavailable. */
 const AWAY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** The URL of a subscription, and the secrets that sign posts to it. */
@@ -21,13 +21,13 @@ export interface CallbackAttempt {
 }
 
 /**
- * How an attempt ended. `away`: no answer, or a temporary refusal. `never`: the receiver will not take this event.
- * `refused`: any other answer outside 2xx.
+ * How an attempt ended. `taken`: a 2xx answer. `away`: no answer, or a temporary refusal. `never`: the receiver will
+ * not take this event (410 or 413). `refused`: any other answer. `interrupted`: the attempt was cancelled.
  */
 export interface CallbackResult {
   readonly outcome: 'taken' | 'away' | 'refused' | 'never' | 'interrupted';
   readonly failure: CallbackFailure | null;
-  /** The beginning of the answer's body. */
+  /** Beginning of the body of a 2xx answer; empty for any other outcome. */
   readonly answer: string;
 }
 
@@ -76,7 +76,10 @@ export class CallbackPoster {
     return this.post(to, `msg_${body.type}_${randomBytes(12).toString('hex')}`, JSON.stringify(body));
   }
 
-  /** Asks a new URL whether it wants the events. Throws `callback_failed` unless the answer repeats the challenge. */
+  /**
+   * Asks the receiver at a new URL to confirm that it wants the events. Throws `callback_failed` unless the answer
+   * repeats the challenge.
+   */
   async verify(to: Callback): Promise<void> {
     const challenge = randomBytes(24).toString('base64url');
     const { outcome, failure, answer } = await this.control(to, { type: 'verification', challenge }).result;

@@ -14,11 +14,14 @@ import {
 } from '../../../domain/subscription.ts';
 import { SubscriptionWorker, type SubscriptionWorkerParts } from './subscription-worker.ts';
 
-/** How long the previous secret still signs after a refresh. */
+/** How long posts are also signed with the previous secret, after a refresh replaced it. */
 const ROTATION_MS = 60 * MINUTE_MS;
-/** Maximum number of subscriptions of all keys together, as with webhooks. */
+/** Maximum number of subscriptions of all keys together: the same as for webhooks. */
 const MAX_SUBSCRIPTIONS = 64;
-/** Timers do not run while the Mac sleeps, so the time is checked at least this often. */
+/**
+ * Longest wait before the next check for lapsed subscriptions. Timers stand still while the Mac sleeps, so a timer set
+ * for the exact time could fire much too late.
+ */
 const LOOK_EVERY_MS = MINUTE_MS;
 
 export interface SubscriptionsParts extends SubscriptionWorkerParts {
@@ -154,7 +157,7 @@ export class SubscriptionRegistry implements SubscriptionService {
   }
 
   #expiryOf(ttlMs: number | null | undefined): number {
-    // In whole seconds, because the answer states it so.
+    // Rounded down to whole seconds, because the answer states the expiry without fractions.
     const ms = Math.min(Math.max(ttlMs ?? DAY_MS, MINUTE_MS), DAY_MS);
     return Math.floor((this.#parts.clock.now() + ms) / 1000) * 1000;
   }
@@ -176,7 +179,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     for (const { id } of this.#parts.store.list().filter(({ expiresMs }) => expiresMs <= nowMs)) this.remove(id);
   }
 
-  /** Waits for the next subscription to lapse, then removes those that have. */
+  /** Waits until the next subscription lapses, then removes all that have lapsed. */
   #look(): void {
     this.#cancelLook?.();
     const { store, clock } = this.#parts;
@@ -188,7 +191,10 @@ export class SubscriptionRegistry implements SubscriptionService {
     });
   }
 
-  /** Ends a subscription. Removes the record before waiting for the worker, so that a crash leaves nothing behind. */
+  /**
+   * Ends a subscription. Removes the record before waiting for the worker, so that a crash meanwhile does not bring the
+   * subscription back.
+   */
   async #drop(id: string): Promise<void> {
     const worker = this.#workers.get(id);
     this.#workers.delete(id);
@@ -196,7 +202,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     await worker?.stop();
   }
 
-  /** Adds a promise that closing the service waits for. */
+  /** Makes `close` wait for this promise. */
   #leave(ended: Promise<unknown>): void {
     this.#farewells.add(ended);
     void ended.catch(() => {}).finally(() => this.#farewells.delete(ended));
@@ -207,7 +213,10 @@ export class SubscriptionRegistry implements SubscriptionService {
   }
 }
 
-/** Derives a subscription's id, so that a client can refresh or end the subscription without storing the id. */
+/**
+ * Derives a subscription's id from its key and target, so that a client can refresh or end the subscription without
+ * storing the id.
+ */
 function subscriptionId(keyId: string, { name, arguments: asked, url }: SubscriptionTarget): string {
   const sorted = Object.entries(asked)
     .filter(([, value]) => value !== undefined)

@@ -19,7 +19,10 @@ const REFUSED_WAITS_MS: readonly number[] = [5000, 30_000, 120_000, 600_000];
  */
 const AWAY_FIRST_MS = 2000;
 const AWAY_MOST_MS = 300_000;
-/** A crash repeats what was posted within this time, under the same ids. */
+/**
+ * Longest time until progress is stored. After a crash, the events posted within this time are posted again, under the
+ * same ids.
+ */
 const STORE_AFTER_MS = 100;
 
 export interface SubscriptionWorkerParts {
@@ -44,7 +47,7 @@ export class SubscriptionWorker {
   #subscription: StoredSubscription;
   #health: SubscriptionHealth;
   #attempt: CallbackAttempt | undefined;
-  /** Failed attempts in a row. */
+  /** Number of attempts in a row that failed for the current post. */
   #failures = 0;
   #isStopped = false;
   #cancelStoring: Cancel | undefined;
@@ -59,7 +62,8 @@ export class SubscriptionWorker {
       name: `subscription/${subscription.id}`,
       storedOffset: () => {
         const stored = parts.store.get(subscription.id);
-        // Called again after chat.db was replaced. The store then reports a gap: events in between are unknown.
+        // Also called after chat.db was replaced. The store then reports a gap, because the events between the old
+        // offset and the new one are unknown.
         if (stored?.health.hasGap === true) this.#health = { ...this.#health, hasGap: true };
         return stored?.offset ?? parts.feed.lastPublished();
       },
@@ -72,7 +76,7 @@ export class SubscriptionWorker {
     this.#consumer.start();
   }
 
-  /** Everything up to here is done: posted, skipped, or not wanted. */
+  /** The offset up to which every event is done: posted, skipped, or not wanted. */
   get offset(): Offset {
     return this.#consumer.offset;
   }
@@ -89,12 +93,12 @@ export class SubscriptionWorker {
     this.#wakeup.wake();
   }
 
-  /** Ends at once. Resolves once nothing is being posted. */
+  /** Stops the worker and cancels a running attempt. Resolves once nothing is being posted. */
   async stop(): Promise<void> {
     await this.#end((attempt) => attempt.sending.attempts.cancel());
   }
 
-  /** Ends after the running attempt. */
+  /** Stops the worker. Resolves once the running attempt has ended. */
   async finish(): Promise<void> {
     await this.#end(() => {});
   }
@@ -144,7 +148,8 @@ export class SubscriptionWorker {
   }
 
   /**
-   * Tells the receiver that events were missed. A receiver that does not know this message finds out when it refreshes.
+   * Tells the receiver that events were missed. A receiver that does not support this message learns of the gap from
+   * the answer to its next refresh.
    */
   async #postGap(): Promise<void> {
     const cursor = this.#parts.feed.offsetText(this.offset, undefined);

@@ -143,7 +143,7 @@ export class FleetFolder {
     return member === 'hub' ? join(this.path, 'hub') : join(this.path, 'macs', member.mac);
   }
 
-  /** Writes users.conf in the form of this version. Returns false if it already had this form. */
+  /** Rewrites `users.conf` as this version of Postern writes it. Returns false if the file was already identical. */
   updateUsers(): boolean {
     const file = join(this.path, 'server', USERS_FILE);
     const before = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
@@ -151,25 +151,25 @@ export class FleetFolder {
     return readFileSync(file, 'utf8') !== before;
   }
 
-  /** Returns the invitation for a machine that joins as this Mac. */
+  /** Returns an invitation, with a new secret, for a machine that is to join the fleet as `mac`. */
   invitation(mac: string): Invitation {
     const seed = readFileSync(this.keyFile('joiner'), 'utf8').trim();
     return { mac, servers: this.servers, authority: this.authority, seed, secret: newSecret() };
   }
 
-  /** Returns the content setting of the fleet, and a Mac's content keys. */
+  /** Returns the fleet's `content` setting and the text of the `content.key` file of `mac`. */
   contentOf(mac: string): MemberContent {
     const keys = this.content === 'plain' ? [] : this.#contentKeys();
     return { content: this.content, contentKeys: macKeys(mac, keys) };
   }
 
-  /** Admits a machine as this Mac by the public half of the machine's own key. Replaces a machine admitted before. */
+  /** Admits the machine with the public key `key` as `mac`. Any machine that was `mac` before loses its access. */
   joinMac(mac: string, key: string, added: string): void {
     rmSync(this.memberFolder({ mac }), { recursive: true, force: true });
     this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
   }
 
-  /** Makes the key of a new Mac, or a new key for a known one. */
+  /** Adds a Mac and makes its key. If the Mac is already in the fleet, replaces its key. */
   addMac(mac: string, added: string): void {
     const folder = this.memberFolder({ mac });
     privateFolder(folder);
@@ -181,7 +181,7 @@ export class FleetFolder {
     this.#store({ ...this.#record, macs: { ...this.#record.macs, [mac]: { key, added } } });
   }
 
-  /** Records a pair. Throws `mac_paired` if one of its Macs is in a pair already, or both are the same Mac. */
+  /** Records a pair. Throws `mac_paired` if either Mac is already in a pair, or if both ids name one Mac. */
   addPair(pair: Pair): void {
     const { mac, standby } = pair;
     const taken = this.pairs.find((other) => [other.mac, other.standby].some((one) => one === mac || one === standby));
@@ -210,7 +210,7 @@ export class FleetFolder {
       .map(({ file, path }) => ({ file, end: Date.parse(new X509Certificate(readFileSync(path)).validTo) }));
   }
 
-  /** Makes new certificates for the servers. Throws `no_authority` unless this folder has the authority's key. */
+  /** Makes new certificates for the servers. Throws `no_authority` if the authority's key is not in this folder. */
   async renewCertificates(run: RunCommand): Promise<readonly CertificateEnd[]> {
     if (!existsSync(join(this.path, AUTHORITY_KEY))) {
       const message = `${this.path} has no ${AUTHORITY_KEY}: these certificates were not made here.`;
@@ -222,7 +222,8 @@ export class FleetFolder {
   }
 
   /**
-   * Takes the next of three steps to a new content key. After each step, every hub and Mac needs its new `content.key`.
+   * Takes the next of the three steps that replace the content key: add a new key, switch to it, drop the old one.
+   * After each step, the operator must copy the new `content.key` files to every hub and Mac.
    */
   rotateContentKey(): RotationStep {
     const [first = '', second = ''] = this.#contentKeys();
@@ -245,7 +246,10 @@ export class FleetFolder {
     writePrivate(join(folder, MEMBER_FILES.content), macKeys(mac, keys));
   }
 
-  /** Writes users.conf before fleet.json, so that an interrupted revocation has already taken effect. */
+  /**
+   * Writes `users.conf` before `fleet.json`. If Postern stops between the two, a revoked key is already out of
+   * `users.conf`.
+   */
   #store(record: FleetRecord): void {
     const { operator, system, hub, joiner, macs } = record;
     const users = [

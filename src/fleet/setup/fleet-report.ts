@@ -12,20 +12,20 @@ import type { CertificateEnd, FleetFolder } from './fleet-folder.ts';
 import { connectOperator } from './operator-connection.ts';
 import { isAtLeast, knowsSyncInterval } from './server-config.ts';
 
-/** Time limit for the reports of all servers, in milliseconds. */
+/** How long to collect the replies of all servers, in milliseconds. */
 const SERVERS_MS = 1500;
-/** In earlier versions, killing one of three servers may lose a whole stream. */
+/** The first nats-server version in which killing one of three servers cannot lose a whole stream. */
 const SAFE_COPIES_SINCE = [2, 10, 23];
-/** The fraction of a server's storage beyond which there is a problem. */
+/** The report lists a problem once streams use more than this fraction of a server's storage limit. */
 const NEARLY_FULL = 0.9;
 const SOON_DAYS = 30;
 
 export interface ServerReport {
   readonly name: string;
   readonly version: string;
-  /** True if every acknowledged message is on the disk. */
+  /** True if the server writes every message to the disk before acknowledging it. */
   readonly syncsAlways: boolean;
-  /** Bytes that streams use. `maxBytes` is the limit; 0 if unknown. */
+  /** Bytes that streams use on this server. `maxBytes` is the server's limit; 0 if unknown. */
   readonly bytes: number;
   readonly maxBytes: number;
 }
@@ -34,7 +34,7 @@ export interface StreamReport {
   readonly name: string;
   readonly messages: number;
   readonly bytes: number;
-  /** Time of the oldest message. */
+  /** Time of the oldest message in the stream; null if the stream is empty. */
   readonly first: string | null;
   readonly replicas: number;
 }
@@ -45,19 +45,26 @@ export interface MacState {
   readonly state: 'present' | 'away' | 'unknown';
   readonly lastSeen: string | null;
   readonly lastEvent: string | null;
-  /** Version of Postern; null if the Mac has never connected, or the hubs' key does not open its presence. */
+  /**
+   * Postern's version on the Mac; null if the Mac has never connected, or if the hubs' key cannot decrypt its presence.
+   */
   readonly version: string | null;
-  /** By how many row ids the stream is behind the Mac; null if unknown. */
+  /** The newest row id in the Mac's chat.db minus the newest one published to the stream; null if unknown. */
   readonly behind: number | null;
-  /** Why the Mac cannot read Messages; null if it can. */
+  /** Why the Mac cannot read Messages; null if it can, or if its presence is unknown. */
   readonly trouble: string | null;
-  /** Number of sends that wait for the Mac; null without a queue. */
+  /** Number of sends that the Mac has not completed yet; null if the Mac has no queue of sends. */
   readonly waiting: number | null;
-  /** The machine that owns the Mac's identity; null if unknown. */
+  /** The machine to which this Mac's id belongs; null if unknown. */
   readonly machine: NamedMachine | null;
-  /** Another machine that currently uses the Mac's key and publishes nothing. */
+  /**
+   * A second machine that has this Mac's key and was refused recently, so it publishes nothing; null if there is none.
+   */
   readonly refusedMachine: NamedMachine | null;
-  /** How far the Mac's clock was ahead of the broker's when it was last seen; negative if behind. */
+  /**
+   * Milliseconds by which the Mac's clock was ahead of the broker's when the Mac was last seen. Negative if it was
+   * behind; null if unknown.
+   */
   readonly clockAheadMs: number | null;
 }
 
@@ -68,11 +75,11 @@ export interface FleetState {
   readonly pairs: readonly Pair[];
   readonly certificates: readonly CertificateEnd[];
   readonly problems: readonly string[];
-  /** Advice that is not urgent. */
+  /** Risks that need no immediate action, such as an old version of nats-server. */
   readonly warnings: readonly string[];
 }
 
-/** Asks the servers and returns the state of the fleet. Throws AppError `broker_away`. */
+/** Asks the servers and returns the state of the fleet. Throws AppError `broker_away` if no server can be used. */
 export async function fleetReport(folder: FleetFolder, now: number): Promise<FleetState> {
   const connection = await connectOperator(folder, 'operator');
   try {
@@ -136,7 +143,7 @@ interface ServerAnswer {
   };
 }
 
-/** Returns the report of each server that answers in time. */
+/** Returns the reports of the servers that answer within `SERVERS_MS`. */
 async function serversOf(folder: FleetFolder): Promise<readonly ServerReport[]> {
   const connection = await connectOperator(folder, 'system');
   try {

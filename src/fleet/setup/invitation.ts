@@ -10,28 +10,34 @@ import { agentKeys, Envelope, pack, unpack, unpackIf } from '../protocol/envelop
 import { inboxPrefix, JOINER, joinSubject } from '../protocol/layout.ts';
 
 const PREFIX = 'postern-join:';
-/** Maximum number of bytes in a token. A bundle of certificates has a few thousand. */
+/** Maximum size of a token's uncompressed JSON, in bytes. The largest part, the authority's PEM, has a few thousand. */
 const MAX_BYTES = 64 * 1024;
 const ANSWER_MS = 5000;
-/** Maximum length of a machine's name, which its owner chose. */
+/** Maximum length of a machine's name, in UTF-16 units. The machine's owner chose the name; a longer one is cut. */
 const MAX_NAME = 100;
 
-/** The content of a token. It lets one machine join the fleet as `mac` while the operator's machine (the desk) waits. */
+/**
+ * The content of a token. With the token, one machine can join the fleet as `mac`, as long as the command on the
+ * operator's machine (the desk) is running.
+ */
 export interface Invitation {
   readonly mac: string;
   readonly servers: readonly string[];
-  /** PEM of the authority; undefined if a public one signed the servers' certificates. */
+  /**
+   * The fleet's certificate authority as PEM; undefined if the servers have no certificates, or a public authority
+   * signed them.
+   */
   readonly authority: string | undefined;
-  /** Seed of the user that may ask to join and do nothing else. */
+  /** Private key of the broker's user that can only ask to join (`JOINER_RIGHTS`). */
   readonly seed: string;
-  /** 32 bytes in base64 that encrypt the messages of both sides. */
+  /** Key for the messages between the joining machine and the desk: 32 random bytes in base64. */
   readonly secret: string;
 }
 
-/** The files that a joining machine receives from the desk. */
+/** The setting and the file that a joining machine receives from the operator's machine. */
 export interface MemberContent {
   readonly content: FleetContent;
-  /** Text of `content.key` for this Mac; empty with `plain`. */
+  /** Text of the joining machine's `content.key`; empty if `content` is `plain`. */
   readonly contentKeys: string;
 }
 
@@ -47,7 +53,7 @@ export function tokenOf(invitation: Invitation): string {
   return `${PREFIX}${deflateRawSync(JSON.stringify(invitation)).toString('base64url')}`;
 }
 
-/** Throws AppError `token_unusable` unless `tokenOf` made the text. */
+/** Returns the content of a token. Throws AppError `token_unusable` if the text is not a complete token. */
 export function readToken(text: string): Invitation {
   const [, packed] = /^postern-join:([\w-]+)$/.exec(text.trim()) ?? [];
   try {
@@ -69,9 +75,10 @@ export function readToken(text: string): Invitation {
 }
 
 /**
- * Waits for the machine that has the token, and answers no other. Calls `store` once that machine has written its
- * files; nothing changes before that. Resolves with the machine, or with undefined if `signal` aborts. Throws AppError
- * `broker_away` if the connection is lost, and whatever `store` throws.
+ * Waits until a machine joins with the invitation's token. Ignores machines without the token, and refuses a second
+ * machine that has it. Calls `store` once the machine has written its files; until then, the fleet is unchanged.
+ * Resolves with the machine, or with undefined if `signal` aborts. Throws AppError `broker_away` if the connection is
+ * lost, and any error of `store`.
  */
 export async function awaitJoining(
   connection: NatsConnection,
@@ -90,7 +97,7 @@ export async function awaitJoining(
   try {
     for await (const request of requests) {
       const asked = unpackIf(joinRequest, envelope, mac, REQUEST, request.data);
-      // The request was not sealed with the secret of this token.
+      // Ignores a request that was not encrypted with the secret of this token.
       if (asked === undefined) continue;
       first ??= asked.key;
       const isTaken = asked.key !== first;
@@ -111,9 +118,10 @@ export async function awaitJoining(
 }
 
 /**
- * Makes a key on this machine and joins with it. `store` writes the received files; only then does the desk admit the
- * key. Resolves with false if the desk did not confirm, although it may have admitted the key. Throws `broker_away`,
- * `invitation_ended` and `invitation_taken`.
+ * Makes a key on this machine and joins the fleet with it. Calls `store` to write the received files, then asks the
+ * operator's machine (the desk) to admit the key. Resolves with true if the desk confirms. Resolves with false if no
+ * confirmation arrives: the desk may or may not have admitted the key. Throws `broker_away`, `invitation_ended` and
+ * `invitation_taken`.
  */
 export async function joinFleet(
   invitation: Invitation,
@@ -170,7 +178,10 @@ function envelopeOf({ secret }: Invitation): Envelope {
   return new Envelope(agentKeys(secret));
 }
 
-/** Returns the context of an answer. It names the key, so that no other machine can use the answer. */
+/**
+ * Returns the encryption context of an answer. It contains the key of the machine that asked, so that no other machine
+ * can use the answer.
+ */
 function answerTo({ key, step }: JoinRequest): readonly string[] {
   return ['join', 'answer', key, step];
 }

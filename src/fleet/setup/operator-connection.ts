@@ -5,7 +5,10 @@ import { AppError } from '../../domain/errors.ts';
 import { connectOnce } from '../protocol/connect-once.ts';
 import type { FleetFolder } from './fleet-folder.ts';
 
-/** Connects as operator or system user. Throws AppError `broker_away`. */
+/**
+ * Connects to the fleet's servers as the operator or the system user. Throws AppError `broker_away` if no server can be
+ * used.
+ */
 export async function connectOperator(folder: FleetFolder, whose: 'operator' | 'system'): Promise<NatsConnection> {
   const { servers } = folder;
   const seed = readFileSync(folder.keyFile(whose), 'utf8');

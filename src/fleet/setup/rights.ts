@@ -19,15 +19,15 @@ import {
   WHO,
 } from '../protocol/layout.ts';
 
-/** The rights of a user of the broker. Other subjects are refused. */
+/** The subjects that a user of the broker may publish and subscribe to. The broker refuses all others. */
 export interface Rights {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /** Maximum number of replies to one request, on the subject that the request named. */
+  /** Maximum number of replies to one request. They go to the reply subject that the request names; 0 allows none. */
   readonly answers: number;
 }
 
-/** Returns the rights of a Mac: to its own subjects, and to none of another Mac. */
+/** Returns the rights of a Mac. They include no subject of another Mac. */
 export function macRights(mac: string): Rights {
   const consumer = `${SENDS.stream}.${sendConsumer(mac)}`;
   const [presence, claim] = [`$KV.${BUCKETS.macs}.${mac}`, `$KV.${BUCKETS.macs}.${claimKey(mac)}`];
@@ -38,14 +38,14 @@ export function macRights(mac: string): Rights {
       claim,
       `$KV.${BUCKETS.outcomes}.${mac}.>`,
       `done.${mac}.>`,
-      // Needed to read the creation time of the stream.
+      // Needed to read when the stream was created.
       `$JS.API.STREAM.INFO.${EVENTS.stream}`,
       `$JS.API.DIRECT.GET.${EVENTS.stream}.${eventSubject(mac)}`,
-      // Needed to read its own last presence and claim.
+      // Needed to read the Mac's own last presence and claim.
       ...[presence, claim].map((subject) => `$JS.API.DIRECT.GET.KV_${BUCKETS.macs}.${subject}`),
       `$JS.API.CONSUMER.INFO.${consumer}`,
       `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
-      // The server writes these subjects with and without a domain in front.
+      // For acknowledging sends. Some versions of nats-server put a domain and an account before the consumer's name.
       `$JS.ACK.${consumer}.>`,
       `$JS.ACK.*.*.${consumer}.>`,
       readSubject(mac, WHO),
@@ -55,14 +55,14 @@ export function macRights(mac: string): Rights {
   };
 }
 
-/** The rights of hubs. They read everything and send to every Mac, but create and delete no streams. */
+/** The rights of hubs. Hubs can read everything and send to every Mac, but cannot create or delete streams. */
 export const HUB_RIGHTS: Rights = {
   publish: [
     SENDS.subjects,
     READS,
     HUB_SUBJECTS,
     `$KV.${BUCKETS.webhooks}.>`,
-    // For claims of Idempotency-Keys. No Mac's outcomes have this prefix.
+    // For claims of Idempotency-Keys, which share a bucket with the Macs' outcomes. No Mac's outcomes have this prefix.
     `$KV.${BUCKETS.outcomes}.${SEND_CLAIMS}.*`,
     '$JS.API.INFO',
     `$JS.API.STREAM.INFO.${SENDS.stream}`,
@@ -73,7 +73,7 @@ export const HUB_RIGHTS: Rights = {
   answers: MAX_PARTS,
 };
 
-/** The rights of a machine with a token, which may ask to join. */
+/** The rights of every machine that has a join token. It can only ask to join. */
 export const JOINER_RIGHTS: Rights = {
   publish: [joinSubject('*')],
   subscribe: [`${inboxPrefix(JOINER)}.>`],

@@ -1,12 +1,12 @@
 import type { ServerAddress } from './addresses.ts';
 import type { Rights } from './rights.ts';
 
-/** Added to the port for clients, this gives the port for the other servers of the cluster. */
+/** A server listens for clients on its port, and for the other servers of the cluster on that port plus this number. */
 const CLUSTER_PORT_DISTANCE = 2000;
 const HANDSHAKE_SECONDS = 10;
 const SYNC_INTERVAL_SINCE = [2, 10];
 
-/** A user with its public key. Without `rights` it may do everything in its account. */
+/** A user of the broker. Without `rights`, the user may publish and subscribe to everything in its account. */
 export interface ServerUser {
   readonly name: string;
   readonly publicKey: string;
@@ -15,13 +15,16 @@ export interface ServerUser {
 
 export interface ClusterPlan {
   readonly servers: readonly ServerAddress[];
-  /** Version of the servers, such as 2.12, on which the possible settings depend. */
+  /** Version of nats-server, such as 2.12. Older versions do not know every setting. */
   readonly serverVersion: string;
-  /** Known only to the servers. Without it any program could join the cluster. */
+  /** The password with which servers join the cluster. Only the servers know it. */
   readonly routePassword: string;
 }
 
-/** Returns the files of the server at `index`, relative to its working folder. */
+/**
+ * Returns the paths of a server's files, relative to its working folder. `index` starts at 0 for the first of `count`
+ * servers.
+ */
 export function serverFiles(index: number, count: number): Record<'config' | 'certificate' | 'key' | 'data', string> {
   const suffix = count === 1 ? '' : `-${index + 1}`;
   return {
@@ -35,7 +38,10 @@ export function serverFiles(index: number, count: number): Record<'config' | 'ce
 export const USERS_FILE = 'users.conf';
 export const AUTHORITY_FILE = 'tls/ca.pem';
 
-/** Returns a configuration for the operator to start from. Only Postern writes `users.conf` beside it. */
+/**
+ * Returns the text of a server's configuration file, which the operator may edit. It includes `users.conf`, which only
+ * Postern writes.
+ */
 export function serverConfig(plan: ClusterPlan, index: number): string {
   const { servers, serverVersion } = plan;
   const own = servers[index];
@@ -68,7 +74,7 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
   ].join('\n');
 }
 
-/** Returns users.conf: operators, hubs and Macs with their rights. */
+/** Returns the text of `users.conf`: every user of the broker, with its public key and rights. */
 export function usersConfig(fleet: readonly ServerUser[], system: ServerUser): string {
   return [
     '# Written by postern fleet. Changes made here are lost.',
@@ -90,7 +96,7 @@ export function usersConfig(fleet: readonly ServerUser[], system: ServerUser): s
   ].join('\n');
 }
 
-/** Reports whether a server knows sync_interval, as 2.10 and newer ones do. */
+/** Reports whether this version of nats-server knows the setting `sync_interval` (2.10 and newer). */
 export function knowsSyncInterval(version: string): boolean {
   return isAtLeast(version, SYNC_INTERVAL_SINCE);
 }

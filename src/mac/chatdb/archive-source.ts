@@ -24,7 +24,7 @@ export interface SourceChat {
   readonly participants: readonly string[];
 }
 
-/** A listed row, before its content is read. */
+/** A row that the API lists, without its content. `entries` reads the content. */
 export interface SourceRow {
   readonly rowId: number;
   readonly guid: string;
@@ -47,13 +47,18 @@ export interface SourceEntry {
 interface SourceQueries {
   /** `ENTRY_COLUMNS` of the rows with these ids. Parameter: a JSON array of row ids. */
   readonly entries: string;
-  /** `ARCHIVED_COLUMNS` of the next rows. Parameters: after, up to, limit. */
+  /**
+   * `ARCHIVED_COLUMNS` of listed rows in ascending order. Parameters: row id before the first, highest row id, limit.
+   */
   readonly rows: string;
   /** `ARCHIVED_COLUMNS` of the listed row with a guid. Parameter: guid. */
   readonly listed: string;
 }
 
-/** A read stops decoding at MAX_LARGE_BYTES. Rows fill at most half of that, which leaves room for attachments. */
+/**
+ * Maximum total size of rows read at once, in bytes. One read decodes at most `MAX_LARGE_BYTES`; the other half is for
+ * the rows' attachments.
+ */
 const MAX_BYTES_AT_ONCE = MAX_LARGE_BYTES / 2;
 
 const sourceQueriesOf = perSchema((schema): SourceQueries => {
@@ -77,8 +82,8 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
 });
 
 /**
- * Reads chat.db for an archive, in slices. Each slice shows one commit. Every method throws `chat_db_unavailable` while
- * chat.db is unreadable.
+ * Reads chat.db for an archive, in slices. Each slice is read at one commit, but a later slice may show a later commit.
+ * Every method throws `chat_db_unavailable` while chat.db is unreadable.
  */
 export class ArchiveSource {
   readonly #connection: Connection;
@@ -88,13 +93,13 @@ export class ArchiveSource {
     this.#connection = connection;
   }
 
-  /** Identifies the file; changes when the file is replaced. */
+  /** Identifies the chat.db file. Changes when another file replaces it. */
   get databaseId(): string {
     this.#connection.check();
     return this.#connection.fileId;
   }
 
-  /** Returns the conversation with exactly this guid. */
+  /** Returns the conversation with exactly this guid, and not one with a variant of the guid. */
   chat(guid: string): SourceChat | undefined {
     return this.#connection.read((snapshot) => {
       const chat = snapshot.chatsWithId(guid).find((one) => one.guid === guid);
@@ -111,7 +116,7 @@ export class ArchiveSource {
     );
   }
 
-  /** Returns every address known to Messages. */
+  /** Returns every address in the `handle` table of chat.db. */
   addresses(): readonly string[] {
     return this.#connection.read(({ database }) => {
       const found = database.all('SELECT DISTINCT id FROM handle').map(([id]) => toText(id));
@@ -129,7 +134,7 @@ export class ArchiveSource {
     );
   }
 
-  /** Returns the next listed rows in order of their ids; empty at the end. */
+  /** Returns up to `limit` listed rows, in ascending order: row ids greater than `after`, and at most `upTo`. */
   rows(after: number, upTo: number, limit: number): readonly SourceRow[] {
     return this.#connection.read((snapshot) => {
       const { database } = snapshot;
@@ -142,7 +147,7 @@ export class ArchiveSource {
     });
   }
 
-  /** Yields the content of rows, in the same order. Rows that are gone by now are left out. */
+  /** Yields the content of `rows` in slices and in their order. Omits rows that were deleted after they were listed. */
   *entries(rows: readonly SourceRow[]): Generator<readonly SourceEntry[]> {
     let from = 0;
     while (from < rows.length) {
@@ -159,8 +164,8 @@ export class ArchiveSource {
   }
 
   /**
-   * Reads the entries of these rows at one commit. A read decodes a limited number of bytes, attachments included, so a
-   * row that the limit cut is read again: alone, and possibly at a later commit.
+   * Reads the entries of these rows at one commit. One read decodes a limited number of bytes, including attachments. A
+   * row whose content exceeded the limit is read again alone, possibly at a later commit.
    */
   #read(rows: readonly SourceRow[]): readonly SourceEntry[] {
     const entries = this.#connection.read((snapshot) => entriesOf(snapshot, rows, this.#reactedToIn(snapshot)));
@@ -173,8 +178,8 @@ export class ArchiveSource {
   }
 
   /**
-   * Returns the messages that have reactions, loaded once per run. A reaction that arrives later makes its message
-   * differ at the next run.
+   * Returns the messages that have reactions, loaded once per file. A reaction that arrives during the run is not
+   * included; its message then differs at the next run, which reads it again.
    */
   #reactedToIn({ database, queries }: Snapshot): ReactedTo | undefined {
     const { fileId } = this.#connection;
@@ -183,7 +188,7 @@ export class ArchiveSource {
     return this.#reactedTo.messages;
   }
 
-  /** Returns the listed rows with these guids, by guid. Their prints are `NO_PRINT`. */
+  /** Returns the listed rows with these guids, by guid. Computes no prints: each is `NO_PRINT`. */
   listed(guids: readonly string[]): ReadonlyMap<string, SourceRow> {
     return this.#connection.read(({ database }) => {
       const { listed } = sourceQueriesOf(database.schema);

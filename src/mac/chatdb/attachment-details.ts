@@ -16,10 +16,10 @@ import { ATTACHMENT_CONTENT_COLUMNS, contentQueriesOf } from './content-queries.
 import type { Snapshot } from './snapshot.ts';
 
 const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
-/** `transfer_state` of the first name in `TRANSFER_STATES`. */
+/** The first name in `TRANSFER_STATES` stands for this value of `transfer_state`. */
 const FIRST_STATE = -1;
 
-/** Returns the Message's attachments, in the same order (decision B5). */
+/** Returns a message's listed attachments, in the order in which chat.db stores them (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
   return snapshot.listedAttachments(rowId).map(({ n, path, row }, index) => {
@@ -37,7 +37,7 @@ export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly Attac
   });
 }
 
-/** Returns the attachment with this number; undefined if it is not listed. */
+/** Returns the attachment whose number is `wanted`; undefined if the message lists no such attachment. */
 export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number): AttachmentDetails | undefined {
   return attachmentsOf(snapshot, rowId).find(({ n }, index) => (n ?? index) === wanted);
 }
@@ -59,12 +59,15 @@ function stateOf(path: string, transfer: TransferState | null): AttachmentState 
 /** The attachments of a message with their content. */
 interface AttachmentContents {
   readonly attachments: readonly AttachmentDetails[];
-  /** Transcripts stored with the attachments, used if the message's body has none. */
+  /** Transcripts of the attachments that are voice messages. */
   readonly transcripts: readonly string[];
   readonly undecoded: readonly ContentColumn[];
 }
 
-/** Returns a message's attachments. Each shows what it is: a sticker, contact, index, voice message or plain file. */
+/**
+ * Returns a message's attachments with what Postern can decode from them: stickers, contacts, locations, transcripts
+ * and the sizes of pictures.
+ */
 export function attachmentContentsOf(
   snapshot: Snapshot,
   rowId: number,
@@ -140,14 +143,15 @@ function attachmentContentOf(
 }
 
 /**
- * Flags that open a file without following a link or waiting for a pipe. Either may have replaced the file since it was
- * checked.
+ * Flags that open a file without following a symbolic link or waiting for a pipe's writer. A link or a pipe may have
+ * replaced the file since it was checked.
  */
 export const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Returns the beginning of a file below the Attachments folder beside chat.db. Returns undefined for any other file,
- * and for a file that is only in iCloud. Such a file occupies no blocks, and opening it would download it.
+ * Returns up to `bytes` bytes from the beginning of a file below the Attachments folder beside chat.db. Returns
+ * undefined for any other file. Also returns undefined for a file that is only in iCloud: it occupies no blocks, and
+ * opening it would download it.
  */
 function beginningOf(databasePath: string, path: string, bytes: number): Buffer | undefined {
   let file: number | undefined;
@@ -155,8 +159,8 @@ function beginningOf(databasePath: string, path: string, bytes: number): Buffer 
     const folder = realpathSync(join(dirname(databasePath), 'Attachments'));
     const real = realpathSync(path);
     const { size, blocks, nlink } = statSync(real);
-    // A hard link may be chat.db itself. Opening and closing that file here would drop SQLite's locks on it (decision
-    // B1).
+    // The path may be a hard link to chat.db. Opening and closing it here would drop SQLite's locks on chat.db
+    // (decision B1).
     if (!real.startsWith(folder + sep) || nlink !== 1 || size === 0 || blocks === 0) return undefined;
     file = openSync(real, READ_PLAINLY);
     if (!fstatSync(file).isFile()) return undefined;

@@ -19,7 +19,7 @@ interface OpenFile {
   readonly version: string;
 }
 
-/** Opens the files of messages, only from below the Attachments folder beside chat.db (decision H). */
+/** Opens the files of attachments. Opens only files below the Attachments folder beside chat.db (decision H). */
 export class AttachmentFiles implements AttachmentReader {
   readonly #connection: Connection;
 
@@ -43,7 +43,7 @@ export class AttachmentFiles implements AttachmentReader {
     };
   }
 
-  /** Returns the state of the file; undefined if the attachment does not exist. */
+  /** Returns the state of an attachment's file; undefined if the message has no such attachment. */
   state(id: string, n: number): AttachmentState | undefined {
     return this.#attachment(id, n)?.state;
   }
@@ -53,15 +53,15 @@ export class AttachmentFiles implements AttachmentReader {
     return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentAt(snapshot, rowId, n));
   }
 
-  /** Returns undefined for a file that is missing, not a regular file, or outside the folder. */
+  /** Returns undefined for a file that is missing, not a regular file, or outside the Attachments folder. */
   async #open(path: string): Promise<OpenFile | undefined> {
     try {
       const folder = await realpath(join(dirname(this.#connection.path), 'Attachments'));
       const real = await realpath(path);
       if (!real.startsWith(folder + sep)) return undefined;
       const file = await stat(real);
-      // A hard link may be chat.db itself. Opening and closing that file here would drop SQLite's locks on it (decision
-      // B1).
+      // The path may be a hard link to chat.db. Opening and closing it here would drop SQLite's locks on chat.db
+      // (decision B1).
       if (!file.isFile() || (await this.#isDatabase(file))) return undefined;
       return await openSame(real, file);
     } catch {
@@ -78,7 +78,7 @@ export class AttachmentFiles implements AttachmentReader {
   }
 }
 
-/** Opens the file that was checked. Returns undefined if the path leads to another file by now. */
+/** Opens the file that the caller has checked. Returns undefined if another file has replaced it since. */
 async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenFile | undefined> {
   const handle = await open(path, READ_PLAINLY);
   const opened = await handle.stat();
@@ -91,12 +91,13 @@ async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenF
   return undefined;
 }
 
-/** Attachments per slice: about 10 ms of work. */
+/** Number of attachment row ids searched per slice: about 10 ms of work. */
 const SLICE_ROWS = 5000;
 
 /**
- * Yields, in slices, the names of the folders in `stagingFolder` that hold a file of an attachment in chat.db. Compares
- * only the end of each path, because chat.db may store it with `~`, as an absolute path or through a link.
+ * Yields, in slices, the names of the folders in `stagingFolder` that hold a file of an attachment in chat.db. Looks in
+ * each stored path only for the last two names of `stagingFolder`, because chat.db may store the path with `~`, as an
+ * absolute path or through a link.
  */
 export function* stagedFoldersInUse(connection: Connection, stagingFolder: string): Generator<readonly string[]> {
   const marker = `/${basename(dirname(stagingFolder))}/${basename(stagingFolder)}/`;

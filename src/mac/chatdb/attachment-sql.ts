@@ -2,7 +2,9 @@ import type { SchemaInfo } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, INT_PARAM } from './columns.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 
-/** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. Parameter: row id. */
+/**
+ * SQL for `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. Parameter: row id of the message.
+ */
 export function listedAttachmentsSql(schema: SchemaInfo): string {
   return `SELECT ${ATTACHMENT_COLUMNS.select(attachmentParts(schema))}
     FROM message_attachment_join j JOIN attachment a ON a.ROWID = j.attachment_id
@@ -17,7 +19,7 @@ export function hasAttachmentTables(schema: SchemaInfo): boolean {
 /** SQL that is 1 if the message `m` has attachments. */
 export function hasAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return '0';
-  // IN is faster than EXISTS here: SQLite opens its index once instead of once per row.
+  // IN is faster than EXISTS here: SQLite opens the join table's index once instead of once per message.
   return 'ifnull(m.ROWID IN (SELECT message_id FROM message_attachment_join), 0)';
 }
 
@@ -27,7 +29,7 @@ export function joinedAttachments(schema: SchemaInfo): string {
   return '(SELECT count(*) FROM message_attachment_join a WHERE a.message_id = m.ROWID)';
 }
 
-/** SQL that is 1 if an attachment of the message `m` has no file yet. */
+/** SQL that is 1 if an attachment of the message `m` has no file name yet. */
 export function unnamedAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return '0';
   return `EXISTS (SELECT 1 FROM message_attachment_join j LEFT JOIN attachment a ON a.ROWID = j.attachment_id

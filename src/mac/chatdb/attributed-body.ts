@@ -1,9 +1,9 @@
 import { decodeText, MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream } from './content/typedstream.ts';
 
 /**
- * Returns the text of an `attributedBody` blob: a typedstream, parsed structurally up to the string of its attributed
- * string. Does not read the runs after the string (`content/attributed-runs`). Bounded in size, depth and steps.
- * Returns undefined if it cannot be decoded, and never throws (decision B2).
+ * Returns the text of an `attributedBody` blob, which is a typedstream. Parses the stream only up to the text;
+ * `content/attributed-runs` also reads the runs that follow. Bounds size, depth and steps. Returns undefined if the
+ * text cannot be decoded, and never throws (decision B2).
  */
 export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;
@@ -12,10 +12,10 @@ export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   return (at > 0 ? shortString(bytes, at) : undefined) ?? new Typedstream(bytes, MAX_STEPS).text();
 }
 
-/** Maximum number of decoding steps. The string appears within the first dozen. */
+/** Maximum number of decoding steps. Real bodies need at most a dozen to reach the text. */
 const MAX_STEPS = 500;
 
-/** The two beginnings that practically every body has. The length of the string follows them. */
+/** The two byte sequences with which nearly every body begins. The length of the text follows. */
 const USUAL = ['NSMutable', 'NS'].map((kind) =>
   Buffer.concat([
     SIGNATURE,

@@ -10,7 +10,10 @@ const RETRY_S = 5;
 export class KeylessRequests {
   #count = 0;
 
-  /** Counts the exchange until it is over. Returns the refusal if `MAX_KEYLESS` exchanges are counted already. */
+  /**
+   * Counts a request without a key until its exchange is over. If `MAX_KEYLESS` requests are already counted, returns
+   * the refusal instead and makes the connection close after it.
+   */
   take(exchange: Exchange): AppError | undefined {
     if (this.#count >= MAX_KEYLESS) {
       exchange.headers.Connection = 'close';

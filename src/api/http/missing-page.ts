@@ -11,9 +11,9 @@ export function isForPerson(exchange: Exchange): boolean {
   );
 }
 
-/** Returns the 404 page for browsers. It does not repeat the address. */
+/** Returns the 404 page for browsers. The page does not quote the requested path. */
 export function missingPage(exchange: Exchange): Answer {
-  // The link is relative, so that it also works behind a proxy that adds a folder to the path.
+  // The links begin with `up`. They are relative, so that they also work behind a proxy that adds a folder to the path.
   const up = '../'.repeat(Math.max(0, exchange.path.split('/').length - 2)) || './';
   const links = [
     ['console', 'The console'],

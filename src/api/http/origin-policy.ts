@@ -4,19 +4,24 @@ import { problem } from '../../domain/problems.ts';
 import type { Arrival } from './exchange.ts';
 
 export interface OriginSettings {
-  /** Hosts in lower case, with or without a port, in addition to the loopback names. */
+  /** Values of the Host header that are accepted besides the loopback names. In lower case, with or without a port. */
   readonly allowedHosts: readonly string[];
   readonly allowedOrigins: readonly string[];
 }
 
-/** The source of a request. `own` is a program or the user; `listed` and `foreign` are web pages. */
+/**
+ * The sender of a request. `own` is a program, the user or a page of this service. `listed` is a web page whose origin
+ * is in `allowedOrigins`, and `foreign` is any other web page.
+ */
 export type Source = 'own' | 'listed' | 'foreign';
 
 const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
-/** Refuses web pages that are not listed, before anything is counted (decision E4). */
+/** Checks the Host and the origin of a request, before the rate limit counts the request (decision E4). */
 export class OriginPolicy {
-  /** False if other machines can reach the port; any Host is then allowed. True until the port's address is known. */
+  /**
+   * True if only this machine can reach the port, and until the port's address is known. If false, any Host is allowed.
+   */
   isLoopback = true;
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;

@@ -11,8 +11,8 @@ const MAX_WAITING_TOTAL = 4000;
 const CHECK_MS = 5000;
 
 /**
- * Starts the work on a request. `abandon` of the result is called if the connection closes before the answer is
- * complete.
+ * Starts the work on a request. If the connection closes before the answer is complete, the pipeline calls `abandon` of
+ * the returned object.
  */
 type Start = () => { abandon(): void };
 
@@ -60,7 +60,7 @@ class Pipeline {
   readonly #all: Pipelines;
   readonly #running = new Map<ServerResponse, ReturnType<Start>>();
   readonly #waiting: (readonly [ServerResponse, Start])[] = [];
-  /** The callback given to `whenAnswered`, until it has been called. */
+  /** The callback that `whenAnswered` has not called yet; undefined if none is waiting. */
   #next: (() => void) | undefined;
   #isEnding = false;
   #cancelCheck: Cancel | undefined;
@@ -82,7 +82,8 @@ class Pipeline {
     // After the connection has ended, Node still delivers the requests in the rest of the last chunk.
     if (this.#socket.destroyed) return;
     if (this.#isEnding) {
-      // After the last answer, nothing more is read, because it would not be answered.
+      // `end` was called for the connection's last answer. Stops reading, because further requests would not be
+      // answered.
       this.#socket.pause();
       return;
     }
@@ -95,14 +96,14 @@ class Pipeline {
   }
 
   /**
-   * Calls `next` once all complete requests so far are answered, but never after the connection has closed. Until then,
-   * ignores further calls. If `next` had to wait, the socket is paused when it runs.
+   * Calls `next` once all requests that have arrived completely are answered, but never after the connection has
+   * closed. While one `next` waits, ignores further calls. If `next` had to wait, the socket is paused when it runs.
    */
   whenAnswered(next: () => void): void {
     if (this.#next !== undefined) return;
     this.#next = next;
     if (this.#isBusy()) {
-      // If Node released the socket for an upgrade, it has removed its own listeners.
+      // When Node releases a socket for an upgrade, it removes its listeners. Earlier answers still need these two.
       this.#socket.on('drain', this.#onDrain).on('error', this.#onError);
     }
     this.#continue();
@@ -128,7 +129,7 @@ class Pipeline {
     this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
-      // When a connection closes, Node notifies the first response before `#close` runs.
+      // When a connection closes, the first response emits `close` before `#close` runs.
       if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);
@@ -188,7 +189,8 @@ class Pipeline {
     this.#running.clear();
     this.#waiting.length = 0;
     this.#next = undefined;
-    // Node tells only the first response that the connection has closed.
+    // Node reports a closed connection only to its first response, so the exchanges of the later ones are abandoned
+    // here.
     for (const exchange of running) exchange.abandon();
     this.#all.countRunning(-running.length);
   }

@@ -27,7 +27,10 @@ interface RoutedRequest extends Request {
 export class Router {
   readonly #app: App<RoutedRequest, Response>;
   readonly #pages: OpenPages;
-  /** Paths with an empty id, such as `/messages/`. tinyhttp would take them for the list. */
+  /**
+   * Operations by their path with an empty id, such as `/messages/`, which tinyhttp would route to the list
+   * `/messages`.
+   */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
   constructor(handlers: Handlers, pages: OpenPages, demo: DemoHandlers | undefined) {
@@ -60,7 +63,8 @@ export class Router {
     request.exchange = exchange;
     const page = this.#pages.get(exchange.path);
     if (page !== undefined) {
-      // All files of the guide share one route, and so do all static files. This keeps the number of metrics small.
+      // The metrics count all files of the guide as one route, and all static files as another. Each route adds
+      // metrics.
       const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
       void route(path, new Map([['GET', page]]))(request);
       return;
@@ -113,7 +117,7 @@ function byPath(handlers: Handlers, demo: DemoHandlers | undefined): ReadonlyMap
   return paths;
 }
 
-/** Checks the caller's rights before the handler runs, and the query of a strict request. */
+/** Checks the caller's rights before the handler runs. For `Prefer: handling=strict`, also checks the query. */
 function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
   return (exchange) => {
     if (access !== 'open') assertAllowed(exchange.caller, access);

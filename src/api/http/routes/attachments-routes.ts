@@ -21,7 +21,7 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
       const caching = {
         ETag: etag,
         'Cache-Control': `private, max-age=${MAX_AGE_S}`,
-        // A browser must not reuse its cached answer for one key when it asks with another.
+        // Without these names, a browser could reuse the answer cached for one API key in a request with another key.
         Vary: vary(exchange, 'X-API-Key', 'Authorization'),
       };
       if (isKnown(exchange, etag)) {
@@ -55,7 +55,7 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
 
 interface Range {
   readonly start: number;
-  /** The last byte, inclusive. */
+  /** Offset of the last byte, inclusive. */
   readonly end: number;
 }
 

@@ -31,7 +31,10 @@ const EVERYTHING = (): boolean => true;
 const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', ndjson: 'application/x-ndjson' };
 
 export interface EventSource {
-  /** Loads what the includes need, and the log after the offset. Returns undefined if everything is loaded already. */
+  /**
+   * Loads the contacts if `include` needs them. At a hub, waits until its copy of the log has reached `after`, and
+   * rejects if that takes too long. Returns undefined if there is nothing to wait for.
+   */
   readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
   /** Opens a stream. Rejects with an AppError. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
@@ -99,7 +102,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
       looked += found.looked;
       position = found.upTo;
-      // With `changes`, an empty page does not mean that no entries follow.
+      // Compares positions, because with `changes` a page may be empty although more entries follow.
       if (!isAfter(feed.lastPublished({ changes }), position)) return true;
       if (texts.length >= limit || looked >= MAX_LOOKED) return false;
       await nextTurn();
@@ -117,7 +120,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       isDone: () => texts.length > 0 || isExpired(),
     });
   }
-  // While this request waited or read, a hub may have learned that it lacks events.
+  // Checks again: while this request waited or read, a hub may have learned that it lacks events. `ready` then throws.
   if (wait > 0 || limit > BATCH_SIZE) await ready(include, after, changes);
   // The link always continues from the last entry read, even if a limited key may not see that entry.
   const link = nextPage(`${API}/events`, {
@@ -147,8 +150,8 @@ interface Waiting {
 }
 
 /**
- * Reads pages until `isDone`, the time is up, the client has disconnected, or the service stops. Throws 401 if the key
- * ends.
+ * Reads pages until `isDone`, the time is up, the client has disconnected, or the service stops. Throws `unauthorized`
+ * if the key is revoked or expires meanwhile.
  */
 async function readWithin(
   ms: number,

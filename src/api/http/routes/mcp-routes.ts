@@ -28,7 +28,8 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
       const { caller, signal, id } = exchange;
       if (caller.key === undefined && !settings.allowOwnerKey) throw problem('owner_key_at_mcp');
       const body = await exchange.json();
-      // The protocol dropped batches in 2025-06-18. Besides, the rate limit would count a whole batch as one request.
+      // Version 2025-06-18 of the protocol removed batches. Besides, the rate limit would count a whole batch as one
+      // request.
       if (Array.isArray(body)) return NO_BATCH;
       const answer = await mcp.answer({ caller, headers: headersOf(exchange), body, signal, requestId: id });
       exchange.whenOver(answer.release);
@@ -42,7 +43,9 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
   } satisfies Partial<Handlers>;
 }
 
-/** Returns the headers that the protocol needs. The key is not one of them. */
+/**
+ * Returns the headers that the protocol's package needs. Omits the API key, which access control has already checked.
+ */
 function headersOf({ request: { headers } }: Exchange): Readonly<Record<string, string>> {
   const given = Object.entries(headers).filter(([name]) => /^(?:accept|content-type|mcp-[\w-]+)$/.test(name));
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));

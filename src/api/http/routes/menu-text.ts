@@ -1,7 +1,7 @@
 import type { StatusReport } from '../../../domain/status.ts';
 import { verdictOf } from '../../../domain/verdict.ts';
 
-/** The programs that show the menu. xbar rejects a menu with an unknown parameter. */
+/** The programs that can show `menuText` in the Mac's menu bar. xbar rejects a menu with an unknown parameter. */
 export type MenuHost = 'swiftbar' | 'xbar';
 
 export interface MenuOptions {
@@ -10,7 +10,7 @@ export interface MenuOptions {
 }
 
 const TEXT_LIMIT_CHARACTERS = 80;
-/** Texts are cut to this many UTF-16 units before they are examined. */
+/** `plain` cuts a text to this many UTF-16 units before it runs its replacements on it. */
 const MAX_UNITS = 1000;
 const WEBHOOKS_SHOWN = 5;
 

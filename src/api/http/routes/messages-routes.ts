@@ -81,7 +81,9 @@ interface Sending {
   readonly isHub: boolean;
 }
 
-/** Sends the message in a form with its files. Always removes the files afterwards. */
+/**
+ * Sends the message that a form describes, with the files in the form. Always removes the uploaded files afterwards.
+ */
 async function sendForm(sending: Sending, closing: AbortSignal): Promise<SendAnswer> {
   const { exchange } = sending;
   const { fields, files } = await readUploads(exchange, closing);
@@ -134,7 +136,7 @@ function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] 
   return [{ pointer: 'Idempotency-Key', message }];
 }
 
-/** Checks the files of attachments that are paths. Returns the mistakes with pointers into the body. */
+/** Checks the files at the paths in the body's `attachments`. The pointers of the mistakes refer to the body. */
 async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<readonly Mistake[]> {
   const given = (body as { readonly attachments?: unknown } | null)?.attachments;
   if (!Array.isArray(given)) return [];
@@ -152,7 +154,10 @@ async function attachmentMistakes(body: unknown, sender: CallerSender): Promise<
 /** The fields that a form may repeat. */
 const LISTS: ReadonlySet<string> = new Set(['attachments', 'attachment_ids']);
 
-/** Converts the fields of a form to the JSON body of the same send. The form's own files, `uploadIds`, come first. */
+/**
+ * Converts the fields of a form to the JSON body of the same send. In `attachment_ids`, the ids of the form's files
+ * (`uploadIds`) come before the ids in the fields.
+ */
 function bodyOfForm(fields: readonly (readonly [string, string])[], uploadIds: readonly string[]): unknown {
   // Has no prototype, because a client could send a field named `__proto__`.
   const body = Object.create(null) as Record<string, unknown>;

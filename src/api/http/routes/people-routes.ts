@@ -6,7 +6,10 @@ import { API } from '../../../schema/routes.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
-/** Returns the handlers for a person's messages at all addresses (decision V4), and for contacts (decision K2). */
+/**
+ * Returns the handlers for people, for a person's messages across all addresses of that person (decision V4), and for
+ * contacts (decision K2).
+ */
 export function peopleRoutes() {
   return {
     async listPeople({ query, caller }) {

@@ -10,7 +10,7 @@ const MAX_CODES = 16;
 /** One-time codes that the console exchanges for the key (decision S6). Kept only in memory, as hashes. */
 export class SignInCodes {
   readonly #clock: Pick<Clock, 'monotonic'>;
-  /** By each code's hash, the monotonic time at which the code expires. The oldest code is first. */
+  /** The monotonic time in ms at which each code expires, keyed by the code's hash. The oldest code is first. */
   readonly #ends = new Map<string, number>();
   #wrong = 0;
 

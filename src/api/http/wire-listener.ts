@@ -35,7 +35,10 @@ export class WireListener {
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Tells the guard whether only this machine can reach the port. Returns the port's URL. */
+  /**
+   * Sets whether only this machine can reach the port, which decides whether the Host is checked. Returns the port's
+   * URL.
+   */
   listensAt({ url, isLoopback }: BaseAddress): string {
     this.#guard.isLoopback = isLoopback;
     return url;

@@ -1,4 +1,4 @@
-/** Removes undefined members, also inside `caps`. */
+/** Returns a copy without members that are undefined. Also removes them from `caps`, the limits of a key. */
 export function withoutUndefined<Members extends object>(members: Members): WithoutUndefined<Members> {
   return Object.fromEntries(
     Object.entries(members)

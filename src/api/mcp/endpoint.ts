@@ -14,7 +14,10 @@ const ZONE_KEPT_MS = 60_000;
 const MAX_SUBSCRIPTIONS = 16;
 /** A Request needs a whole URL, but the protocol's package reads only the path. */
 const URL = 'http://localhost/mcp';
-/** Time that event streams have to report that their key has ended. */
+/**
+ * Time within which event streams can tell their clients that the key has ended. Streams that are still open then are
+ * cut off.
+ */
 const LAST_WORDS_MS = 1000;
 
 interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {
@@ -36,8 +39,8 @@ export class McpEndpoint implements McpService {
   readonly #running = new Map<Request, Running>();
   readonly #inFlight = new AnswersInFlight();
   /**
-   * Number of running requests, without those of `subscriptions/listen`, which their handlers end when the service
-   * stops.
+   * Number of running requests that `close` waits for. Excludes `subscriptions/listen`: its handlers end those requests
+   * when the service stops.
    */
   #calls = 0;
   #onIdle = (): void => {};
@@ -81,7 +84,7 @@ export class McpEndpoint implements McpService {
 
   async close(): Promise<void> {
     this.#ending.abort();
-    // Waits for running calls, such as a send. The server cuts off calls that take too long.
+    // Waits for running calls, such as a send, without a deadline. `HttpServer.close` ends calls that take too long.
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
       if (this.#calls === 0) resolve();
@@ -100,8 +103,8 @@ export class McpEndpoint implements McpService {
   }
 
   /**
-   * Returns the formats of the local time zone, cached for a minute, because they are slow to create. The zone changes
-   * only when the Mac travels.
+   * Returns the formatter of times in the Mac's time zone. It is slow to create, so it is cached for a minute. The zone
+   * changes only when the Mac travels.
    */
   #localTime(): LocalTime {
     const { clock, timeZone } = this.#parts;

@@ -1,8 +1,9 @@
-/** Maximum number of bytes that a stream may be ahead of its client. */
+/** Number of unread bytes above which the writer of a stream waits for its client. */
 const MAX_AHEAD = 256 * 1024;
 
 /**
- * Lets the writer of a streamed answer wait for its reader. Without it, the protocol's package would buffer any amount.
+ * Makes the writer of a streamed answer wait until the client has read most of the bytes sent so far. Without this
+ * wait, the protocol's package would buffer any number of bytes.
  */
 export class Flow {
   #ahead = 0;
@@ -19,7 +20,7 @@ export class Flow {
   }
 
   noteTaken(bytes: number): void {
-    // More bytes are taken than were noted as sent, because framing adds some.
+    // Not below 0: `bytes` includes the framing around notifications, which `noteSent` does not count.
     this.#ahead = Math.max(0, this.#ahead - bytes);
     this.#wake();
   }

@@ -34,7 +34,7 @@ export interface ServerParts extends McpParts {
   /** Aborted when the key is revoked or expires. */
   readonly keyEnd: AbortSignal;
   readonly requestId: string;
-  /** How far a streamed answer has been read. */
+  /** Makes a streamed answer wait for a client that reads slowly. */
   readonly flow: Flow;
 }
 
@@ -77,7 +77,8 @@ export function mcpServer(parts: ServerParts): McpServer {
       capabilities: {
         tools: { listChanged: false },
         prompts: { listChanged: false },
-        // A client of the 2025 era has no session here, and therefore no stream for notifications.
+        // A client with a version of the protocol from 2025 has no session here, and therefore no stream for
+        // notifications.
         resources: { listChanged: false, subscribe: era === 'modern' && mayUse(caller, 'events') },
         ...(mayUse(caller, 'events') && EVENT_CAPABILITIES),
       },
@@ -110,7 +111,7 @@ function mayUse(caller: Caller, scope: Tool['scope']): boolean {
   return scope === undefined || isAllowed(caller, [scope]);
 }
 
-/** Creates the context of one call. `call` may be omitted for a read that never waits. */
+/** Creates the context of one call. Resources and prompts omit `call`, because they never wait. */
 type MakeContext = (call?: ServerContext) => ToolContext;
 
 function contextOf(parts: ServerParts): MakeContext {

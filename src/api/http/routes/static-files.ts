@@ -52,13 +52,14 @@ const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../../console/', import.meta.url);
 /**
- * Files whose names begin with `docs` belong to /docs, for example `docs-operation.js`. All others belong to /console.
+ * Pairs of URL path and file name. Files whose names begin with `docs`, such as `docs-operation.js`, are served below
+ * /docs, all others below /console.
  */
 const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
   .filter((name) => /\.(?:css|js|svg)$/.test(name))
   .map((name) => [`/${name.startsWith('docs') ? 'docs' : 'console'}/${name}`, name]);
 
-/** Every served file, by path (decision E9). No other file on the disk can be requested. */
+/** Every served file except the guide's, by URL path (decision E9). No other file on the disk can be requested. */
 const FILES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',
@@ -69,14 +70,20 @@ const FILES: Readonly<Record<string, string>> = {
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 };
 
-/** Matches the path of a listed file with the version in it. Browsers can cache such a file (decision S3). */
+/**
+ * Matches `/static/<version>/<path>`, where `<path>` is a key of `FILES`. Browsers keep such a file for a year
+ * (decision S3).
+ */
 const VERSIONED = /^\/static\/([\w-]{16})(\/.+\.(?:css|js|svg))$/;
-/** Matches the name of a file of the guide if the build added a hash to the name. */
+/** Matches the name of a guide file that contains a hash of the content. Browsers keep such a file for a year. */
 const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
 const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
-/** Returns the pages without data, which need no key and are not counted (decision E9). */
+/**
+ * Returns the pages that contain no data of the owner. Requests for them need no key and do not count towards the rate
+ * limit (decision E9).
+ */
 export function staticFiles(version: string, notReady: () => readonly string[]): OpenPages {
   const made = new Map<string, ServedPage>();
   for (const [path, file] of Object.entries(FILES)) {
@@ -101,7 +108,7 @@ export function staticFiles(version: string, notReady: () => readonly string[]):
   return new Pages(made);
 }
 
-/** Serves the listed files and the guide. Reads each file when it is first requested. */
+/** Serves the pages in `listed`, their versioned paths, and the guide. Reads each file when it is first requested. */
 class Pages implements OpenPages {
   readonly #listed: ReadonlyMap<string, ServedPage>;
   readonly #guide = new Map<string, ServedPage>();
@@ -136,14 +143,18 @@ class Pages implements OpenPages {
     const page = file === undefined ? undefined : this.#listed.get(file);
     if (page === undefined) return undefined;
     return async (exchange) => {
-      // A page that was opened before an update still requests the files of the older version.
+      // A page that was opened before an update still requests the older version. The current file must not be cached
+      // under that version's path.
       if (VERSIONED.exec(path)?.[1] !== (await version())) throw problem('not_found');
       return keptForAYear(await page(exchange));
     };
   }
 }
 
-/** Returns the path without its version; undefined if the path has none or the file does not exist. */
+/**
+ * Returns the path without `/static/<version>`. Returns undefined if the path has no version or the file is not in
+ * `FILES`.
+ */
 function versionedPath(path: string): string | undefined {
   const [, , file = ''] = VERSIONED.exec(path) ?? [];
   return Object.hasOwn(FILES, file) ? file : undefined;
@@ -173,8 +184,8 @@ interface Sent {
 }
 
 /**
- * Caches a page, and each of its encodings, at the first request. All answers share the bytes (decision O2). Does not
- * cache failures.
+ * Returns a page that calls `make` at the first request and caches the content in each encoding. All answers share the
+ * cached bytes (decision O2). A failure of `make` is not cached.
  */
 function cached(make: () => Promise<Content>): ServedPage {
   const content = once(make);
@@ -219,13 +230,13 @@ function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
   };
 }
 
-/** Redirects a browser at the bare address to the console. Programs get 404. */
+/** Redirects a browser from `/` to the console. Answers programs with 404. */
 function toConsole(exchange: Exchange): Answer {
   if (!isForPerson(exchange)) throw problem('not_found');
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
 }
 
-/** Answers load balancers, which ask often and have no key (decision N4). */
+/** Returns the answer of `/ready`. Load balancers request it often and without a key (decision N4). */
 function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
@@ -238,14 +249,17 @@ async function readPage(file: string): Promise<Content> {
   return { type, bytes: await readFile(new URL(file, OWN)) };
 }
 
-/** A hash of all files. They share one version, because modules import each other by relative paths. */
+/**
+ * A hash of all served files except the HTML pages. The files share one version, because modules import each other by
+ * relative paths.
+ */
 const version = once(async () => {
   const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
   const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
   return hash('sha256', Buffer.concat(contents), 'base64url').slice(0, 16);
 });
 
-/** Reads a page, and adds the version to its references. */
+/** Reads an HTML page, and adds the version to the paths of the files that it loads. */
 async function readHtml(file: string): Promise<Content> {
   const { type, bytes } = await readPage(file);
   const folder = `static/${await version()}`;

@@ -11,7 +11,10 @@ import { menuText } from './menu-text.ts';
 /** Default time for which chat.db is watched. */
 const WATCH_SECONDS = 30;
 
-/** Watches chat.db for `seconds`. Also asks Messages if `asksMessages` is true. */
+/**
+ * Watches chat.db for `seconds` and returns the diagnostics. If `asksMessages` is true, scripts also ask Messages for
+ * its accounts and chats.
+ */
 export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
 
 /** Returns the handlers for the service's status, permissions and diagnostics (decision H). */

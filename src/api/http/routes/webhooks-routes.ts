@@ -79,7 +79,8 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Reads the status first. A hub requests it from the hub that delivers, and the webhook may change during that wait.
+  // Reads the status before the webhook. One of several hubs delivers webhooks, and this hub requests the status from
+  // it. The webhook may change during that request.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');

@@ -37,7 +37,7 @@ export class EventErrors {
     return new ProtocolError(this.#numbers.forbidden, message, { reason });
   }
 
-  /** Converts an error of a use case to an error of the protocol. */
+  /** Converts an AppError to an error of the protocol. Logs any other error, and hides its details from the client. */
   of(error: unknown): ProtocolError {
     if (ProtocolError.isInstance(error)) return error;
     if (!isAppError(error)) {

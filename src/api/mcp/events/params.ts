@@ -12,7 +12,10 @@ const MAX_MISTAKES = 20;
 const MAX_MISTAKE = 300;
 const SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
-/** Ignores unknown members, because a client may speak a newer version of the protocol. */
+/**
+ * The parameters that `events/poll`, `events/stream` and `events/subscribe` share. Ignores unknown members, because a
+ * client may speak a newer version of the protocol.
+ */
 const asked = z.object({
   name: z.string(),
   arguments: eventArguments.nullish().transform((given) => given ?? {}),

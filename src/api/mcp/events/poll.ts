@@ -8,8 +8,8 @@ import type { ServerParts } from '../server.ts';
 import type { AskedEvents } from './params.ts';
 
 /**
- * Interval at which clients should poll. A key has 30 requests per minute; one poll at this interval leaves most of
- * them.
+ * Interval at which clients should poll. By default a limited key may send 30 requests per minute. Four polls leave
+ * most of them.
  */
 const NEXT_POLL_MS = 15_000;
 /** Number of entries to take from the feed at once, which takes a few milliseconds. */

@@ -16,7 +16,7 @@ import type { AskedEvents } from './params.ts';
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1000;
 const BATCH = 50;
-/** Maximum number of bytes that one stream may hold. */
+/** Memory reserved for the notifications of one stream that its client has not read, in bytes. */
 export const MOST_STREAM_BYTES = 600_000;
 
 type StreamParts = Pick<ServerParts, 'caller' | 'clock' | 'ending' | 'keyEnd' | 'flow'>;
@@ -101,7 +101,8 @@ class EventStream {
     const { entries, upTo } = this.#reader.take(BATCH);
     const hasGap = this.#reader.generation() !== this.#generation;
     this.#generation = this.#reader.generation();
-    // The generation changes when chat.db was replaced, and then the events in between are unknown.
+    // The generation changes when chat.db is replaced. Events before `upTo` may then be lost, so the client is informed
+    // by `truncated`.
     if (hasGap) await this.#notify('active', { cursor: this.#text(upTo), truncated: true });
     for (const entry of entries) {
       if (!isRowEntry(entry) || !this.#isWanted(entry)) continue;
@@ -118,8 +119,8 @@ class EventStream {
   }
 
   /**
-   * Waits for more events until the next heartbeat is due. If one is due already, sends it, which moves the client's
-   * cursor forward.
+   * Waits for more events until the next heartbeat is due. If a heartbeat is already due, sends it instead. Its cursor
+   * is the current position, from which the client can resume.
    */
   async #rest(): Promise<void> {
     const dueMs = this.#notifiedMs + HEARTBEAT_MS - this.#parts.clock.monotonic();

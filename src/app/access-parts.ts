@@ -22,7 +22,7 @@ interface LimitedAccessParts
   readonly state: Sqlite;
   readonly connection: Connection;
   readonly idempotency: IdempotencyStore;
-  /** The service's reader, which adds no names. */
+  /** Reads messages without the contacts' names, which `named` adds. */
   readonly messages: MessageReader;
   readonly callerOf: (keyId: string) => Caller | undefined;
 }

@@ -18,7 +18,7 @@ import { scriptErrorNumber } from '../runtime/script-error.ts';
 
 const ACCOUNTS_SCRIPT = fileURLToPath(new URL('../mac/system/accounts.applescript', import.meta.url));
 const CHATS_SCRIPT = fileURLToPath(new URL('../mac/sender/chats.applescript', import.meta.url));
-/** Slightly longer than the 25 s that the scripts allow Messages. */
+/** Time limit of one script. Slightly longer than the 25 s for which the scripts wait for Messages to answer. */
 const SCRIPT_LIMIT_MS = 30_000;
 const NOT_ASKED: ScriptFailure = { error: 'not_asked' };
 
@@ -51,7 +51,7 @@ export class DiagnosticsRunner {
     this.#parts = parts;
   }
 
-  /** Collects the facts. A request during a run gets that run's answer. */
+  /** Collects the facts. While a run is in progress, ignores `request` and returns the answer of that run. */
   run(request: DiagnosticsRequest): Promise<Diagnostics> {
     this.#running ??= this.#run(request).finally(() => {
       this.#running = undefined;
@@ -107,7 +107,7 @@ export class DiagnosticsRunner {
     }
   }
 
-  /** Returns the script's output. */
+  /** Runs a script that asks Messages. Returns its output or its failure. */
   async #ask(script: string): Promise<string | ScriptFailure> {
     const { run, osascriptPath } = this.#parts;
     const limits = { timeoutMs: SCRIPT_LIMIT_MS, hasOwnGroup: true, signal: this.#stop.signal };
@@ -116,7 +116,10 @@ export class DiagnosticsRunner {
   }
 }
 
-/** Pairs the script's two lists, which osascript prints as one: all services, then whether each is enabled. */
+/**
+ * Pairs each service with its state. osascript prints both lists of the script as one: first all services, then for
+ * each service whether it is enabled.
+ */
 function accountsIn(printed: string): readonly AccountDiagnostics[] {
   const words = printed.trim().split(', ').filter(Boolean);
   const half = Math.floor(words.length / 2);

@@ -23,8 +23,8 @@ import type { Host } from './host.ts';
 import type { ThreadTargets } from './reader-worker.ts';
 
 /**
- * Number of swept blocks between two checkpoints. A block writes four pages, so this stays below the 4,000 pages at
- * which SQLite would checkpoint by itself, on the main thread.
+ * Number of blocks that the search for changes reads between two checkpoints of state.db. Each block writes four pages,
+ * so this stays below the 4,000 pages at which SQLite would checkpoint by itself, on the main thread.
  */
 const BLOCKS_A_CHECKPOINT = 900;
 
@@ -38,7 +38,10 @@ interface EventLogParts {
   readonly chatLog: ChatLog;
   /** A clock that stands still while the Mac sleeps, so that incomplete rows keep their full waiting time. */
   readonly awake: AwakeClock;
-  /** Reports whether an incoming message may be the row of an unconfirmed send. */
+  /**
+   * Reports whether a row that looks like an incoming message may be the row of a send that Messages has not marked
+   * yet.
+   */
   readonly isAwaited: (message: Message) => boolean;
 }
 
@@ -66,7 +69,7 @@ export function openEventLog(parts: EventLogParts) {
   const prints = new Fingerprints(connection);
   let blocks = 0;
   const detection: ChangeDetection = new ChangeDetection({
-    // The search index needs changes even if no client asks for them.
+    // `auto` detects changes only while a client asks for them, but the search index always needs them.
     mode: config.changes.enabled === 'auto' && config.search.isEnabled ? true : config.changes.enabled,
     store: changeLog,
     prints,

@@ -46,7 +46,9 @@ import { staticFiles } from './routes/static-files.ts';
 import { type Diagnose, healthRoutes, statusRoutes } from './routes/status-routes.ts';
 import { uploadRoutes } from './routes/uploads-routes.ts';
 
-/** Accepts a socket whose handshake was admitted. Throws an AppError to refuse it, but only before writing anything. */
+/**
+ * Accepts the socket of an admitted handshake. Throws an AppError to refuse it, but only before writing to the socket.
+ */
 export type AcceptWebSocket = (
   request: IncomingMessage,
   socket: Duplex,
@@ -58,14 +60,14 @@ export type AcceptWebSocket = (
 interface HttpTimeouts {
   readonly headersMs: number;
   readonly requestMs: number;
-  /** Interval at which connections are checked for the two limits above. */
+  /** Interval at which Node checks the connections for `headersMs` and `requestMs`. */
   readonly checkMs: number;
 }
 
 export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly settings: AccessSettings;
   readonly apiKey: string;
-  /** Finds the caller whose ports the handlers use. */
+  /** Finds the caller that a key belongs to. The handlers use this caller's ports. */
   readonly callers: Callers;
   readonly access: () => Promise<AccessService>;
   readonly home: Home;
@@ -75,7 +77,7 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly diagnose: Diagnose;
   readonly acceptWebSocket: AcceptWebSocket;
   readonly mcp: McpRouteParts;
-  /** The entrance from the internet; undefined if there is none. */
+  /** Creates the host that answers requests from the internet (decision Y5). Undefined if `oauth.issuer` is not set. */
   readonly issuer?: ((access: AccessControl) => IssuerHost) | undefined;
   /** The simulated people. Demo only. */
   readonly people?: DemoPeople | undefined;
@@ -169,7 +171,7 @@ export class HttpServer implements ExchangeContext {
     return listener.listensAt(baseAddressOf(server));
   }
 
-  /** Also listens on a Unix socket (decision O1). The caller holds the folder's lock. Rejects like `listen`. */
+  /** Also listens on a Unix socket (decision O1). Requires the lock of Postern's folder. Rejects like `listen`. */
   async listenOnSocket(path: string): Promise<void> {
     const server = this.#newServer('socket');
     listenPrivately(server, path);
@@ -212,11 +214,11 @@ export class HttpServer implements ExchangeContext {
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkMs,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // A missing Host is left to the guard, which answers it with a problem.
+      // `checkHost` refuses a missing Host with a problem. Node would refuse it without one.
       requireHostHeader: false,
     });
-    // Node silently drops headers beyond this number, even a Content-Length. One more than the limit is kept, so that
-    // the guard can refuse a request with too many.
+    // Node silently drops headers beyond this number, even a Content-Length. It is one above the limit, so that
+    // `hasTooManyHeaders` can recognise a request with too many.
     server.maxHeadersCount = MAX_HEADER_LINES + 1;
     // A client that closes its own side after its request, such as `nc -N`, still waits for the answer. Node's types
     // lack this option.
@@ -238,16 +240,17 @@ export class HttpServer implements ExchangeContext {
       });
     };
     server.on('request', receive);
-    // A server may ignore an expectation that it does not know (RFC 9110, 10.1.1).
+    // Answers a request with an unknown Expect header like any other, as RFC 9110, 10.1.1 permits.
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
-      // The request is put back before the wait below, because nothing can be put back into a socket that has ended.
+      // Puts the request back before `whenAnswered` waits, because the socket may end meanwhile and accept nothing
+      // more.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
-        // Earlier answers may have left Node's timeout for idle connections on the socket.
+        // Clears Node's timeout for idle connections, which an earlier answer may have set on the socket.
         socket.setTimeout(0);
         if (isWebSocket) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
         else {

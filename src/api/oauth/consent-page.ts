@@ -80,7 +80,7 @@ export function refusalPage(sentence: string): string {
 
 /**
  * Returns the Content-Security-Policy. Its `form-action` includes the redirect address, because browsers also apply it
- * to the redirect after the form.
+ * to the redirect that follows the form's submission.
  */
 export function pagePolicy(redirectUri?: string): string {
   const { protocol = '', origin = 'null' } = redirectUri === undefined ? {} : new URL(redirectUri);

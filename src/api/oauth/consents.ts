@@ -61,7 +61,10 @@ export class OAuthConsents {
     return show(consent, { people: '', preset: 'reader', mistakes: [] });
   }
 
-  /** Handles the owner's answer. Creates the key and redirects to the program, or shows the page again. */
+  /**
+   * Handles the owner's answer. If access is allowed, creates a key and redirects to the program with a code. If it is
+   * denied, redirects with `access_denied`. After a mistake, shows the page again.
+   */
   async decide(form: URLSearchParams): Promise<OAuthAnswer> {
     const consent = this.#open.get(form.get('consent') ?? '');
     if (consent === undefined || consent.untilMs <= this.#parts.clock.now()) {

@@ -7,8 +7,8 @@ import { OAuthError } from './oauth-error.ts';
 const CODE_MS = 60_000;
 const ACCESS_S = 3600;
 /**
- * Matches a refresh token. The first part identifies its family and never changes; the second part changes at each
- * refresh.
+ * Matches a refresh token. The first part names its family, the tokens that descend from one code, and never changes.
+ * The second part changes at each refresh.
  */
 const REFRESH = /^refresh_([\w-]{22})[\w-]{43}$/;
 
@@ -25,7 +25,7 @@ export interface CodeTerms {
 interface TokensParts {
   readonly store: OAuthStore;
   readonly clock: Clock;
-  /** The address of `/mcp` at the issuer, which is the only resource. */
+  /** The URL of `/mcp` at the issuer. Tokens are valid for no other resource. */
   readonly resource: string;
   readonly callerOf: (keyId: string) => Caller | undefined;
   /** Revokes a key, if it still exists. */
@@ -105,7 +105,7 @@ export class OAuthTokens {
     );
     if (code === undefined) throw wrong;
     if (code.isSpent) {
-      // The code was used twice, so somebody else has it (RFC 6749, 10.5).
+      // A second use of a code means that somebody has stolen it, so its key is revoked (RFC 6749, 10.5).
       await this.#end(code.keyId);
       throw wrong;
     }
@@ -126,8 +126,8 @@ export class OAuthTokens {
     const wrong = new OAuthError('invalid_grant', 'The refresh token is unknown or spent, or its key was revoked.');
     const grant = store.grantOfRefresh(digest(token));
     if (grant === undefined) {
-      // If the token's family is known, the token was spent earlier, however long ago. Its second use means that both
-      // the client and a thief have it.
+      // A token whose family is known was valid once and has been replaced. Its second use means that both the client
+      // and a thief have it, so its key is revoked.
       const stolen = family && store.grantOfFamily(digest(family));
       if (stolen) await this.#end(stolen.keyId);
       throw wrong;
@@ -162,7 +162,7 @@ function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** Random secrets need no slow hash. */
+/** Hashes a code or a token. SHA-256 is enough, because nobody can guess these random texts by trying many of them. */
 function digest(text: string): string {
   return hash('sha256', text, 'hex');
 }

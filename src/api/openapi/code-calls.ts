@@ -2,7 +2,9 @@ import type { RouteId } from '../../schema/routes.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 
-/** Values that the samples of an operation need besides its route and the example of its body. */
+/**
+ * Values that the code samples of an operation need besides its route in `ROUTES` and the example of its request body.
+ */
 export interface CodeCall {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
@@ -13,9 +15,9 @@ export interface CodeCall {
   readonly download?: string;
   /** True if the answer has no end. */
   readonly isStream?: true;
-  /** The operation that the samples in curl and Python call instead, because they cannot call this one. */
+  /** The operation that the samples in curl and Python call instead, because they cannot open a WebSocket. */
   readonly overHttp?: 'listEvents';
-  /** The kind of answer, if not JSON. */
+  /** How the samples read an answer that is not JSON. `nothing` means that they print only the status. */
   readonly reads?: 'text' | 'nothing';
   /** Code that uses the typed client `postern`. `$id` and `$body` stand for the id and body of the request. */
   readonly typeScript: string;
@@ -24,7 +26,10 @@ export interface CodeCall {
   readonly isOverSocket?: true;
   /** Python code to show instead of the code that is generated from the request. */
   readonly python?: string;
-  /** True if the typed client lacks the operation. `$url` in `typeScript` stands for the URL of the request. */
+  /**
+   * True if the typed client has no method for the operation. `typeScript` then calls `fetch`, and `$url` in it stands
+   * for the URL of the request.
+   */
   readonly isPlainFetch?: true;
 }
 
@@ -44,7 +49,7 @@ function printed(expression: string): { readonly typeScript: string } {
 const LISTENING =
   'for await (const event of postern.listen({ after: 1204 })) {\n  console.log(event.type, event.data);\n}';
 
-/** The call of each operation in the document's samples. */
+/** The call that the code samples of each operation show, by the operation's name in `ROUTES`. */
 export const CODE_CALLS = {
   getHealth: printed('health()'),
   sendMessage: printed('send($body)'),

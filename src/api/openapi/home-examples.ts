@@ -2,7 +2,7 @@ import { examples } from './examples.ts';
 
 const at = '2026-11-22T15:00:00Z';
 
-/** Examples of the home page. */
+/** Examples of the answers from which the console builds its home page. */
 export const homeExamples = {
   overview: {
     status: examples.status,

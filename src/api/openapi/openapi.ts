@@ -118,7 +118,7 @@ export function openApi(version: string): Json {
     },
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
     security: [{ key: [] }],
-    // In the order of the reference page.
+    // The reference page shows the tags in this order.
     tags: [
       { name: 'Messages', description: 'Reading and sending' },
       { name: 'Events', description: 'Live or resumed' },

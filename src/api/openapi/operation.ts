@@ -20,7 +20,7 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly headers?: readonly Readonly<Record<string, unknown>>[];
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
-  /** Schemas of bodies that are not JSON, by media type. */
+  /** Schemas of request bodies that are not JSON, by media type. */
   readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** Success answers by status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
@@ -41,9 +41,11 @@ export interface OperationAnswer {
   readonly example?: unknown;
   /** Several examples by name, used instead of `example`. */
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
-  /** Content type in addition to JSON, or instead of it. */
+  /**
+   * Content type of an answer that is text or a file. If `schema` is also set, the operation can answer with either.
+   */
   readonly type?: string;
-  /** Content types of endless answers. */
+  /** Content types in which the operation can also answer with an endless stream. */
   readonly streams?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
 }

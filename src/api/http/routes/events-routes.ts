@@ -150,8 +150,8 @@ interface Waiting {
 }
 
 /**
- * Reads pages until `isDone`, the time is up, the client has disconnected, or the service stops. Throws `unauthorized`
- * if the key is revoked or expires meanwhile.
+ * Reads pages until `isDone`, the time is up, the client has disconnected, or the service stops. Throws
+ * `limited_key_refused` if the key is revoked or expires meanwhile.
  */
 async function readWithin(
   ms: number,

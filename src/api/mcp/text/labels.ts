@@ -12,8 +12,8 @@ const OWNER = 'me';
 const SHORT_DIGITS = 4;
 
 /**
- * Names of people and groups within one answer. The first mention has the full form; later ones have the shortest form
- * that stands for nobody else.
+ * Names of people and groups within one answer. The first mention has the full form. Later mentions have a short form,
+ * unless it already stands for another person or group.
  */
 export class Labels {
   readonly #nameOf: NameOf;
@@ -65,15 +65,18 @@ export class Labels {
 }
 
 /**
- * Quotes a sender that is a plain word, as companies have. Without quotes, `me` would be taken for the owner and `Mom`
- * for a contact.
+ * Quotes an address that is a plain word: companies can send under any word. Without quotes, `me` would be taken for
+ * the owner and `Mom` for a contact.
  */
 function shownAddress(address: string): string {
   if (address === '') return 'unknown';
   return LIKE_AN_ADDRESS.test(address) ? address : `sender "${address.replaceAll('"', "'")}"`;
 }
 
-/** Returns the last digits of a long number; an e-mail address stays whole. */
+/**
+ * Returns only the last 4 digits of a telephone number, after `…`. Returns e-mail addresses and short numbers
+ * unchanged.
+ */
 function shortAddress(address: string): string {
   return /^\+\d{8,}$/.test(address) ? `…${address.slice(-SHORT_DIGITS)}` : address;
 }

@@ -23,13 +23,13 @@ export interface LineContext {
   readonly groupName: (conversationId: string) => string | null | undefined;
   /** The conversation that all lines share, if there is one. The lines then do not name it. */
   readonly conversationId?: string | undefined;
-  /** Maximum length of one body, by default that of a list. */
+  /** Maximum length of one body in UTF-16 units. `MAX_SHOWN_BODY` by default. */
   readonly maxBody?: number | undefined;
 }
 
 /**
  * Writes lines such as `[id] 14:05 Ana: text`, with a heading for each day. A line that begins with `+` has notes on
- * the message above it. No line of a body begins so, because all but the first are indented.
+ * the message above it. A message's text cannot imitate such a line, because all its lines but the first are indented.
  */
 export class DayLines {
   readonly #context: LineContext;
@@ -72,8 +72,8 @@ export class DayLines {
 }
 
 /**
- * Returns a day's heading. The first heading has the year and the zone. A later one has the year only if it differs
- * from the heading before.
+ * Returns a day's heading. The first heading has the year and the zone. Later headings omit the zone, and omit the year
+ * while it stays the same.
  */
 function headingOf(day: string, before: string, zone: string): string {
   if (before === '') return `${day}, ${zone}`;
@@ -82,7 +82,8 @@ function headingOf(day: string, before: string, zone: string): string {
 }
 
 function messageLine(message: Message, context: LineContext): string {
-  // Called before the text is made, so that the author is mentioned first and therefore by the full name.
+  // Written before the text, because a person's first mention has the full name. The author should have it, not
+  // somebody whom the text mentions.
   const start = lineStart(message, context);
   const said = isSentence(message) ? sentenceFor(message, context) : textOf(message, context);
   const line = said === '' ? `${start}:` : `${start}: ${said}`;
@@ -93,7 +94,7 @@ function messageLine(message: Message, context: LineContext): string {
 
 const NOTES = '\n+ ';
 
-/** Reports whether a sentence replaces the text of the message. */
+/** Reports whether the line shows `details.sentence`, Postern's description of the message, instead of its text. */
 function isSentence({ body, details }: Message): boolean {
   return details?.sentence !== undefined && (body === '' || details.kind !== 'message');
 }
@@ -126,7 +127,8 @@ function notesOf(message: Message, context: LineContext): readonly string[] {
 }
 
 /**
- * Returns notes on edits, scheduled time and reactions. If a sentence replaces the text, also notes the message's kind.
+ * Returns notes on edits, scheduled time and reactions. If the line shows `details.sentence` instead of the text, also
+ * notes the message's kind.
  */
 function detailNotes(message: Message, details: MessageDetails, { labels, time }: LineContext): readonly string[] {
   const { kind, scheduled, edited_at: editedAt, retracted_at: retractedAt } = details;
@@ -161,8 +163,8 @@ function reactedWith(reaction: Reaction, isRemoved: boolean): string {
 }
 
 /**
- * Describes a row of the type `other`, which is no real reaction. A vote is described by its choices, any other row by
- * its sentence.
+ * Describes a reaction of the type `other`, such as a vote in a poll, which is no tapback. A vote is described by its
+ * choices, any other row by its `details.sentence`.
  */
 function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
   const choices = details?.poll_vote?.choices ?? [];
@@ -177,7 +179,7 @@ function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefi
 /** Maximum number of choices named in a line. */
 const MAX_CHOICES = 10;
 
-/** Returns the id, time and author of a row, and its conversation unless all lines have the same one. */
+/** Returns the id, time and author of a row. Adds its conversation, unless it is `context.conversationId`. */
 function lineStart(row: Message | Reaction, context: LineContext): string {
   const { labels, time, groupName, conversationId } = context;
   const who = row.is_from_me ? 'me' : labels.person(row.sender);

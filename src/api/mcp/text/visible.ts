@@ -1,7 +1,10 @@
 import { memoized } from '../../../domain/memoized.ts';
 import { countedBlanks, hexOf, writtenOut } from '../../../domain/visible.ts';
 
-/** Line breaks of every kind, and every invisible character. The last two are symbols that have no glyph. */
+/**
+ * Line breaks of every kind, and every invisible character. The last two, U+2800 and U+1D159, are symbols that are
+ * drawn as nothing.
+ */
 const INVISIBLE =
   '\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\p{Noncharacter_Code_Point}\\u2800\\u{1d159}';
 const SPECIAL = new RegExp(`\\r\\n|[${INVISIBLE}]`, 'gu');

@@ -17,9 +17,9 @@ import { timeout, Wait } from './wait.ts';
 
 /** Number of entries to take from the feed at once, which takes a few milliseconds. */
 const BATCH_SIZE = 200;
-/** Maximum number of rows that one call examines for its conversation. */
+/** Maximum number of rows that one call examines. Most of them may be of other conversations, late or junk. */
 const MAX_ROWS = 5000;
-/** Maximum length that one line adds to an answer. */
+/** Length that an answer keeps free for one more line, in UTF-16 units. */
 const MAX_LINE = 2500;
 
 const after = z.string().max(200).optional().describe('next from the previous answer; if omitted, from now on');
@@ -82,7 +82,7 @@ export const eventsWait = tool({
 interface Asked {
   readonly conversation?: string | undefined;
   readonly wanted: number;
-  /** True to include late messages. */
+  /** True to include messages that arrived more than `LATE_S` after they were written. */
   readonly hasLate: boolean;
   /** True to include messages that macOS filed as junk. */
   readonly hasJunk: boolean;
@@ -130,7 +130,7 @@ class EventReader {
     return true;
   }
 
-  /** Resolves when there may be more to take. */
+  /** Resolves once the feed has entries that this reader has not taken yet. */
   more(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve;
@@ -171,7 +171,7 @@ class EventReader {
   #withDetails(entry: RowEntry): Event {
     const { event } = entry;
     if (!('message_guid' in event.data) || event.data.reaction_type !== 'other') return event;
-    // `json` omits what this caller may not see.
+    // Reads the details from `json`, because it omits those that this caller may not see.
     return JSON.parse(this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 

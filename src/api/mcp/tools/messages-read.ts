@@ -137,7 +137,7 @@ export async function messagesWithDetails(
   return new Map(read.flatMap((message) => (message === undefined ? [] : [[message.id, message]])));
 }
 
-/** Returns the messages as lines. Messages in `conversationId` do not name their conversation. */
+/** Returns the messages as lines. A line names its message's conversation, unless it is `conversationId`. */
 export async function messageLines(
   messages: readonly Message[],
   conversationId: string | undefined,
@@ -177,8 +177,8 @@ interface Part {
 }
 
 /**
- * Returns one message in the format of lists. Omits the first `skip` characters of its text and shows at most
- * `MAX_PART`.
+ * Returns one message, formatted as in a list of messages. Omits the first `skip` UTF-16 units of its text, and shows
+ * at most `MAX_PART` of the rest.
  */
 async function whole(id: string, { skip, format }: Part, context: ToolContext): Promise<ToolAnswer> {
   const message = await context.caller.reader.message(id, { include: WITH_DETAILS });
@@ -197,8 +197,8 @@ async function whole(id: string, { skip, format }: Part, context: ToolContext): 
 }
 
 /**
- * Removes the sentence of a message that has a text. In a list, the sentence replaces a text such as a link, but the
- * reader of one message needs its text.
+ * Removes `details.sentence`, Postern's description, from a message that has a text. A list shows the description
+ * instead of a text such as a link. A client that reads one message needs the text.
  */
 function withoutSentence(message: Message): Message {
   const { body, details } = message;

@@ -24,9 +24,11 @@ export interface ToolContext {
   readonly names: () => Promise<NameOf>;
   /** Aborted when the client gives up, the key ends or the service stops. */
   readonly signals: readonly AbortSignal[];
-  /** Throws if the key ended while the call waited, so that it receives nothing more. */
+  /**
+   * Throws `limited_key_refused` if the key has ended. Called after a wait, so that an ended key receives nothing more.
+   */
   readonly assertKeyAlive: () => void;
-  /** Reports to a client that asked for progress that the call is still running. */
+  /** Notifies the client that the call is still running. Does nothing unless the client asked for progress. */
   readonly progress: (elapsedS: number, ofS: number) => void;
 }
 
@@ -36,7 +38,7 @@ export interface ToolContext {
  */
 export interface ToolAnswer {
   readonly text: string;
-  /** Cursor of the next page. */
+  /** Cursor of the next page, or offset of the next events; absent if the answer is complete. */
   readonly next?: string | undefined;
   /** The outcome of a send. */
   readonly state?: string;
@@ -60,7 +62,10 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
    * the tool.
    */
   readonly scope: Scope | undefined;
-  /** Returns false while the feature is switched off. The tool then does not exist. By default, it always does. */
+  /**
+   * Returns false while the tool's feature is switched off, and then the tool does not exist for clients. A tool
+   * without this member always exists.
+   */
   readonly isOffered?: (caller: Caller) => boolean;
   readonly input: Input;
   /** Absent if the answer is a file. */

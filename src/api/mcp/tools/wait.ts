@@ -14,7 +14,10 @@ export const timeout = z
   .transform((seconds) => Math.min(seconds, MAX_WAIT_S))
   .describe(`at most ${MAX_WAIT_S}`);
 
-/** The time that a call may wait. Uses its own timer instead of a combined signal, which could be garbage-collected. */
+/**
+ * Limits how long a call waits. Listens to each abort signal and to a timer, because a signal made by `AbortSignal.any`
+ * could be garbage-collected before it aborts.
+ */
 export class Wait {
   /** Resolves when the time is up, or when the client no longer waits for the answer. */
   readonly over: Promise<void>;

@@ -26,7 +26,7 @@ type Handler = (request: WireRequest, id: string) => Promise<WireAnswer> | WireA
 
 interface Endpoint {
   readonly method: string;
-  /** `*` stands for an id. */
+  /** Path of the endpoint. A segment `*` matches any id. */
   readonly path: string;
   readonly access: Access;
   readonly run: Handler;
@@ -172,7 +172,7 @@ function matcher(method: string, path: readonly string[]) {
   };
 }
 
-/** Returns the key's webhooks in this protocol. */
+/** Returns the webhooks that the key has created with the protocol of BlueBubbles. */
 function own({ webhooks }: WireRequest['caller']): readonly StoredWebhook[] {
   return webhooks.list().filter(({ wire }) => wire?.protocol === 'bluebubbles');
 }

@@ -3,7 +3,7 @@ import type { AttachmentDetails } from '../../../domain/details.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { ConvertedForm } from '../../../domain/ports/reading-ports.ts';
 
-/** Values of `style`, as in chat.db. */
+/** Values of a chat's `style`, the same in the protocol and in chat.db. */
 const GROUP = 43;
 const ONE_TO_ONE = 45;
 
@@ -11,15 +11,18 @@ const HEIC = /^image\/hei[cf]/i;
 const VOICE = /^audio\/(?:x-)?(?:caf|amr)/i;
 
 /**
- * Returns the form to convert a file to; undefined to send it as it is. Clients cannot show HEIC, and cannot play CAF
- * or AMR.
+ * Returns the format to convert a file to, because clients of BlueBubbles cannot show HEIC and cannot play CAF or AMR.
+ * Returns undefined for a file that they can use unchanged.
  */
 export function givenForm({ mime_type: type, name }: AttachmentDetails): ConvertedForm | undefined {
   if (HEIC.test(type ?? '') || /\.hei[cf]$/i.test(name)) return { as: 'jpeg', max: undefined };
   return VOICE.test(type ?? '') || /\.(?:caf|amr)$/i.test(name) ? { as: 'm4a' } : undefined;
 }
 
-/** Returns the id of an attachment, which contains the message's id and the attachment's number in the message. */
+/**
+ * Returns an attachment's id in the protocol. It contains the message's id, and the attachment's index in the message,
+ * from 0.
+ */
 function attachmentGuid(messageId: string, n: number): string {
   return `at_${n}_${messageId}`;
 }
@@ -63,7 +66,7 @@ export function messageObject(message: Message, chat: Conversation, tempGuid: st
   const service = details?.service ?? serviceOf(chat.id);
   return {
     originalROWID: message.id === '' ? null : Number(message.id),
-    // A sent message has the client's own id until its row in chat.db has been seen.
+    // Without a row in chat.db, a sent message has no GUID yet. The id that the client chose for it stands in.
     guid: guid === '' ? tempGuid : guid,
     tempGuid,
     text: message.body,

@@ -6,20 +6,20 @@ import type { SendPreferences } from '../send-service.ts';
 import type { KeyUse } from '../statistics.ts';
 import type { SelfChats } from './self-chat-ports.ts';
 
-/** A chat, with the facts on which access is decided. */
+/** A chat of chat.db, with the facts that decide which keys may read it or send to it. */
 export interface ChatMembers {
   /** Exactly as stored. */
   readonly guid: string;
   readonly isGroup: boolean;
   /** Addresses as stored, without the owner's own; empty if unknown. */
   readonly members: readonly string[];
-  /** Set if no key's list can make the chat accessible. */
+  /** True if no limited key may read the chat or send to it, whatever the key's lists contain. */
   readonly isClosed?: true;
 }
 
 /** The chats of chat.db and their members. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
 export interface ChatDirectory {
-  /** Changes with each commit to chat.db. Earlier results may be wrong after a change. */
+  /** A value that changes with each commit to chat.db. Results of the other methods are valid until it changes. */
   version(): unknown;
   /** Returns the chats that a recipient may refer to, in the order in which a send tries them. */
   meant(recipient: string): readonly ChatMembers[];
@@ -27,16 +27,16 @@ export interface ChatDirectory {
   chat(guid: string): ChatMembers | undefined;
   /** Every chat with this member, one-to-one or group. */
   withMember(address: string): readonly ChatMembers[];
-  /** The conversation of a row; undefined if the row is gone. */
+  /** Returns the conversation id of a row; undefined if the row no longer exists. */
   conversationOf(rowId: number): string | undefined;
   /** Reports whether the owner has ever sent anything to this chat. */
   hasOwnMessage(guid: string): boolean;
 }
 
-/** A key as stored: with hashes of its secrets, and when it was revoked. */
+/** A key as stored: with the hash of its secret and of the secret that it replaced. */
 export interface StoredKey extends Key {
   readonly hash: string;
-  /** The secret that a rotation replaced. It remains valid until `untilMs`. */
+  /** The hash of the secret that the last rotation replaced. The replaced secret remains valid until `untilMs`. */
   readonly previous: { readonly hash: string; readonly untilMs: number } | null;
 }
 
@@ -46,11 +46,11 @@ export interface KeyStore {
   add(key: StoredKey): void;
   update(key: StoredKey): void;
   noteUse(id: string, at: string): void;
-  /** Removes the key from the list. Its row stays for the audit log. */
+  /** Marks the key as revoked, so that `list` omits it. Its row stays, because the audit log refers to it. */
   revoke(id: string, at: string): void;
   /** The keys that were revoked, newest first, at most 1,000. */
   revoked(): readonly (StoredKey & { readonly revoked_at: string })[];
-  /** Returns this installation's secret with this name. Creates it at the first call. */
+  /** Returns the secret that this installation stores under the name. The first call creates it with `make`. */
   secret(name: string, make: () => string): string;
   /** Reports whether a key has ever existed, including revoked ones. */
   hasAny(): boolean;
@@ -60,13 +60,13 @@ export interface KeyStore {
 export interface StoredApproval extends Approval {
   readonly options: SendPreferences;
   readonly shown: string;
-  /** Identifies the request, so that a repeated request is not held twice. */
+  /** Identifies the request for this send, so that repeating the request does not hold a second send. */
   readonly ask: string;
-  /** True if an Idempotency-Key identifies the request, which is then remembered for 30 days. */
+  /** True if the request had an Idempotency-Key. A repeated request then returns this approval for 30 days. */
   readonly hasKey: boolean;
   /** Keyed hash of recipient, text and files. */
   readonly requestHash: string;
-  /** Keyed hash of the text. It stays when the text is erased. */
+  /** Keyed hash of the message text. It is kept after the text is erased. */
   readonly textHmac: string;
   readonly createdMs: number;
   readonly expiresMs: number;
@@ -78,8 +78,8 @@ export interface ApprovalStore {
   /** Newest first. */
   list(state: ApprovalState | undefined, limit: number): readonly StoredApproval[];
   /**
-   * Returns the request's newest approval. Ignores approvals created before `sinceMs`, unless their send is still
-   * scheduled.
+   * Returns the newest approval of the request that `ask` identifies. Ignores approvals created before `sinceMs`,
+   * unless their send is still scheduled.
    */
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
@@ -89,8 +89,9 @@ export interface ApprovalStore {
   /** When the next held send expires. */
   nextExpiryMs(): number | undefined;
   /**
-   * Decides a held send durably, in one statement. Returns false if it was decided already, has expired, or `shown`
-   * differs. Every final state erases the text.
+   * Changes a held send to `state` durably, in one statement. Returns false if the send is no longer held. The state
+   * `approved` also requires that the send has not expired and that `shown` equals the stored value. Every final state
+   * erases the text.
    */
   decide(
     id: string,
@@ -98,7 +99,7 @@ export interface ApprovalStore {
     decision: { readonly at: string; readonly by: string | null; readonly nowMs: number; readonly shown?: string },
   ): boolean;
   /**
-   * Deletes approvals that expired, or would have expired, more than 30 days ago. Beyond 10,000, also deletes the
+   * Deletes finished approvals whose expiry time is more than 30 days ago. If more than 10,000 remain, also deletes the
    * oldest finished ones, except those with an Idempotency-Key.
    */
   prune(nowMs: number): void;
@@ -117,16 +118,19 @@ export interface AuditNote {
   readonly target?: string | null;
   readonly outcome: string;
   readonly textHmac?: string;
-  /** Only for a send that was allowed: true if the recipient was new. `ask` then identifies the request. */
+  /**
+   * Only in the line for a send that the key was allowed to request: true if the owner had never written to the
+   * recipient. `ask` is the id of the request.
+   */
   readonly isNew?: boolean;
   readonly ask?: string;
 }
 
 export interface AuditQuery {
   readonly keyId?: string | undefined;
-  /** Only lines after this number. If absent, the newest lines. */
+  /** Only lines with a higher number: the oldest of these, unless `isNewestFirst`. If absent, the newest lines. */
   readonly after?: number | undefined;
-  /** Only lines before this number. */
+  /** Only lines with a lower number. */
   readonly before?: number | undefined;
   readonly sinceMs?: number | undefined;
   readonly action?: AuditAction | undefined;
@@ -137,7 +141,7 @@ export interface AuditQuery {
   readonly limit: number;
 }
 
-/** How often a key did `what` in the span of time that begins at `atMs`. */
+/** The number of times that a key did `what` in the span of time that begins at `atMs`. */
 export interface KeyUses {
   readonly keyId: string;
   readonly atMs: number;
@@ -145,7 +149,7 @@ export interface KeyUses {
   readonly count: number;
 }
 
-/** Number of sends in a period, and when the oldest of them leaves the period. */
+/** Number of sends in the last minute or day. At `freeAtMs` the oldest of them no longer counts. */
 export interface SendCount {
   readonly count: number;
   readonly freeAtMs: number;
@@ -154,7 +158,10 @@ export interface SendCount {
 export interface SendCounts {
   readonly minute: SendCount;
   readonly day: SendCount;
-  /** New recipients in the last day, each counted once. This recipient is not counted. */
+  /**
+   * Number of new recipients in the last day, each counted once. Does not count the recipient whose send is being
+   * decided.
+   */
   readonly newContacts: SendCount;
   /** The sends of all limited keys together in the last day. */
   readonly dayOfAll: SendCount;
@@ -163,18 +170,21 @@ export interface SendCounts {
 export interface AuditStore {
   /** Adds a line and returns its number. */
   add(note: AuditNote, atMs: number): number;
-  /** Adds further occurrences to each of these lines. */
+  /** Increases the stored number of occurrences of each line by `more`. */
   count(lines: readonly { readonly id: number; readonly more: number }[]): void;
   list(query: AuditQuery): readonly AuditEntry[];
   /** Counts the actions of limited keys since `sinceMs`, in spans of `lengthMs`. */
   uses(sinceMs: number, lengthMs: number): readonly KeyUses[];
-  /** Returns a key's earlier sends, on which the decision about another send to `target` depends. */
+  /** Counts the sends of the last minute and day, against which caps are checked before the key sends to `target`. */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;
-  /** Returns when the request's newest line was written. Ignores lines from before `sinceMs`. */
+  /**
+   * Returns when the newest line of the request that `ask` identifies was written, Unix milliseconds. Ignores lines
+   * from before `sinceMs`.
+   */
   ask(ask: string, sinceMs: number): number | undefined;
   /**
-   * Removes lines that are too old, and if there are too many, the oldest ones. Always keeps the lines of the last 24
-   * hours that count towards caps.
+   * Removes lines that are past their time limit. If too many lines remain, also removes the oldest ones, but never a
+   * line of the last 24 hours that counts towards caps.
    */
   trim(nowMs: number): void;
 }
@@ -186,7 +196,7 @@ export interface NewKey {
   readonly settings: KeyChanges;
 }
 
-/** Settings in the form that clients use: lists contain addresses and chat ids. */
+/** A key's settings as clients write them: `read` and `send` list addresses and chat ids. */
 export type KeyChanges = Partial<
   Omit<KeySettings, 'read' | 'send' | 'caps'> & {
     readonly read: '*' | readonly string[];
@@ -202,32 +212,32 @@ export type KeyChanges = Partial<
 export interface Keys {
   list(): readonly KeyRecord[];
   get(id: string): KeyRecord;
-  /** Returns this caller's own key. */
+  /** Returns the key under which this caller acts. */
   mine(caller: Caller): KeyRecord;
-  /** Creates a key. `key` in the result is the only place where the secret ever appears. */
+  /** Creates a key. `key` in the result is its secret, which Postern stores only as a hash and cannot show again. */
   add(key: NewKey): KeyRecord & { readonly key: string };
   change(id: string, changes: KeyChanges): KeyRecord;
   /** Reports the key's rights towards this recipient. Sends nothing. */
   check(id: string, recipient: string): KeyCheck;
   rotate(id: string): KeyRecord & { readonly key: string };
   revoke(id: string): KeyRevocation;
-  /** The newest revoked keys, whose names the audit log and decided approvals still need. */
+  /** Returns the newest revoked keys. Lists of audit lines and of decided approvals show their names. */
   revoked(): readonly KeyRecord[];
 }
 
 /** The held sends that a caller may see or decide. Other held sends do not exist for the caller. */
 export interface Approvals {
   list(query: { readonly state?: ApprovalState | undefined; readonly waitMs: number }): Promise<readonly Approval[]>;
-  /** Returns an approval. Waits until it has ended, at most `waitMs`. */
+  /** Returns an approval once it has reached a final state, or after `waitMs` in its current state. */
   get(id: string, waitMs: number): Promise<Approval>;
   /**
-   * Throws `approval_changed` if `shown` differs from what would be sent, and `already_decided` if it was decided
-   * meanwhile.
+   * Approves a held send. Throws `approval_changed` if `shown` is not the hash of what would be sent, and
+   * `already_decided` if somebody has decided about the send before.
    */
   approve(id: string, shown: string): Promise<Approval>;
   deny(id: string): Promise<Approval>;
   withdraw(id: string): Promise<void>;
-  /** Reports whether the owner has never written to the recipient; undefined if unknown. */
+  /** Returns true if the owner has never written to the recipient; undefined if this cannot be determined. */
   isNewContact(approval: Pick<Approval, 'to'>): boolean | undefined;
 }
 
@@ -237,7 +247,7 @@ export interface AuditLog {
   usedToday(): ReadonlyMap<string, KeyUse>;
 }
 
-/** The ports that only the owner's routes use. Loaded on first use. */
+/** The services behind the routes for keys, audit log and self-chat. Their modules are loaded on first use. */
 export interface AccessService {
   readonly keys: Keys;
   readonly audit: AuditLog;

@@ -1,36 +1,36 @@
 import type { CanaryReport } from '../canary.ts';
 
-/** The last canary, and the last known state of Apple's push. */
+/** The last canary, which is a message to the owner's own address, and what the canaries showed about Apple's push. */
 export interface CanaryRecord {
   /** The address that the canary was sent to. */
   readonly address: string;
   /** Eight hexadecimal digits, different for each canary. */
   readonly number: string;
   /**
-   * When the canary was sent, Unix milliseconds. If a start finds this time in the future, the clock was set back. The
-   * time of that start then replaces it.
+   * When the canary was sent, Unix milliseconds. If Postern starts and this time is in the future, the clock was set
+   * back; the time of the start then replaces it.
    */
   readonly sentMs: number;
   /** `waiting`: being sent, or sent less than ten minutes ago without having arrived. */
   readonly outcome: 'waiting' | 'arrived' | 'lost' | 'not_sent' | 'unknown';
-  /** Code of the problem with which sending failed. */
+  /** Code of the problem with which sending the canary failed; null unless it failed. */
   readonly problem: string | null;
-  /** When a canary last arrived; null before the first. */
+  /** When a canary last arrived, Unix milliseconds; null if none has arrived yet. */
   readonly arrivedMs: number | null;
   readonly delayMs: number | null;
   readonly deadSinceMs: number | null;
 }
 
-/** Stores the last canary. The record is erased when chat.db is replaced. */
+/** Stores the record of the last canary. Replacing chat.db erases the record. */
 export interface CanaryStore {
   load(): CanaryRecord | undefined;
   /** Durable once it returns. */
   save(record: CanaryRecord): void;
 }
 
-/** The canary as health, status and metrics see it. */
+/** The state of the canary, for the health, status and metrics reports. */
 export interface CanaryStatus {
   report(): CanaryReport;
-  /** Returns the sentence for health while push is dead. */
+  /** Returns a warning for the health report while Apple's push does not work; undefined otherwise. */
   warning(): string | undefined;
 }

@@ -15,27 +15,27 @@ export type LoggedChange = Change & {
   readonly seq: number;
 };
 
-/** The stored changes, in order. */
+/** The stored changes, in the order in which they were detected. */
 export interface ChangeLog {
   /**
    * Counts the restarts of the log: at first start, when detection is switched off and on again, and when chat.db is
    * replaced.
    */
   generation(): number;
-  /** The number of the newest change ever logged; 0 before the first. */
+  /** Returns the `seq` of the newest change ever logged, even if it was deleted since; 0 before the first change. */
   newest(): number;
-  /** Changes up to this number have been deleted. Later changes are kept. */
+  /** Returns the highest `seq` that has been deleted; 0 if none has. All later changes are kept. */
   floor(): number;
-  /** Returns at most `limit` changes after `after` and up to `upTo`. */
+  /** Returns at most `limit` changes whose `seq` is above `after` and at most `upTo`, in order. */
   changes(after: number, upTo: number, limit: number): readonly LoggedChange[];
 }
 
-/** The switch of change detection. Survives restarts. */
+/** Whether change detection is on, as stored: Postern continues in this state after a restart. */
 export interface DetectionState {
   readonly isOn: boolean;
   /** Unix milliseconds at which a client last asked for changes. */
   readonly askedAtMs: number;
-  /** Unix milliseconds of the last complete sweep; null before the first. */
+  /** When the last comparison of all rows (a sweep) was completed, Unix milliseconds; null before the first. */
   readonly sweptAtMs: number | null;
 }
 
@@ -51,11 +51,14 @@ export interface ChangeStore extends ChangeLog {
   end(): void;
   noteAsked(nowMs: number): void;
   noteSwept(nowMs: number): void;
-  /** The prints of a block, by `rowId % BLOCK_ROWS`; undefined if there are none. */
+  /**
+   * Returns the prints of a block; the print of a row is at index `rowId % BLOCK_ROWS`. Undefined if the block has no
+   * prints.
+   */
   prints(block: number): PrintArray | undefined;
-  /** Returns the first block that has prints, at or after `block`. */
+  /** Returns the number of the first block with prints, from `block` on; undefined if there is none. */
   nextBlock(block: number): number | undefined;
-  /** Stores changes together with the prints that revealed them. */
+  /** Stores changes, and the new prints of the changed rows, so that no change is detected twice. */
   record(changes: readonly Change[], prints: ReadonlyMap<number, Print>, nowMs: number): void;
 }
 
@@ -72,36 +75,43 @@ export interface PrintsRead {
  * `chat_db_unavailable`.
  */
 export interface PrintReader {
-  /** Reads the prints of the newest `count` rows up to `upTo`. `from` is the lowest row id among them. */
+  /** Reads the prints of the newest `count` rows up to row id `upTo`. `from` is the lowest row id of these rows. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
   /**
-   * Like `newest`, but returns only the ranges with a row that is gone or whose print differs from the known one. If
-   * the row ids have too many gaps, returns the whole range.
+   * Like `newest`, but reads only the ranges in which a row was deleted, or has another print than `known` says. If the
+   * row ids have too many gaps for this comparison, reads the whole range.
    */
   differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
   /** Reads the prints of these rows. */
   rows(at: Offset, rowIds: readonly number[]): PrintsRead;
-  /** Reads the prints of all rows of the range. `next` is the first row after it. */
+  /**
+   * Reads the prints of all rows from `from` to `to`. `next` is the first row id after `to`; undefined if there is
+   * none.
+   */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
   /**
-   * Returns the row ids in each set that chat.db has an index for; their number is bounded. A row that joins or leaves
-   * a set has changed. A set without changes is returned as the array of the previous call.
+   * Returns sets of row ids, such as deleted messages, that chat.db finds by an index. A row that has joined or left a
+   * set since the previous call has changed. The number of rows is limited, and an unchanged set is the same array as
+   * in the previous call.
    */
   watched(): readonly (readonly number[])[];
-  /** A number that changes with every deleted row, if the database counts deletions. */
+  /** Returns a number that changes with every deleted row; always 0 if chat.db does not count deletions. */
   deletions(): number;
-  /** Returns guid and conversation of the rows in a range, which the report of their removal needs. */
+  /**
+   * Returns the guid and conversation of each row from `from` to `to`. If the row is removed later, its event contains
+   * both.
+   */
   origins(from: number, to: number): readonly RowOrigin[];
 }
 
 export interface DifferingPrints extends PrintsRead {
-  /** The lowest row id that was compared. */
+  /** The lowest row id that was compared with its known print. */
   readonly from: number;
   readonly ranges: readonly RowRange[];
 }
 
 export interface KnownPrints {
-  /** The known print of a row; `NO_PRINT` if unknown. */
+  /** Returns the stored print of a row; `NO_PRINT` if none is stored. */
   of(rowId: number): Print;
 }
 
@@ -114,7 +124,7 @@ export interface RowOrigin {
   readonly conversationId: string;
 }
 
-/** A PrintReader for long reads in the background. */
+/** Reads prints like `PrintReader`, but in another thread, for ranges whose reading takes long. */
 export interface BackgroundPrintReader {
   range(at: Offset, from: number, to: number): Promise<ReturnType<PrintReader['range']>>;
   origins(from: number, to: number): Promise<readonly RowOrigin[]>;
@@ -122,16 +132,19 @@ export interface BackgroundPrintReader {
 
 /** The status of change detection, for status and metrics. */
 export interface ChangeStatus {
-  /** `starting`: the first sweep is incomplete, so changes of old rows are not seen yet. */
+  /** `starting`: the first comparison of all rows is not complete, so changes of old rows are not detected yet. */
   readonly state: 'off' | 'starting' | 'on';
-  /** Changes kept for readers that resume. */
+  /** Number of changes that are kept, so that readers can resume before them. */
   readonly logged: number;
-  /** Unix milliseconds of the last complete sweep; null before the first. */
+  /** When the last comparison of all rows (a sweep) was completed, Unix milliseconds; null before the first. */
   readonly sweptAtMs: number | null;
 }
 
 /** Starts change detection when a client asks for changes (decision I2). */
 export interface ChangeControl {
-  /** Throws `changes_disabled` if the configuration disables changes. */
+  /**
+   * Records that a client asks for changes, and starts detection if it is off. Throws `changes_disabled` if the
+   * configuration disables changes.
+   */
   noteAsked(): void;
 }

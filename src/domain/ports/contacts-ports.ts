@@ -7,27 +7,27 @@ export interface Contact {
   readonly organization: string | null;
 }
 
-/** Names by address, as loaded. */
+/** The names of one load of the Address Book, by address. */
 export interface NameLookup {
   /** Returns undefined if no contact has the address, or if contacts with different names have it. */
   nameOf(address: string): string | undefined;
 }
 
-/** Why names are missing or incomplete. */
+/** The state of the Address Book, and why names are missing or incomplete. */
 export interface ContactsHealth {
   readonly state: 'off' | 'not_loaded' | 'loaded' | 'failed';
-  /** Null if everything was read. */
+  /** The reason why names are missing; null if all names were read. */
   readonly message: string | null;
 }
 
 /** The contacts of the Address Book. Without an Address Book no address has a name. */
 export interface Contacts {
   /**
-   * Starts loading at the first call. Returns undefined if names are available, else a promise that resolves once they
-   * are and never rejects.
+   * Starts loading the Address Book at the first call. Returns undefined if its names are available. Otherwise returns
+   * a promise that resolves once they are, and never rejects.
    */
   ready(): Promise<void> | undefined;
-  /** The currently known names. A new object after each load. */
+  /** The currently known names. Each load of the Address Book replaces the object. */
   readonly names: NameLookup;
   /** Finds contacts whose name, nickname, organization or address contains each word of `text`, sorted by name. */
   search(text: string, limit: number): Promise<readonly Contact[]>;

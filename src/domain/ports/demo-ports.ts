@@ -1,6 +1,6 @@
 /** Controls a demo's simulated people, who write and react. Throws `invalid_request` for anything they cannot do. */
 export interface DemoPeople {
-  /** Makes a person write. Without a conversation the message goes to the owner alone. */
+  /** Makes the person `from` write a message. Without `conversationId` the message goes to the owner alone. */
   say(message: {
     readonly from: string;
     readonly text: string;
@@ -9,11 +9,11 @@ export interface DemoPeople {
   react(reaction: {
     readonly from: string;
     readonly messageId: string;
-    /** In the form that `postern demo react` accepts. */
+    /** The reaction as one writes it for `postern demo react`. */
     readonly reaction: string;
     readonly isTakenBack: boolean;
   }): Promise<TheirRow>;
-  /** Opens a conversation as the owner, which marks its messages read. */
+  /** Opens a conversation as if the owner did, which marks its messages as read. */
   read(conversationId: string): Promise<void>;
 }
 

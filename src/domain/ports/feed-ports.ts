@@ -8,42 +8,44 @@ import type { Change } from './changes-ports.ts';
 /** chat.db as a log. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
 export interface MessageLog {
   /**
-   * Returns entries after `after` and up to `upTo`, in order: at most `limit`, fewer if bodies are large. Only an empty
-   * result means that there are no more. Deleted rows are omitted.
+   * Returns entries after `after` and up to `upTo`, in order: at most `limit`, and fewer if message bodies are large.
+   * Only an empty result means that no entries are left. Omits deleted rows.
    */
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[];
   /**
-   * Returns unpublished rows after `after`, in order, bounded as in `entries`. With `hasPrints` each row comes with its
-   * print, read at the same commit.
+   * Returns rows after `after`, none of which has been published, in order and limited in number like `entries`. With
+   * `hasPrints`, each row includes its print, read at the same commit as the row.
    */
   pendingRows(after: Offset, limit: number, hasPrints?: boolean): readonly PendingRow[];
-  /** Returns the newest row. At the very first start, publishing begins after it. */
+  /** Returns the position of the newest row. When Postern starts for the first time, it publishes only later rows. */
   newest(): Cursor;
   /** Facts for `isReplaced`. */
   identity(at: Offset): LogIdentity;
 }
 
-/** The result of taking from the feed. */
+/** The entries that one call of `FeedReader.take` returns. */
 export interface FeedBatch {
-  /** In log order. May be empty although more entries follow: those that a limited key may not read are left out. */
+  /** In log order. Omits entries that a limited key may not read, so it may be empty although more entries follow. */
   readonly entries: readonly LogEntry[];
-  /** Position after the batch. It can be beyond the last entry, because deleted rows have no entry. */
+  /** The reader's position after this batch. It can be beyond the last entry, because deleted rows have no entry. */
   readonly upTo: Offset;
   /**
-   * Number of events lost since the last take because this reader was too slow (decision C7). Always 0 for a resumed
-   * reader.
+   * Number of events that this reader lost since its previous `take`, because it was too slow (decision C7). Always 0
+   * for a reader that `resume` returned.
    */
   readonly missed: number;
 }
 
-/** A position in the log that moves forward as entries are taken. Taking never waits. */
+/**
+ * Reads the log from a position onwards: each `take` moves the position forward. `take` never waits for new entries.
+ */
 export interface FeedReader {
   /**
-   * Returns the next entries, at most `limit`; none if caught up. A resumed reader throws `chat_db_unavailable` while
-   * chat.db is unreadable.
+   * Returns the next entries, at most `limit`; none if the reader is caught up. A reader that `resume` returned throws
+   * `chat_db_unavailable` while chat.db is unreadable.
    */
   take(limit: number): FeedBatch;
-  /** Reports whether everything published has been taken. */
+  /** Reports whether this reader has taken every published event. */
   isCaughtUp(): boolean;
   /** A number that changes when the log is replaced (decision C5). Earlier offsets are then meaningless. */
   generation(): number;
@@ -52,18 +54,24 @@ export interface FeedReader {
 
 export interface FeedOptions {
   /**
-   * Includes changes of existing rows (decision I2). This does not start detection: only `resolve` starts it, or
-   * throws. While detection is off, a reader with changes gets only new rows.
+   * True to read changes of existing rows too (decision I2). Of the methods that accept this option, only `resolve`
+   * starts change detection. While detection is off, the reader gets only new rows.
    */
   readonly changes?: boolean;
 }
 
 export interface ResumeOptions extends FeedOptions {
-  /** While this reader is caught up, the publisher waits briefly for it (decision C7). */
+  /**
+   * True to make the publisher, after each batch, wait briefly until this reader has taken the batch. It does not wait
+   * for a reader that was behind before the batch (decision C7).
+   */
   readonly backpressure?: boolean;
 }
 
-/** The result of handling an entry: done, with an outcome to record; or interrupted, to be handled again. */
+/**
+ * The result of handling an entry. `isDone` is false if handling was interrupted; the entry is then handled again.
+ * `record` is the outcome to store.
+ */
 export type Handled<Outcome> =
   | { readonly isDone: true; readonly record?: Outcome | undefined }
   | { readonly isDone: false };
@@ -72,34 +80,46 @@ export type Handled<Outcome> =
 export interface ConsumerTask<Outcome> {
   /** The consumer's name in the log and in the state database. */
   readonly name: string;
-  /** Returns the stored position to start after. Called again after the log was replaced (decision C5). */
+  /**
+   * Returns the stored position, after which the consumer starts. Called again whenever the log has been replaced
+   * (decision C5).
+   */
   storedOffset(): Offset;
   /**
-   * Starts the work to do before the next entry; returns undefined if there is none. A rejection is treated like a
-   * rejection of `handle`.
+   * Starts work that must be done before the next entry; returns undefined if there is no such work. If it rejects, the
+   * failure is logged and retried like a failure of `handle`.
    */
   readonly first?: () => Promise<void> | undefined;
-  /** Handles one entry; the next one waits. A rejection is logged, and the entry is retried after a second. */
+  /**
+   * Handles one entry, while all later entries wait. If it rejects, the failure is logged and the entry is retried
+   * after a second.
+   */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
-  /** The outcome to record for rows that were deleted from chat.db before they were handled (decision F4). */
+  /**
+   * Returns the outcome to record for the rows from `firstRowId` to `lastRowId`, which were deleted from chat.db before
+   * they were handled (decision F4); undefined for none.
+   */
   gone(firstRowId: number, lastRowId: number, options: FeedOptions): Outcome | undefined;
-  /** Stores that everything up to `offset` is done. The offset goes back only after `seek`. */
+  /**
+   * Stores that every entry up to `offset` is done. `offset` is lower than in an earlier call only after `seek` or a
+   * replaced log.
+   */
   progress(offset: Offset, record?: Outcome): void;
 }
 
 /** A durable reader of the log: every entry in order, one at a time, at least once through crashes (decision F4). */
 export interface EventConsumer {
-  /** Everything up to here is done. */
+  /** Every entry up to this position is done. */
   readonly offset: Offset;
   /** Resolves after `stop`, once no entry is being handled. */
   readonly ended: Promise<void>;
-  /** Starts handling entries. Before that it only keeps its position. */
+  /** Starts handling entries. Before this call the consumer has joined the feed, but handles nothing. */
   start(): void;
   /** Ends after the current entry. */
   stop(): void;
   /**
-   * Continues from `offset`, which is already stored. The current entry no longer moves the offset. `options` replace
-   * the previous ones.
+   * Continues after `offset`, which the caller has already stored. An entry that is being handled now no longer moves
+   * the position when it is done. `options`, if present, replace the consumer's previous options.
    */
   seek(offset: Offset, options?: ResumeOptions): void;
   /** Makes the consumer ask the task for its `first` work again. */
@@ -113,57 +133,60 @@ export interface FeedPage {
   readonly upTo: Offset;
 }
 
-/** A page as its reader may see it. */
+/** A page without the entries that a limited key may not read. */
 export interface SeenPage extends FeedPage {
-  /** How many entries were read, including those that a limited key may not see. */
+  /** Number of entries that were read for this page, including those that a limited key may not read. */
   readonly looked: number;
 }
 
 /**
- * The published events as a stream that any number of readers may join. `onMore` is called when there may be more to
- * take. A limited key's feed contains only what the key may read at the moment of reading.
+ * The published events, as a stream that any number of readers may join. A reader's `onMore` is called when there may
+ * be new entries to take. A limited key's feed contains only entries that the key may read at the time of the `take`.
  */
 export interface EventFeed {
   /** Returns the position of the newest published event. */
   lastPublished(options?: FeedOptions): Offset;
-  /** The generation of the change log, which changes when the log is restarted. */
+  /** Returns the generation of the change log: a number that changes when the change log is restarted. */
   changeGeneration(): number;
   /**
-   * Returns the position as a text, with which a client can continue after it: `resolve` accepts the text. For a client
-   * with changes, `generation` is that of the change log.
+   * Returns the position as text that a client can send to continue after the position. Pass `changeGeneration()` for a
+   * client that reads changes, else undefined.
    */
   offsetText(offset: Offset, generation: number | undefined): string;
   /**
-   * Resolves a client's offset to a position; without one, to the newest. With `changes` it records that a client wants
-   * them; a bare row id then stands for the rows after it and for changes from now on. Throws 410 `after_unknown` above
-   * the highest row id ever used (decision G3), 410 `offset_expired` for an offset of another generation or before the
-   * oldest kept change, 404 `changes_disabled` if the configuration disables changes, and 503 while chat.db is
-   * unavailable.
+   * Returns the position for a client's offset; without an offset, the newest position. With `changes`, also records
+   * that a client wants changes, and a bare row id then means all later rows, but only changes from now on. Throws 410
+   * `after_unknown` above the highest row id ever used (decision G3), 410 `offset_expired` for an offset of another
+   * generation or before the oldest kept change, 404 `changes_disabled` if the configuration disables changes, and 503
+   * while chat.db is unavailable.
    */
   resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
-  /** Reports whether an entry may still be shown: the key's list may have shrunk since the entry was read. */
+  /**
+   * Reports whether the caller may still read an entry that it has taken: the list of a limited key may have been
+   * shortened since then.
+   */
   admits(entry: LogEntry): boolean;
   /**
    * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. Throws 501 at a
-   * hub, which lacks the facts.
+   * hub that would have to filter, because events of a fleet do not say how old a row was or whether it is junk.
    */
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
   /** At a hub: returns the Macs that publish no changes. A reader with changes gets only new rows from these Macs. */
   withoutChanges?(): readonly string[];
   /**
-   * Returns a reader that begins now. If it falls behind by more than the capacity, it loses the oldest entries
-   * (decisions C7, G2).
+   * Returns a reader of the events that are published from now on. If it falls behind by more entries than the feed
+   * keeps in memory, it loses the oldest ones (decisions C7, G2).
    */
   live(onMore: () => void, options?: FeedOptions): FeedReader;
   /**
-   * Returns a reader of everything after `offset`, without gaps: from chat.db until caught up, then live (decisions F4,
-   * G3).
+   * Returns a reader of every event after `offset`, without gaps. It reads from chat.db until it is caught up, and then
+   * from the feed (decisions F4, G3).
    */
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader;
   /** Returns a reader that hands each entry to the task and stores the task's position. */
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
   /**
-   * Returns one page for `GET /events` (decision G4), after a position from `resolve` or from `upTo` of the previous
+   * Returns one page for `GET /events` (decision G4). `after` is a position from `resolve`, or `upTo` of the previous
    * page.
    */
   page(after: Offset, limit: number, options?: FeedOptions): SeenPage;
@@ -172,13 +195,13 @@ export interface EventFeed {
 export interface CursorStore {
   load(): Cursor | undefined;
   /**
-   * Stores the cursor, the first prints of the newly published rows, and the changes that these rows mean for earlier
-   * rows: all or nothing (decision I4).
+   * Stores, in one transaction, the cursor, the first prints of the newly published rows, and the changes of earlier
+   * rows that the new rows imply (decision I4).
    */
   save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**
-   * Makes the log, every consumer and the change log start over at `cursor`, in one transaction: at the first start, or
-   * after the log was replaced (decisions C4, C5). `prints` belong to the newest rows.
+   * Makes the log, every consumer and the change log start over at `cursor`, in one transaction. Called at the first
+   * start, and after chat.db was replaced (decisions C4, C5). `prints` are those of the newest rows.
    */
   restart(cursor: Cursor, prints?: ReadonlyMap<number, Print>): void;
 }

@@ -3,13 +3,12 @@ import type { Scope } from '../key.ts';
 import type { Overview, ShownSetting } from '../overview.ts';
 import type { StatisticKind, StatisticSeries, StatisticSpan } from '../statistics.ts';
 
-/** One stored count: the occurrences of `name` in one span. */
+/** One stored count: how often `name` occurred for `subject` in the span of time that begins at `atMs`. */
 export interface StatisticCount {
   readonly kind: StatisticKind;
-  /** The id of a webhook; empty for events and sends. */
+  /** The id of the webhook that the count is about; "" for counts of events and sends. */
   readonly subject: string;
   readonly span: StatisticSpan;
-  /** Beginning of the span. */
   readonly atMs: number;
   readonly name: string;
   readonly count: number;
@@ -17,13 +16,13 @@ export interface StatisticCount {
 
 /** Stores the counters (decision Z1). */
 export interface StatisticStore {
-  /** When counting began, and when somebody last asked for the counts. Undefined while nothing is counted. */
+  /** Returns when counting began, and when a client last asked for the counts. Undefined while nothing is counted. */
   times(): { readonly sinceMs: number; readonly askedMs: number } | undefined;
-  /** Records that somebody asked for the counts. Begins counting if it has not begun. */
+  /** Records that a client asked for the counts. Begins counting if it has not begun. */
   noteAsked(nowMs: number): void;
   /** Ends counting and deletes all counts. */
   end(): void;
-  /** Adds to the stored counts. Removes counts that are older than the `keptFrom` of their span. */
+  /** Adds to the stored counts. Removes counts whose `atMs` is before the `keptFrom` of their `span`. */
   add(counts: readonly StatisticCount[], keptFrom: Readonly<Record<StatisticSpan, number>>): void;
   /** Returns the counts of spans that begin at `fromMs` or later. */
   read(kind: StatisticKind, span: StatisticSpan, fromMs: number): readonly StatisticCount[];
@@ -34,6 +33,9 @@ export interface Home {
   overview(): Promise<Overview>;
   statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries>;
   settings(): Promise<readonly ShownSetting[]>;
-  /** Returns the set-up lines for each client that this key suits. `url` is the service's address. */
+  /**
+   * Returns the set-up lines for each client program that can use a key with these scopes. `url` is the service's
+   * address.
+   */
   clientsOf(key: { readonly key: string; readonly scopes: readonly Scope[] }, url: string): readonly ClientLines[];
 }

@@ -1,10 +1,10 @@
-/** Cancels the call that returned it. May be called twice. */
+/** Cancels what the call that returned this function started, such as a timer. Calling it twice does no harm. */
 export type Cancel = () => void;
 
 export interface Clock {
   /** Unix milliseconds. */
   now(): number;
-  /** Returns milliseconds that never go backwards. */
+  /** Returns milliseconds since an arbitrary time. Never decreases, even if the clock is set back. */
   monotonic(): number;
   /** Calls `run` once after `ms` milliseconds. */
   after(ms: number, run: () => void): Cancel;

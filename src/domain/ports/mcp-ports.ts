@@ -20,14 +20,17 @@ export interface McpAnswer {
   readonly text?: string;
   /** The body as a stream, if it is not `text`. */
   readonly stream?: AsyncIterable<Uint8Array>;
-  /** Called once the client has taken the answer or is gone. Until then the answer counts as in flight. */
+  /**
+   * The caller of `answer` calls this once the client has received the answer or has disconnected. Until then the
+   * answer counts as in flight.
+   */
   readonly release: () => void;
 }
 
-/** A caller's tools, resources and prompts, one request at a time. */
+/** Answers MCP requests: each caller may use the tools, resources and prompts that its key allows. */
 export interface McpService {
   /** Throws `too_many_answers` while too many bytes of earlier answers are in flight. */
   answer(request: McpRequest): Promise<McpAnswer>;
-  /** Ends waiting requests: their tools answer with what has arrived so far. */
+  /** Ends requests that wait for events: their tools answer with the events that have arrived so far. */
   close(): Promise<void>;
 }

@@ -4,15 +4,18 @@ import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes-ports.ts';
 import type { FleetReport } from './fleet-ports.ts';
 
-/** Counts of the clients that receive every event. */
+/** Counts for clients of one kind of event stream: WebSockets (`webSockets`) or HTTP streams (`streams`). */
 interface StreamCounts {
-  /** Connected now. */
+  /** Number of clients that are connected now. */
   readonly clients: number;
   /** Number of events that slow clients lost since startup. */
   readonly missed: number;
 }
 
-/** The values of `/metrics` that are read at each request (decision H). `Counters` holds the others. */
+/**
+ * The values of `/metrics` that are read at each request (decision H). `Counters` holds the values that Postern counts
+ * up as it works.
+ */
 export interface Metrics {
   readonly isConnected: boolean;
   readonly newestRow: number | null;
@@ -39,18 +42,18 @@ export interface HubMetrics {
   readonly isReady: boolean;
   /** True while this hub delivers to the webhooks of the fleet. */
   readonly isDelivering: boolean;
-  /** Events not yet handled for the webhook that is furthest behind; null unless this hub delivers. */
+  /** Number of events that the webhook furthest behind has still to handle; null unless this hub delivers. */
   readonly webhookBacklog: number | null;
   /** Bytes that the stream of events occupies on the servers; null until first measured. */
   readonly streamBytes: number | null;
-  /** Milliseconds by which the broker's clock is ahead; null before the first measurement. */
+  /** Milliseconds by which the broker's clock is ahead of this hub's clock; null before the first measurement. */
   readonly brokerAheadMs: number | null;
-  /** How long the hub has been behind the stream, in milliseconds; 0 while it is not behind. */
+  /** Milliseconds since the hub last had every event of the stream; 0 while it has every event. */
   readonly behindMs: number;
-  /** Number of messages in the stream that were rejected, because they are not events of a Mac. */
+  /** Number of messages in the stream that this hub rejected because they are not events of a Mac. */
   readonly rejected: number;
-  /** Number of rows that the stream lacked and their Macs supplied. */
+  /** Number of rows whose events were missing from the stream, and which their Macs then supplied. */
   readonly filled: number;
-  /** How often rows were lost for good. */
+  /** Number of times that this hub gave up a range of missing rows, because no Mac could supply them. */
   readonly missing: number;
 }

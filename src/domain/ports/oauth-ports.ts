@@ -1,13 +1,13 @@
 import type { Caller } from '../caller.ts';
 
-/** A request to the authorization server at the issuer's host (decision Y5). */
+/** A request to Postern's OAuth authorization server, at the host of `oauth.issuer` (decision Y5). */
 export interface OAuthRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
   /** The fields of a posted form; undefined for other requests. */
   readonly form: URLSearchParams | undefined;
-  /** The parsed JSON of a registration. */
+  /** The parsed JSON body of a request that registers a client. */
   readonly json: unknown;
 }
 
@@ -35,7 +35,9 @@ export interface OAuthClient {
   readonly redirectUris: readonly string[];
 }
 
-/** The grant of a client: a limited key, and the hashes of the tokens that stand for it. */
+/**
+ * The access that the owner granted to a client: a limited key, and the hashes of the tokens that stand for the key.
+ */
 export interface OAuthGrant {
   readonly keyId: string;
   readonly clientId: string;
@@ -43,12 +45,13 @@ export interface OAuthGrant {
   readonly accessHash: string;
   readonly accessUntilMs: number;
   /**
-   * Empty until the code is redeemed, like `accessHash`. Until then `accessUntilMs` is the time when the code expires.
+   * "" until the client redeems its authorization code, and so is `accessHash`. Until then `accessUntilMs` is the time
+   * when the code expires.
    */
   readonly refreshHash: string;
   /**
-   * The hash of the part that all refresh tokens of this grant share. If a used token is presented again, two programs
-   * hold the grant.
+   * The hash of the part that all refresh tokens of this grant share. It reveals whose grant a used token belongs to: a
+   * second use means that two programs hold the grant's tokens.
    */
   readonly familyHash: string;
 }
@@ -56,7 +59,8 @@ export interface OAuthGrant {
 export interface OAuthStore {
   client(id: string): OAuthClient | undefined;
   /**
-   * Adds a client. Above `max`, removes the oldest client without a grant; returns false if every client has a grant.
+   * Adds a client. If `max` clients exist already, first removes the oldest client without a grant; returns false if
+   * every client has a grant.
    */
   addClient(client: OAuthClient, nowMs: number, max: number): boolean;
   /** Adds a grant, or replaces its tokens. */
@@ -64,7 +68,7 @@ export interface OAuthStore {
   grantOfAccess(hash: string): OAuthGrant | undefined;
   grantOfRefresh(hash: string): OAuthGrant | undefined;
   grantOfFamily(hash: string): OAuthGrant | undefined;
-  /** Returns the ids of the limited keys whose code expired before it was redeemed. */
+  /** Returns the ids of limited keys whose client did not redeem its authorization code before the code expired. */
   unredeemed(nowMs: number): readonly string[];
   removeGrant(keyId: string): void;
 }

@@ -6,7 +6,7 @@ import { problem } from '../domain/problems.ts';
 import { sqliteLibrary } from './sqlite.ts';
 
 export interface ReaderThreadOptions {
-  /** Path of chat.db, and the home folder for `~` in attachment names. */
+  /** Path of chat.db. `home` is the home folder that replaces `~` in attachment names. */
   readonly path: string;
   readonly home: string;
   /** Default: `reactions`. */
@@ -61,9 +61,9 @@ const IDLE_MS = 60_000;
  * A second connection to chat.db in a separate thread, for work that would block the event loop. The thread starts at
  * its first use and ends after a minute without work.
  *
- * Two connections in one process do not break each other's locks as long as one copy of SQLite serves both: it keeps
- * a file's locks in one list per process (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).
- * better-sqlite3 and node:sqlite load into every thread of a process from the same image.
+ * SQLite keeps the locks of a file in one list per process, so two connections in one process do not break each other's
+ * locks as long as one copy of SQLite serves both (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).
+ * better-sqlite3 and node:sqlite load the same copy into every thread of a process.
  */
 export class ReaderThread<Targets> {
   readonly #options: ReaderThreadOptions;
@@ -77,11 +77,12 @@ export class ReaderThread<Targets> {
     this.#options = options;
   }
 
-  /** False in Bun, which runs the TypeScript sources: a worker cannot load them. */
+  /** False in Bun, where Postern runs from its TypeScript sources, which a worker cannot load. */
   static readonly isSupported = !('Bun' in globalThis);
 
   /**
-   * Calls a method of one of the thread's objects. Rejects with what it throws, and with `shutting_down` once closed.
+   * Calls a method of one of the objects in the thread. Rejects with the error that the method throws, or with
+   * `shutting_down` if this is closed first.
    */
   call<Target extends keyof Targets & string, Method extends MethodOf<Targets[Target]>>(
     target: Target,
@@ -110,7 +111,8 @@ export class ReaderThread<Targets> {
 
   #start(): Worker {
     const { path, home, associatedRows, canaryAddress, script } = this.#options;
-    // `execArgv` is empty, so that options of the main thread (a debugger, a probe) do not apply to this one.
+    // `execArgv` is empty, so that Node options of the main thread (a debugger, a probe) do not apply to the reader
+    // thread.
     const worker = new Worker(script, {
       name: 'reader',
       workerData: { path, home, associatedRows, canaryAddress, sqliteLibrary },
@@ -146,7 +148,10 @@ export class ReaderThread<Targets> {
     });
   }
 
-  /** Handles an unexpected end of the thread: repeats each call once in a new thread. */
+  /**
+   * Handles an unexpected end of the thread. Repeats its open calls in a new thread. A call whose thread ends a second
+   * time fails with `chat_db_unreadable`.
+   */
   #retry(failure: unknown): void {
     this.#options.log.error('the reader thread ended unexpectedly', { error: failure });
     const retried: Call[] = [];

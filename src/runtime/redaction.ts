@@ -1,6 +1,6 @@
 /** How much a log line may reveal (decision A6). */
 export interface Redaction {
-  /** Shows whole phone numbers and addresses. Only at level debug. */
+  /** True to show whole phone numbers and addresses. False at every log level except debug. */
   readonly showsAddresses: boolean;
   readonly showsStacks: boolean;
 }
@@ -18,14 +18,14 @@ const URLS = /url$|^(?:path|target)$/i;
  * start, because trying every letter would take quadratic time.
  */
 const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
-/** Signs of an address. Texts without any of these are not searched. */
+/** An address contains at least one of these. Text without any of them is not searched for addresses. */
 const HINT = /[@+]|%40|%2B/i;
 /** Control characters that JSON leaves unescaped and that a terminal acts on. */
 const OBEYED = /[\u007f-\u009f]/g;
 const MAX_DEPTH = 4;
 
 type Kind = 'address' | 'secret' | 'url' | 'other';
-/** Kinds of the field names seen so far. They are few, because all of them are written in the code. */
+/** Cached kinds of field names. There are few names, because all of them are written in the code. */
 const kinds = new Map<string, Kind>();
 const MAX_KINDS = 1000;
 
@@ -35,8 +35,8 @@ export function redact(fields: Fields, candour: Redaction): Record<string, unkno
 }
 
 /**
- * Shortens `+15551234567` to `+1555…67`: enough to recognise one's own contacts, not enough to call them. A chat guid
- * keeps its service, and a group's id stays whole.
+ * Shortens `+15551234567` to `+1555…67`: enough for users to recognise their contacts, not enough to call them. In a
+ * chat guid, keeps the service prefix, and shortens only an address: a group's id stays whole.
  */
 export function maskAddress(address: string): string {
   const [, prefix = '', identifier = ''] = /^([A-Za-z]+;[-+];)?(.*)$/s.exec(address) ?? [];
@@ -80,7 +80,7 @@ function redactText(kind: Kind, text: string, { showsAddresses }: Redaction): st
   return HINT.test(rest) ? rest.replace(IN_TEXT, maskAddress) : rest;
 }
 
-/** Reduces a web address to its origin, and a path to the part before its query. */
+/** Keeps only the origin of a web address, and removes the query from a path. */
 function withoutQuery(url: string): string {
   return URL.canParse(url) ? new URL(url).origin : url.replace(/\?.*$/s, '');
 }

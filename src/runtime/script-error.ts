@@ -1,6 +1,6 @@
 /**
- * Returns the error number at the end of osascript's message, or null. The words before it are in the Mac's language
- * and may quote the sent text, so only the last parentheses are read.
+ * Returns the error number in the last parentheses of osascript's message, or null. Ignores the words before the
+ * number, which are in the Mac's language and may quote the text of a send.
  */
 export function scriptErrorNumber(stderr: string): number | null {
   const last = [...stderr.matchAll(/[(（]\s*([-−]?)(\d{1,9})\s*[)）]/g)].at(-1);

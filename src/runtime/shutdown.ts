@@ -1,21 +1,27 @@
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { ProcessLog } from './log.ts';
 
-/** A stop takes at most 10 s (decision A7), including the exit itself. */
+/**
+ * Time from a request to stop until the process exits anyway. A stop may take at most 10 s (decision A7), including the
+ * exit itself.
+ */
 const STOP_LIMIT_MS = 9500;
-/** Exit code as shells report it: 128 plus the number of SIGTERM. */
+/** The exit code that shells report for a process ended by SIGTERM: 128 plus the signal's number. */
 const TERMINATED = 143;
 
 export interface ShutdownOptions {
   readonly log: ProcessLog;
   readonly clock: Clock;
-  /** True at a terminal, where closing the window ends the program. Elsewhere SIGHUP is ignored (nohup, launchd). */
+  /**
+   * True if the program runs at a terminal, where closing the window sends SIGHUP and ends it. Otherwise SIGHUP is
+   * ignored, as under nohup and launchd.
+   */
   readonly isTerminal: boolean;
   /** True under a supervisor such as launchd, which restarts this process unless it exits with 0. */
   readonly supervised: boolean;
 }
 
-/** Ends this process: at a signal (decision A7), at a crash (decision A3), or at the service's own request. */
+/** Ends this process after a signal (decision A7), after a crash (decision A3), or when the service requests it. */
 export class Shutdown {
   /** Resolves once the process should end gracefully. */
   readonly wanted: Promise<void>;
@@ -35,11 +41,11 @@ export class Shutdown {
     return this.#exitCode ?? 0;
   }
 
-  /** Takes over the handling of signals and crashes from the runtime. */
+  /** Handles signals and uncaught errors from now on, instead of Node's defaults. */
   watch(): void {
     const { log, isTerminal } = this.#options;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.removeAllListeners(signal); // the listeners of dist/main.js would exit at once
+      process.removeAllListeners(signal); // those of dist/main.js would exit at once
       process.on(signal, () => this.#signalled(signal));
     }
     process.on('SIGHUP', () => {
@@ -74,8 +80,9 @@ export class Shutdown {
   }
 
   /**
-   * Returns the exit code after a signal. launchd ignores the code of a job that it stopped itself. After another
-   * program's signal, 0 would keep the agent down until the next login (decision T3).
+   * Returns the exit code after a signal. Under a supervisor, SIGTERM ends with 143: if another program sent it, 0
+   * would make launchd keep the agent down until the next login (decision T3). If launchd itself stopped the agent, it
+   * ignores the code.
    */
   #exitCodeAfter(signal: NodeJS.Signals): number {
     return signal === 'SIGTERM' && this.#options.supervised ? TERMINATED : 0;

@@ -1,8 +1,9 @@
 import { AppError } from '../domain/errors.ts';
 import type { NativeDatabase, OpenNative, SqlValue } from './sqlite/native.ts';
 
-// SQLite behind one small interface: better-sqlite3 on Node, else node:sqlite; bun:sqlite on Bun. All behave alike: a
-// missing row is undefined, a BLOB is a Uint8Array, an integer is a number, and an error has a `code`.
+// One small interface to three SQLite libraries: better-sqlite3 on Node, node:sqlite where better-sqlite3 cannot be
+// loaded, and bun:sqlite on Bun. With each, a missing row is undefined, a BLOB is a Uint8Array, an integer is a number,
+// and an error has a `code`.
 
 export type { SqlValue };
 
@@ -28,9 +29,12 @@ export interface Sqlite {
 }
 
 export interface OpenOptions {
-  /** True to open an existing file read-only; otherwise a missing file is created. */
+  /** True to open an existing file read-only. False to open it for writing, and create it if it is missing. */
   readonly readonly?: boolean;
-  /** How long a statement waits for another process's lock. This blocks the event loop, so keep it short. */
+  /**
+   * How long a statement waits for a lock that another connection holds. Waiting blocks the event loop, so keep it
+   * short.
+   */
   readonly busyTimeoutMs?: number;
 }
 
@@ -38,18 +42,18 @@ type SqliteLibrary = 'better-sqlite3' | 'bun:sqlite' | 'node:sqlite';
 
 const loaded = await load();
 
-/** The implementation in use; undefined if none could be loaded. */
+/** The SQLite library in use; undefined if none could be loaded. */
 export const sqliteLibrary: SqliteLibrary | undefined = 'library' in loaded ? loaded.library : undefined;
 
 /**
  * Opens a database. Throws an error with a `code` such as `SQLITE_CANTOPEN`, `SQLITE_NOTADB` or `SQLITE_BUSY`. Throws
- * `sqlite_missing` if no implementation can be loaded.
+ * `sqlite_missing` if no SQLite library could be loaded.
  */
 export function openSqlite(path: string, { readonly = false, busyTimeoutMs = 1000 }: OpenOptions = {}): Sqlite {
   return wrap(implementation()(path, { readonly, busyTimeoutMs }));
 }
 
-/** Throws `sqlite_missing` if no implementation can be loaded. */
+/** Throws `sqlite_missing` if no SQLite library could be loaded. */
 export function assertSqlite(): void {
   implementation();
 }
@@ -72,10 +76,10 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
   }
 }
 
-/** Returns the error `sqlite_missing` with advice for an installation whose modules are at this URL. */
+/** Returns the error `sqlite_missing`. Its hint suits the kind of installation, which `moduleUrl` shows. */
 export function sqliteMissing(cause: unknown, moduleUrl = import.meta.url): AppError {
   const node = `Node ${process.versions.node}`;
-  // An npm installation has no sources from which to build the library.
+  // An npm installation lacks the sources from which better-sqlite3 could be built.
   if (moduleUrl.includes('/node_modules/postern/')) {
     return new AppError('sqlite_missing', `${node} does not include SQLite.`, {
       hint: 'Install Node 22.16 or newer.',
@@ -92,7 +96,7 @@ export function sqliteMissing(cause: unknown, moduleUrl = import.meta.url): AppE
   );
 }
 
-/** Wraps an implementation's database. Tests of the implementations use this too. */
+/** Wraps the database of a SQLite library in the common interface. Exported also for tests of each library. */
 export function wrap(native: NativeDatabase): Sqlite {
   let closed = false;
   return {
@@ -124,7 +128,7 @@ export function wrap(native: NativeDatabase): Sqlite {
   };
 }
 
-/** Rolls back. After some errors, such as a full disk, SQLite has already rolled back. */
+/** Rolls back. Ignores an error: after some failures, such as a full disk, SQLite has already rolled back. */
 function rollBack(native: NativeDatabase): void {
   try {
     native.exec('ROLLBACK');

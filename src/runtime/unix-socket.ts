@@ -4,13 +4,14 @@ import { dirname } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
 
 /**
- * Listens on a Unix socket that no other user can connect to, not even for a moment. Replaces an existing socket, so
- * the caller must hold the folder's lock. Throws an error whose message says why it cannot listen.
+ * Listens on a Unix socket that other users cannot connect to, not even while it is being created. Removes a socket
+ * that exists at `path`, so the caller must hold the folder's lock. Throws an error whose message is the reason why it
+ * cannot listen.
  */
 export function listenPrivately(server: Server, path: string): void {
   const trouble = folderTrouble(dirname(path)) ?? obstacle(path);
   if (trouble !== undefined) throw new Error(trouble);
-  // Node binds before listen() returns, so the socket never has a mode other than 0600.
+  // `listen` creates the socket before it returns. So the umask applies, and the mode is 0600 from the start.
   const umask = process.umask(0o177);
   try {
     server.listen(path);
@@ -20,8 +21,8 @@ export function listenPrivately(server: Server, path: string): void {
 }
 
 /**
- * Returns the reason why a key must not be sent to this socket: another user's program could be listening. Returns
- * undefined if the key may be sent, or if nothing exists there.
+ * Returns the reason why no API key may be sent to this socket: a program of another user could be listening on it.
+ * Returns undefined if a key may be sent, or if nothing exists at `path`.
  */
 export function socketTrouble(path: string): string | undefined {
   const socket = lstatSync(path, { throwIfNoEntry: false });
@@ -32,7 +33,7 @@ export function socketTrouble(path: string): string | undefined {
   return folderTrouble(dirname(path));
 }
 
-/** Returns a sentence if other users can write to the folder, because they could put their own socket there. */
+/** Returns a sentence if other users can write to the folder, because they could replace the socket by theirs. */
 function folderTrouble(folder: string): string | undefined {
   return (statSync(folder).mode & 0o022) === 0
     ? undefined
@@ -40,8 +41,8 @@ function folderTrouble(folder: string): string | undefined {
 }
 
 /**
- * Removes a socket that an earlier process left. Returns a description of anything else in the way, which is not
- * Postern's to remove.
+ * Removes a socket that an earlier process left at `path`. Returns a sentence if it cannot, or if something else exists
+ * there, which Postern must not remove.
  */
 function obstacle(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });

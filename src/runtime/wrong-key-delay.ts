@@ -3,7 +3,7 @@ import type { Clock } from '../domain/ports/host-ports.ts';
 const DELAY_MS = 1000;
 const MAX_WAITING = 32;
 
-/** Slows down the guessing of keys at one listener. */
+/** Delays answers to requests with a wrong key, to slow down guessing. */
 export class WrongKeyDelay {
   readonly #clock: Clock;
   #waiting = 0;
@@ -13,8 +13,8 @@ export class WrongKeyDelay {
   }
 
   /**
-   * Resolves after a second. Resolves at once if 32 requests are already waiting, because answering another one costs
-   * less than holding it.
+   * Resolves after a second. If 32 requests are already waiting, resolves at once, because refusing one more request
+   * costs less than keeping it open.
    */
   async wait(): Promise<void> {
     if (this.#waiting >= MAX_WAITING) return;

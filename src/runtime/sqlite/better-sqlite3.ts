@@ -1,6 +1,6 @@
 import type { OpenNative } from './native.ts';
 
-/** Loads the native module better-sqlite3. Rejects if it is not installed or not built for this Node. */
+/** Loads the native module better-sqlite3. Rejects if it is not installed or was built for another version of Node. */
 export async function loadBetterSqlite3(): Promise<OpenNative> {
   const { default: Database } = await import('better-sqlite3');
   // Importing better-sqlite3 does not load its native part, but opening a database does.

@@ -1,4 +1,4 @@
-/** SQLite's result codes by number, with the names that better-sqlite3 has in `code`. */
+/** Names of SQLite's result codes, by number. better-sqlite3 has these names in `code`. */
 const NAMES: Readonly<Record<number, string>> = {
   1: 'SQLITE_ERROR',
   2: 'SQLITE_INTERNAL',
@@ -23,11 +23,14 @@ const NAMES: Readonly<Record<number, string>> = {
   23: 'SQLITE_AUTH',
   25: 'SQLITE_RANGE',
   26: 'SQLITE_NOTADB',
-  // Extended codes that the service distinguishes.
+  // Extended codes that callers distinguish from their basic code.
   522: 'SQLITE_IOERR_SHORT_READ',
 };
 
-/** Runs `work`. Sets the `code` of an error that has only SQLite's number (`errno` in Bun, `errcode` in Node). */
+/**
+ * Runs `work`. If it throws an error that has only SQLite's number (`errno` in Bun, `errcode` in Node), sets `code` to
+ * the number's name.
+ */
 export function named<Result>(work: () => Result): Result {
   try {
     return work();

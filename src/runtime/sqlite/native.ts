@@ -8,7 +8,10 @@ export interface NativeStatement {
   run(...parameters: SqlValue[]): { changes: number | bigint };
 }
 
-/** An open database with the interface that all three implementations share. Rows are arrays. */
+/**
+ * An open database of one of the three SQLite libraries, reduced to the methods that all of them offer. Rows are
+ * arrays.
+ */
 export interface NativeDatabase {
   prepare(sql: string): NativeStatement;
   exec(sql: string): void;

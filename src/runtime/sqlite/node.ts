@@ -16,10 +16,10 @@ interface NodeSqlite {
   ) => { prepare(sql: string): NodeStatement; exec(sql: string): void; close(): void };
 }
 
-/** The release that added `timeout` and `setReturnArrays`. */
+/** The Node version that added `timeout` and `setReturnArrays` to node:sqlite. */
 const NEEDED = [22, 16] as const;
 
-/** Loads node:sqlite. Returns undefined before Node 22.16, and with `--no-experimental-sqlite`. */
+/** Loads node:sqlite. Returns undefined if Node is older than 22.16 or runs with `--no-experimental-sqlite`. */
 export function loadNodeSqlite(): OpenNative | undefined {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   if (major < NEEDED[0] || (major === NEEDED[0] && minor < NEEDED[1])) return undefined;
@@ -31,7 +31,8 @@ export function loadNodeSqlite(): OpenNative | undefined {
       prepare(sql) {
         const statement = named(() => database.prepare(sql));
         statement.setReturnArrays(true);
-        // Reads integers as bigint, because dates in chat.db exceed 2^53, and reading them as numbers would throw.
+        // Reads integers as bigint. Dates in chat.db exceed 2^53, and node:sqlite throws when it reads such an integer
+        // as a number.
         statement.setReadBigInts(true);
         return {
           all: (...parameters) => named(() => statement.all(...parameters)).map(asNumbers),
@@ -53,7 +54,7 @@ function asNumbers(row: unknown[]): unknown[] {
   return row;
 }
 
-/** Loads the module without Node 22's warning that SQLite is experimental. Other warnings still appear. */
+/** Loads node:sqlite without Node 22's warning that SQLite is experimental. Other warnings still appear. */
 function withoutWarning(): NodeSqlite | undefined {
   const original = process.emitWarning.bind(process) as (...given: unknown[]) => void;
   process.emitWarning = (...given: unknown[]) => {

@@ -71,7 +71,7 @@ export class FleetAgent {
   readonly #presence: PresenceBeat;
   #isStarted = false;
 
-  /** Throws AppError `fleet_file_unreadable` or `fleet_key_unusable` for the content keys. */
+  /** Throws `fleet_file_unreadable` or `fleet_key_unusable` if a content key cannot be read or used. */
   constructor(parts: AgentParts) {
     const { settings, store, clock } = parts;
     const mac = settings.mac === '' ? store.ownMac() : settings.mac;
@@ -179,7 +179,7 @@ export class FleetAgent {
     try {
       return await claimIdentity(connection, envelope, claimant);
     } catch (error) {
-      // The users.conf of an earlier version forbids claims, so no machine has made one.
+      // The broker has the users.conf of an earlier version, which forbids claims, so no machine has made one.
       if (isForbidden(error)) return undefined;
       throw error;
     }

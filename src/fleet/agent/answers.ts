@@ -31,7 +31,9 @@ export class Answers {
   #subscriptions: readonly Subscription[] = [];
   #running = 0;
 
-  /** `changesEpoch` returns undefined until the uplink has read its chain of changes from the stream. */
+  /**
+   * `changesEpoch` returns the epoch of this Mac's changes in the stream; undefined until the uplink has read it there.
+   */
   constructor(parts: JoinedParts, changesEpoch: () => string | undefined) {
     this.#parts = parts;
     this.#changesEpoch = changesEpoch;
@@ -93,7 +95,7 @@ export class Answers {
     return (await answers[operation](request)) ?? null;
   }
 
-  /** Returns the row id for an id that contains a guid, and any other id unchanged. */
+  /** Returns the row id for an id that contains a known guid, and any other id unchanged. */
   #rowOf(id: string): string {
     const guid = guidOfId(id);
     return guid === undefined ? id : String(this.#parts.rowOfGuid(guid) ?? id);
@@ -118,7 +120,10 @@ export class Answers {
     );
   }
 
-  /** Returns the first rows after `after` and before `before`, without canaries; an empty list if there are none. */
+  /**
+   * Returns the first rows with ids between `after` and `before`, at most `MAX_ROWS` and without canaries. Returns an
+   * empty list if there are none.
+   */
   #rows(after: number, before: number): readonly LogEntry[] {
     for (let from = after; ; ) {
       const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);

@@ -16,8 +16,8 @@ import {
 import type { JoinedParts } from './agent.ts';
 
 /**
- * Reads the state of this Mac's chain of rows, or of changes, from its newest message. Returns undefined if that
- * message does not contain it.
+ * Reads the state of this Mac's chain of rows, or with `isOfChanges` of its chain of changes, from its newest message
+ * in the stream. Returns undefined if that message does not contain the state.
  */
 export function chainIn(
   last: EventMessage & { readonly sequence: number },
@@ -28,9 +28,9 @@ export function chainIn(
 }
 
 /**
- * Chooses where the chain of changes continues. If the stream's newest change is in this Mac's change log, the chain
- * continues after it. Otherwise a new chain begins at the log's newest change, with sequence 0, and hubs ask for the
- * changes that they lack. `known` is the chain in the stream; undefined if there is none.
+ * Chooses where this Mac's chain of changes continues. If the stream's newest change is in this Mac's change log, the
+ * chain continues after that change. Otherwise a new chain begins at the log's newest change, with sequence 0, and hubs
+ * ask for the changes that they lack. `known` is the chain's state in the stream; undefined if there is none.
  */
 export function changesAfter(
   mac: string,
@@ -67,8 +67,8 @@ export function chainStart(
 }
 
 /**
- * Returns the first changes after `after` and before `before`, without canaries. Returns an empty list if there are
- * none, and null if the log no longer has them.
+ * Returns the first changes with numbers between `after` and `before`, at most `limit` and without canaries. Returns an
+ * empty list if there are none, and null if the change log no longer has them.
  */
 export function loggedChanges(
   feed: EventFeed,

@@ -6,7 +6,10 @@ import type { MachineClaim } from '../protocol/machine-claim.ts';
 
 /** How long to wait for the answer of another agent with the same id. */
 const ANSWER_MS = 2000;
-/** Interval at which a refused agent checks whether the other agent or machine still has the id. */
+/**
+ * Interval at which a refused agent checks again whether another agent answers to its id, or another machine's claim
+ * holds it.
+ */
 const AGAIN_MS = 30_000;
 /** Wait before another attempt if the claim could not be read or written. */
 const RETRY_MS = 1000;
@@ -19,8 +22,8 @@ export interface MembershipParts {
   /** Identifies this run of the agent. */
   readonly instance: string;
   /**
-   * Returns the claim of another machine that owns this identity; undefined if there is none. Claims the identity for
-   * this machine unless another agent answers.
+   * Claims this Mac's id for this machine, unless `isAnswered`: another agent answers to the id. If another machine has
+   * claimed the id, returns that claim; otherwise undefined.
    */
   readonly claim: (isAnswered: boolean) => Promise<MachineClaim | undefined>;
   readonly clock: Clock;
@@ -28,9 +31,9 @@ export interface MembershipParts {
 }
 
 /**
- * Decides whether this agent may act for its Mac. It may if it is connected, no other agent answers to its id, and the
- * identity belongs to no other machine. An agent asks before it answers or claims anything itself. So if two agents run
- * at the same time, the second one stops.
+ * Decides whether this agent may act for its Mac. It may if it is connected, no other agent answers to its id, and no
+ * other machine has claimed the id. An agent checks this before it answers or claims anything itself, so of two agents
+ * that run at the same time, the second one stops.
  */
 export class Membership {
   readonly #parts: MembershipParts;
@@ -38,7 +41,10 @@ export class Membership {
   readonly #closers: readonly Cancel[];
   #state: MembershipState = 'away';
   #who: Subscription | undefined;
-  /** Number of the current attempt to join. An older attempt that is still waiting for an answer has no effect. */
+  /**
+   * Incremented by each attempt to join and each loss of the connection. An older attempt that is still waiting for an
+   * answer then has no effect.
+   */
   #attempt = 0;
   #again: Cancel | undefined;
   #trouble: string | undefined;
@@ -55,7 +61,7 @@ export class Membership {
     return this.#trouble;
   }
 
-  /** The claim because of which this machine is refused; undefined if there is none. */
+  /** The other machine's claim, if this agent is refused because of it; otherwise undefined. */
   get holder(): MachineClaim | undefined {
     return this.#holder;
   }

@@ -7,11 +7,13 @@ import { type ChainState, eventId } from '../protocol/event-message.ts';
 export interface Known {
   readonly mac: string;
   readonly epoch: string;
-  /** The last acknowledged position that this Mac has stored. */
+  /**
+   * The position, stored by this Mac, up to which a stream has acknowledged every event; undefined if there is none.
+   */
   readonly position: Offset | undefined;
-  /** This Mac's newest row in the stream; undefined if it has none. */
+  /** This Mac's newest row in the stream; undefined if the stream has no rows of this Mac. */
   readonly last: ChainState | undefined;
-  /** True if `position` refers to this stream. */
+  /** True if `position` was stored for this stream, not for one that it replaced. */
   readonly isSameStream: boolean;
   /** Returns the guid at a row, and the highest row id of chat.db. */
   readonly identity: (at: Offset) => LogIdentity;
@@ -26,7 +28,10 @@ export interface Start {
   readonly previousRow: number;
 }
 
-/** Chooses where an agent resumes: after its last message in the stream, as long as that belongs to this chat.db. */
+/**
+ * Chooses where an agent resumes publishing: after this Mac's newest row in the stream, if that row is from this
+ * chat.db.
+ */
 export async function startAfter(known: Known): Promise<Start> {
   const { last, mac } = known;
   if (last === undefined) return known.isSameStream ? fromMemory(known) : afresh(known);

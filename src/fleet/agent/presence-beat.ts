@@ -18,7 +18,10 @@ export class PresenceBeat {
     this.#presence = presence;
   }
 
-  /** How far this machine's clock was ahead of the broker's at the last connection; undefined if unknown. */
+  /**
+   * How many milliseconds this machine's clock was ahead of the broker's when the agent last connected; undefined if
+   * unknown.
+   */
   get clockAheadMs(): number | undefined {
     return this.#clockAheadMs;
   }
@@ -33,7 +36,7 @@ export class PresenceBeat {
     this.#cancel?.();
   }
 
-  /** Writes the presence now. */
+  /** Writes the presence now, and postpones the next regular write. */
   async changed(): Promise<void> {
     if (!this.#isOn) return;
     this.#cancel?.();
@@ -48,7 +51,10 @@ export class PresenceBeat {
     if (wasOn) await this.#put(true);
   }
 
-  /** Measures once per connection, because the difference hardly changes. */
+  /**
+   * Measures how far this machine's clock is ahead of the broker's. Once per connection is enough, because the
+   * difference hardly changes.
+   */
   async #measureClock(): Promise<void> {
     const { connection, envelope, mac } = this.#parts;
     const jsm = await managerOf(connection.nc);

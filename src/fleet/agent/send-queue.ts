@@ -91,14 +91,17 @@ export class SendQueue {
       await this.#report(order, reply);
       message.ack();
     } catch (error) {
-      // The queue delivers the send again. The stored outcome of its key then answers it.
+      // The queue delivers the send again. It is then answered with the stored outcome of its Idempotency-Key.
       log.warn('the outcome of a send could not be reported to the fleet', { reason: (error as Error).message });
     } finally {
       cancel?.();
     }
   }
 
-  /** Returns undefined if the service is stopping, so that the send is delivered again. */
+  /**
+   * Makes a send and returns the reply to the hub. Returns undefined if the service is stopping, so that the queue
+   * delivers the send again.
+   */
   async #send({ key, deadlineMs, request, requestId }: SendOrder): Promise<Reply | undefined> {
     const { sender, checkSend, clock, isKept } = this.#parts;
     try {
@@ -135,8 +138,8 @@ function isOfAnother(reply: Reply): boolean {
 }
 
 /**
- * Runs `answer` and ignores its errors. A message of a closed connection cannot be answered, and the queue delivers it
- * again.
+ * Runs `answer`, which tells the queue how a message was handled, and ignores its errors. Over a closed connection, the
+ * queue cannot be told, and it delivers the message again.
  */
 function quietly(answer: () => void): void {
   try {

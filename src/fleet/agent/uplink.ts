@@ -26,9 +26,12 @@ const PUBLISH_MS = 5000;
 const HEADER_BYTES = 4096;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/** This Mac's newest messages in the stream. Each new message names the newest of all and the newest of its chain. */
+/**
+ * This Mac's newest messages in the stream: the newest of all, of its rows, and of its changes. Each new message names
+ * the newest of all and the newest of its own kind.
+ */
 interface Chain {
-  /** Sequence of the newest message; 0 if there is none. */
+  /** Sequence of this Mac's newest message of any kind; 0 if there is none. */
   sequence: number;
   rows: ChainState;
   /** Undefined if this Mac publishes no changes. */
@@ -37,14 +40,14 @@ interface Chain {
 
 /**
  * Copies this Mac's events into the stream, one after the other. Each message names its predecessor, so that no event
- * is lost, repeated or out of order, whatever happens to the broker. The position moves once the stream has
- * acknowledged.
+ * is lost, repeated or out of order, whatever happens to the broker. The stored position moves past an event once the
+ * stream has acknowledged it.
  */
 export class Uplink implements ConsumerTask<undefined> {
   readonly name = 'fleet';
   readonly #parts: JoinedParts;
   readonly #consumer: EventConsumer;
-  /** Read from the stream; undefined before that, and after a failure. */
+  /** Undefined until it was read from the stream, and after each failure to publish. */
   #chain: Chain | undefined;
   /** The highest sequence of this Mac's subject that this run has seen. */
   #seen = 0;
@@ -70,7 +73,7 @@ export class Uplink implements ConsumerTask<undefined> {
     return this.#trouble;
   }
 
-  /** This Mac's newest message in the stream; undefined until the chain has been read from the stream. */
+  /** This Mac's newest row and newest change in the stream; undefined until they were read from the stream. */
   get last(): LastPublished | undefined {
     const stream = this.#parts.store.stream();
     if (this.#chain === undefined || stream === undefined) return undefined;
@@ -184,7 +187,8 @@ export class Uplink implements ConsumerTask<undefined> {
     const sequence = stored?.seq ?? 0;
     const last = found && { ...found, sequence };
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
-      // Another program has published since: an earlier run, whose message arrived late, or a machine with this id.
+      // Another program has published under this Mac's id since: an earlier run of this agent, whose message arrived
+      // late, or another machine with the id.
       this.#seen = sequence;
       return membership.check();
     }
@@ -237,7 +241,10 @@ export class Uplink implements ConsumerTask<undefined> {
     return oldest - 1 < last.rowId ? rowOffset(oldest - 1) : last;
   }
 
-  /** Omits body and attachments if the configuration says so, or if the message is too large for the server. */
+  /**
+   * Encodes an event as a message. Omits body and attachments if the configuration says so, or if the message is too
+   * large for the server.
+   */
   #encode(entry: LogEntry, chain: Chain, before: ChainState, own: Pick<EventMessage, 'row' | 'id'>) {
     const { connection, envelope, mac, instance, settings, json, log } = this.#parts;
     const { epoch, row: previousRow, sequence } = before;
@@ -260,7 +267,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#chain = undefined;
     this.#failures += 1;
     const reason = error instanceof Error ? error.message : String(error);
-    // A single failure is not reported, because reading the stream again usually solves it.
+    // Conflicts and single failures are not reported, because reading the stream again usually solves them.
     if (isConflict(error) || this.#failures === 1) return;
     if (reason !== this.#trouble && this.#parts.membership.isJoined) {
       this.#parts.log.warn('events cannot be published to the fleet, retrying', { reason });

@@ -16,7 +16,10 @@ const MAX_HELD = 20;
 /** Maximum size of all held files and uploads together, in bytes (decisions L3 and R1). */
 const MAX_HELD_BYTES = 1_000_000_000;
 
-/** Outcomes that the audit log records as the key's own action. It records every other outcome as a decision. */
+/**
+ * The action under which the audit log records an outcome of the send itself. It records every other outcome as an
+ * `approval`.
+ */
 const OF_THE_SEND: Readonly<Partial<Record<ApprovalState, AuditAction>>> = {
   sent: 'send',
   pending: 'send',
@@ -54,7 +57,7 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
  */
 export function approvalDesk(parts: ApprovalDeskParts) {
   const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
-  /** Sends whose record is being created, by request. */
+  /** Records of held sends that are still being created, by `Holding.ask`. */
   const making = new Map<string, Promise<StoredApproval>>();
   let isClosed = false;
   const waiters = new Wakeup(clock);
@@ -71,7 +74,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     approve,
     voidAll,
     isClosed: () => isClosed,
-    /** Makes waiting callers check again. */
+    /** Makes callers that wait in `changed` check the approvals again. */
     wake: () => waiters.wake(),
     get: (id: string) => current().get(id),
     list: (state: ApprovalState | undefined) => current().list(state, 200),
@@ -80,7 +83,10 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     withdraw: (id: string, by: string) => void ended(id, 'withdrawn', by),
   };
 
-  /** Deletes the files of ended sends. Then sends the messages that were approved but not sent before the last stop. */
+  /**
+   * Continues after a start of the service. Deletes the files of sends that have ended, then sends the messages that
+   * were approved but not yet sent.
+   */
   async function resume(): Promise<void> {
     current().prune(clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
@@ -141,7 +147,8 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
-    // This send's own uploads do not count, because holding the send releases them.
+    // `uploadedBytes` still includes this send's uploads. They do not count, because holding the send moves them to the
+    // held files.
     const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
@@ -211,7 +218,7 @@ function newApproval(
   { attachments, createdMs, ...made }: Pick<StoredApproval, 'id' | 'attachments' | 'createdMs' | 'textHmac'>,
 ): StoredApproval {
   const { to, members } = destination;
-  // After the send's own deadline there is nothing left to decide.
+  // The approval expires with the send (`sendUntilMs`) at the latest, because an expired send needs no decision.
   const expiresMs = Math.min(createdMs + LIFETIME_MS, options.sendUntilMs ?? Number.POSITIVE_INFINITY);
   const hasOptions = Object.keys(options).length > 0;
   const seen = [to, members, text, attachments, ...(hasOptions ? [options] : [])];

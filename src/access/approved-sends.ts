@@ -6,7 +6,7 @@ import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
 import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending-ports.ts';
 import { sendOptions } from '../domain/send-service.ts';
 
-/** How long the claim of an idempotency key is remembered. */
+/** How long the idempotency store remembers that a key was claimed. */
 const CLAIM_MS = 24 * 60 * 60 * 1000;
 /** Problems which show that a held send is no longer permitted. */
 const NOT_ALLOWED: ReadonlySet<string> = new Set([
@@ -66,7 +66,8 @@ export function approvedSends(
       onEnd(approval, end.state);
       if (end.state !== 'scheduled') await files.remove(approval.id);
     } catch (error) {
-      // The send stays approved, and the next start looks up its outcome by the idempotency key.
+      // The stored state is still `approved`. So the next start of the service looks up the outcome by the idempotency
+      // key.
       log.error('could not store the outcome of an approved send', { approval: approval.id, code: errorCode(error) });
     }
   }
@@ -78,7 +79,8 @@ export function approvedSends(
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
     const nowMs = clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
-      // Claims are deleted after a day. From then on a missing claim does not prove that nothing was sent.
+      // A missing claim proves that nothing was sent only until claims are deleted (`CLAIM_MS`). Half of that time
+      // leaves a margin.
       return nowMs >= expiresMs + CLAIM_MS / 2
         ? { state: 'unknown', problem: 'send_outcome_unknown' }
         : { state: 'void', problem: 'approval_expired' };

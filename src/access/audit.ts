@@ -6,7 +6,7 @@ import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
 import { type KeyUse, NO_USE } from '../domain/statistics.ts';
 import { startOfLocalDay } from '../runtime/clock.ts';
 
-/** Delay before counts are written. */
+/** Delay before changed counts of repetitions are written to the log. */
 const FLUSH_MS = 1000;
 const TRIM_EVERY = 1000;
 const MAX_FOLDED = 10_000;
@@ -40,7 +40,10 @@ export class Audit implements AuditLog {
     store.trim(clock.now());
   }
 
-  /** Returns a keyed hash. A hash without a key would let anyone find a short text by trying. */
+  /**
+   * Returns a hash of the text, keyed with `#secret`. A hash without a key would let anyone who has the log find a
+   * short text by trying.
+   */
   hmac(text: string): string {
     return createHmac('sha256', this.#secret).update(text).digest('hex');
   }
@@ -54,7 +57,10 @@ export class Audit implements AuditLog {
     this.#fold(this.#withFewTargets({ keyId, action: 'refused', outcome: code, target }), MINUTE_MS);
   }
 
-  /** Writes one line per key, target and minute. The line has no hash, because it stands for several texts. */
+  /**
+   * Writes one line per key, target and minute. The line has no hash of the text, because it can stand for several
+   * texts.
+   */
   noteDryRun(keyId: string, target: string): void {
     this.#fold(this.#withFewTargets({ keyId, action: 'send', outcome: 'dry_run', target }), MINUTE_MS);
   }

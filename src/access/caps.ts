@@ -20,7 +20,10 @@ export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: s
   assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day, counted together with all other limited keys', nowMs);
 }
 
-/** Returns how many sends each cap still allows, but never more than are left for the day. */
+/**
+ * Returns how many sends each cap still allows. None of the numbers exceeds the sends that are left for the day, under
+ * `per_day` and under the limit for all keys.
+ */
 export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
   const { minute, day, newContacts, dayOfAll } = store.sends(id, null, nowMs);
   const left = (name: keyof Caps, { count }: SendCount): number => Math.max(0, caps[name] - count);

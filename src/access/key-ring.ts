@@ -40,8 +40,8 @@ export interface KeyRingParts {
   readonly note: (action: 'key', target: string, outcome: string) => void;
   readonly remaining: (key: Key) => Remaining;
   /**
-   * Called when a key has changed, expired or been revoked. Checks everything that runs under the key again, and
-   * returns what was ended by a revocation.
+   * Called when a key has changed, expired or been revoked. Ends what the key no longer allows. Returns how many held
+   * and scheduled sends a revocation has ended.
    */
   readonly onChange: (key: LimitedKey, before?: Key) => Omit<KeyRevocation, 'id'>;
 }
@@ -50,7 +50,7 @@ export interface KeyRingParts {
 export class KeyRing implements Keys {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, LimitedKey>();
-  /** When the last use of each key was written, by id. */
+  /** When the last use of each key was last stored, in Unix milliseconds, by key id. */
   readonly #usedMs = new Map<string, number>();
   #cancelExpiry: Cancel | undefined;
 
@@ -219,8 +219,8 @@ export class KeyRing implements Keys {
   }
 
   /**
-   * Returns the groups of the list that are closed for sending. While chat.db is unreadable, returns none, although
-   * every group is closed then.
+   * Returns the listed groups that the key cannot send to, because somebody has joined them since. Returns none while
+   * chat.db is unreadable, although the key cannot send to any group then.
    */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {
@@ -270,7 +270,10 @@ const OWNERS_KEY: KeyRecord = {
   closed: [],
 };
 
-/** Returns the mistake in a key's scopes. A key that could approve its own sends would make approval pointless. */
+/**
+ * Returns a sentence that says what is wrong with a key's scopes; undefined if nothing is. A key with both `send` and
+ * `approve` could approve its own sends.
+ */
 function mistakeIn(scopes: readonly Scope[]): string | undefined {
   if (scopes.length === 0) return 'A key needs at least one scope, or a preset.';
   if (scopes.includes('approve') && scopes.includes('send')) return 'One key cannot both send and approve.';

@@ -32,7 +32,9 @@ export class LazyAccess {
     return this.#loaded === undefined ? {} : { held_sends: this.#loaded.heldCount() };
   }
 
-  /** Returns the owner's sender, which records sends in the audit log once a limited key has existed. */
+  /**
+   * Returns the owner's sender. After the first limited key has been created, it also records sends in the audit log.
+   */
   ownerSender(sender: MessageSender, scheduler: Scheduler): CallerSender {
     return {
       attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
@@ -44,12 +46,15 @@ export class LazyAccess {
     };
   }
 
-  /** Returns the final check of a scheduled send whose time has come. */
+  /**
+   * Returns the check that runs immediately before a scheduled send. It throws if a limited key may no longer make that
+   * send; the owner's sends always pass.
+   */
   async admitScheduled(entry: StoredScheduled): Promise<() => void> {
     return entry.key_id === OWNER ? () => {} : (await this.load()).admitScheduled(entry);
   }
 
-  /** The owner's view of the held sends. */
+  /** Returns the owner's view of the held sends: all of them, with the right to decide. */
   ownerApprovals(): Approvals {
     const approvals = async (): Promise<Approvals> => (await this.load()).approvals;
     return {

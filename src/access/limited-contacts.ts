@@ -34,7 +34,8 @@ export function limitedContacts(contacts: Contacts, keyNow: () => Key): Contacts
     },
     async search(text, limit) {
       const words = folded(text).split(/\s+/u).filter(Boolean);
-      // Searches again in what the key may see. A match on a hidden address would reveal that the address exists.
+      // Keeps only contacts in which the words match something that the key may see. A match on a hidden address would
+      // reveal that the address exists.
       return narrowed(await contacts.search(text, MAX_FOUND))
         .filter((contact) => words.every((word) => folded(visibleText(contact)).includes(word)))
         .slice(0, limit);

@@ -2,7 +2,7 @@ import type { LogEntry } from '../domain/event.ts';
 import type { EventFeed, FeedReader } from '../domain/ports/feed-ports.ts';
 
 /**
- * Returns the feed for a limited key, without entries that the key may not read. The other entries keep their offsets.
+ * Returns a feed with only the entries that a limited key may read, under the offsets that they have in `feed`.
  * `admits` reports whether the key may read an entry now.
  */
 export function limitedFeed(feed: EventFeed, admits: (entry: LogEntry) => boolean): EventFeed {

@@ -3,10 +3,16 @@ import type { StoredKey } from '../domain/ports/access-ports.ts';
 import type { Cancel } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
 
-/** Maximum number of WebSockets and streams together. MCP subscriptions have a separate limit of the same size. */
+/**
+ * Maximum number of WebSockets and event streams, counted together, that one key has open. MCP subscriptions have a
+ * separate limit of the same size.
+ */
 const MAX_STREAMS = 16;
 
-/** A key in use. Its settings can change. This object, and objects made for it such as its caller, then stay in use. */
+/**
+ * A limited key in memory. A change of its settings replaces `stored` and keeps this object, because other objects,
+ * such as the caller of the key, refer to it.
+ */
 export class LimitedKey {
   #stored: StoredKey;
   #parsed: Parsed;
@@ -39,7 +45,8 @@ export class LimitedKey {
   /** Reports whether `hash` is the hash of the current secret, or of the previous one if that is still valid. */
   isSecret(hash: Buffer, nowMs: number): boolean {
     const { present, previous, previousUntilMs } = this.#parsed;
-    // Always compares with both secrets, so that the time taken reveals nothing.
+    // Compares with both secrets even if the first one matches, so that the time taken does not reveal which one
+    // matched.
     const isPresent = timingSafeEqual(hash, present);
     const isPrevious = previous !== undefined && timingSafeEqual(hash, previous) && nowMs < previousUntilMs;
     return isPresent || isPrevious;

@@ -14,7 +14,8 @@ export interface LimitedReaderParts {
 }
 
 /**
- * Returns a reader that hides what the key may not read: lists omit such conversations, and lookups return undefined.
+ * Returns a reader that hides conversations and messages that the key may not read: lists omit them, and lookups return
+ * undefined.
  */
 export function limitedReader({ reader, directory, chats, onRead }: LimitedReaderParts): MessageReader {
   const noteRead = (conversationIds: readonly string[]): void => {

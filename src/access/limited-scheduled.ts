@@ -4,7 +4,10 @@ import type { ScheduledSend } from '../domain/scheduled.ts';
 import type { LimitedKey } from './limited-key.ts';
 import type { ReadableChats } from './readable.ts';
 
-/** Limits scheduled sends to the key's own, and those scheduled on the phone in conversations that the key may read. */
+/**
+ * Returns the scheduled sends that a key may see: those that it scheduled, and those that the owner scheduled on the
+ * phone in conversations that the key may read.
+ */
 export function limitedScheduled(all: ScheduledSends, key: LimitedKey, chats: ReadableChats): ScheduledSends {
   const isVisible = ({ source, key_id: keyId, to }: ScheduledSend): boolean =>
     source === 'phone' ? key.stored.scopes.includes('read') && chats.has(to) : keyId === key.stored.id;

@@ -13,7 +13,8 @@ export function limitedSearch(
       const within = chats.isUnlisted ? [] : [chats.guids()];
       if (within.some(({ length }) => length === 0)) return { items: [] };
       const found = await index.search({ ...query, conversations: [...query.conversations, ...within] }, page);
-      // A message may have moved to another conversation since it was indexed.
+      // Checks the results again. Since a message was indexed, it may have moved to a conversation that the key may not
+      // read.
       const items = chats.filter(found.items, ({ message }) => message.conversation_id);
       onRead(new Set(items.map(({ message }) => message.conversation_id)));
       return { ...found, items };

@@ -60,13 +60,13 @@ interface Ask {
 }
 
 /**
- * Sends under a limited key. Checks, in this order: list, attachments, repetition, caps, dry run, approval (decision
- * L1).
+ * Sends under a limited key. Checks, in this order: the key's send list, attachments, repetition, caps, dry run,
+ * approval (decision L1).
  */
 export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): CallerSender {
   const { sender, scheduler, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
   return {
-    // A refusal must not reveal whether a file exists.
+    // Reports no mistakes, because they would reveal whether a file exists. `send` reports those in allowed folders.
     attachmentMistakes: async () => [],
     send,
   };
@@ -119,7 +119,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       const dryRun: DryRun = { would: waits ? 'hold' : 'send', to, members, text: request.body };
       return async () => ({ kind: 'dry_run', dryRun });
     }
-    // A scheduled send counts towards the caps when it is sent.
+    // Only the action `send` counts towards the caps. A scheduled send counts later, when it is sent.
     const action = request.sendAtMs === undefined ? 'send' : 'schedule';
     const note = { keyId, action, target, textHmac: audit.hmac(request.body) } as const;
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
@@ -235,7 +235,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
    */
   async function checkAttachments(paths: readonly string[]): Promise<void> {
     if (paths.length === 0) return;
-    // An answer must not reveal whether a file outside the folders exists.
+    // Compares paths before it looks at files: an answer must not reveal whether a file outside the folders exists.
     if (!paths.every((path) => parts.attachmentRoots.some((root) => isBeneath(path, root)))) {
       throw problem('attachment_not_allowed');
     }

@@ -5,7 +5,7 @@ import { problem } from '../domain/problems.ts';
 import type { StoredWebhook, WebhookSettings } from '../domain/webhook.ts';
 import { changedWebhook } from '../domain/webhook-settings.ts';
 
-/** Maximum number of webhooks per limited key, so that it cannot use up the owner's. */
+/** Maximum number of webhooks per limited key, so that one key cannot use up the limit for all webhooks together. */
 const MAX_OWN = 8;
 
 export interface LimitedWebhooksParts {
@@ -18,8 +18,8 @@ export interface LimitedWebhooksParts {
 }
 
 /**
- * Returns the webhooks of one key. Other webhooks do not exist for the key, and its own may post only to hosts that the
- * owner allowed.
+ * Returns the webhooks of one key. The key cannot see or change any other webhook. A webhook of the key may post only
+ * to hosts that the owner allowed.
  */
 export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: LimitedWebhooksParts): WebhookRegistry {
   const isOwn = ({ keyId }: StoredWebhook): boolean => keyId === ownId;
@@ -43,7 +43,7 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     const { username, password } = new URL(url);
     if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
   };
-  /** Records that events are posted to an address outside this machine from now on (decision P7). */
+  /** Records in the audit log that events are now posted to an address outside this machine (decision P7). */
   const noteAddress = (url: string): void => {
     if (!isOnThisMachine(url)) note(hostAndPortOf(url), 'posts_to');
   };
@@ -58,7 +58,7 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
       noteAddress(added.url);
       return added;
     },
-    /** Refuses changes whose result the key could not have registered. */
+    /** Refuses a change if the key could not register the changed webhook. */
     async change(id, changes) {
       const webhook = own(id);
       assertAllowed(changedWebhook(webhook, changes, clock.now()));

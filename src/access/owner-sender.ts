@@ -10,11 +10,14 @@ export interface OwnerSenderParts {
   readonly sender: MessageSender;
   readonly scheduler: Scheduler;
   readonly directory: ChatDirectory;
-  /** Undefined until a limited key has existed. */
+  /** Returns undefined until the first limited key is created. */
   readonly audit: () => Audit | undefined;
 }
 
-/** Sends for the owner. Allows everything, and records it in the audit log once a limited key has existed. */
+/**
+ * Sends for the owner. Allows every send. After the first limited key has been created, records each send in the audit
+ * log.
+ */
 export function ownerSender({ sender, scheduler, directory, audit: auditNow }: OwnerSenderParts): CallerSender {
   const note = (target: string, text: string, outcome: string, action: AuditAction = 'send'): void => {
     const audit = auditNow();

@@ -6,13 +6,13 @@ const KNOWN_SERVICE = /^(?:any|iMessage|SMS|RCS)$/i;
 
 /** The target of a send, and everyone who will read it. */
 export interface Destination {
-  /** The recipient for Messages: an address, or a chat id as stored. */
+  /** The recipient to pass to Messages: an address, or a chat id as chat.db stores it. */
   readonly to: string;
-  /** The only reader of a one-to-one chat; undefined for a group. */
+  /** The address of the other person in a one-to-one chat; undefined for a group. */
   readonly address: string | undefined;
-  /** The matching chats of chat.db; empty before the first message. */
+  /** Ids of the chats in chat.db with this recipient; empty before the first message. */
   readonly chats: readonly string[];
-  /** Each reader once, by `memberKey`. Never empty. */
+  /** The people who will read the message, each once, as `memberKey` writes them. Never empty. */
   readonly members: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   return { to, address, chats: guids, members };
 }
 
-/** Reports whether a key with this list may send there. */
+/** Reports whether a key with this send list may send to the destination. */
 export function maySend(list: AccessList, destination: Destination): boolean {
   if (list === '*') return true;
   return list.some((entry) => isMeant(entry, destination) && joinedSince(entry, destination.members).length === 0);

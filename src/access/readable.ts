@@ -26,7 +26,7 @@ export class ReadableChats {
     return this.isUnlisted && !this.#hasClosed;
   }
 
-  /** Reports whether the list is `*`, so that it needs no lookups. */
+  /** Reports whether the list is `*`, which names no conversations and allows all that are not closed. */
   get isUnlisted(): boolean {
     return this.#list() === '*';
   }
@@ -78,7 +78,7 @@ export class ReadableChats {
     };
   }
 
-  /** Returns the ids of all readable conversations; none for the list `*`, which needs no lookups. */
+  /** Returns the ids of all readable conversations. Returns none for the list `*`, so check `isUnlisted` first. */
   guids(): readonly string[] {
     this.#refresh();
     const list = this.#list();

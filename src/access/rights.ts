@@ -27,12 +27,15 @@ export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey,
   return isHeld(key, isNewContact(directory, destination)) ? 'held' : 'yes';
 }
 
-/** Reports whether the owner has never written there. */
+/** Reports whether the owner has never sent a message to the destination. */
 export function isNewContact(directory: ChatDirectory, { chats }: Destination): boolean {
   return !chats.some((guid) => directory.hasOwnMessage(guid));
 }
 
-/** Reports whether the owner has never written to a recipient; undefined if it is uncertain who that is. */
+/**
+ * Reports whether the owner has never sent a message to a recipient. Returns undefined if it is uncertain who that is,
+ * or while chat.db is unreadable.
+ */
 export function isNewRecipient(directory: ChatDirectory, recipient: string): boolean | undefined {
   try {
     const destination = resolveRecipient(directory, recipient);
@@ -49,8 +52,8 @@ export function isHeld({ approval }: Key, isNew: boolean): boolean {
 }
 
 /**
- * Checks the rights again when the send's turn comes. Throws `recipient_not_allowed` if the key has lost them. If
- * `members` are given, also throws if other people would now read the message.
+ * Checks again, immediately before a send, that the key may send to `to`. Throws `recipient_not_allowed` if it no
+ * longer may. Also throws if `members` are given and other people would now read the message.
  */
 export function assertStillAllowed(
   { directory, clock }: { readonly directory: ChatDirectory; readonly clock: Clock },

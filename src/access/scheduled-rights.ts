@@ -15,8 +15,9 @@ interface ScheduledRightsParts {
 }
 
 /**
- * Returns the final check of a scheduled send (decision X1). It throws if the list, the readers, the approval setting
- * or the caps now forbid the send. The send counts towards the caps once, even if it is tried again.
+ * Returns the check that runs immediately before a scheduled send (decision X1). It throws if the key's list, the
+ * readers, the approval setting or the caps now forbid the send. The send counts towards the caps once, even if it is
+ * tried again.
  */
 export function scheduledCheck(
   parts: ScheduledRightsParts,

@@ -26,8 +26,8 @@ export interface SelfChatParts {
 }
 
 /**
- * Manages the conversation with oneself. The owner configures its address and proves it by a code sent there; nothing
- * is guessed.
+ * Manages the self-chat, the owner's conversation with themselves. The owner configures its address, and proves it by
+ * entering a code that Postern sends there. Postern never guesses the address.
  */
 export function selfChatOf(parts: SelfChatParts) {
   const { address, hasTapbacks, store, owner, directory, sender, clock, onProved } = parts;
@@ -51,7 +51,10 @@ export function selfChatOf(parts: SelfChatParts) {
     return stored?.address === address;
   }
 
-  /** Returns the proof; undefined if there is none, or if the conversation is no longer only with the owner. */
+  /**
+   * Returns the proof of the configured address. Returns undefined if there is none, or if the proved conversation is
+   * no longer one-to-one with that address.
+   */
   function proof(): SelfChatProof | undefined {
     const stored = store.proof();
     return stored?.address === address && isOwn(stored.chat) ? stored : undefined;
@@ -60,7 +63,7 @@ export function selfChatOf(parts: SelfChatParts) {
   async function sendCode(): Promise<SelfChatRecord> {
     const record = get();
     const isKnown = owner.addresses().some((own) => memberKey(own) === address);
-    // Only the owner may receive a code.
+    // Sends a code only to an address that chat.db knows as one of the owner's.
     if (!isKnown || resolveRecipient(directory, address) === undefined) throw problem('self_chat_unknown');
     const nowMs = clock.now();
     const freeAtMs = store.reserve(`\0code\0${randomUUID()}`, nowMs);
@@ -119,7 +122,7 @@ export function selfChatClosed(directory: ChatDirectory, address: string): ChatD
     meant(recipient) {
       const isSelf = (rightsAddress(recipient) ?? personId(recipient)?.address) === address;
       const chats = directory.meant(recipient).map(marked);
-      // A self-chat without messages does not exist yet, and a key must not create it.
+      // Adds a closed chat. A self-chat without messages is not in chat.db yet, and a key must not create it.
       return isSelf ? [{ guid: recipient, isGroup: false, members: [], isClosed: true }, ...chats] : chats;
     },
     chat(guid) {

@@ -31,7 +31,7 @@ export interface TapbacksParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly keyName: (keyId: string) => string;
-  /** False if the proved self-chat is used only for canaries. */
+  /** False if the self-chat is used only for the canary, the messages that test whether messages still arrive. */
   readonly hasTapbacks: boolean;
 }
 
@@ -52,7 +52,7 @@ export function tapbacks(parts: TapbacksParts) {
   let consumer: EventConsumer | undefined;
   return { start, onProved, close, ask };
 
-  /** Starts listening and asking, if there is a proof. */
+  /** Starts to listen for tapbacks, and asks about each held send. Does nothing if the self-chat is not proved. */
   function start(): void {
     if (!selfChat.isProved() || !hasTapbacks) return;
     if (consumer === undefined) {
@@ -75,7 +75,7 @@ export function tapbacks(parts: TapbacksParts) {
     await Promise.all([consumer?.ended, ...asking]);
   }
 
-  /** Writes a request for a decision into the self-chat, once. */
+  /** Asks in the self-chat for a decision about a held send. Asks only once per approval and proof. */
   function ask(approval: StoredApproval): void {
     if (consumer === undefined) return;
     const request = write(approval).finally(() => asking.delete(request));
@@ -127,8 +127,8 @@ export function tapbacks(parts: TapbacksParts) {
   }
 
   /**
-   * Records a message whose text is exactly that of a request. Messages may also store a copy of the request, and a
-   * tapback on the copy counts too.
+   * Records a message in the self-chat whose text is exactly that of a request. Messages may store a message to oneself
+   * twice, and a tapback on either of the two counts.
    */
   function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     if (!isFromMe && memberKey(sender) !== address) return;
@@ -136,7 +136,7 @@ export function tapbacks(parts: TapbacksParts) {
     if (approval !== undefined) store.addRequest(guid, { approvalId: approval.id, textHmac: audit.hmac(body) });
   }
 
-  /** Decides by the tapback that is now on the message. A removed or changed tapback no longer counts. */
+  /** Decides by the tapback that is on the message now. The one in the event may have been removed or changed since. */
   function decide({ chat }: SelfChatProof, guid: string, messageGuid: string): void {
     const request = store.request(messageGuid);
     if (request === undefined) return;
@@ -163,9 +163,15 @@ export function tapbacks(parts: TapbacksParts) {
   }
 }
 
-/** Sends with a longer text are decided in the console, because nobody reads them to the end on a phone. */
+/**
+ * Maximum length of a text in a request, in UTF-16 code units. Sends with a longer text are decided in the console,
+ * because nobody reads them to the end on a phone.
+ */
 const MAX_TEXT = 2000;
-/** Maximum length of the whole request, with file names and readers, and with invisible characters spelled out. */
+/**
+ * Maximum length of a whole request, in UTF-16 code units. Counts file names and readers, and invisible characters as
+ * spelled out.
+ */
 const MAX_LENGTH = 4000;
 
 /**

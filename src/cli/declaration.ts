@@ -47,7 +47,8 @@ export function helpExamples(...lines: readonly string[]): string {
   return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
 }
 
-// Parsers of option values. The messages they throw complete a sentence about the refused value.
+// Parsers of option values. They throw InvalidArgumentError; commander prints its message after "argument … is
+// invalid."
 
 export function nonEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('It is empty.');

@@ -29,14 +29,14 @@ export function reportFailure(
       return await work();
     } catch (error) {
       const code = errorCode(error) ?? '';
-      // Left to main.ts, which runs the command again on a Node that has SQLite.
+      // Leaves this error to main.ts, which runs the command again on a Node that has SQLite.
       if (code === 'sqlite_missing') throw error;
       const exitCode = EXIT_CODES[code] ?? EXIT.crash;
       if (isAppError(error)) {
         const advice = error.hint === undefined ? [] : [`  ${error.hint}`];
         throw new Refusal(exitCode, `${what}: ${error.message}`, ...advice);
       }
-      // Errors of the system and SQLite, such as a full disk.
+      // Also reports errors of the system and SQLite, such as a full disk. Any other error is a bug, and is thrown.
       if (!/^(E[A-Z]+|SQLITE_\w+)$/.test(code)) throw error;
       throw new Refusal(exitCode, `${what}: ${(error as Error).message}.`);
     }

@@ -7,7 +7,7 @@ import { safeFileName } from '../domain/file-name.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
-/** Types for which receivers see a preview. */
+/** MIME types, by file extension, for which the receiver of a message sees a preview. */
 const TYPES: Readonly<Record<string, string>> = {
   gif: 'image/gif',
   heic: 'image/heic',
@@ -38,8 +38,8 @@ export async function upload(client: PosternClient, path: string): Promise<Uploa
 }
 
 /**
- * Writes an attachment to a new file. Without `path`, uses the attachment's own name, changed so that it cannot be read
- * as an option.
+ * Writes an attachment to a new file and returns its path. Without `path`, uses the attachment's name, made safe: it
+ * names no other folder and is never read as an option.
  */
 export async function save({ name, content }: AttachmentContent, path: string | undefined): Promise<string> {
   const target = path ?? safeFileName(name).replace(/^-/, '_');

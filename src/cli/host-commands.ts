@@ -17,7 +17,7 @@ import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { declareFleetCommands } from './fleet-commands.ts';
 import { SINCE_FORMS, sinceTime } from './since.ts';
 
-/** The commands that serve and those that maintain the machine. */
+/** The commands that run a service, and those that maintain the installation on this machine. */
 export function declareHostCommands(program: Command, runs: Runs): void {
   program
     .command('serve', { isDefault: true })
@@ -238,7 +238,7 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
     .action(runs(async () => (await import('./commands/export-verify-command.ts')).verify));
-  // Hides the options of an export, which have no effect on a check.
+  // Hides the options of `export` in the help of `export verify`, where they have no effect.
   check.configureHelp({
     ...check.configureHelp(),
     visibleGlobalOptions: () => [...program.options],

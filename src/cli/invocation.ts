@@ -19,8 +19,8 @@ export function programText({ environment }: Context): string {
 const ON_THIS_MACHINE = /^(?:doctor|config|serve|hub)\b/;
 
 /**
- * Completes each command in backticks, such as `postern keys list`, so that it can be copied. It starts the program as
- * the user did and selects the same service. `space` separates the words of a command.
+ * Completes each command in backticks, such as `postern keys list`, so that a user can copy and run it: it starts this
+ * program by its path where necessary, and selects the same service. `space` separates its words.
  */
 export function copyable(
   text: string,
@@ -47,7 +47,7 @@ export interface Invocation {
 /** Returns the invocation of `name` against the service that these options select. */
 export function invocationOf(name: string, options: ConnectionOptions, { environment }: Context): Invocation {
   const { env } = environment;
-  // If an option names the configuration, POSTERN_URL does not count, because a configuration selects its own service.
+  // Ignores POSTERN_URL if an option names the configuration, because a configuration selects its own service.
   const isNamed = options.demo === true || options.configDir !== undefined;
   const url = options.url ?? (isNamed ? undefined : env.POSTERN_URL || undefined);
   const folder = options.configDir ?? env.POSTERN_CONFIG_DIR;

@@ -19,7 +19,8 @@ export interface ListenReceiver {
 }
 
 /**
- * Receives deliveries on loopback, at a path that cannot be guessed. `onDelivery` returns the status to answer with.
+ * Receives deliveries on loopback, at a path that cannot be guessed. `onDelivery` returns the HTTP status for the
+ * answer. `onForged` is called for a delivery without a valid signature.
  */
 export async function startReceiver(
   secret: string,
@@ -59,7 +60,7 @@ export async function isLeftover(url: string): Promise<boolean> {
     const answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(PROBE_MS) });
     return (await answer.text()) !== pathname;
   } catch (error) {
-    // A time limit that has passed proves nothing: a suspended receiver does not answer in time either.
+    // A timeout does not prove that `listen` was killed: a suspended `listen` does not answer in time either.
     return (error as Error).name !== 'TimeoutError';
   }
 }

@@ -83,7 +83,7 @@ function entry(command: Command, path: string): readonly string[] {
   ];
 }
 
-/** Returns the options of `status`, which are exactly the common ones. */
+/** Returns the options that all commands of the running service share. `status` has exactly these. */
 function serviceOptions(program: Command): readonly Option[] {
   return program.commands.find((one) => one.name() === 'status')?.options ?? [];
 }

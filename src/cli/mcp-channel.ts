@@ -1,12 +1,15 @@
 import { type Event, isPosternError, type Message, type PosternClient } from '../client/postern-client.ts';
 import { countedBlanks, visible, writtenOut } from '../domain/visible.ts';
 
-/** Maximum age of a message in seconds. Older ones were filled in by iCloud and are not news (decision U4). */
+/**
+ * Skips messages that took longer than this to arrive, in seconds: iCloud filled them in, and they are not news
+ * (decision U4).
+ */
 const NEWS_S = 30 * 60;
 const MAX_CONTENT = 16_000;
 /** Matches the only text that could end the element in which Claude Code shows a message. */
 const ELEMENT = /<(?=\s*(?:\/\s*)?channel)/gi;
-/** Matches characters that could end an attribute of that element and begin another. */
+/** Matches characters that could end an attribute of the `<channel>` element and begin another attribute. */
 const NOT_IN_ATTRIBUTE = /["<>\n\t]/g;
 
 const INSTRUCTIONS =
@@ -55,7 +58,7 @@ export class McpChannel {
     this.#parts = parts;
   }
 
-  /** Returns the client's line in the form that the service understands. */
+  /** Translates a line from the client for the service, which has `messages_send` but no tool `reply`. */
   fromClient(line: string): string {
     const message = objectIn(line);
     const { id, method, params } = message ?? {};
@@ -68,7 +71,7 @@ export class McpChannel {
     return JSON.stringify({ ...message, params: { ...params, name: 'messages_send', arguments: { to, text } } });
   }
 
-  /** Returns the service's line in the form that the client expects of a channel. */
+  /** Translates a line from the service for the client: adds the capability of a channel and the tool `reply`. */
   fromService(line: string): string {
     const message = objectIn(line);
     const { id, result } = message ?? {};
@@ -80,7 +83,7 @@ export class McpChannel {
     return JSON.stringify({ ...message, result: withCapability(result) });
   }
 
-  /** Resolves once nothing is being passed on. */
+  /** Resolves once no further notification can be written. */
   async ended(): Promise<void> {
     await this.#following;
   }
@@ -123,7 +126,7 @@ function notificationOf({ type, data }: Event) {
   const { attachments } = data;
   return {
     content: channelContent(data),
-    // The protocol requires text as values, and names of letters, digits and underscores.
+    // The protocol requires every value to be a string, and allows only letters, digits and underscores in names.
     meta: {
       chat_id: attribute(data.conversation_id),
       message_id: data.id,
@@ -159,7 +162,7 @@ function withCapability(result: Readonly<Record<string, unknown>>) {
   return { ...result, capabilities: { ...capabilities, experimental }, instructions: all };
 }
 
-/** Adds the tool `reply`, unless the key has no right to send. */
+/** Adds the tool `reply` if the key may send: only then does the service list `messages_send`. */
 function withReply(result: Readonly<Record<string, unknown>>) {
   const tools = Array.isArray(result.tools) ? (result.tools as readonly { readonly name?: unknown }[]) : [];
   return tools.some(({ name }) => name === 'messages_send') ? { ...result, tools: [...tools, REPLY] } : result;

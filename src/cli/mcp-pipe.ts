@@ -25,7 +25,7 @@ interface Message {
 }
 
 const VERSION_IN_BODY = 'io.modelcontextprotocol/protocolVersion';
-/** An error code in JSON-RPC's range for servers. */
+/** JSON-RPC error code for a request that the service did not answer. The code is in the range for servers. */
 const NO_ANSWER = -32_000;
 const NOT_JSON = -32_700;
 
@@ -126,7 +126,7 @@ export class McpPipe {
     });
   }
 
-  /** Returns the header fields that repeat parts of the body. The service checks that they match it. */
+  /** Returns the header fields that repeat parts of the body. The service checks that both are equal. */
   #protocolHeaders({ method, params }: Message): Readonly<Record<string, string>> {
     const claimed = params?._meta?.[VERSION_IN_BODY];
     const version = typeof claimed === 'string' ? claimed : this.#version;
@@ -138,7 +138,7 @@ export class McpPipe {
     };
   }
 
-  /** Returns a problem document as one sentence. */
+  /** Returns the detail and the hint of a problem document. If `text` is none, says that another program answers. */
   #refusal(status: number, text: string): string {
     const { detail, hint } = (parsed(text) ?? {}) as { readonly detail?: unknown; readonly hint?: unknown };
     if (typeof detail !== 'string') {

@@ -25,7 +25,7 @@ export interface MessagesSource {
   readonly chatDbPath: string;
   readonly configFolder: string;
   readonly source: ArchiveSource;
-  /** Attachments, converted if requested. */
+  /** The files of attachments, which it can also convert. */
   readonly files: Conversions;
   readonly contacts: Contacts;
   /** Returns the guids of the conversations that an id, an address or a name refers to. */

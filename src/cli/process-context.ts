@@ -13,7 +13,7 @@ const USUAL_COLUMNS = 80;
 
 /** Returns the context for commands in this process. */
 export function processContext(version: string): ClientContext {
-  /** Aborted when stdout has lost its reader, which is not a crash. */
+  /** Aborted when nobody reads stdout any more, for example after `| head`. That is not a crash. */
   const unread = new AbortController();
   process.stdout.on('error', () => unread.abort());
   process.stderr.on('error', () => {});

@@ -16,7 +16,7 @@ export interface Recipient {
   readonly shown: string;
 }
 
-/** The contract's maximum page size. */
+/** Maximum number of items that the service returns in one page. */
 const PAGE = 200;
 const MAX_CANDIDATES = 20;
 /** Suggests a name only if at most this share of its letters differs from the given text. */
@@ -26,8 +26,8 @@ const PERSON_ID = /^[\da-f]{16}$/;
 const NUMBER = /^\+?[\d\s().-]{3,}$/u;
 
 /**
- * Finds the recipient. Addresses and ids are used unchanged; a name must match exactly one person or conversation.
- * Throws a Refusal otherwise.
+ * Finds a recipient. Uses an address or id unchanged. Throws a Refusal unless a name matches exactly one person or
+ * group.
  */
 export async function recipientOf(client: PosternClient, given: string): Promise<Recipient> {
   if (isNoName(given)) return { id: given, shown: given };
@@ -41,9 +41,9 @@ function isNoName(given: string): boolean {
 }
 
 /**
- * Finds the entries that a key's list needs for somebody: an address or id unchanged; for a name, the id of the group
- * or every complete address of the person. A name must match exactly one person or conversation. Throws a Refusal
- * otherwise.
+ * Returns the entries of a key's list for somebody: an address or id unchanged; for a name, the group's id, or each of
+ * the person's addresses that such a list can contain. Throws a Refusal unless a name matches exactly one person or
+ * group.
  */
 export async function listEntriesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (isNoName(given)) return [given];
@@ -130,7 +130,7 @@ async function named(client: PosternClient, given: string, known?: readonly Conv
   return { conversations, groups, people };
 }
 
-/** Returns the matching contacts; none if names are switched off, and at a hub. */
+/** Returns the contacts that match `text`; none from a hub, and none while the service does not use contacts. */
 async function contactsWith(client: PosternClient, text: string): Promise<readonly Contact[]> {
   try {
     return await client.contacts({ q: text, limit: PAGE });
@@ -151,7 +151,7 @@ function partyOf({ id }: Conversation): string {
   return id.includes(';-;') ? id.slice(id.indexOf(';-;') + 3) : '';
 }
 
-/** Returns the names of contacts that are spelled nearly like this, or contain it. */
+/** Returns the names of contacts that contain `given` or are spelled nearly like it. */
 async function namesNear(client: PosternClient, given: string): Promise<readonly string[]> {
   const wanted = folded(given);
   const contacts = await contactsWith(client, wanted.slice(0, 2));

@@ -22,7 +22,7 @@ export interface ServiceOptions {
   readonly homeFolder: string;
   /** The simulated people. Demo only. */
   readonly people?: DemoPeople;
-  /** Called once this process holds the folder's lock. */
+  /** Called once this process has locked the configuration folder. */
   readonly onLocked?: () => Promise<void>;
   /** Called once the service answers. */
   readonly onStart?: (url: string) => void;
@@ -142,7 +142,7 @@ function finderOf(port: number, { environment }: Context): string {
 
 const ANSWER_LIMIT_MS = 1000;
 
-/** Reports whether a Postern answers there. Sends no key, because another program could read it. */
+/** Reports whether a Postern answers at `url`. Sends a false key: another program could read the real one. */
 async function isPosternAt(url: string): Promise<boolean> {
   return new PosternClient({ url, key: 'none', timeoutMs: ANSWER_LIMIT_MS }).health().then(
     () => true,

@@ -20,7 +20,7 @@ import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
  */
 export interface ConnectionOptions extends FolderOptions {
   readonly url?: string;
-  /** The key is in a file, because every user of the machine can read arguments. */
+  /** Path of a file with the key, because every user of the machine could read a key among the arguments. */
   readonly keyFile?: string;
   readonly json?: boolean;
 }
@@ -43,7 +43,7 @@ export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly address: string;
-  /** True with a limited key, for which commands leave out the owner's requests: each refusal would be logged. */
+  /** True if the key is limited. Commands then skip the owner's requests: each refusal would be logged. */
   readonly isLimited: boolean;
   /** Completes the commands in backticks, so that they can be copied. */
   readonly copyable: (text: string) => string;
@@ -86,7 +86,7 @@ export async function withService(
   });
 }
 
-/** Runs `work`; if it returns no exit code, it has succeeded. A Refusal becomes its sentences and exit code. */
+/** Runs `work`; no exit code means success. A Refusal or PosternError becomes sentences and an exit code. */
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,
@@ -126,8 +126,8 @@ export function blueBubblesUrl(options: ConnectionOptions, context: Context): st
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly address: string };
 
 /**
- * Returns the service and a key that was given explicitly. Never uses the owner's key from the configuration: a program
- * that a model drives must not have it.
+ * Returns the service and the key from --key-file or POSTERN_API_KEY. Never uses the owner's key from the
+ * configuration: a program that a model drives must not have it.
  */
 export function limitedDestinationOf(options: ConnectionOptions, context: Context): Destination {
   const { env } = context.environment;
@@ -141,8 +141,8 @@ export function limitedDestinationOf(options: ConnectionOptions, context: Contex
 }
 
 /**
- * Returns the given address, otherwise the Unix socket of the configuration. Never returns the configured port, because
- * another program could have taken it.
+ * Returns the service and its key: the address from --url or POSTERN_URL, otherwise the Unix socket of the
+ * configuration. Never uses the configured port, because another program could have taken it.
  */
 function destinationOf(options: ConnectionOptions, context: Context): Destination {
   const env = environmentOf(options, context);
@@ -163,7 +163,7 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/** Returns the environment; empty if an option names the configuration, which selects its own service. */
+/** Returns the environment variables; none if an option names a configuration, which selects its own service. */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }
@@ -178,7 +178,7 @@ export interface UnsignedConsole {
   readonly lines: readonly string[];
 }
 
-/** Returns the console's address for signing in by hand; undefined if `postern open` itself can sign in. */
+/** Returns the console's address for signing in by hand; undefined if `postern open` can sign in itself. */
 export function unsignedConsole(options: ConnectionOptions, context: Context): UnsignedConsole | undefined {
   const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (named !== undefined) {

@@ -7,8 +7,8 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 export const SINCE_FORMS = '2h, 3d, today, yesterday, 2026-01-31 or 2026-01-31T08:00:00Z';
 
 /**
- * Converts a time in the past to an instant: a duration before now; a day, from its midnight in this time zone; or an
- * instant, which the service parses. Throws an error whose message completes a sentence about the value.
+ * Converts one of `SINCE_FORMS` to an instant: a duration counts back from now, a day means its first midnight in this
+ * time zone, and an instant is left for the service to parse. Throws InvalidArgumentError for other values.
  */
 export function sinceTime(value: string, nowMs: number): string {
   const [, count, unit = ''] = STRETCH.exec(value) ?? [];
@@ -21,7 +21,7 @@ export function sinceTime(value: string, nowMs: number): string {
   const [, year, month, day] = (DAY.exec(value) ?? []).map(Number);
   if (year !== undefined && month !== undefined && day !== undefined) {
     const midnight = new Date(year, month - 1, day);
-    // Date would read 2026-02-30 as 2 March.
+    // Refuses a day that does not exist: Date would read 2026-02-30 as 2 March.
     if (midnight.getMonth() === month - 1 && midnight.getDate() === day) return instant(midnight.getTime());
   }
   if (INSTANT.test(value)) return value;
@@ -32,7 +32,9 @@ function instant(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Parses a duration such as `30m` into seconds. Throws an error whose message completes a sentence about the value. */
+/**
+ * Parses a duration of at least a minute, such as `30m`, into seconds. Throws InvalidArgumentError for other values.
+ */
 export function maxAgeSeconds(value: string): number {
   const [, count = '0', unit = ''] = STRETCH.exec(value) ?? [];
   const seconds = (Number(count) * (UNIT_MS[unit] ?? 0)) / 1000;
@@ -44,9 +46,8 @@ const CLOCK = /^(?:(today|tomorrow|\d{4}-\d\d-\d\d)[ T])?(\d{1,2}):(\d\d)$/;
 export const AT_FORMS = '2h, 18:30, "tomorrow 08:00", "2026-01-31 08:00" or 2026-01-31T08:00:00Z';
 
 /**
- * Converts a time in the future to an instant: a duration from now; a time of day in this time zone, today or else
- * tomorrow; or an instant, which the service parses. Throws an error whose message completes a sentence about the
- * value.
+ * Converts one of `AT_FORMS` to an instant: a duration counts from now, a time of day without a day is the next one in
+ * this time zone, and an instant is left for the service to parse. Throws InvalidArgumentError for other values.
  */
 export function atTime(value: string, nowMs: number): string {
   const [, count, unit = ''] = STRETCH.exec(value) ?? [];

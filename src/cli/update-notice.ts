@@ -9,13 +9,13 @@ import { type Context, EXIT, type FolderOptions, folderOf } from './context.ts';
 import { invocationOf } from './invocation.ts';
 import { oneLine } from './output/text.ts';
 
-/** The state that is kept between commands. */
+/** The state of the update check, which update.json keeps between commands. */
 interface Known {
-  /** The `update.url` that answered. */
+  /** The `update.url` to which this state belongs. A different URL starts with an empty state. */
   readonly source: string;
   readonly askedAt: number;
   readonly notifiedAt: number;
-  /** The newest release; absent until the first answer. */
+  /** The newest release; absent until `source` has answered once. */
   readonly version?: string;
   readonly url?: string;
 }
@@ -109,8 +109,8 @@ function knownOf(source: string, context: Context): Known {
 }
 
 /**
- * Stores the state. Returns false if that fails: the caller must then not ask for the newest version, because without a
- * stored time every command would ask.
+ * Stores the state. Returns false if that fails. The caller must then not ask for the newest version, because without a
+ * stored `askedAt` every command would ask.
  */
 function keep(known: Known, context: Context): boolean {
   try {

@@ -6,18 +6,21 @@ import type { SelfChatRecord } from '../domain/ports/self-chat-ports.ts';
 import type { SignInCode } from '../domain/sign-in.ts';
 import { queryOf, type Requests } from './request.ts';
 
-/** The settings of a key. Lists contain addresses and conversation ids; `'*'` means everyone, an empty list no one. */
+/**
+ * The settings of a key. `read` and `send` list addresses and conversation ids; `'*'` means everyone, an empty list no
+ * one.
+ */
 export interface KeyOptions {
   readonly read?: '*' | readonly string[];
   readonly send?: '*' | readonly string[];
   readonly approval?: ApprovalMode;
   readonly caps?: Partial<Caps>;
   readonly dry_run?: boolean;
-  /** Null means never. Default: in 90 days. */
+  /** Instant at which the key expires; null for never. Default: in 90 days. */
   readonly expires_at?: string | null;
-  /** Hosts besides this machine that its webhooks may post to, such as `nas.local:5678`. */
+  /** Hosts to which the key's webhooks may post, besides the service's machine, such as `nas.local:5678`. */
   readonly callback_hosts?: readonly string[];
-  /** Seconds that one request may wait, at most 50. */
+  /** Longest `wait` of a request with this key, in seconds (0 to 50). The service shortens a longer one. */
   readonly max_wait_s?: number;
 }
 
@@ -72,7 +75,9 @@ export class KeysApi {
     return this.#requests.one('GET', 'keys/me', 'scopes');
   }
 
-  /** Creates a key. With `include: 'clients'` the answer contains the lines that connect each client. */
+  /**
+   * Creates a key. With `include: 'clients'`, the answer has the set-up lines that connect each known client program.
+   */
   add(key: NewKeyOptions, included: { readonly include?: 'clients' } = {}): Promise<KeyWithSecret> {
     return this.#requests.one('POST', `keys${queryOf(included)}`, 'key', key);
   }
@@ -95,7 +100,9 @@ export class KeysApi {
     return text === '' ? undefined : (JSON.parse(text) as KeyRevocation);
   }
 
-  /** Returns the outcome that a send to `to` would have, and whether the key may read that conversation. */
+  /**
+   * Returns the outcome that a send with the key to `to` would have, and whether the key may read that conversation.
+   */
   check(id: string, to: string): Promise<KeyCheck> {
     return this.#requests.one('GET', `${pathOf(id)}/check?to=${encodeURIComponent(to)}`, 'send');
   }
@@ -135,7 +142,7 @@ export class ApprovalsApi {
     return this.#requests.one('POST', 'self-chat/prove', 'address', { code });
   }
 
-  /** Lists approvals. If there is none, waits for one, up to `wait` seconds (at most 50). */
+  /** Lists approvals. If none matches the filter, waits for one, up to `wait` seconds (at most 50). */
   list(
     filter: { readonly state?: ApprovalState; readonly wait?: number; readonly include?: 'contacts' } = {},
   ): Promise<Approval[]> {
@@ -148,8 +155,8 @@ export class ApprovalsApi {
   }
 
   /**
-   * Approves a send. `shown` comes from the approval as it was read; if the send has changed since, nothing is
-   * approved.
+   * Approves a send. `shown` is the hash in the approval that was read. If the content of the send has changed since
+   * then, the service approves nothing.
    */
   approve(id: string, shown: string): Promise<Approval> {
     return this.#requests.one('POST', `approvals/${encodeURIComponent(id)}/approve`, 'members', { shown });

@@ -45,7 +45,9 @@ export class AttachmentsApi {
     this.#transport = transport;
   }
 
-  /** Uploads a file. Its `id` goes into `attachment_ids` of a send with the same key, within 24 hours. */
+  /**
+   * Uploads a file. To send it, pass the `id` of the answer in `attachment_ids`, with the same key and within 24 hours.
+   */
   async upload({ name, type = 'application/octet-stream', content }: FileToSend): Promise<Upload> {
     const { address } = this.#transport;
     const { status, text } = await this.#transport.request('POST', 'attachments', {

@@ -4,15 +4,18 @@ import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 
 /**
- * The service pings every 30 s (decision G1). After this long without a ping the connection is dead, for example
- * after a sleep.
+ * The service pings every 30 s (decision G1). After this long without a ping or an event the connection is dead, for
+ * example after a sleep.
  */
 const SILENCE_LIMIT_MS = 75_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
-/** If this many events wait, stops reading from the connection. The service delivers the rest from its log later. */
+/**
+ * Stops reading from the connection while this many events wait for the caller. The service delivers the rest from its
+ * log later.
+ */
 const MAX_WAITING = 1000;
 
-/** With changes, every event has an offset. */
+/** An event from the service. On a connection with `changes`, every event has an offset. */
 export type SocketEvent = Event | ((Event | ChangeEvent) & { readonly offset: string });
 
 export interface SocketDestination {

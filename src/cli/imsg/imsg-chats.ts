@@ -11,7 +11,7 @@ const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
 /** At a hub an id begins with the id of its Mac. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;
 
-/** A conversation with the number that the protocol needs. */
+/** A conversation and its number, imsg's `chat_id`. */
 export interface ImsgChat {
   readonly number: number;
   readonly conversation: Conversation;

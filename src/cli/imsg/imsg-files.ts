@@ -30,15 +30,15 @@ const UTIS: Readonly<Record<string, string>> = {
 export interface ImsgFilesParts {
   readonly client: PosternClient;
   readonly folder: string;
-  /** The service's address. It is part of a file's name, because two services must not share a file. */
+  /** The service's address. The hash that names a file includes it, because two services must not share a file. */
   readonly address: string;
   readonly clock: Clock;
   readonly warn: (sentence: string) => void;
 }
 
 /**
- * Downloads messages' files into a folder that the client may read. Keeps at most 500 MB there, and each file for 7
- * days (decision Y1).
+ * Downloads messages' files into a folder that the client may read. Keeps at most 500 MB there, and each file until 7
+ * days after its last use (decision Y1).
  */
 export class ImsgFiles {
   readonly #parts: ImsgFilesParts;

@@ -2,7 +2,10 @@ import type { Conversation, Message, Reaction } from '../../client/postern-clien
 import type { ReactionType } from '../../domain/reaction.ts';
 import { chatIdentifier, type ImsgChat } from './imsg-chats.ts';
 
-/** An attachment in the protocol's form. OpenClaw reads `original_path`; imsg's documents name it `path`. */
+/**
+ * An attachment in imsg's form. Both paths are the same: OpenClaw reads `original_path`, and imsg's documents describe
+ * `path`.
+ */
 export interface ImsgAttachment {
   readonly original_path: string | null;
   readonly path: string | null;

@@ -12,7 +12,7 @@ import { notStarted, RPC, RpcError, readError, sendError } from './rpc-error.ts'
 const DEFAULT_CHATS = 20;
 const DEFAULT_MESSAGES = 50;
 const MAX_MESSAGES = 1000;
-/** Maximum number of messages examined to find those that match a filter. */
+/** Maximum number of messages that `messages.history` examines to find those that match its filter. */
 const MAX_LOOKED_AT = 5000;
 
 /** The methods of imsg's JSON-RPC that work without its private bridge. */
@@ -30,7 +30,7 @@ const NO_BRIDGE = 'Postern does not inject code into Messages.';
 /** OpenClaw recognises these words and sends again without the reply. */
 const NO_REPLY = `reply_to requires bridge transport. ${NO_BRIDGE}`;
 
-/** The report on capabilities, which clients read before they choose methods. */
+/** The answer of `postern imsg status`. Clients read these capabilities before they choose methods. */
 export const IMSG_STATUS = {
   advanced_features: false,
   v2_ready: false,
@@ -41,14 +41,14 @@ export const IMSG_STATUS = {
 
 export interface ImsgMethodsParts {
   readonly client: PosternClient;
-  /** Returns the address of a page of the console. */
+  /** Returns the URL of a page of the console, or the command that opens it if the service has no URL. */
   readonly consoleAt: (path: string) => string;
   readonly files: ImsgFiles;
   readonly clock: Clock;
   readonly version: string;
 }
 
-/** Answers requests with the service's own operations. */
+/** Implements imsg's methods with requests to the Postern service. */
 export class ImsgMethods {
   readonly chats: ImsgChats;
   readonly #parts: ImsgMethodsParts;
@@ -128,7 +128,7 @@ export class ImsgMethods {
 
   async #send(options: SendOptions) {
     const { client, consoleAt } = this.#parts;
-    // Each request gets a new key, so that two equal texts are two messages.
+    // Uses a new idempotency key for each request, so that two equal texts are two messages.
     const answer = await client.send({ ...options, idempotencyKey: randomUUID() });
     if ('approval' in answer) {
       const url = consoleAt(answer.console ?? '/console#/approvals');
@@ -137,7 +137,7 @@ export class ImsgMethods {
         false,
       );
     }
-    // Messages accepted the send, but its row was not seen in time.
+    // An empty id means that Messages accepted the send, but its row did not appear in chat.db in time.
     if (answer.id === '') return { ok: true, transport: 'applescript', chat_guid: answer.conversation_id };
     const service = answer.details?.service_used ?? answer.details?.service;
     return {
@@ -181,7 +181,7 @@ interface WindowAsked {
   readonly end?: string | undefined;
 }
 
-/** Returns a filter for rows of a period and of people. Outgoing rows always match the people. */
+/** Returns a filter by time (from `start`, before `end`) and by sender. Outgoing rows match any `participants`. */
 export function windowFilter({ participants, start, end }: WindowAsked) {
   const people = participants === undefined || participants.length === 0 ? undefined : new Set(participants);
   const [startMs, endMs] = [Date.parse(start ?? ''), Date.parse(end ?? '')];

@@ -5,7 +5,7 @@ import type { ImsgMethods } from './imsg-methods.ts';
 import type { ImsgWatch } from './imsg-watch.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';
 
-/** Maximum number of requests running or waiting: the protocol's own bound. */
+/** Maximum number of unanswered requests, as in imsg's protocol. Answers each further one with `busy`. */
 const MAX_OUTSTANDING = 128;
 
 type Id = string | number | null;
@@ -68,7 +68,7 @@ export class ImsgRpc {
     } catch (error) {
       const failure = isPosternError(error) ? readError(error) : error;
       if (!(failure instanceof RpcError)) this.#parts.warn(`${method} failed: ${(error as Error).message}`);
-      // A notification never has an answer.
+      // A request without an id is a notification, which never gets an answer.
       if (id !== undefined) await this.#fail(id, failure);
     }
   }

@@ -5,7 +5,9 @@ import { type ImsgMethods, windowFilter } from './imsg-methods.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';
 
 const MAX_SUBSCRIPTIONS = 64;
-/** If chat.db was replaced, maximum age in seconds of the rows to report. Older rows are history, not news. */
+/**
+ * After chat.db was replaced, skips rows that took longer than this to arrive, in seconds: they are history, not news.
+ */
 const NEWS_S = 24 * 60 * 60;
 
 export interface ImsgWatchParts {
@@ -13,7 +15,10 @@ export interface ImsgWatchParts {
   readonly methods: ImsgMethods;
   readonly notify: (method: string, params: unknown) => Promise<void>;
   readonly warn: (sentence: string) => void;
-  /** Called when the service is away. Ends the program: imsg's clients cannot wait, but they restart it and resume. */
+  /**
+   * Called when the service does not answer, with the reason. Must end this program: imsg's clients cannot wait, but
+   * they start the program again and resume.
+   */
   readonly onAway: (reason: string) => void;
 }
 
@@ -28,8 +33,8 @@ export class ImsgWatch {
   }
 
   /**
-   * Prepares a subscription. It starts when the caller calls `begin`, after writing the answer. If the service is away,
-   * calls `onAway`, which ends the program, and never resolves.
+   * Prepares a subscription, which starts when the caller has written the answer and calls `begin`. If the service does
+   * not answer, calls `onAway`, which ends the program, and never resolves.
    */
   async subscribe(params: ImsgParams<'watch.subscribe'>) {
     if (this.#running.size >= MAX_SUBSCRIPTIONS) throw new RpcError(RPC.busy, 'Server busy: too many subscriptions.');
@@ -65,8 +70,8 @@ export class ImsgWatch {
   }
 
   /**
-   * Returns the position to start after. First requests one event from there, so that a refusal reaches the client as
-   * the answer.
+   * Returns the row after which a subscription starts. Requests one event after that row first, so that the client
+   * receives a refusal as the answer to `watch.subscribe`.
    */
   async #startOf({ since_rowid: since = 0 }: ImsgParams<'watch.subscribe'>): Promise<Start> {
     const { client, warn } = this.#parts;
@@ -144,7 +149,7 @@ interface Followed extends Start {
   readonly signal: AbortSignal;
 }
 
-/** Reports whether the service, or its database, may return after a while. */
+/** Reports whether the failure may be temporary: the service or its database is unavailable. */
 function isAway({ status, code }: PosternError): boolean {
   return status === 0 || status === 429 || status >= 500 || code === 'not_postern';
 }

@@ -37,7 +37,7 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
   'disk_full',
   'state_db_unavailable',
 ]);
-/** Problems after which it is unknown what was sent. */
+/** Problems after which it is unknown whether the message was sent. */
 const UNCERTAIN: ReadonlySet<string> = new Set([
   'connection_lost',
   'not_postern',

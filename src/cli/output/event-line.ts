@@ -50,7 +50,7 @@ export function eventLine(event: Event | ChangeEvent, nowMs: number): string {
 
 const BEGINNING = /^((?:\d{4}-\d\d-\d\d )?[\d:]+) ([←→·])/;
 
-/** Returns an event for a terminal with this many columns. */
+/** Returns the line of an event in colour, cut to `columns`. */
 export function shownEvent(
   event: Event | ChangeEvent,
   nowMs: number,
@@ -68,9 +68,10 @@ function line(time: string, data: Message | Reaction, what: string): string {
   return `${time} ${data.is_from_me ? '→' : '←'} ${whoIn(data)}  ${what}`;
 }
 
-/** Returns a message's text or its sentence on one line, followed by its attachments. */
+/** Returns on one line a message's text, or the sentence that describes the message, and the names of its files. */
 function messageText({ body, attachments, status, details }: Message): string {
-  // For a message with text and files, shows its text. Its sentence would only count the files, which follow by name.
+  // Shows the text of a message with text and files. The sentence in `details` would only count the files, whose names
+  // follow the text.
   const isNamed = body !== '' && attachments.length > 0;
   const says = isNamed ? body : (details?.sentence ?? body);
   const files = attachments.map((path) => `[${oneLine(basename(path))}]`);
@@ -78,7 +79,7 @@ function messageText({ body, attachments, status, details }: Message): string {
   return [oneLine(says), ...files, ...failed].filter((part) => part !== '').join(' ');
 }
 
-/** Returns the sender or the recipient, and the group. */
+/** Returns the recipient of an outgoing message or tapback; for an incoming one, the sender and any group. */
 function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = {} }: Message | Reaction): string {
   const [, style = '', counterpart = id] = id.split(/;([+-]);/);
   if (isOwn) return oneLine(withName(counterpart, names)) || '?';
@@ -88,7 +89,7 @@ function whoIn({ sender, conversation_id: id, is_from_me: isOwn, names = {} }: M
 
 /** Returns a name with its address, because several people may have the same name. */
 export function withName(address: string, names: Names): string {
-  // Own properties only, because an address can be any text.
+  // Reads only own properties, because an address can be any text, such as `constructor`.
   const name = Object.hasOwn(names, address) ? names[address] : undefined;
   return name === undefined ? address : `${name} (${address})`;
 }

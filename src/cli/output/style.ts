@@ -15,8 +15,8 @@ const CODES: Readonly<Record<Style, readonly [number, number]>> = {
 };
 
 /**
- * Reports whether to use colour: FORCE_COLOR decides if set, as in Node; otherwise terminals have colour unless
- * NO_COLOR is set.
+ * Reports whether to use colour. FORCE_COLOR decides if it is set, as in Node. Otherwise a terminal has colour, unless
+ * NO_COLOR is set or TERM is `dumb`.
  */
 export function isColoured({ env }: Environment, isTerminal: boolean): boolean {
   const { FORCE_COLOR: forced, NO_COLOR: refused, TERM } = env;

@@ -28,7 +28,7 @@ export function sayTable(
   else stdout(...table(columns, rows, width, paint));
 }
 
-/** Returns the lines of a table that fits `width` columns; of any width if undefined. */
+/** Returns the lines of a table that fits `width` columns. If `width` is undefined, the table may have any width. */
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly string[])[],

@@ -7,7 +7,7 @@ const WIDE =
   /^(?![\uff61-\uffdc])(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|.*\ufe0f)/su;
 const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-/** Characters of one column each. */
+/** Matches a text whose characters all take one column. */
 const PLAIN = /^[\x20-\x7e]*$/;
 
 /** Created on first use, because creating it takes longer than many whole commands. */
@@ -48,8 +48,8 @@ export function json(value: unknown, indent?: number): string {
 }
 
 /**
- * Escapes the control characters in a line that should be JSON. They cannot control the terminal then, and the JSON
- * keeps its meaning.
+ * Escapes the control characters in a line of JSON, so that the line cannot control a terminal and keeps its meaning.
+ * The line may also be other text.
  */
 export function jsonLine(line: string): string {
   return line.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, escaped);

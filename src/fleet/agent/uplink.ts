@@ -26,10 +26,7 @@ const PUBLISH_MS = 5000;
 const HEADER_BYTES = 4096;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/**
- * This Mac's newest messages in the stream: the newest of all, of its rows, and of its changes. Each new message names
- * the newest of all and the newest of its own kind.
- */
+/** This Mac's newest messages in the stream. A new message names the newest of all and the newest of its own kind. */
 interface Chain {
   /** Sequence of this Mac's newest message of any kind; 0 if there is none. */
   sequence: number;
@@ -187,8 +184,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const sequence = stored?.seq ?? 0;
     const last = found && { ...found, sequence };
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
-      // Another program has published under this Mac's id since: an earlier run of this agent, whose message arrived
-      // late, or another machine with the id.
+      // A run of this agent whose message arrived late, or another machine, has published under this Mac's id since.
       this.#seen = sequence;
       return membership.check();
     }
@@ -241,10 +237,7 @@ export class Uplink implements ConsumerTask<undefined> {
     return oldest - 1 < last.rowId ? rowOffset(oldest - 1) : last;
   }
 
-  /**
-   * Encodes an event as a message. Omits body and attachments if the configuration says so, or if the message is too
-   * large for the server.
-   */
+  /** Encodes an event. Omits body and attachments if so configured, or if the message is too large for the server. */
   #encode(entry: LogEntry, chain: Chain, before: ChainState, own: Pick<EventMessage, 'row' | 'id'>) {
     const { connection, envelope, mac, instance, settings, json, log } = this.#parts;
     const { epoch, row: previousRow, sequence } = before;
@@ -267,7 +260,7 @@ export class Uplink implements ConsumerTask<undefined> {
     this.#chain = undefined;
     this.#failures += 1;
     const reason = error instanceof Error ? error.message : String(error);
-    // Conflicts and single failures are not reported, because reading the stream again usually solves them.
+    // A conflict or a single failure is not reported, because reading the stream again usually solves it.
     if (isConflict(error) || this.#failures === 1) return;
     if (reason !== this.#trouble && this.#parts.membership.isJoined) {
       this.#parts.log.warn('events cannot be published to the fleet, retrying', { reason });

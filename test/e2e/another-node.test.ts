@@ -86,7 +86,7 @@ onOldNode('without npm it names the reason and what to install', () => {
   const args = [main(), 'demo', '--dir', join(folder, 'none')];
   const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
   expect([status, stdout]).toEqual([78, '']);
-  expect(stderr).toContain('Fetching Node 22.23.2 for Postern, once');
+  expect(stderr).toContain('Downloading Node 22.23.2 for Postern, once');
   expect(stderr).toContain('Node 22.23.2 cannot be used instead: npm pack node-');
   expect(stderr).toContain('the program is missing.');
   expect(stderr).toContain('Install Node 22.16 or newer.');

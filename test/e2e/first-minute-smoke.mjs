@@ -26,7 +26,7 @@ for (const name of ['npm_config_registry', 'HTTPS_PROXY', 'https_proxy', 'NODE_E
 
 try {
   const first = await start();
-  if (!first.output.includes('Fetching Node 22.')) throw new Error(`It fetched nothing:\n${first.output}`);
+  if (!first.output.includes('Downloading Node 22.')) throw new Error(`It downloaded nothing:\n${first.output}`);
   const second = await start();
   if (second.output.includes('Fetching')) throw new Error(`It fetched a second time:\n${second.output}`);
   for (const command of [

@@ -200,7 +200,7 @@ describe('the demo', () => {
       await waitFor(() => said.includes('Type the code'));
       prove.stdin.end(`${codeOf(mac)}\n`);
       await once(prove, 'close');
-      expect(said).toContain('Proved.');
+      expect(said).toContain('Proved: the conversation with me@example.com is with yourself.');
       const key: KeyRecord & { readonly key: string } = await owner.keys.add({
         name: 'agent',
         preset: 'assistant',

@@ -91,7 +91,7 @@ export class HubSender implements CallerSender {
   }
 
   /**
-   * Throws `error`. If the Mac is away and another request with the key may have sent the message, throws
+   * Throws the given error. If the Mac is away and another request with the key may have sent the message, throws
    * `send_outcome_unknown` instead.
    */
   async #refused(error: unknown, key: string | undefined): Promise<never> {

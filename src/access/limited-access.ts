@@ -61,11 +61,11 @@ export interface KeyUploads {
 export interface AccessParts {
   readonly stores: AccessStores;
   readonly directory: ChatDirectory;
-  /** The owner's ports, which are narrowed for limited keys. */
+  /** Returns the owner's caller. Limited keys get the same ports, restricted to what each key may use. */
   readonly owner: () => Caller;
-  /** The service's reader, which adds no names. */
+  /** The reader of messages that adds no names from the Address Book. */
   readonly reader: MessageReader;
-  /** Returns a reader that adds names if requested. */
+  /** Wraps a reader so that it adds names from `contacts` if a request includes them. */
   readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
   /** Serialises an event as far as a limited key may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string;
@@ -82,7 +82,7 @@ export interface AccessParts {
   readonly ownerInChatDb: OwnerInChatDb;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called when the webhooks of a key must be checked again. */
+  /** Called after a key has changed or ended, so that its webhooks are checked again. */
   readonly onKeyChange: (keyId: string) => void;
 }
 
@@ -92,7 +92,7 @@ export class LimitedAccess implements AccessService {
   readonly audit: Audit;
   /** The owner's view of the held sends. */
   readonly approvals: Approvals;
-  /** The owner's sends, recorded in the audit log once a limited key has existed. */
+  /** The owner's sender. After the first limited key has been created, it also writes the audit log. */
   readonly owner: CallerSender;
   readonly #parts: AccessParts;
   readonly selfChat: SelfChat;
@@ -161,7 +161,7 @@ export class LimitedAccess implements AccessService {
     return this.#parts.stores.approvals.heldBytes();
   }
 
-  /** Continues what an earlier process left: approved sends, tapbacks, subscriptions. Called once everything runs. */
+  /** Continues approved sends, tapbacks and subscriptions after a restart. Called after all other parts run. */
   async start(): Promise<void> {
     await this.#desk.resume();
     this.#tapbacks.start();
@@ -180,7 +180,7 @@ export class LimitedAccess implements AccessService {
     return key?.isAlive(this.#parts.clock.now()) === true ? this.#callerOf(key) : undefined;
   }
 
-  /** Returns the final check of a limited key's scheduled send whose time has come. */
+  /** Returns the check that runs immediately before a limited key's scheduled send. It throws if forbidden. */
   admitScheduled(entry: StoredScheduled): () => void {
     const { stores } = this.#parts;
     const parts = { ...this.#parts, audit: this.audit, auditStore: stores.audit };
@@ -209,7 +209,7 @@ export class LimitedAccess implements AccessService {
     if (isRevoked) void this.#parts.uploads.removeOf(id);
     const { webhooks } = this.#parts.owner();
     for (const webhook of webhooks.list().filter(({ keyId }) => keyId === id)) {
-      // A webhook stays if the owner pointed it at a host outside the list.
+      // Keeps a webhook whose host the key was not allowed before either, because the owner chose that host.
       const isForbidden = mayCallBack(before.callback_hosts, webhook.url) && !mayCallBack(hosts, webhook.url);
       if (isForbidden) this.audit.note({ keyId: OWNER, action: 'webhook', target: webhook.id, outcome: 'removed' });
       if (isRevoked || isForbidden) void webhooks.remove(webhook.id);

@@ -6,7 +6,7 @@ export const API = new URL('api/v1/', location.href);
 
 let key = keptKey();
 
-/** The key this page uses. */
+/** Returns the API key that this page sends with its requests. */
 export const currentKey = () => key;
 
 /** @param {string} candidate */
@@ -14,7 +14,10 @@ export function useKey(candidate) {
   key = candidate;
 }
 
-/** An error answer in the service's own words. `status` is 0 if there was no answer. */
+/**
+ * An error answer of the service, with the service's own text as the message. `status` is the HTTP status, or 0 if the
+ * request was not made or not answered.
+ */
 export class Refusal extends Error {
   /**
    * @param {number} status
@@ -45,8 +48,8 @@ export const statusOf = (error) => (error instanceof Refusal ? error.status : un
  */
 
 /**
- * Calls the API. Throws a Refusal. `isByItself` marks a call that nobody clicked for; the page may skip it to save
- * requests. `key` replaces this page's key.
+ * Calls the API. Throws a Refusal. `isByItself` marks a call that nobody clicked for: to stay within the request limit,
+ * it may throw without a request. `key` replaces this page's key.
  * @param {string} path
  * @param {CallOptions} [options]
  * @returns {Promise<any>}
@@ -73,12 +76,12 @@ export async function pageOf(path, { signal, isByItself } = {}) {
   return {
     items: await response.json(),
     headers: response.headers,
-    // A proxy may add a folder to the path, which the link lacks. So only the link's query is used.
+    // Uses only the query of the link, because its path lacks a folder that a proxy may add.
     next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
   };
 }
 
-/** Returns the offset of the newest event and change; undefined if changes are switched off. */
+/** Returns the newest offset in the feed of events and changes; undefined if changes are switched off. */
 export async function newestOffset() {
   try {
     const { headers } = await ask('events?changes=true', {});
@@ -147,8 +150,8 @@ function asHeader(text) {
 }
 
 /**
- * Returns the command that requests what a view shows. The key is a variable in it, because commands are copied into
- * logs and chats.
+ * Returns a curl command for the request behind a view. The command contains `$KEY` instead of the key itself, because
+ * commands are copied into logs and chats.
  * @param {string} path
  * @param {string} [options]
  */

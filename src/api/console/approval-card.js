@@ -1,4 +1,4 @@
-// One waiting send: exactly what would be sent, and to whom.
+// The card of one send that waits for approval: exactly what would be sent, and to whom.
 
 import { conversationOf, peopleIn, recipientOf } from './directory.js';
 import { fill, h, icon } from './dom.js';
@@ -32,7 +32,7 @@ export function cardOf(approval, names, decide) {
   const name = recipientOf(approval);
   const exact = h('div', { class: 'exact', dir: 'auto', role: 'region', 'aria-label': 'Exact text', tabindex: 0 });
   const marks = showExactly(exact, text ?? '');
-  // The address identifies the person; a name proves nothing.
+  // Shows addresses beside names, because only an address identifies a person.
   const readers =
     members.length > 1
       ? `Read by ${listed(members.map((one) => (personOf(one, known) === one ? one : `${personOf(one, known)} (${one})`)))}`

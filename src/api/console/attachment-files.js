@@ -29,13 +29,15 @@ const TYPES = {
   mov: 'video/quicktime',
   mp4: 'video/mp4',
 };
-/** Types that the service converts to. A browser never runs a blob of these types as a page. */
+/**
+ * Types of converted files. Only these are taken from an answer, because a browser never runs a blob of them as a page.
+ */
 const CONVERTED = new Set(['image/jpeg', 'audio/mp4']);
 /** Types that are never converted, because the converted picture would not be animated. */
 const AS_IT_IS = new Set(['image/gif']);
 const SHOWN_EVERYWHERE = new Set(['image/jpeg', 'image/png', 'image/webp']);
 const SMALL_BYTES = 500_000;
-/** Sounds that every browser plays. */
+/** Types of sounds that every browser plays. */
 const PLAYABLE = new Set(['audio/mp4', 'audio/mpeg', 'audio/wav']);
 
 /** False once the service has said that it has no converter. */

@@ -94,7 +94,7 @@ function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
     }
     chart.append(column);
   }
-  // The end of the previous label. The next label is left out if it would touch that end.
+  // Right end of the last drawn label in pixels, with a margin. Leaves out a label that would begin before it.
   let end = 0;
   for (const [index, text] of ticks) {
     const half = text.length * 3.5;
@@ -153,7 +153,7 @@ export function sparkline(values, title, kind = '') {
 }
 
 /**
- * Draws one tick per hour: good, after a retry, failed, or nothing to deliver.
+ * Draws one tick per hour of deliveries: `good`, `warn` after a retry, `bad` after a failure, `none` for no delivery.
  * @param {readonly ('good' | 'warn' | 'bad' | 'none')[]} ticks
  * @param {string} title
  */
@@ -176,7 +176,7 @@ export function tickStrip(ticks, title) {
 }
 
 /**
- * Draws how much of something is used.
+ * Draws a bar that is filled up to `share`, from 0 to 1.
  * @param {number} share
  * @param {string} title
  * @param {string} [kind] `w` if it is nearly used up
@@ -189,7 +189,7 @@ export const meter = (share, title, kind = '') =>
   );
 
 /**
- * Draws a bar made of parts.
+ * Draws a bar that is divided into parts. The width of a part is its share of the total count.
  * @param {readonly { readonly count: number, readonly kind: string }[]} parts
  * @param {string} title
  */

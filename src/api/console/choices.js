@@ -1,4 +1,4 @@
-// Controls for choosing and filling in: segments, chips, fields, options.
+// Controls of forms and filters: segments, chips, fields, options.
 
 import { fill, h, icon, newId } from './dom.js';
 

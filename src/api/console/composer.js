@@ -1,4 +1,4 @@
-// The box for writing a message, with files; and the recipient of a new message.
+// The box for writing a message and attaching files, and the line for the recipient of a new message.
 
 import { call, upload } from './api.js';
 import { showConversations } from './conversations.js';
@@ -15,7 +15,7 @@ import { reasonOf } from './words.js';
 
 /** @import { Conversation } from '../../domain/conversation.ts' */
 
-/** Delays before the status of a sent message is checked again, for a service that does not report changes. */
+/** Delays before each check of the status of a sent message. Used only if the service does not report changes. */
 const LOOK_AGAIN_MS = [1000, 3000, 10_000];
 const MOST_LINES_PX = 160;
 
@@ -69,7 +69,7 @@ export function makeComposer() {
 }
 
 /**
- * Shows the box for a conversation. Without a conversation, the user chooses the recipient.
+ * Prepares the box for a conversation. Without a conversation and a name, also shows the line for the recipient.
  * @param {Conversation | undefined} conversation
  * @param {string} name
  */
@@ -189,7 +189,7 @@ async function noteSent(message, startHash) {
     if (id !== '') addMessage(message.attachments.length === 0 ? message : await withDetails(message));
   } else {
     await showConversations();
-    // The user may have navigated away in the meantime.
+    // Opens the conversation only if the user has not navigated to another page since the send began.
     if (location.hash === startHash) goTo(pathOfConversation(conversation));
   }
   if (id !== '' && !areChangesLive()) lookAgain(id, 0);
@@ -202,7 +202,8 @@ async function noteSent(message, startHash) {
 const withDetails = (message) => call(`messages/${message.id}?include=${partsToInclude()}`).catch(() => message);
 
 /**
- * Updates a sent message after each delay, until it is delivered. Stops early if few requests are left.
+ * Reads a sent message again after each delay of `LOOK_AGAIN_MS`, until it is delivered or has failed, and shows its
+ * status. Stops early if few requests are left.
  * @param {string} id
  * @param {number} turn
  */

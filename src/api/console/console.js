@@ -33,7 +33,10 @@ const VIEWS = {
 
 const WRONG_KEY = 'This key is not known here. Compare it with the one that the command below prints.';
 const CHANGED_KEY = 'The key has changed. Enter the new one.';
-/** Checks are rare, because each counts towards the limit. A lost WebSocket causes a check at once. */
+/**
+ * Interval between health checks. Long, because each check counts towards the request limit. When a lost WebSocket has
+ * reconnected, the page checks at once.
+ */
 const HEALTH_EVERY_MS = 60_000;
 
 /** @type {Map<string, Promise<View>>} */
@@ -58,7 +61,7 @@ async function enter(candidate) {
     showNavigation();
     showFrame();
     showBackend(status.backend);
-    // Listening begins at this position, so that no event is missed while the view loads.
+    // Later listens from this position, so that no event is missed that arrives while the view loads.
     const [position] = await Promise.all([may('events') ? newestPosition(status) : undefined, showView()]);
     if (position !== undefined) listen(position, () => leave(CHANGED_KEY), restart);
     if (status.held_sends !== undefined && may('approve'))
@@ -70,7 +73,7 @@ async function enter(candidate) {
 }
 
 /**
- * The requests of this minute are used up. Waits until the service accepts requests again, then signs in.
+ * Called when the requests of this minute are used up. Waits until the service accepts requests again, then signs in.
  * @param {string} candidate
  * @param {number} waitS
  */
@@ -94,7 +97,7 @@ async function newestPosition({ newest_event: newest }) {
   return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
 }
 
-/** Listens from now on, and makes the views again, because they may have missed events. */
+/** Listens from the newest event on. Makes all views again, because they may have missed earlier events. */
 async function restart() {
   try {
     listen(await newestPosition(await readService()), () => leave(CHANGED_KEY), restart);
@@ -231,7 +234,7 @@ element('skip').addEventListener('click', (event) => {
   element('main').focus();
 });
 addEventListener('hashchange', () => {
-  // A browser may open the address of `postern open` in a tab that already shows the console.
+  // `postern open` may open its address in a tab that already shows the console. Signs in with the code or key in it.
   const address = takeFromAddress();
   if (address === undefined) void showView();
   else void followAddress(address, enter);

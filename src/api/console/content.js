@@ -1,8 +1,8 @@
-// The content of a row besides its text: sentences and notes.
+// The text of a message in the thread, and the notes and reactions below the text.
 
 import { timeOf } from './words.js';
 
-/** Changes of a conversation, which are shown in the middle without a sender. */
+/** Kinds of messages that only report a change of the conversation. They are shown in the middle, without a sender. */
 const NOTICES = new Set([
   'participant_change',
   'group_rename',
@@ -36,7 +36,8 @@ export const isNotice = ({ details }) => NOTICES.has(details?.kind);
  */
 export function textOf({ body, attachments, details }) {
   const { kind = 'message', sentence, parts = [], link, poll, app } = details ?? {};
-  // A poll and an app card replace the text. A link replaces it only if the text is nothing but the link.
+  // The card of a poll or an app replaces the text. The card of a link replaces it only if the text contains nothing
+  // else.
   if ((poll ?? app) !== undefined) return '';
   if (link !== undefined) return WEB.test(body.trim()) ? '' : body;
   // Attachments separate the parts of the text, so each part gets its own line.
@@ -76,7 +77,7 @@ const linesOf = (parts) =>
 const isDescribed = ({ sticker, path }) => sticker !== undefined && !/\.(?:png|jpe?g|gif|heics?|webp)$/i.test(path);
 
 /**
- * Returns the notes below a text: how the message was sent, and the state of its parts.
+ * Returns the notes below a message: how many parts were unsent, its effect, and when Messages will send it.
  * @param {any} details
  */
 export function notesOf(details) {

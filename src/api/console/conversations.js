@@ -15,7 +15,7 @@ import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 
 /** @typedef {{ conversation: Conversation, readonly item: HTMLElement, readonly link: HTMLAnchorElement }} Entry */
 
-/** Distance from the end, in pixels, at which the next page loads. */
+/** Distance of the visible items from the end of the list, in pixels, below which the next page loads. */
 const NEAR = 400;
 /**
  * Number of items in the document at once. At least `MARGIN` of them stay before the visible items, and as many after.
@@ -119,7 +119,7 @@ function fillList() {
   if ((isHub() || isUnreadOnly) && next !== undefined && isShort) void showMore();
 }
 
-/** Marks the open conversation. */
+/** Highlights the open conversation in the list. */
 export function markCurrent() {
   const { id } = currentRoute();
   for (const [other, { link }] of known) {
@@ -128,7 +128,7 @@ export function markCurrent() {
   }
 }
 
-/** Marks the open conversation as seen. */
+/** Notes that the user has seen the newest message of the open conversation. */
 export function noteOpen() {
   const { view, id } = currentRoute();
   const entry = view === 'messages' && id !== undefined ? known.get(id) : undefined;

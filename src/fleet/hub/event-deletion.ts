@@ -4,9 +4,9 @@ import type { HubDatabase } from './hub-database.ts';
 const STEP = 2000;
 
 /**
- * Deletes up to `STEP` events, but never the newest one. Deletes an event only if each of its places is older than
- * `beforeMs` or below the stream's first sequence. Returns true if there may be more to delete. Callers hold a
- * transaction.
+ * Deletes up to `STEP` of the oldest events, but never the newest one. Deletes an event only if each message that holds
+ * it is older than `beforeMs` or comes before `firstSequence` of `stream`. Returns true if there may be more to delete.
+ * Callers hold a transaction.
  */
 export function deleteOldEvents(
   database: HubDatabase,

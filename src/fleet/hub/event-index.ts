@@ -12,7 +12,7 @@ const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON 
 /** SQL condition: the event is a new row, not a change. */
 const IS_ROW = `event.type NOT IN (${CHANGE_EVENT_TYPES.map((type) => `'${type}'`).join()})`;
 
-/** Looks up events in hub.db by number, place and time. */
+/** Looks up events in hub.db by number, by their place in the stream, and by time. */
 export class EventIndex {
   readonly #database: HubDatabase;
 
@@ -27,7 +27,7 @@ export class EventIndex {
     return this.#database.all(`SELECT ${COLUMNS} ${FROM} ${where}`, after, upTo, limit).map(toEvent);
   }
 
-  /** Returns the newest event up to a number; undefined if there is none. */
+  /** Returns the newest event with a number up to `number`; undefined if there is none. */
   upTo(number: number): StoredEvent | undefined {
     const where = 'WHERE event.number <= ? ORDER BY event.number DESC LIMIT 1';
     const row = this.#database.get(`SELECT ${COLUMNS} ${FROM} ${where}`, number);
@@ -62,7 +62,10 @@ export class EventIndex {
     return this.events(0, Number.MAX_SAFE_INTEGER, 1)[0];
   }
 
-  /** Returns the number of the event that is or was stored at exactly this place and time. */
+  /**
+   * Returns the number of the event that this message of the stream holds, or held before the stream lost it. All four
+   * members must match. Returns undefined if there is no such event.
+   */
   numberAt({ stream, sequence, messageId, atMs }: StreamPlace): number | undefined {
     return this.#database.number(
       `SELECT min(number) FROM event WHERE message_id = ? AND (
@@ -72,15 +75,16 @@ export class EventIndex {
     );
   }
 
-  /** Returns the lowest number of the events with this message id, at any place; undefined if there are none. */
+  /** Returns the lowest number of the events with this message id; undefined if there are none. */
   numberOf(messageId: string): number | undefined {
     return this.#database.number('SELECT min(number) FROM event WHERE message_id = ?', messageId);
   }
 
-  /** Returns the lowest number of all events stored after a place of the stream; undefined if there are none. */
+  /** Returns the lowest number of the events that a stream holds after `sequence`; undefined if there are none. */
   firstBehind(stream: string, sequence: number): number | undefined {
     const irregular = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence > ?`;
-    // Events without a later place in their own stream are regular: their numbers have the order of their sequences.
+    // Events without an entry in `later_place` for their own stream are regular: their numbers are in the order of
+    // their sequences.
     const isIrregular = 'SELECT 1 FROM later_place WHERE number = event.number AND later_place.stream = event.stream';
     const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${isIrregular})
       ORDER BY sequence LIMIT 1`;
@@ -93,7 +97,7 @@ export class EventIndex {
     return this.#database.number(sql, stream, LOST);
   }
 
-  /** Returns the lowest number of all events stored at or after an instant; undefined if there are none. */
+  /** Returns the lowest number of the events that the broker stored at or after `atMs`; undefined if there are none. */
   firstSince(atMs: number): number | undefined {
     // Names the index, because SQLite would otherwise find `min` by reading all earlier events in order of their
     // numbers.
@@ -103,7 +107,10 @@ export class EventIndex {
     return lowest(found.map((one) => this.#database.number(one, atMs)));
   }
 
-  /** Returns the message that was last stored at a place. */
+  /**
+   * Returns the newest message known at a sequence of a stream; undefined if there is none. A restored broker may store
+   * several messages at one sequence.
+   */
   messageAt(stream: string, sequence: number): StreamMessage | undefined {
     const row = this.#database.get(
       `SELECT message_id, at_ms FROM (
@@ -116,19 +123,27 @@ export class EventIndex {
     return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
-  /** Returns the lowest number of a gap in rows, or with `changes` in rows or changes, noted at or after an instant. */
+  /**
+   * Returns the lowest number of the gaps that were recorded at or after `atMs`; undefined if there are none. Gaps in
+   * changes count only with `changes`.
+   */
   firstGapSince(atMs: number, changes: boolean): number | undefined {
     const sql = `SELECT min(number) FROM gap WHERE at_ms >= ? AND (${changes ? 'TRUE' : IS_OF_ROWS})`;
     return this.#database.number(sql, atMs);
   }
 
-  /** Reports whether rows are missing for good between two numbers. With `changes`, missing changes count too. */
+  /**
+   * Reports whether rows are missing for good after number `after`, up to `upTo`. With `changes`, missing changes count
+   * too.
+   */
   hasGap(after: number, upTo: number, changes = false): boolean {
     const sql = `SELECT 1 FROM gap WHERE number > ? AND number <= ? AND (${changes ? 'TRUE' : IS_OF_ROWS})`;
     return this.#database.get(sql, after, upTo) !== undefined;
   }
 
-  /** Reports whether each number of a range belongs to a change, or to changes that are missing for good. */
+  /**
+   * Reports whether each number from `first` to `last` belongs to a change, or to changes that are missing for good.
+   */
   isOfChanges(first: number, last: number): boolean {
     const sql = `SELECT (SELECT count(*) FROM event WHERE number BETWEEN ? AND ? AND NOT (${IS_ROW}))
       + (SELECT count(*) FROM gap WHERE number BETWEEN ? AND ? AND NOT (${IS_OF_ROWS}))`;

@@ -13,7 +13,9 @@ import type { StoredEvent } from './stored-event.ts';
 /** The generation of all log entries at a hub. It never changes, because a hub has no change log. */
 export const GENERATION = 0;
 
-/** Presents hub.db as a log. The `rowId` of an offset is the number of an event in hub.db, which no client sees. */
+/**
+ * Presents hub.db as a message log. The `rowId` of an offset is the number of an event in hub.db, which no client sees.
+ */
 export class HubEventLog implements MessageLog {
   readonly #store: EventStore;
   readonly #reader: EventReader;
@@ -34,7 +36,7 @@ export class HubEventLog implements MessageLog {
   /** Like `entries`, but includes changes unless `isOfRows` is true. */
   allEntries(after: Offset, upTo: Offset, limit: number, { isOfRows = false } = {}): readonly LogEntry[] {
     let from = after.rowId;
-    // Unreadable events are skipped, because an empty result would mean the end.
+    // Continues after unreadable events, because callers take an empty result for the end of the log.
     for (;;) {
       const events = this.#store.index.events(from, upTo.rowId, limit, isOfRows);
       const entries = this.readable(events);
@@ -44,7 +46,7 @@ export class HubEventLog implements MessageLog {
     }
   }
 
-  /** Returns the log entries of the readable events. */
+  /** Returns log entries for those of the events that this hub can read. */
   readable(events: readonly StoredEvent[]): readonly LogEntry[] {
     return events.flatMap((event) => this.#entryOf(event) ?? []);
   }
@@ -61,14 +63,14 @@ export class HubEventLog implements MessageLog {
     return {
       offset: rowOffset(number),
       rowId: number,
-      // Two Macs in one conversation share the guids of its messages, so the Mac is part of the key.
+      // Two Macs in one conversation share the guids of its messages, so an entry's `guid` also contains the Mac.
       guid: guid === '' ? qualify(mac, `${epoch} row ${row}`) : qualify(event.data.mac ?? mac, guid),
       event,
       generation: GENERATION,
     };
   }
 
-  /** Returns a stored event; undefined if it is no longer kept. */
+  /** Returns the entry for an event's number; undefined if the event is no longer kept or is unreadable. */
   entry(number: number): LogEntry | undefined {
     return this.allEntries(rowOffset(number - 1), rowOffset(number), 1)[0];
   }

@@ -7,7 +7,7 @@ import { CHAIN_START, isChangesEpoch, openEvent } from '../protocol/event-messag
 import { qualifiedEvent } from './qualified.ts';
 import type { MacEvent, SealedEvent } from './stored-event.ts';
 
-/** Opens events of the stream and qualifies their ids. */
+/** Opens the sealed events of the stream, and adds the prefix of their Mac to the ids in them. */
 export class EventReader {
   readonly #envelope: Envelope;
   readonly #nameOf: (mac: string) => MacName;

@@ -39,7 +39,7 @@ export class EventStore {
     this.#position.load();
   }
 
-  /** Id of this copy of the stream in offsets. */
+  /** The id that offsets contain for this hub's copy of the stream. */
   get copy(): string {
     return this.#database.id.slice(0, 8);
   }
@@ -49,7 +49,7 @@ export class EventStore {
     return this.#database.number('SELECT max(number) FROM event') ?? 0;
   }
 
-  /** The last message examined, whether or not it was an event. */
+  /** The place of the newest message read from the stream, whether or not it was an event. */
   get position(): StreamPlace | undefined {
     return this.#position.last;
   }
@@ -60,12 +60,12 @@ export class EventStore {
     return this.#database.number(sql, queueOf(mac, epoch), epoch);
   }
 
-  /** Like `index.numberAt`. Also knows the places of copies that were merged with an event of a pair's other Mac. */
+  /** Like `index.numberAt`, but also finds messages that were merged with an event of the other Mac of a pair. */
   numberAt(offset: StreamPlace): number | undefined {
     return this.index.numberAt(offset) ?? this.#copies?.numberAt(offset);
   }
 
-  /** Returns the message that was last copied from a place. */
+  /** Returns the newest message known at a sequence of a stream; undefined if there is none. */
   messageAt(stream: string, sequence: number): StreamMessage | undefined {
     const { position } = this;
     if (position?.stream === stream && position.sequence === sequence) return position;
@@ -74,7 +74,7 @@ export class EventStore {
     return (merged?.atMs ?? 0) > (event?.atMs ?? 0) ? merged : event;
   }
 
-  /** After this sequence, the stream may lack rows that no Mac has announced yet. It is the floor of offsets. */
+  /** Sequence after which the stream may lack rows that no Mac has announced. It is the `floor` of new offsets. */
   get doubtfulAfter(): number | undefined {
     return this.#position.doubtfulAfter;
   }
@@ -88,7 +88,7 @@ export class EventStore {
     return this.#waiting.queues();
   }
 
-  /** Returns the rows that a queue waits for; undefined if there are none, or if `#isBlocked`. */
+  /** Returns the missing rows that a queue waits for; undefined if there are none, or if `#isBlocked`. */
   hole(queue: string): Hole | undefined {
     return this.#isBlocked(queue) ? undefined : this.#waiting.hole(queue);
   }
@@ -99,8 +99,8 @@ export class EventStore {
   }
 
   /**
-   * Adds new events and sets the position, in one transaction. Returns the events to publish; events behind a hole
-   * wait. If a refilled stream repeats a known event, the event only gets a further place.
+   * Adds new events and sets the position, in one transaction. Returns the events to publish, without those that must
+   * wait behind missing rows. If a refilled stream repeats a known event, only its further place is stored.
    */
   add(events: readonly ReceivedEvent[], position: StreamPlace, nowMs: number): readonly StoredEvent[] {
     const { stream, sequence } = position;
@@ -126,7 +126,7 @@ export class EventStore {
     });
   }
 
-  /** Adds supplied rows, and moves the start of their hole to `upTo`. Returns the events to publish. */
+  /** Adds rows that a Mac supplied, and moves the start of their hole to `upTo`. Returns the events to publish. */
   fill({ mac, epoch, queue }: Hole, rows: readonly FilledRow[], upTo: number): readonly StoredEvent[] {
     return this.#changed(() => {
       const hole = this.hole(queue);
@@ -142,8 +142,8 @@ export class EventStore {
   }
 
   /**
-   * Gives up the rows of a hole up to `last`, because nobody can supply them. From then on, offsets before these rows
-   * are refused. If the queue has lost too much in the last hour, changes nothing and returns undefined.
+   * Gives up the rows of a hole up to `last`, because nobody can supply them. From then on, offsets before them are
+   * refused. Returns the events to publish; undefined, without a change, if the queue lost too much in the last hour.
    */
   giveUp({ epoch, queue, last }: Hole, nowMs: number): readonly StoredEvent[] | undefined {
     return this.#changed(() => {
@@ -155,7 +155,7 @@ export class EventStore {
     });
   }
 
-  /** Inserts some events that no longer need to wait, and returns them. Returns undefined if there are none. */
+  /** Inserts up to `STEP` events that no longer need to wait, and returns them; undefined if there are none. */
   release(queue: string): readonly StoredEvent[] | undefined {
     return this.#changed(() => this.#release(queue));
   }
@@ -186,7 +186,7 @@ export class EventStore {
     this.#setLastRow(source, row);
     const isWaiting = this.#waiting.has(queue) || this.#isBlocked(queue);
     if (!isWaiting && !isHole) return this.#insert(stream, source, event);
-    // Nobody can supply changes from before the start of their chain. The gap makes hubs refuse earlier offsets.
+    // A Mac cannot supply changes from before its chain of changes began. The gap makes hubs refuse earlier offsets.
     if (isStart && known === undefined && !isWaiting && this.#waiting.addGap(queue, atMs)) return [];
     const missing = isHole ? { after: known ?? previousRow, last: previousRow } : undefined;
     this.#waiting.add(stream, source, isStart ? { ...event, ...NOTHING } : event, missing, nowMs);
@@ -215,7 +215,7 @@ export class EventStore {
     return this.#database.get(sql, stream, sequence) !== undefined;
   }
 
-  /** Handles an event that is not after the newest known row: a refilled stream repeats it, or supplies it late. */
+  /** Handles an event whose row is known already: a refilled stream repeats it, or supplies a missing row late. */
   #addKnown(stream: string, source: number, event: ReceivedEvent): readonly StoredEvent[] {
     const { mac, epoch, row, previousRow, sequence, atMs } = event;
     const queue = queueOf(mac, epoch);
@@ -253,7 +253,7 @@ export class EventStore {
     return [stored];
   }
 
-  /** Inserts an event whose number is not in the order of its sequence. */
+  /** Inserts an event after others with a higher sequence, and therefore also stores its place in `later_place`. */
   #insertLate(stream: string, event: MacEvent): readonly StoredEvent[] {
     const added = this.#insert(stream, this.#source(event.mac, event.epoch), event);
     for (const { number } of added) this.#places.note(stream, event, number);

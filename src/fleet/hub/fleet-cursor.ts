@@ -5,15 +5,19 @@ import type { MessageQuery } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /**
- * The position in a list over several Macs. `timestamp` is accurate to a second. Every message of the list before that
- * second was shown. `shown` counts each Mac's messages that were shown in that second, and omits Macs without any.
+ * The position in a list over several Macs. `timestamp` is the second of the last message shown; all messages that the
+ * list has before that second were shown, too. `shown` is the number of messages shown within that second, by Mac. It
+ * omits Macs without any.
  */
 export interface FleetCursor {
   readonly timestamp: string;
   readonly shown: Readonly<Record<string, number>>;
 }
 
-/** Returns the cursor after the items of a page that began at `before`. */
+/**
+ * Returns the cursor that continues after the items of a page; undefined if there are no items. `before` is the cursor
+ * with which the page was requested.
+ */
 export function cursorBehind(
   items: readonly { readonly mac: string; readonly item: Message }[],
   before: FleetCursor | undefined,
@@ -27,7 +31,7 @@ export function cursorBehind(
   return Buffer.from(JSON.stringify([timestamp, shown])).toString('base64url');
 }
 
-/** Throws `invalid_cursor` unless `cursorBehind` made the text. */
+/** Decodes a cursor. Throws `invalid_cursor` if the text does not have the form that `cursorBehind` writes. */
 export function readCursor(text: string): FleetCursor {
   try {
     const [timestamp, shown] = JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as [unknown, unknown];

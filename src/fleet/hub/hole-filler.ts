@@ -7,7 +7,10 @@ import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';
 import { changesOf, isOfChanges } from './waiting-table.ts';
 
 const RETRY_MS = { first: 2000, longest: 60_000 };
-/** How long a hole stays open before a Mac that the fleet does not know counts as revoked. */
+/**
+ * How long a hole stays open for a Mac that the fleet does not know. After that, the Mac counts as revoked, and the
+ * missing rows are given up.
+ */
 const UNKNOWN_MS = 60_000;
 
 export interface HoleFillerParts extends HubParts {
@@ -18,13 +21,17 @@ export interface HoleFillerParts extends HubParts {
 }
 
 /**
- * While the stream is copied, asks each Mac for the rows and changes that the stream lacks, each queue independently.
- * Only the events behind a hole wait. A hole stays open until its Mac has supplied the rows, or they are given up.
+ * Asks each Mac for the rows and changes that the stream lacks, each queue independently, while copying of the stream
+ * continues. Only the events behind such a hole wait. A hole stays open until its Mac has supplied the rows, or they
+ * are given up.
  */
 export class HoleFiller {
   readonly #parts: HoleFillerParts;
   readonly #running = new Set<string>();
-  /** For each queue that failed: how often, and when its Mac is asked again. */
+  /**
+   * By queue whose Mac could not be asked: the number of failures, and when the Mac is asked again, in monotonic
+   * milliseconds.
+   */
   readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;
   #isClosed = false;
@@ -79,7 +86,7 @@ export class HoleFiller {
     }
   }
 
-  /** Asks once for the rows of a hole. The answer may hold only the first of them. */
+  /** Asks the Mac once for the rows of a hole. The answer may contain only the first of these rows. */
   async #fill(hole: Hole): Promise<void> {
     const { reads, store, clock, log, keptMs, onEvents } = this.#parts;
     const { mac, epoch, after, last } = hole;
@@ -123,7 +130,7 @@ export class HoleFiller {
     return macs.isLoaded && macs.get(mac) === undefined;
   }
 
-  /** Seals a row as the stream would hold it; undefined if it is not an event. */
+  /** Returns a supplied row, sealed as it would be in the stream; undefined if it is not an event. */
   #sealed({ mac, epoch, after }: Hole, { row, guid, type, json }: RowEvent): FilledRow | undefined {
     const { envelope, reader, log } = this.#parts;
     const messageId = eventId(mac, epoch, guid);

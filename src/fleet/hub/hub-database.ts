@@ -100,7 +100,7 @@ const SCHEMA = `
 
 /** Runs SQL on hub.db and keeps the prepared statements. */
 export class HubDatabase {
-  /** Differs for every new file, because the numbers of two files mean different events. */
+  /** Random id of the file. A new file has a different id, because its numbers stand for different events. */
   readonly id: string;
   readonly #database: Sqlite;
   readonly #statements = new Map<string, Statement>();
@@ -145,8 +145,8 @@ export class HubDatabase {
 }
 
 /**
- * Opens hub.db (0600, decision A5). A damaged file, or one of another version, is deleted: it is a copy of the stream
- * and fills again.
+ * Opens hub.db (0600, decision A5). Replaces a file that is damaged or of another version by an empty one. Nothing is
+ * lost, because hub.db is a copy of the stream and fills again.
  */
 export function openHubDatabase(path: string): HubDatabase {
   try {
@@ -163,7 +163,7 @@ export function openHubDatabase(path: string): HubDatabase {
   return new HubDatabase(database);
 }
 
-/** Returns undefined if the file is new, damaged or of another version. */
+/** Opens an existing hub.db. Returns undefined if the file is new, damaged or of another version. */
 function open(path: string): Sqlite | undefined {
   claimPrivateFile(path);
   const database = openSqlite(path);

@@ -69,7 +69,8 @@ export class HubFeed implements EventFeed {
   }
 
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
-    // A reader of changes that starts from 0 expects no earlier changes, so gaps before the newest number do not count.
+    // A reader of changes that resumes from offset 0 expects no changes from before it connected, so gaps up to the
+    // newest number do not count.
     const start = offset.rowId === 0 && options?.changes === true ? this.#store.index.lastNumber : offset.rowId;
     return this.#complete(this.#feed.resume(offset, onMore, options), start, options);
   }
@@ -94,7 +95,7 @@ export class HubFeed implements EventFeed {
     return {
       take: (limit) => {
         const batch = reader.take(limit);
-        // `take(0)` only counts missed events, even after a client has ended, so it must not throw.
+        // `take(0)` only counts missed events. It may be called after its client has ended, so it must not throw.
         if (limit === 0) return batch;
         if (this.#store.index.hasGap(number, batch.upTo.rowId, changes)) throw problem('events_missing');
         number = Math.max(number, batch.upTo.rowId);

@@ -17,9 +17,12 @@ import { type MacList, merged } from './merge.ts';
 import { STATUS_RANK } from './pair-changes.ts';
 import { qualifiedConversation, qualifiedMessage } from './qualified.ts';
 
-/** Maximum offset in a list over several Macs. Each Mac must supply as many items as are skipped. */
+/** Maximum offset in a list of messages. To skip that many, each Mac must first supply as many. */
 const MAX_OFFSET = 1000;
-/** Maximum offset in a list of conversations. It is larger, because conversations have no cursor. */
+/**
+ * Maximum offset in a list of conversations. It is larger than `MAX_OFFSET`, because lists of conversations have no
+ * cursor for the pages after it.
+ */
 const MAX_CONVERSATION_OFFSET = 10_000;
 const PAGE = 200;
 const NOTHING = { items: [] };
@@ -37,7 +40,7 @@ export class HubReader implements MessageReader {
     if (query.conversationId === undefined) return this.#merged(query);
     const of = this.#split(query.conversationId);
     if (of === undefined) return NOTHING;
-    // A Mac's cursor has no meaning for the other Mac of a pair.
+    // The messages of a pair are merged, because a cursor of one Mac has no meaning for the other Mac.
     if (this.#parts.macs.nameOf(of.mac).isPair) return this.#merged({ ...query, conversationId: of.id }, of.mac);
     const { items, next } = await this.#page(of.mac, { ...query, conversationId: of.id });
     return { items: items.map((message) => qualifiedMessage(nameOfOne(of.mac), message)), ...(next && { next }) };
@@ -49,7 +52,7 @@ export class HubReader implements MessageReader {
     const of = this.#split(id);
     if (of === undefined) return undefined;
     const places = reads.placesOf(of);
-    // Asks two Macs for details, because only details reveal which of them knows the later state.
+    // If two Macs can answer, asks both for details, because only details reveal which of them knows the later state.
     const asked = places.length > 1 ? includeSet([...(include ?? []), 'details']) : include;
     const ask = async (place: ReadPlace): Promise<Message | null> => {
       const message = await reads.ask(place.mac, 'message', { id: place.id, include: includeNames(asked) });
@@ -99,7 +102,7 @@ export class HubReader implements MessageReader {
     return this.#parts.reads.ask(mac, 'listMessages', { ...query, ...times, include: includeNames(include) });
   }
 
-  /** Merges the messages of all members, or returns those of one. */
+  /** Returns a page of the messages of all members, merged by time. `only` selects one member: a Mac or a pair. */
   async #merged(query: MessageQuery, only?: string): Promise<Page<Message>> {
     const { macs, log } = this.#parts;
     const { limit, order } = query;
@@ -122,7 +125,10 @@ export class HubReader implements MessageReader {
     return { items, ...(next !== undefined && { next }), ...missingOf(away, all.missing) };
   }
 
-  /** Returns a list for each present member, and the ids of members that are away. `only` selects one member. */
+  /**
+   * Returns a list for each member (a Mac or a pair) that is present, and the ids of members that are away. `only`
+   * selects one member.
+   */
   #lists<Item>(
     load: (mac: string, member: string, place?: string) => ReturnType<MacList<Item>['load']>,
     only?: string,
@@ -153,14 +159,14 @@ export class HubReader implements MessageReader {
     return { lists, away };
   }
 
-  /** Splits an id. Returns undefined if no Mac of the fleet can have it. */
+  /** Splits an id into its Mac and the Mac's own id. Returns undefined if no Mac of the fleet can have it. */
   #split(id: string) {
     const of = splitId(id);
     return of !== undefined && this.#parts.reads.isKnown(of.mac) ? of : undefined;
   }
 }
 
-/** Throws 501 for names of people, which a hub does not have (decision N2). */
+/** Throws 501 `not_at_a_hub` if `include` has `contacts`, because a hub has no names of people (decision N2). */
 function assertHere(include: IncludeSet | undefined): void {
   if (include?.has('contacts') === true) throw problem('not_at_a_hub');
 }

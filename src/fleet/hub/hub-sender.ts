@@ -19,13 +19,15 @@ import type { SendLeases } from './send-leases.ts';
 
 /** How long after the request a Mac may begin a send. After that it refuses the send. */
 const DEADLINE_MS = 60_000;
-/** How long to wait for an outcome: longer than the deadline, because a Mac may begin to send just before that. */
+/**
+ * How long to wait for an outcome. Longer than `DEADLINE_MS`, because a Mac may begin to send just before the deadline.
+ */
 const WAIT_MS = 90_000;
 const PUBLISH_MS = 5000;
 const PUBLISH_ATTEMPTS = 3;
 /** Interval at which the stored outcome is read, in case its announcement was missed. */
 const LOOK_MS = 5000;
-/** The server's codes for a queue that has reached its maximum number of messages. */
+/** The NATS server's error codes for a queue that has reached its maximum number of messages. */
 const QUEUE_FULL = new Set([10077, 10110, 10122]);
 
 export interface HubSenderParts extends HubParts {
@@ -35,7 +37,7 @@ export interface HubSenderParts extends HubParts {
 interface Order extends SendClaim {
   readonly key: string;
   readonly attachments: readonly string[];
-  /** Body of the Mac's `POST /messages`. */
+  /** The body for `POST /messages` at the Mac that sends. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly requestId: string | undefined;
 }

@@ -32,15 +32,15 @@ export interface DiagnosticsParts {
 }
 
 export interface DiagnosticsRequest {
-  /** How long to watch chat.db. */
+  /** Time for which to watch chat.db. */
   readonly seconds: number;
   /** True to ask Messages too, which may make macOS prompt the user. */
   readonly asksMessages: boolean;
 }
 
 /**
- * Collects the facts for a report, one run at a time. Runs in the service, because only the service has the
- * permissions.
+ * Collects the facts for a report of the diagnostics, one run at a time. Runs in the service, because macOS grants the
+ * permissions only to the service.
  */
 export class DiagnosticsRunner {
   readonly #parts: DiagnosticsParts;

@@ -111,7 +111,7 @@ async function checkpoint(
 interface RowAgesParts {
   readonly state: Sqlite;
   readonly awake: AwakeClock;
-  /** True if the service has never run. Rows with earlier dates then do not count as late. */
+  /** True if the service has never run. Rows from before its first start then do not count as late. */
   readonly isFirstStart: boolean;
   readonly closers: Cleanup;
   readonly log: Log;

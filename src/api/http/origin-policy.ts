@@ -68,7 +68,7 @@ export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
     headers.origin === undefined && headers['sec-fetch-site'] === undefined ? 'own' : 'foreign',
 };
 
-/** Returns the Host in lower case; undefined if HTTP/1.0 omits it. Throws `invalid_host`. */
+/** Returns the Host in lower case, or undefined for an HTTP/1.0 request without one. Throws `invalid_host`. */
 function onlyHost(request: IncomingMessage): string | undefined {
   const host = request.headers.host?.toLowerCase();
   if (!isHostMalformed(request, host)) return host;

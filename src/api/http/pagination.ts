@@ -1,4 +1,4 @@
-/** Null and undefined parameters are omitted. */
+/** Query parameters of a link. Those that are null or undefined are omitted. */
 type Parameters = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Returns the value of a `Link` header to the next page (decision B9). `path` is a path on this service. */
@@ -8,7 +8,7 @@ export function nextPage(path: string, parameters: Parameters): string {
   return `<${path}?${query}>; rel="next"`;
 }
 
-/** Returns the header that names the Macs missing from a list at a hub (decision N1). */
+/** Returns the `Postern-Partial` header, which names the Macs whose items a hub's list lacks (decision N1). */
 export function partialHeader({
   missing = [],
 }: {

@@ -12,11 +12,11 @@ export interface McpParts {
   readonly log: Log;
   readonly version: string;
   readonly counters: Counters;
-  /** The set of error numbers for MCP Events (decision Y3). */
+  /** The error numbers of MCP Events to use: those of the draft or of the final text (decision Y3). */
   readonly eventErrors: EventErrorNumbers;
   /** Returns the record of the limited key that makes the call. */
   readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
-  /** Returns the name of the zone for displayed times, such as `Europe/Berlin`. */
+  /** Returns the name of the time zone in which answers show times, such as `Europe/Berlin`. */
   readonly timeZone: () => string;
   /** Returns the ids of the messages that macOS filed as junk (decision V5). */
   readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;

@@ -17,7 +17,7 @@ import type { ToolContext } from './tools/tool.ts';
 const TEMPLATE = 'postern://conversations/{id}';
 const MAX_LISTED = 20;
 const MESSAGES = 20;
-/** Number of events to take from the feed at once. */
+/** Maximum number of events that one `take` reads from the feed. */
 const BATCH_SIZE = 200;
 
 function uriOf(id: string): string {

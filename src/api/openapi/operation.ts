@@ -29,13 +29,13 @@ export interface Operation {
    * every operation.
    */
   readonly problems?: readonly ProblemName[];
-  /** Examples of mistakes in the request. */
+  /** Example mistakes in a request, for the documented `invalid_request` problem. */
   readonly mistakes?: readonly Mistake[];
 }
 
 export interface OperationAnswer {
   readonly description: string;
-  /** The name that the JSON body's schema has in the document. */
+  /** Name of the schema of the answer's JSON, as in the OpenAPI document. */
   readonly schema?: string;
   readonly isList?: boolean;
   readonly example?: unknown;

@@ -28,7 +28,7 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
         await file.close();
         return { status: 304, headers: caching };
       }
-      // If `If-Range` names another version, the whole file is sent (RFC 9110, 13.1.5).
+      // If `If-Range` names another version of the file than `etag`, sends the whole file (RFC 9110, 13.1.5).
       const isSame = [undefined, etag].includes(exchange.header('if-range'));
       const asked = isSame ? exchange.header('range') : undefined;
       const range = rangeOf(asked, file.bytes);
@@ -69,7 +69,10 @@ function rangeOf(header: string | undefined, bytes: number): Range | 'unsatisfia
   return start > end ? 'unsatisfiable' : { start, end };
 }
 
-/** Returns the name in ASCII for old clients, and in the form of RFC 5987 (RFC 6266). */
+/**
+ * Returns the Content-Disposition of a download. It contains the name twice: in ASCII for old clients, and in UTF-8 as
+ * RFC 5987 encodes it (RFC 6266).
+ */
 function disposition(name: string): string {
   const ascii = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name.replaceAll(/\p{Surrogate}/gu, '\uFFFD')).replaceAll(

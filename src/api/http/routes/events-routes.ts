@@ -88,7 +88,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const wanted = feed.wanted(narrowing) ?? EVERYTHING;
   await ready(include, after, changes);
   let position = feed.resolve(after, { changes });
-  // If the log restarts while this request reads, reading stops. The next request then reports the restart.
+  // If the change log restarts while this request reads, reading stops. The client's next request reports the restart.
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const texts: string[] = [];

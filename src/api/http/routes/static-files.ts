@@ -271,7 +271,8 @@ function typeOf(file: string): string | undefined {
 }
 
 /**
- * Redirects to a page. The address is relative, so that it also works behind a proxy that adds a folder to the path.
+ * Redirects from a path with a trailing slash, such as `/console/`, to `path`. The Location is relative, so that it
+ * also works behind a proxy that adds a folder to the path.
  */
 function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };

@@ -88,8 +88,8 @@ async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhoo
 }
 
 /**
- * Returns a webhook in the API's form, with the password in its URL masked. Only the owner's plain list has the whole
- * URL.
+ * Returns a webhook as the API shows it, with the password in its URL masked. Only `listWebhooks` without `include`
+ * shows whole URLs, and only to the owner.
  */
 function shown(webhook: StoredWebhook): Webhook {
   const { id, events, created_at } = webhook;

@@ -3,7 +3,10 @@ import { isAppError } from '../../../domain/errors.ts';
 import type { Log } from '../../../domain/ports/host-ports.ts';
 import { EVENT_ERRORS, type EventErrorNumbers } from '../../../domain/subscription.ts';
 
-/** Creates the errors of MCP Events with the chosen set of error numbers. Both sets use the same `data`. */
+/**
+ * Creates the errors of MCP Events, with the error numbers of the draft or of the final text. `data` does not depend on
+ * that choice.
+ */
 export class EventErrors {
   readonly #numbers: (typeof EVENT_ERRORS)[EventErrorNumbers];
   readonly #log: Log;

@@ -47,13 +47,13 @@ const subscribed = asked.extend({
 });
 const ended = z.object({ name: z.string(), arguments: asked.shape.arguments, delivery: z.object({ url }) });
 
-/** The events that a client asks for. `url`, the receiver, is not among them. */
+/** The events that a client asks for. A subscription also has `url`, to which the events are posted. */
 export interface AskedEvents extends Omit<SubscriptionTarget, 'url'> {
   readonly cursor: string | undefined;
   readonly maxAgeMs: number | undefined;
 }
 
-/** Reads the parameters of the methods, and names every mistake in them. */
+/** Reads the parameters of the methods `events/…`. Throws an error that names the mistakes in them. */
 export class EventParams {
   readonly #errors: EventErrors;
 

@@ -12,7 +12,7 @@ import type { AskedEvents } from './params.ts';
  * most of them.
  */
 const NEXT_POLL_MS = 15_000;
-/** Number of entries to take from the feed at once, which takes a few milliseconds. */
+/** Maximum number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
 const PAGE = 200;
 /** Maximum number of rows that one poll examines. */
 const MAX_ROWS = 5000;

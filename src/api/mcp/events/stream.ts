@@ -96,7 +96,7 @@ class EventStream {
 
   readonly #wake = (): void => this.#wakeup.wake();
 
-  /** Sends the next events. Resolves to false if the stream has caught up. */
+  /** Sends the next events. Resolves to false if the feed has no more events for now. */
   async #next(): Promise<boolean> {
     const { entries, upTo } = this.#reader.take(BATCH);
     const hasGap = this.#reader.generation() !== this.#generation;

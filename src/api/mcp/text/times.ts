@@ -1,4 +1,4 @@
-/** Formats days and times of day for the owner of the Mac. */
+/** Formats days and times of day in the time zone `zone`. */
 export class LocalTime {
   readonly zone: string;
   readonly #day: Intl.DateTimeFormat;

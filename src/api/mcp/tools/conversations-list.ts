@@ -8,7 +8,7 @@ import { isGroupId } from './group-names.ts';
 import { itemLimit, type ToolContext, textOutput, tool } from './tool.ts';
 
 const PAGE = 100;
-/** Maximum number of conversations that one search examines. Its answer says where to continue. */
+/** Maximum number of conversations that one call examines. The cursor in its answer continues after them. */
 const MAX_SEARCHED = 1000;
 const MAX_PEOPLE_SHOWN = 8;
 

@@ -15,7 +15,7 @@ import { messagesWithDetails, WITH_DETAILS, withDetailsOf } from './messages-rea
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
 
-/** Number of entries to take from the feed at once, which takes a few milliseconds. */
+/** Maximum number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
 const BATCH_SIZE = 200;
 /** Maximum number of rows that one call examines. Most of them may be of other conversations, late or junk. */
 const MAX_ROWS = 5000;
@@ -82,7 +82,7 @@ export const eventsWait = tool({
 interface Asked {
   readonly conversation?: string | undefined;
   readonly wanted: number;
-  /** True to include messages that arrived more than `LATE_S` after they were written. */
+  /** True to include messages that arrived late: by more than `LATE_S` of the time in which chat.db was watched. */
   readonly hasLate: boolean;
   /** True to include messages that macOS filed as junk. */
   readonly hasJunk: boolean;

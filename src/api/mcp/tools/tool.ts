@@ -8,7 +8,7 @@ import type { Nonce } from '../text/fence.ts';
 import type { NameOf } from '../text/labels.ts';
 import type { LocalTime } from '../text/times.ts';
 
-/** Everything that a tool can use during a call. Its ports are those of the calling key. */
+/** Everything that a tool can use during a call. The ports in `caller` show only what the calling key may read. */
 export interface ToolContext {
   readonly caller: Caller;
   readonly clock: Clock;

@@ -45,7 +45,7 @@ export class Shutdown {
   watch(): void {
     const { log, isTerminal } = this.#options;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process.removeAllListeners(signal); // those of dist/main.js would exit at once
+      process.removeAllListeners(signal); // dist/main.js has listeners that would exit at once
       process.on(signal, () => this.#signalled(signal));
     }
     process.on('SIGHUP', () => {

@@ -45,7 +45,7 @@ export const approvalSchema = shapeOf<Approval>()(
     .meta({ id: 'Approval' }),
 );
 
-/** The 202 for a send that waits for approval. */
+/** Body of the 202 answer to a send that waits for approval. */
 export const heldSendSchema = z
   .object({
     approval: approvalSchema,
@@ -53,12 +53,15 @@ export const heldSendSchema = z
   })
   .meta({ id: 'HeldSend' });
 
-/** Any 202 for a send: it waits for approval, is scheduled, or was handed to Messages but is not in chat.db yet. */
+/**
+ * Body of every 202 answer to a send. The message waits for approval, is scheduled, or was handed to Messages but is
+ * not in chat.db yet.
+ */
 export const acceptedSendSchema = z
   .union([messageSchema, heldSendSchema, scheduledAnswerSchema])
   .meta({ id: 'AcceptedSend' });
 
-/** The 200 for a dry run. */
+/** Body of the 200 answer to a dry run. */
 export const dryRunSchema = shapeOf<DryRun>()(
   z
     .object({

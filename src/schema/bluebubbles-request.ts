@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { list, NOT_AN_OBJECT, text } from './text.ts';
 import { webhookUrl } from './webhook-request.ts';
 
-// Bodies of BlueBubbles' REST v1 (decision Y2). Members that Postern does not know are ignored, as in BlueBubbles
-// itself.
+// Bodies of requests to the part of BlueBubbles' REST API v1 that Postern offers (decision Y2). Unknown members are
+// ignored, as BlueBubbles itself ignores them.
 
 const tempGuid = z.string({ error: 'The tempGuid must be a string.' }).max(1000).nullish();
 const count = (name: string) => z.int({ error: `The ${name} must be a whole number.` }).min(0);
@@ -44,5 +44,5 @@ export const blueBubblesText = z.object(
   NOT_AN_OBJECT,
 );
 
-/** The fields of `POST /message/attachment`. */
+/** The form fields of `POST /message/attachment`, besides the file. */
 export const blueBubblesFile = z.object({ chatGuid: text('The chatGuid', 512), tempGuid }, NOT_AN_OBJECT);

@@ -25,7 +25,7 @@ export const contactQuery = z.object({
   limit: limit(50, 200),
 });
 
-/** The state of contacts in the status. */
+/** The state of the Address Book, as `GET /status` reports it. */
 export const contactsHealthSchema = shapeOf<ContactsHealth>()(
   z.object({
     state: z.enum(['off', 'not_loaded', 'loaded', 'failed']),

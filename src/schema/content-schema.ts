@@ -59,7 +59,7 @@ const runs = z
   .readonly()
   .meta({ description: "Ranges that are more than plain text, as UTF-16 offsets into the part's text." });
 
-/** Schemas of content that appear by name in the API's documents. */
+/** Schemas of message content that the OpenAPI and AsyncAPI documents list under these names. */
 export const contentSchemas = {
   AppCard: appSchema,
   LinkPreview: linkSchema,

@@ -7,12 +7,15 @@ interface Written {
 }
 
 /**
- * The cached JSON of conversations, by their names object. Another object replaces it once the Address Book or chat.db
- * changes.
+ * The cached JSON of conversations, keyed by their `names` object. A change of the Address Book or chat.db produces a
+ * new `names` object, so old entries are no longer found.
  */
 const written = new WeakMap<Names, Written>();
 
-/** Returns the JSON of a list of conversations. Caches conversations with names, because there can be many names. */
+/**
+ * Returns the JSON of a list of conversations. Caches the JSON of each conversation if all have names and none has
+ * details, because a conversation may have many names.
+ */
 export function conversationsJson(conversations: readonly Conversation[]): string {
   const areKept = conversations.every(({ names, details }) => names !== undefined && details === undefined);
   return areKept ? `[${conversations.map(conversationJson).join()}]` : JSON.stringify(conversations);

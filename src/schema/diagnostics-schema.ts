@@ -12,8 +12,8 @@ const prefixes = z.partialRecord(z.enum(GUID_PREFIXES), z.int()).readonly();
 const failure = z.object({ error: z.union([z.enum(['not_asked', 'no_answer']), z.int()]) });
 const milliseconds = z.number().min(0);
 /**
- * The name of a column. Apart from `own_addresses`, a report contains only numbers, column names and words from fixed
- * lists.
+ * The name of a column of chat.db. The pattern admits no personal data: apart from `own_addresses`, a report contains
+ * only numbers, column names and words from fixed lists.
  */
 const columnName = z.string().regex(/^\w{1,60}$/);
 
@@ -39,7 +39,7 @@ const changes = z.object({
 });
 
 const count = z.int().min(0);
-/** Row counts, keyed by a number or by a word from a fixed list. */
+/** Number of rows for each value of a column. A value is a number, or a word from a fixed list. */
 const histogram = z
   .record(z.string().regex(/^(?:-?\d{1,5}|iMessage|SMS|RCS|iMessageLite|uuid|prefixed|other)$/), count)
   .nullable();

@@ -12,30 +12,33 @@ import type { Reaction, ReactionDetails } from '../domain/reaction.ts';
 export type EventJson = (
   entry: LogEntry,
   include: IncludeSet,
-  /** Limits the event to what a limited key may see. */
+  /** Narrows the included details and names to those that the receiver's limited key may see. */
   view?: EventView,
 ) => string;
 
-/** The functions that look up the includes. */
+/** Functions that look up the parts that a client can include, and encode offsets. */
 export interface EventParts {
-  /** Returns undefined if the row is gone. */
+  /** Returns the details of a message; undefined if chat.db no longer has its row. */
   readonly details: (message: Message) => MessageDetails | undefined;
-  /** Returns undefined for a tapback or a sticker. */
+  /** Returns the details of a reaction; undefined for a tapback or a sticker, which have none. */
   readonly reactionDetails?: (reaction: Reaction) => ReactionDetails | undefined;
   readonly names: () => NameLookup;
-  /** Encodes an offset as the feed does. */
+  /** Encodes an offset as `EventFeed.offsetText` does. */
   readonly offsetText: (offset: Offset, generation: number) => string;
 }
 
 interface Serialized {
-  /** The names in `texts`; undefined without the include `contacts`. */
+  /**
+   * The names with which `texts` were made; undefined without the include `contacts`. After a change of the Address
+   * Book the names are another object, and events are serialised again.
+   */
   readonly names: NameLookup | undefined;
   readonly texts: WeakMap<LogEntry['event'], string>;
 }
 
 /**
- * Returns a function that serialises each event once per combination of includes, for all webhooks and sockets. If the
- * receiver has a limited key and requests includes, the event is serialised for that receiver alone.
+ * Returns a function that serialises each event once per combination of includes, and reuses the text for all
+ * receivers. A receiver with a limited key that requests includes gets a text made for it alone.
  */
 export function eventSerializer(parts: EventParts): EventJson {
   const serialized = new Map<IncludeSet, Serialized>();
@@ -63,7 +66,8 @@ export function eventSerializer(parts: EventParts): EventJson {
   return ({ event, offset, generation }, include, view) => {
     const text = textOf(event, include, view);
     if (generation === undefined) return text;
-    // Appends `offset` as the last member, for readers with changes (decision I2).
+    // An entry has a generation for readers that asked for `changes`, and always at a hub. Appends its offset as the
+    // last member (decision I2).
     return `${text.slice(0, -1)},"offset":"${parts.offsetText(offset, generation)}"}`;
   };
 }

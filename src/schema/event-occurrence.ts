@@ -3,7 +3,7 @@ import type { Event, LogEntry } from '../domain/event.ts';
 import { safeFileName } from '../domain/file-name.ts';
 import type { EventContent } from '../domain/subscription.ts';
 
-/** Maximum size of a body, because receivers may refuse larger ones (decision Y3). */
+/** Maximum size in bytes of the body that delivers an event, because receivers may refuse larger ones (decision Y3). */
 const MAX_OCCURRENCE_BYTES = 256 * 1024;
 
 /** An event in the form of MCP Events. */
@@ -15,8 +15,8 @@ export interface EventOccurrence {
 }
 
 /**
- * Returns the event of a new row in the form of MCP Events. The event's id is the same in every answer and delivery. If
- * the message is too large, `data` has only its ids.
+ * Returns the event of a new row in the form of MCP Events. Its `eventId` is the same in every answer and delivery.
+ * `data` has only ids and `is_from_me` if `content` is `ids`, or if the whole message would be too large.
  */
 export function eventOccurrence(entry: LogEntry & { readonly event: Event }, content: EventContent): EventOccurrence {
   const { type: name, data } = entry.event;
@@ -30,7 +30,10 @@ export function eventOccurrence(entry: LogEntry & { readonly event: Event }, con
   return Buffer.byteLength(JSON.stringify(full)) > MAX_OCCURRENCE_BYTES - 1024 ? { ...base, data: ids } : full;
 }
 
-/** Returns an id made from the guid, because a replaced database can reuse row ids. The id is valid in any header. */
+/**
+ * Returns an id derived from the row's guid, because a replaced chat.db can reuse row ids. Uses the row id only if the
+ * guid is unknown. The id has no characters that a header forbids.
+ */
 function eventId({ guid, rowId }: LogEntry): string {
   return `evt_${createHash('sha256')
     .update(guid || `row ${rowId}`)

@@ -26,7 +26,7 @@ const removedSchema = shapeOf<RemovedMessage>()(
   }),
 );
 
-/** Changes to earlier rows (decision I3). */
+/** The events that report changes of earlier rows (decision I3). */
 export const changeEventSchema = shapeOf<ChangeEvent>()(
   z
     .discriminatedUnion('type', [

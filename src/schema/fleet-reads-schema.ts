@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { conversationSchema } from './conversation-schema.ts';
 import { messageSchema } from './message-schema.ts';
 
-// The questions that hubs may ask a Mac, and the answers that they accept. Either side may run another version of
-// Postern, or be another program. Ids are the Mac's own, unqualified.
+// The requests that hubs may send to a Mac, and the answers that hubs accept. Both are checked, because the other side
+// may run another version of Postern, or be another program. Ids are unqualified: those that the Mac itself uses.
 
 const MAX_TEXT = 4096;
-/** Maximum number of bytes of a file in one answer. */
+/** Maximum number of bytes of an attachment in one answer. */
 export const CHUNK_BYTES = 128 * 1024;
 
 const text = z
@@ -30,7 +30,10 @@ const form = z.union([
     .transform(({ as, max }) => ({ as, max })),
 ]);
 
-/** An event in the form that the stream holds. */
+/**
+ * An event with the values that its message in the fleet's stream has. In an epoch of changes, `row` is the number of
+ * the change.
+ */
 const rowEvent = z.object({
   row: z.int().min(1),
   guid: z.string(),
@@ -42,9 +45,12 @@ export type RowEvent = z.output<typeof rowEvent>;
 const chunk = z.object({
   name: z.string(),
   mimeType: z.string().nullable(),
-  /** Size of the whole file. */
+  /** Size of the whole file in bytes. */
   bytes: whole,
-  /** Differs once the file has changed, so that chunks of two versions are never mixed. */
+  /**
+   * Identifies the content of the file. It differs once the file has changed, so that a hub never mixes chunks of two
+   * versions.
+   */
   version: z.string().regex(/^[\w-]{1,100}$/),
   /** In base64. */
   data: z.string(),
@@ -66,14 +72,17 @@ export const FLEET_READS = {
     }),
     answer: z.object({ items: z.array(messageSchema), next: z.string().optional() }),
   },
-  /** Null if the message does not exist. */
+  /** Reads one message. The answer is null if it does not exist. */
   message: { request: z.object({ id: text, include }), answer: messageSchema.nullable() },
   listConversations: {
     request: z.object({ limit, offset: whole, include }),
     answer: z.object({ items: z.array(conversationSchema) }),
   },
   conversation: { request: z.object({ id: text, include }), answer: conversationSchema.nullable() },
-  /** One chunk of a file, so that a slow reader does not hold up others. `bytes: 0` asks for all but the data. */
+  /**
+   * Reads one chunk of an attachment, at most `bytes` from the position `at`. Files are sent in chunks, so that a slow
+   * reader does not hold up others. With `bytes: 0` the answer has all members, but no data.
+   */
   attachment: {
     request: z.object({
       id: text,
@@ -84,14 +93,17 @@ export const FLEET_READS = {
     }),
     answer: chunk.nullable(),
   },
-  /** The mistakes in the paths of files on the Mac. */
+  /** Checks paths of attachments on the Mac's disk. The answer is the mistakes found. */
   attachmentMistakes: {
     request: z.object({ paths: z.array(text).max(10).readonly() }),
     answer: z.array(z.object({ pointer: z.string(), message: z.string() })),
   },
   /** Reports whether this Mac has sent, or tried to send, something with this Idempotency-Key. */
   knowsKey: { request: z.object({ key: text }), answer: z.boolean() },
-  /** The first events between the rows `after` and `before`. Null if the epoch has ended, empty if there are none. */
+  /**
+   * Reads the first events of an epoch after the row `after` and before the row `before`. The answer is empty if there
+   * are none. It is null if the epoch has ended, or the Mac no longer has these changes.
+   */
   events: {
     request: z.object({ epoch: text, after: whole, before: z.int().min(1) }),
     answer: z.array(rowEvent).nullable(),

@@ -1,41 +1,46 @@
 import * as z from 'zod';
 import { MAC_ID } from '../domain/fleet.ts';
 
-// The records that agents and hubs store at the broker or send through it. Any client with the right to write may have
-// written them, so every field is checked.
+// The records that agents and hubs store at the broker or send through it. The broker does not check them, and any
+// client with the right to write could have written them. So the reader checks every field.
 
 const whole = z.int().min(0);
 const id = z.string().max(100);
 
-/** A Mac's newest message in the stream. */
+/** The newest message of a Mac in the fleet's stream of events. */
 const lastPublished = z.object({
   stream: z.string(),
   /** The sequence number of the message; 0 if the stream has no message from this Mac. */
   sequence: whole,
   /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
-  /** The chain of changes; absent if the Mac publishes none. */
+  /**
+   * The newest message about a change: its epoch, the number of the change as `row`, and its sequence number. Absent if
+   * the Mac publishes no changes.
+   */
   changes: z.object({ epoch: id, row: whole, sequence: whole }).optional(),
 });
 export type LastPublished = z.output<typeof lastPublished>;
 
-/** The presence of a Mac. The Mac writes it every ten seconds and after each change. */
+/**
+ * A record that shows that a Mac is present, and its state. The Mac writes it every ten seconds and after each change.
+ */
 export const macPresence = z.object({
-  /** The version of Postern. */
+  /** The version of Postern on the Mac. */
   version: id,
-  /** Differs for each run of the agent. */
+  /** Identifies the run of the agent: differs after each start. */
   instance: id,
   epoch: id,
   /** The newest row that the Mac has published to its own clients. */
   newestRow: z.int(),
-  /** The newest row that the stream has acknowledged. */
+  /** The newest row whose event the fleet's stream has acknowledged. */
   publishedRow: z.int(),
-  /** Undefined until the Mac has read it from the stream. */
+  /** The Mac's newest message in the stream. Undefined until the Mac has looked it up after its start. */
   last: lastPublished.optional(),
-  /** Numbers and addresses of the Mac's owner. */
+  /** Phone numbers and e-mail addresses of the Mac's owner. */
   addresses: z.array(z.string()).readonly(),
   health: z.object({ connected: z.boolean(), message: z.string().nullable() }),
-  /** The Mac's clock, Unix milliseconds. */
+  /** When the Mac wrote the record, by the Mac's clock, Unix milliseconds. */
   atMs: z.int(),
   /** True if the Mac is shutting down properly. It then counts as away at once. */
   isLeaving: z.boolean(),
@@ -48,7 +53,7 @@ export const sendOrder = z.object({
   key: z.string().regex(/^[\x20-\x7e]{1,255}$/),
   /** Unix milliseconds. After this time the Mac refuses the send. */
   deadlineMs: z.int(),
-  /** Body of `POST /messages`, unqualified. The hub has checked it, and the agent checks it again. */
+  /** Body of `POST /messages` with unqualified ids. The hub has checked it, and the agent checks it again. */
   request: z.unknown(),
   requestId: z
     .string()
@@ -59,7 +64,10 @@ export type SendOrder = z.output<typeof sendOrder>;
 
 /** The outcome of a send at a Mac. */
 export const sendOutcome = z.object({
-  /** `hashOfRequest` of the order. A different request with the same key gets `idempotency_key_reused`. */
+  /**
+   * `hashOfRequest` of the `request` in the `SendOrder`. A different request with the same key gets
+   * `idempotency_key_reused`.
+   */
   requestHash: z.string(),
   /** An unchecked `SendResult`. */
   reply: z.union([z.object({ problem: z.unknown() }), z.object({ result: z.unknown() })]),
@@ -68,15 +76,17 @@ export type SendOutcome = z.output<typeof sendOutcome>;
 
 /** The record of the first use of an Idempotency-Key at any hub. */
 export const sendClaim = z.object({
-  /** The recipient as the Mac names it. */
+  /** The recipient as the sending Mac names it, unqualified. */
   recipient: z.string(),
-  /** `hashOfRequest` of what the client asked for. */
+  /** `hashOfRequest` of the client's request. A later request with the same key must have the same hash. */
   askedHash: z.string(),
 });
 
 const namedMachine = z.object({
   name: z.string().max(300),
-  /** The machine's own clock, Unix milliseconds. */
+  /**
+   * When the machine first claimed the Mac's identity, or was refused. By the machine's own clock, Unix milliseconds.
+   */
   sinceMs: z.int(),
 });
 /** A machine that uses the key of a Mac, with the name that people see. */
@@ -84,12 +94,12 @@ export type NamedMachine = z.output<typeof namedMachine>;
 
 export const claimNames = z.object({
   holder: namedMachine,
-  /** The machine that was refused; it wrote this entry itself. */
+  /** Another machine that tried to use the Mac's key and was refused. That machine wrote this entry itself. */
   refused: namedMachine.optional(),
 });
 export type ClaimNames = z.output<typeof claimNames>;
 
-/** A machine's request to join a fleet: `ask` for its files, `stored` once it has written them. */
+/** A machine's request to join a fleet. `ask`: it asks for what its files need. `stored`: it has written the files. */
 export const joinRequest = z.object({
   /** The public half of the key pair that the machine created. */
   key: z.string().regex(/^U[A-Z2-7]{55}$/),
@@ -98,7 +108,10 @@ export const joinRequest = z.object({
 });
 export type JoinRequest = z.output<typeof joinRequest>;
 
-/** The desk's answer. `isTaken`: another machine has already used the token. */
+/**
+ * The answer of the operator's machine, where `postern fleet invite` runs. `isTaken` is true if another machine has
+ * already used the token.
+ */
 export const joinAnswer = z.discriminatedUnion('isTaken', [
   z.object({ isTaken: z.literal(true) }),
   z.object({
@@ -108,10 +121,13 @@ export const joinAnswer = z.discriminatedUnion('isTaken', [
   }),
 ]);
 
-/** The entry of a pair, stored under its first Mac. */
+/**
+ * The record of a pair of Macs (decision N6), stored under the id of the first Mac. `sinceMs` is when the operator made
+ * the pair, Unix milliseconds.
+ */
 export const storedPair = z.object({ standby: z.string().regex(MAC_ID), sinceMs: z.int() });
 
-/** The lease for delivering to webhooks, as a `LeaseRecord`. */
+/** The `LeaseRecord` of the hub that delivers to all webhooks of the fleet (decision N3). */
 export const webhooksLease = z.object({
   holder: z.string(),
   fence: whole,
@@ -132,7 +148,10 @@ export const webhooksLease = z.object({
   }),
 });
 
-/** A failure in the form that crosses the broker, so that a hub answers like the Mac. */
+/**
+ * A problem that a Mac sends to a hub through the broker. It has all members of the Mac's error, so that the hub can
+ * answer as the Mac would.
+ */
 export const problemMessage = z.object({
   status: z.int(),
   code: z.string(),

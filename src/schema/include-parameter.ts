@@ -25,7 +25,7 @@ export const includedPart = z.enum(INCLUDES, {
   error: ({ input }) => `Only ${PARTS} can be included, not ${JSON.stringify(input)?.slice(0, 40)}.`,
 });
 
-/** The mistake for an unknown include. */
+/** The mistake for the unknown include `all`. The OpenAPI document shows it as an example. */
 export const INCLUDE_MISTAKE = { pointer: '?include', message: mistakeIn('all') };
 
 function mistakeIn(name: string): string {

@@ -23,7 +23,7 @@ export function parseInstant(text: string): bigint | undefined {
   else if (second === '60') [second, later] = ['59', 1n];
   const shown = `${day}T${minute}:${second}`;
   const ms = Date.parse(`${shown}Z`);
-  // The engine turns 30 February into a day in March.
+  // `Date` turns 30 February into a day in March, which reads back differently.
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(shown)) return undefined;
   if (Number(hours) > 23 || Number(minutes) > 59) return undefined;
   const offsetSeconds = BigInt((Number(hours) * 60 + Number(minutes)) * 60) * (sign === '-' ? -1n : 1n);

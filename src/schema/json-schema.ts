@@ -4,7 +4,8 @@ import * as z from 'zod';
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the JSON Schema of what clients send or read. A shared schema becomes a reference, unless `ownName` names it.
+ * Returns the JSON Schema of a request or an answer. A schema with an id becomes a reference to the component with this
+ * name. If `ownName` is passed, the schema itself is returned, as the component of this name.
  */
 export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
   const {
@@ -20,14 +21,17 @@ export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
 }
 
 function published(name: string, value: unknown): unknown {
-  // `readOnly` means in TypeScript that code does not change the array. In OpenAPI it means that clients must not send
-  // it.
+  // Omits `readOnly`. In TypeScript it means that code does not change the array, but in OpenAPI it would mean that
+  // clients must not send it.
   if (name === 'readOnly') return undefined;
   if (name === '$ref' && typeof value === 'string') return value.replace('#/$defs/', '#/components/schemas/');
   return isInstant(value) ? { ...value, pattern: undefined } : value;
 }
 
-/** Matches an instant. `published` drops its pattern of 240 characters, because the format says enough. */
+/**
+ * Reports whether this is the JSON Schema of an instant. `published` omits the schema's pattern of 240 characters,
+ * because `format: date-time` says enough.
+ */
 function isInstant(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === 'date-time';
 }

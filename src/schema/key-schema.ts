@@ -95,7 +95,7 @@ export const keyCheckQuery = z.object({
     .meta({ description: 'An address or a conversation id.' }),
 });
 
-/** A new key with its secret and, if requested, the lines that connect clients. */
+/** A new key with its secret and, if requested, the configuration lines that let each client connect with it. */
 type NewKey = KeyRecord & { readonly key: string; readonly clients?: readonly ClientLines[] | undefined };
 
 /** Parameters of `POST /keys`. */

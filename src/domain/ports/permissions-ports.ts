@@ -1,45 +1,48 @@
 /** Why a permission is missing, as a code for programs. `detail` explains it to the user. */
 export const PERMISSION_REASONS = [
-  /** macOS is showing its question, or Messages has not answered yet. */
+  /** macOS is showing the permission dialog, or Messages has not answered yet. */
   'asking',
-  /** The user refused, now or earlier. */
+  /** The user refused the permission, in a dialog just now or at an earlier time. */
   'refused',
-  /** Refused by macOS at once, without a visible dialog. */
+  /** macOS refused the permission at once, without showing a dialog. */
   'no_dialog',
   /** Messages is not running and could not be opened. */
   'messages_closed',
-  /** Not requested yet: Full Disk Access comes first, so that two dialogs do not cover each other. */
+  /**
+   * Postern has not requested this permission yet. It waits for Full Disk Access first, so that two dialogs do not
+   * cover each other.
+   */
   'not_asked',
-  /** The request failed, or got no answer. */
+  /** The request to Messages failed, or Messages did not answer in time. */
   'failed',
 ] as const;
 export type PermissionReason = (typeof PERMISSION_REASONS)[number];
 
-/** State of one macOS permission, as far as it is known without prompting. */
+/** The state of one macOS permission when Postern last checked it. */
 export interface PermissionReport {
   readonly name: 'full_disk_access' | 'automation';
   readonly state: 'granted' | 'denied' | 'unknown';
   readonly detail: string;
-  /** Absent if granted, and if there is nothing to add to `state`. */
+  /** Absent if `state` is `granted`, or if no reason is known. */
   readonly reason?: PermissionReason | undefined;
 }
 
-/** The time that Messages took for the last call that it answered. */
+/** The time that Messages took to answer Postern's last call to it that was answered. */
 export interface MessagesAnswer {
-  /** Milliseconds, including the start of osascript. */
+  /** Milliseconds that the call took, including the time to start osascript. */
   readonly answer_ms: number;
   readonly checked_at: string;
 }
 
 export interface Permissions {
-  /** Undefined before the first answer. */
+  /** Undefined until Messages has answered a call. */
   readonly answer: MessagesAnswer | undefined;
-  /** The last known state; empty before the first check. */
+  /** The last known state of each permission that Postern has checked. */
   readonly known: readonly PermissionReport[];
   fullDiskAccess(): Promise<PermissionReport>;
   /**
-   * Runs a harmless read-only script, which may make macOS prompt the user. Returns `asking` if there is no answer
-   * after 20 s.
+   * Checks whether Postern may control Messages, with a read-only script that may make macOS show its permission
+   * dialog. Returns a report with the reason `asking` if there is no answer after 20 s.
    */
   automation(): Promise<PermissionReport>;
 }

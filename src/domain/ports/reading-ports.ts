@@ -2,7 +2,7 @@ import type { Conversation } from '../conversation.ts';
 import type { IncludeSet } from '../include.ts';
 import type { Message } from '../message.ts';
 
-/** The contract's `backend` part of the health record. */
+/** The part `backend` of the health record, as the contract defines it. */
 export interface BackendHealth {
   readonly connected: boolean;
   readonly message: string | null;
@@ -12,7 +12,7 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Opaque cursor of the next page; absent on the last page. */
   readonly next?: string;
-  /** Ids of the unreachable Macs, whose items are missing; only at a hub. */
+  /** Ids of the Macs that could not be reached, so that their items are missing from this page; only at a hub. */
   readonly missing?: readonly string[];
 }
 
@@ -20,65 +20,73 @@ export interface MessageQuery {
   readonly conversationId?: string | undefined;
   /** Only messages in conversations with exactly these ids. */
   readonly conversationIds?: readonly string[] | undefined;
-  /** After this instant (exclusive), in nanoseconds since the Unix epoch. */
+  /** Only messages dated after this instant (exclusive), in nanoseconds since the Unix epoch. */
   readonly sinceNs?: bigint | undefined;
-  /** Before this instant (exclusive). */
+  /** Only messages dated before this instant (exclusive), in nanoseconds since the Unix epoch. */
   readonly beforeNs?: bigint | undefined;
   readonly order: 'asc' | 'desc';
   readonly limit: number;
   readonly offset: number;
-  /** `next` of an earlier page of the same query; replaces `offset`. */
+  /** `next` of an earlier page of the same query. If present, `offset` is ignored. */
   readonly cursor?: string | undefined;
   readonly include?: IncludeSet;
-  /** True to list canaries too (decision AA4). */
+  /** True to list canaries too: the messages that Postern sends to the owner to test Apple's push (decision AA4). */
   readonly include_canary?: boolean | undefined;
-  /** True for messages with attachments only; needs `conversationId`, newest first. */
+  /** True to list only messages with attachments. Requires `conversationId` and the order `desc`. */
   readonly hasFiles?: boolean | undefined;
 }
 
 export interface ConversationQuery {
   readonly limit: number;
   readonly offset: number;
-  /** `next` of an earlier page, or empty for the first; replaces `offset`. */
+  /** `next` of an earlier page, or "" for the first page. If present, `offset` is ignored. */
   readonly cursor?: string | undefined;
   readonly include?: IncludeSet;
 }
 
-/** Additions to a read (decisions H, K1). */
+/** What to add to the messages and conversations that a method returns (decisions H, K1). */
 export interface ReadOptions {
   readonly include?: IncludeSet;
 }
 
-/** Reads for clients. Every method throws `chat_db_unavailable` while chat.db is unreadable (decision C6). */
+/**
+ * Reads messages and conversations for clients. Every method throws `chat_db_unavailable` while chat.db is unreadable
+ * (decision C6).
+ */
 export interface MessageReader {
   listMessages(query: MessageQuery): Promise<Page<Message>>;
   /** Returns undefined if no message has the id, or if it is a reaction (decision B8). */
   message(id: string, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
-  /** Accepts every variant of the chat guid (decision B4). */
+  /**
+   * Returns the conversation with this id, in any variant of the chat guid (decision B4); undefined if there is none.
+   */
   conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined>;
 }
 
-/** An open file of a message. Its holder reads it once or closes it. */
+/** An open file of a message. The caller that opened it must either read it once or close it. */
 export interface AttachmentFile {
   readonly name: string;
-  /** As stored by Messages: any text. */
+  /** The MIME type that Messages stored, unchecked: it may be any text. */
   readonly mimeType: string | null;
   readonly bytes: number;
-  /** Changes when the file is replaced or modified. */
+  /** A text that changes when the file is replaced or modified. */
   readonly version: string;
   /** Yields bytes `start` to `end`, both inclusive; closes the file at the end. */
   read(start: number, end: number): AsyncIterable<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** A form that every client can show or play. `max` limits the longer side, in pixels (decision K4). */
+/**
+ * The format to convert a file to, so that every client can show or play it. `max` limits the longer side of an image,
+ * in pixels (decision K4).
+ */
 export type ConvertedForm = { readonly as: 'jpeg'; readonly max: number | undefined } | { readonly as: 'm4a' };
 
 export interface AttachmentReader {
   /**
-   * Opens a message's n-th file, counted from 0; returns undefined if the file is not on this machine (decision H).
-   * With a form, converts the file, and throws if that fails.
+   * Opens attachment `n` of a message, counted from 0. Returns undefined if its file is not on this machine (decision
+   * H). With `form`, converts the file first, and throws if the conversion fails.
    */
   open(id: string, n: number, form?: ConvertedForm): Promise<AttachmentFile | undefined>;
 }

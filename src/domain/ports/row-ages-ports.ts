@@ -1,18 +1,21 @@
 import type { Offset } from '../offset.ts';
 
-/** A period in Unix milliseconds. */
+/** A period during which Postern watched chat.db, in Unix milliseconds. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Stores the age of each late row when it was first seen, and the periods in which chat.db was watched. */
+/**
+ * Stores the periods in which Postern watched chat.db, and the ages of late rows: those that were at least a minute old
+ * when Postern first saw them.
+ */
 export interface RowAgeStore {
-  /** Stores ages in seconds by row id. A row keeps its first stored age. */
+  /** Stores ages in seconds, by row id. If a row already has a stored age, that age stays. */
   add(ages: ReadonlyMap<number, number>, nowMs: number): void;
-  /** Returns a row's age in seconds when it was first seen; undefined if the row was not late. */
+  /** Returns how many seconds old a row was when Postern first saw it; undefined if the row was not late. */
   of(rowId: number): number | undefined;
-  /** Returns the ages by row id, for rows after `after` and up to `upTo`. */
+  /** Returns the stored ages in seconds, by row id, of the rows after `after` and up to `upTo`. */
   between(after: Offset, upTo: Offset): ReadonlyMap<number, number>;
   spans(): readonly Span[];
   saveSpans(spans: readonly Span[]): void;

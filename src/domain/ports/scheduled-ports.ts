@@ -7,13 +7,16 @@ export interface StoredScheduled extends ScheduledSend {
   readonly sendAtMs: number;
   readonly sendUntilMs: number;
   readonly createdMs: number;
-  /** When it was handed to Messages. */
+  /** When the message was handed to Messages, Unix milliseconds; null before that. */
   readonly begunMs: number | null;
-  /** The readers that the owner approved; null if only the key's list decides. */
+  /**
+   * The addresses of the people who may read the message, as the owner approved them. Null if the send needed no
+   * approval.
+   */
   readonly members: readonly string[] | null;
-  /** True if the owner approved it, so that it is not held again. */
+  /** True if the owner approved the send, so that it is not held again at its time. */
   readonly isApproved: boolean;
-  /** `X-Request-Id` of the request. */
+  /** `X-Request-Id` of the request that scheduled the send; null if it had none. */
   readonly requestId: string | null;
 }
 
@@ -24,40 +27,48 @@ export interface ScheduledEnd {
 }
 
 /**
- * Scheduled sends in state.db. Every change of a state is one durable statement, so that exactly one of two decisions
- * wins.
+ * Stores scheduled sends in state.db. Every change of a state is one durable statement, so that if a send is cancelled
+ * just as it begins, exactly one of the two takes effect.
  */
 export interface ScheduledStore {
   /**
-   * Adds an entry, in the transaction that claims its idempotency key. If an entry with this id exists, that entry
-   * stays.
+   * Adds an entry. Called inside the transaction that claims the entry's idempotency key. Does nothing if an entry with
+   * this id exists.
    */
   add(entry: StoredScheduled): void;
   get(id: string): StoredScheduled | undefined;
-  /** Lists at most 500 entries in order of time; of all keys if `keyId` is undefined. */
+  /**
+   * Lists at most 500 entries in the order of their scheduled times. Without `keyId`, lists the entries of all keys.
+   */
   list(query: {
     readonly states: readonly ScheduledState[];
     readonly keyId?: string | undefined;
   }): readonly StoredScheduled[];
-  /** Returns the waiting entries whose time has come, in order of time. */
+  /** Returns the entries in the state `scheduled` whose scheduled time has come, in the order of these times. */
   due(nowMs: number): readonly StoredScheduled[];
-  /** Returns when the next entry is due. */
+  /** Returns the earliest time of an entry in the state `scheduled`, Unix milliseconds; undefined if there is none. */
   nextDueMs(): number | undefined;
-  /** Changes the state from `scheduled` to `sending`. Returns false if it was cancelled or has ended. */
+  /** Changes an entry's state from `scheduled` to `sending`. Returns false if the entry is in another state. */
   begin(id: string, nowMs: number): boolean;
-  /** Ends an entry in the state `from` and erases its text. Returns false if the entry is in another state. */
+  /**
+   * Changes an entry's state from `from` to the final `state` and erases its text. Returns false if the entry is not in
+   * the state `from`.
+   */
   end(id: string, from: 'scheduled' | 'sending', state: ScheduledState, end: ScheduledEnd): boolean;
   countWaiting(keyId: string): number;
-  /** Returns the total size of the files of open entries, in bytes. */
+  /** Returns the total size of the files of entries that have not ended, in bytes. */
   heldBytes(): number;
-  /** Deletes entries that ended more than 30 days ago, and the oldest ended ones beyond 10,000. */
+  /**
+   * Deletes entries that ended more than 30 days ago. If more than 10,000 entries remain, also deletes the oldest ended
+   * ones.
+   */
   prune(nowMs: number): void;
 }
 
 /** The key that schedules a send, and the owner's approval if the send needed one. */
 export interface ScheduledBy {
   readonly keyId: string;
-  /** The id, readers and files of an approved send. The files were copied when it was held. */
+  /** The id, readers and files of a send that the owner approved. The files were copied when the send was held. */
   readonly approved?: {
     readonly id: string;
     readonly members: readonly string[];
@@ -68,21 +79,21 @@ export interface ScheduledBy {
 /** Sends messages at their scheduled time. */
 export interface Scheduler {
   /**
-   * Stores a request until its `sendAtMs`. Throws `too_many_scheduled`, and everything that a send throws before it is
-   * queued, such as for an unknown recipient or a missing file. Until a day after its time, a request with the same
-   * `Idempotency-Key` returns the same entry.
+   * Stores a request, to send it at its `sendAtMs`. Throws `too_many_scheduled`, and everything that an immediate send
+   * throws before it is queued, such as for an unknown recipient or a missing file. Until a day after `sendUntilMs`, a
+   * request with the same `Idempotency-Key` returns the same entry.
    */
   add(
     request: SendRequest,
     by: ScheduledBy,
   ): Promise<{ readonly scheduled: ScheduledSend; readonly replayed: boolean }>;
-  /** Cancels every waiting send of a key, and returns their number. */
+  /** Cancels every send of a key that has not begun. Returns the number of cancelled sends. */
   cancelAll(keyId: string): number;
-  /** Returns the total size of the files of waiting sends, in bytes. */
+  /** Returns the total size of the files of sends that have not ended, in bytes. */
   heldBytes(): number;
-  /** Returns the ids of open entries, whose files must be kept. */
+  /** Returns the ids of the sends that have not ended. Their files must be kept. */
   openIds(): readonly string[];
-  /** The scheduled sends of all keys and of the phone, as the owner sees them. */
+  /** The sends that the owner may see: those scheduled under any key, and those scheduled in Messages (Send Later). */
   readonly entries: ScheduledSends;
 }
 
@@ -91,18 +102,22 @@ export interface ScheduledQuery {
   readonly source?: ScheduledSource | undefined;
 }
 
-/** The scheduled sends of one caller. Other callers' sends do not exist for it. */
+/** The scheduled sends of one caller. Methods behave as if other callers' sends did not exist. */
 export interface ScheduledSends {
-  /** Lists sends in order of time: the open ones, or those in one state. */
+  /**
+   * Lists sends in the order of their scheduled times: those in `state`, or without `state` those that have not ended.
+   */
   list(query: ScheduledQuery): readonly ScheduledSend[];
   /** Throws `scheduled_not_found`. */
   get(id: string): ScheduledSend;
   /**
-   * Throws `too_late` if the message was already handed to Messages or has ended, and `scheduled_on_phone` if it was
-   * scheduled on the phone.
+   * Cancels a send. Throws `too_late` if the message was already handed to Messages or the send has ended, and
+   * `scheduled_on_phone` if the message was scheduled in Messages itself (Send Later).
    */
   cancel(id: string): void;
 }
 
-/** Returns the messages that Messages itself will send (Send Later), soonest first. Throws `chat_db_unavailable`. */
+/**
+ * Returns the messages that the owner scheduled in Messages (Send Later), soonest first. Throws `chat_db_unavailable`.
+ */
 export type ScheduledOnPhone = () => readonly ScheduledSend[];

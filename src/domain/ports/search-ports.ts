@@ -3,9 +3,9 @@ import type { Contacts } from './contacts-ports.ts';
 import type { Page } from './reading-ports.ts';
 
 export interface SearchPage {
-  /** Hits on the page, at least 1. */
+  /** Maximum number of hits on the page, at least 1. */
   readonly limit: number;
-  /** `next` of an earlier page of the same query. */
+  /** `next` of an earlier page of the same query; absent for the first page. */
   readonly cursor?: string | undefined;
 }
 
@@ -20,37 +20,41 @@ export interface SearchIndex {
   search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>>;
 }
 
-/** Looks up conversations and senders by the names that people use. */
+/** Looks up the conversations and senders that a search names. */
 export interface ChatNames {
   /**
-   * Ids of the conversations that an id in any variant, an address or a group's identifier may refer to, best first.
+   * Returns the ids of the conversations that the text may refer to, best first. The text is a conversation id in any
+   * variant, an address, or the identifier in a group's id.
    */
   conversations(idOrAddress: string): readonly string[];
-  /** Ids of the conversations with this display name, ignoring case and accents. */
+  /** Returns the ids of the conversations with this display name. Ignores case and accents. */
   named(name: string): readonly string[];
-  /** Reports whether the text can be a sender. Short codes and company names are addresses too. */
+  /**
+   * Reports whether chat.db knows somebody with this address, ignoring case. Short codes and company names are
+   * addresses too.
+   */
   isAddress(text: string): boolean;
 }
 
-/** Everything that a search can refer to by name. */
+/** The sources in which a search looks up the names of people and conversations. */
 export interface SearchNames {
   readonly contacts: Contacts;
   readonly chats: ChatNames;
 }
 
-/** A message shown in lists, without its text. */
+/** A message that `GET /messages` would list, without its text. */
 export interface ListedRow {
   readonly rowId: number;
-  /** Seconds from 2001-01-01T00:00:00Z to its date. */
+  /** The message's date, in seconds since 2001-01-01T00:00:00Z. */
   readonly second: number;
-  /** Approximate size of its text in bytes. */
+  /** Approximate size of the message's text in bytes. */
   readonly bytes: number;
 }
 
 export interface ListedRows {
-  /** Newest first by date. */
+  /** The messages, in order of their dates, newest first. */
   readonly rows: readonly ListedRow[];
-  /** The start of the next page; absent on the last. */
+  /** The value for `after` that returns the next page; absent on the last page. */
   readonly next?: string;
 }
 
@@ -58,14 +62,21 @@ export interface ListedRows {
  * chat.db as the index reads it. Every method fails with AppError `chat_db_unavailable` while chat.db is unreadable.
  */
 export interface IndexSource {
-  /** Returns a page of the messages shown in lists. `after` is `next` of the previous page; undefined for the first. */
+  /**
+   * Returns a page of at most `limit` messages, with the same selection as `GET /messages`. `after` is `next` of the
+   * previous page; undefined for the first page.
+   */
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
   /**
-   * Returns the message of each row id; undefined if lists do not show it: gone, deleted by the user, or a reaction.
+   * Returns the message of each row id; undefined for a row that no longer exists, is deleted by the user, or is a
+   * reaction or a canary.
    */
   messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[];
-  /** The conversation of each row id, read without text; undefined if there is none. */
+  /**
+   * Returns the conversation id of each row id, without reading message texts; undefined for a row without a
+   * conversation.
+   */
   conversations(rowIds: readonly number[]): readonly (string | undefined)[];
-  /** Returns the number of rows of all kinds. */
+  /** Returns the number of rows in chat.db's table of messages, which includes reactions and deleted messages. */
   count(): Promise<number>;
 }

@@ -2,50 +2,55 @@ import type { Message } from '../message.ts';
 import type { Offset } from '../offset.ts';
 import type { ReactionType } from '../reaction.ts';
 
-/** The conversation with oneself in which the owner decides by tapback (decision L6), in the API's form. */
+/**
+ * The self-chat as the API shows it: the owner's conversation with themselves, in which they decide about held sends by
+ * tapback (decision L6).
+ */
 export interface SelfChatRecord {
-  /** `approval.self`. */
+  /** The address in `approval.self` or `canary.self`. */
   readonly address: string;
-  /** Null until the owner has entered the code that arrived in the conversation. */
+  /** Null until the owner has proved the conversation, by entering the code that Postern sent to it. */
   readonly conversation_id: string | null;
   readonly proved_at: string | null;
 }
 
-/** The proof that a conversation is the owner's own. */
+/** Records that the owner proved, with a code, that `chat` is the conversation with `address`. */
 export interface SelfChatProof {
   readonly address: string;
   readonly chat: string;
   readonly provedMs: number;
 }
 
-/** A message in the self-chat that asks for a decision. */
+/** A message that Postern wrote into the self-chat to ask the owner about a held send. */
 export interface RequestMessage {
   readonly approvalId: string;
-  /** Keyed hash of the text that the message had when it was stored. */
+  /** Keyed hash of the message's text at the time when this record was stored. */
   readonly textHmac: string;
 }
 
-/** The stored state of the self-chat. A replaced chat.db erases it. */
+/** The stored state of the self-chat. Replacing chat.db erases the proof and the requests. */
 export interface SelfChatStore {
   proof(): SelfChatProof | undefined;
   /**
-   * Stores a proof and erases everything that belonged to the previous one. Events after `offset` are then examined.
+   * Stores a proof, and erases the previous proof with its requests. Tapbacks are then looked for in the events after
+   * `offset`.
    */
   prove(proof: SelfChatProof, offset: Offset): void;
   request(guid: string): RequestMessage | undefined;
   addRequest(guid: string, request: RequestMessage): void;
   /**
-   * Counts one message towards the limit of messages that Postern writes into the self-chat; a repeated key counts
-   * once. Returns undefined if the message may be written now, else the Unix milliseconds at which it may.
+   * Counts one message towards the hourly limit of messages that Postern writes into the self-chat. A repeated `key`
+   * counts once. Returns undefined if the message may be written now, else the time from which it may, in Unix
+   * milliseconds.
    */
   reserve(key: string, nowMs: number): number | undefined;
   forget(): void;
-  /** Returns the position up to which events were examined. */
+  /** Returns the position up to which events have been examined for tapbacks. */
   offset(): Offset;
   progress(offset: Offset): void;
 }
 
-/** A message, and the owner's current tapback on it. */
+/** A message, and the owner's current tapback on the message; undefined if there is none. */
 export interface TapbackOn {
   readonly message: Message;
   readonly tapback:
@@ -58,19 +63,25 @@ export interface TapbackOn {
  */
 export interface OwnerInChatDb {
   /**
-   * Returns the owner's addresses: those that recent messages were sent from or arrived at, and the last one used in
-   * each chat.
+   * Returns the owner's addresses: those from which recent messages were sent or at which they arrived, and the address
+   * that the owner last used in each chat.
    */
   addresses(): readonly string[];
   /** Returns undefined if the message does not exist. */
   tapbackOn(guid: string): TapbackOn | undefined;
 }
 
-/** The proof of the self-chat. Only for the owner. */
+/** Lets the owner prove which conversation is the self-chat. Not available to limited keys. */
 export interface SelfChats {
-  /** Throws `self_chat_disabled` if none is configured. */
+  /**
+   * Returns the current self-chat. Throws `self_chat_disabled` if neither `approval.self` nor `canary.self` is
+   * configured.
+   */
   get(): SelfChatRecord;
-  /** Sends a code to the conversation. */
+  /**
+   * Sends a code to the configured address. The owner reads it there and proves the conversation by passing it to
+   * `prove`.
+   */
   sendCode(): Promise<SelfChatRecord>;
   /** Throws `code_wrong`. */
   prove(code: string): SelfChatRecord;

@@ -6,19 +6,24 @@ import type { ScheduledSend } from '../scheduled.ts';
 import type { SendPreferences } from '../send-service.ts';
 import type { UploadedFile } from './uploads-ports.ts';
 
-/** One way to reach the recipient: exactly one run of the send script (decision T1). */
+/** One way to reach the recipient. Each attempt runs the send script exactly once (decision T1). */
 export interface Attempt {
-  /** The address for a participant lookup, or the group id as received. */
+  /**
+   * The recipient's address, by which the script looks up a participant; for a group, its id as the client wrote it.
+   */
   readonly recipient: string;
-  /** The chat to send to; null sends to the recipient as a participant. */
+  /** Id of the chat to send to; null to send to `recipient` as a participant. */
   readonly chatId: string | null;
-  /** Service of the chat, or of the account used for the participant lookup; null for any account. */
+  /**
+   * Service of the chat. Without a chat, service of the account in which the participant is looked up; null for any
+   * account.
+   */
   readonly service: string | null;
 }
 
 export type Content = { readonly body: string } | { readonly attachment: string };
 
-/** One part of a send, and one way to reach the recipient. */
+/** One attempt to send one part of a message: its text or one of its files. */
 export interface SendPart extends Attempt {
   readonly content: Content;
 }
@@ -35,9 +40,12 @@ export type RunOutcome =
 /** Messages, controlled through osascript. */
 export interface MessagesApp {
   run(part: SendPart, signal: AbortSignal): Promise<RunOutcome>;
-  /** Starts Messages and waits until it is up, at most 10 s (decision D2). */
+  /** Starts Messages and waits until it is running, at most 10 s (decision D2). */
   open(signal: AbortSignal): Promise<void>;
-  /** Ids of the chats in Messages' own list, which may be incomplete; empty if Messages does not answer. */
+  /**
+   * Returns the ids of the chats that Messages lists to scripts. The list may be incomplete, and is empty if Messages
+   * does not answer.
+   */
   liveChatIds(signal: AbortSignal): Promise<readonly string[]>;
 }
 
@@ -48,55 +56,58 @@ export interface KnownChat {
   readonly service: string | null;
 }
 
-/** An outgoing row above a given row id. It may be the row of a sent part (decision D5). */
+/** An outgoing row of chat.db that is newer than a send. It may be the row of a part of this send (decision D5). */
 export interface OwnRow {
   readonly rowId: number;
   readonly guid: string;
   /** Unix milliseconds. */
   readonly datedMs: number;
-  /** `style;identifier` of its chat, which is the chat guid after its first `;`; null while it has no chat. */
+  /**
+   * `style;identifier` of the row's chat: the part of the chat guid after the first `;`. Null while the row belongs to
+   * no chat.
+   */
   readonly address: string | null;
   readonly body: string;
-  /** File names of its attachments. */
+  /** File names of the row's attachments. */
   readonly attachmentNames: readonly string[];
   /**
-   * Messages stores some messages as two rows, one with the text and one with the link. Only on the row with the link:
-   * guid of the row with the text.
+   * Only on the row of a link: guid of the row with the text of the same message. Messages stores a message with text
+   * and link as two rows.
    */
   readonly textGuid?: string;
 }
 
-/** The lookups of a send in chat.db. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
+/** Looks up in chat.db what a send needs. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
 export interface SendLookup {
   /**
-   * Returns the chats that the typed recipient may refer to, best match first: any spelling of a chat guid, or an
-   * address (decision B4).
+   * Returns the chats that a recipient may refer to, best match first. The recipient is any variant of a chat guid, or
+   * an address (decision B4).
    */
   chats(recipient: string): readonly KnownChat[];
-  /** Returns the highest row id ever used. */
+  /** Returns the highest row id that chat.db has ever used, even for rows that were deleted. */
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
   /**
-   * Returns the service of the newest message that was sent to this address without an error. Ignores an iMessage that
-   * was not delivered.
+   * Returns the service of the newest message that the owner sent to this address without an error. Ignores iMessages
+   * that were not delivered.
    */
   newestServiceTo(address: string): string | undefined;
   /**
-   * Reports whether the row's conversation began after `afterRowId`: all its rows are newer. Returns false for a row
-   * without a conversation.
+   * Reports whether the conversation of row `rowId` is new: whether all its rows have ids above `afterRowId`. Returns
+   * false for a row without a conversation.
    */
   isNewChat(rowId: number, afterRowId: number): boolean;
   message(rowId: number): Message | undefined;
   /**
-   * Returns the names of the folders in the staging folder that are still in use: chat.db refers to one of their files
-   * (decision T2).
+   * Returns the names of those subfolders of `stagingFolder` that chat.db still uses, because it refers to one of their
+   * files (decision T2).
    */
   stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>>;
 }
 
 export interface SendRequest extends SendPreferences {
   readonly recipient: string;
-  /** The Mac to send from, by id or by one of its addresses; only at a hub (decision N1). */
+  /** The id of the Mac to send from, or one of the addresses of this Mac; only at a hub (decision N1). */
   readonly from?: string | undefined;
   readonly body: string;
   readonly attachments: readonly string[];

@@ -46,9 +46,9 @@ export interface Context {
   readonly progress: (text: string | undefined) => void;
 }
 
-/** The context with the further parts that only commands of a running service need. */
+/** Extends the context for commands that talk to a running service. */
 export interface ClientContext extends Context {
-  /** Opens stdin. Called only by commands that read stdin, so that others leave it alone. */
+  /** Opens stdin. Only commands that read stdin call this; all other commands leave stdin alone. */
   readonly input: () => AsyncIterable<Uint8Array>;
   /** Reads one line of stdin without showing it. If stdin is a terminal, prints the prompt first. */
   readonly secretLine: (prompt: string) => Promise<string>;

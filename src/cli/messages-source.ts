@@ -25,7 +25,7 @@ export interface MessagesSource {
   readonly chatDbPath: string;
   readonly configFolder: string;
   readonly source: ArchiveSource;
-  /** The files of attachments, which it can also convert. */
+  /** Opens the files of attachments, and converts them if requested. */
   readonly files: Conversions;
   readonly contacts: Contacts;
   /** Returns the guids of the conversations that an id, an address or a name refers to. */

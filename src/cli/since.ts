@@ -7,8 +7,8 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 export const SINCE_FORMS = '2h, 3d, today, yesterday, 2026-01-31 or 2026-01-31T08:00:00Z';
 
 /**
- * Converts one of `SINCE_FORMS` to an instant: a duration counts back from now, a day means its first midnight in this
- * time zone, and an instant is left for the service to parse. Throws InvalidArgumentError for other values.
+ * Converts one of `SINCE_FORMS` to an instant: a duration counts back from now, a day means its beginning in this time
+ * zone, and an instant is left for the service to parse. Throws InvalidArgumentError for other values.
  */
 export function sinceTime(value: string, nowMs: number): string {
   const [, count, unit = ''] = STRETCH.exec(value) ?? [];

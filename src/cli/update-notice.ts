@@ -78,7 +78,7 @@ function sourceOf(options: FolderOptions, context: Context): string {
   return reading.state === 'usable' ? reading.config.update.url : '';
 }
 
-/** Reports whether a day has passed; true also after the clock was set back. */
+/** Reports whether a day has passed; true also after the clock was set back by a day or more. */
 function isOver(sinceMs: number, nowMs: number): boolean {
   return Math.abs(nowMs - sinceMs) >= DAY_MS;
 }

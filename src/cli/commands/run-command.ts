@@ -15,8 +15,8 @@ const NO_ACCESS = [
 ];
 
 /**
- * `make run`: serves this Mac's Messages, and at the first launch writes the configuration before. Runs the demo
- * instead on other systems, and on a Mac without the folder of Messages.
+ * `make run`: serves this Mac's Messages, after writing the configuration if there is none. Runs the demo instead on
+ * other systems, and on a Mac without the folder of Messages.
  */
 export async function run(options: CommonOptions, context: Context): Promise<number> {
   const { environment, stdout } = context;

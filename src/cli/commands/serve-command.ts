@@ -8,7 +8,7 @@ import { type CommonOptions, type Context, EXIT } from '../context.ts';
 import { refuseConfig, runService, withLog } from '../run-service.ts';
 
 export interface ServeOptions extends CommonOptions {
-  /** True if launchd supervises this process (decisions A3, C6). */
+  /** True if launchd or another supervisor restarts this process (decisions A3, C6). */
   readonly supervised?: boolean;
 }
 

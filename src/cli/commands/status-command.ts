@@ -49,7 +49,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
   const nowMs = systemClock.now();
   const counters = overview === undefined ? [] : counterLines(overview, nowMs);
   return [
-    // Prints the verdict only on a terminal: scripts expect the line `Postern` first.
+    // Prints the verdict only on a terminal, because scripts expect the line that begins with `Postern` first.
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),

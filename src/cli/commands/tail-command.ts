@@ -65,7 +65,7 @@ export async function tail(conversation: string | undefined, options: TailOption
   if (isTerminal) stderr('', printable(`To continue from here: ${changes ? '--changes ' : ''}--after ${last}`));
 }
 
-/** Reports whether to ask for changes to existing messages. Naming their type with --type implies --changes. */
+/** Reports whether to ask for changes of messages too. A type of change in --type implies --changes. */
 function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }

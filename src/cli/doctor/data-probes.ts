@@ -34,7 +34,8 @@ export function appXattrs({ machine, layout }: ProbeContext): Promise<Observatio
 }
 
 /**
- * Counts how often this Mac woke up today. Sees only the end of a long log, because kept output is limited in length.
+ * Counts how often this Mac woke up today. Reads only the end of a long log, because only a limited length of a
+ * command's output is kept.
  */
 export function sleep({ machine }: ProbeContext): Promise<Observation> {
   const now = new Date(machine.clock.now());

@@ -21,7 +21,7 @@ export function fault(name: string, sentence: string, whatToDo: string | null): 
   return finding('problem', name, sentence, whatToDo);
 }
 
-/** Returns a check that could not be made and that needs no action. */
+/** Returns the finding of a check that could not be made, for which the user need not do anything. */
 export function unsure(name: string, sentence: string): Finding {
   return finding('unknown', name, sentence, null);
 }

@@ -69,7 +69,7 @@ export function certificateFinding(name: string, end: number): Finding {
   return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, advice);
 }
 
-/** Reports whether this machine's clock agrees with the server's. `aheadMs` is negative if it is behind. */
+/** Reports whether this machine's clock agrees with the server's. `aheadMs` is negative if this clock is behind. */
 export function clockFinding(aheadMs: number): Finding {
   const seconds = Math.round(Math.abs(aheadMs) / 1000);
   if (seconds <= MAX_CLOCK_S) {

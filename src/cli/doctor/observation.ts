@@ -44,8 +44,8 @@ export interface ObservedCommand {
 const TIMEOUT_MS = 15_000;
 
 /**
- * Runs a program within its time limit. Reports its exit code and the values that `read` takes from its output. After a
- * failure also reports the known words of stderr.
+ * Runs a program for at most `timeoutMs`. Reports its exit code and the values that `read` takes from its output. If
+ * the exit code is not 0, also reports the words of stderr that are known to be harmless.
  */
 export async function observe(
   { run, command, args, timeoutMs = TIMEOUT_MS }: ObservedCommand,

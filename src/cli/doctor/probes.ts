@@ -20,7 +20,9 @@ export interface ProbeContext {
   readonly messagesApp: string;
 }
 
-/** Observes one key of the report. Returns only numbers, values of closed sets and known words. */
+/**
+ * Observes one key of the report. Returns only numbers, values of closed sets, and words that are known to be harmless.
+ */
 type Probe = (context: ProbeContext) => Promise<Observation> | Observation;
 type Read = (result: CommandResult) => Readonly<Record<string, ReportedValue>>;
 
@@ -30,8 +32,8 @@ const VERSION = /\d{1,6}(?:\.\d{1,6}){1,3}/;
 const FLAGS = /(?:none|(?:adhoc|runtime|linker-signed|host|hard|kill|expires|restrict|library-validation|,)+)/;
 
 /**
- * The probes for a Mac and its installation, by key of the report. Each says how to observe the key and which values to
- * keep.
+ * The probes for a Mac and its installation, by key of the report. Each entry says how to observe the key and which
+ * values to keep.
  */
 export const MAC_PROBES = {
   macos: program('sw_vers', [], ({ stdout }) =>

@@ -12,13 +12,14 @@ const PROGRAMS = [
   'com.apple.tccd',
 ] as const;
 const SERVICES = ['kTCCServiceAppleEvents', 'kTCCServiceSystemPolicyAllFiles'] as const;
-/** Selects only the lines that `reduced` reads, because the length of kept output is limited. */
+/** Selects only the lines that `reduced` reads, because only a limited length of a command's output is kept. */
 const PREDICATE = 'subsystem == "com.apple.TCC" AND eventMessage BEGINSWITH "AUTHREQ_"';
 const LOG_LIMIT_MS = 90_000;
 const MAX_LINES = 60;
 
 /**
- * Reads macOS's decisions about Postern's permissions in the last five minutes: four kinds of lines, without free text.
+ * Reads from macOS's log the decisions of the last five minutes about Postern's permissions. Returns four kinds of
+ * lines, without free text.
  */
 export function tccLog(run: RunCommand): Promise<Observation> {
   const args = ['show', '--last', '5m', '--info', '--debug', '--style', 'compact', '--predicate', PREDICATE];

@@ -18,7 +18,7 @@ export interface ImsgAttachment {
   readonly missing: boolean;
 }
 
-/** The names of the tapbacks in the protocol. */
+/** imsg's names of the tapbacks. */
 const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
   love: 'love',
   thumbs_up: 'like',
@@ -29,8 +29,8 @@ const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
 };
 
 /**
- * Returns a message in the protocol's form. Every field must have the right type, because one wrong field makes a
- * client drop the whole message.
+ * Returns a message in imsg's form. Every field must have the right type, because one wrong field makes a client drop
+ * the whole message.
  */
 export function imsgMessage(message: Message, chat: ImsgChat, attachments: readonly ImsgAttachment[]) {
   const { details } = message;
@@ -48,7 +48,7 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
   };
 }
 
-/** Returns a tapback in the protocol's form. */
+/** Returns a tapback in imsg's form. */
 export function imsgReaction(reaction: Reaction, chat: ImsgChat, isAdded: boolean) {
   return {
     ...chatMembersOf(reaction, chat),
@@ -63,7 +63,7 @@ export function imsgReaction(reaction: Reaction, chat: ImsgChat, isAdded: boolea
   };
 }
 
-/** Returns a conversation in the protocol's form. */
+/** Returns a conversation in imsg's form. */
 export function imsgChat({ number, conversation }: ImsgChat) {
   const { id, display_name: name, participants, last_message_at: lastMessageAt, details } = conversation;
   const identifier = chatIdentifier(id);

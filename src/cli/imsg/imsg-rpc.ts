@@ -42,8 +42,8 @@ export class ImsgRpc {
   }
 
   /**
-   * Resolves once another request can be taken. A client that does not read its answers is slowed down too, because a
-   * request runs until its answer is written.
+   * Resolves once another request can be taken. This also slows down a client that does not read its answers, because a
+   * request counts as running until its answer is written.
    */
   async room(): Promise<void> {
     while (this.#running.size >= 2 * MAX_OUTSTANDING) await Promise.race(this.#running);

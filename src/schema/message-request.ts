@@ -22,17 +22,20 @@ export const messageQuery = z.object({
 /** Parameters of `GET /messages/{id}` (decision H). */
 export const singleMessageQuery = z.object({ include: includeParameter });
 
-/** The limits of one send (decision D7): files, and characters of text. */
+/** Maximum number of attachments of one send, and of characters in its body (decision D7). */
 export const MAX_ATTACHMENTS = 10;
 export const MAX_BODY = 20_000;
 
-/** One item of `attachments`: the checks on a path that do not need the disk. */
+/** An item of `attachments`. Checks only what can be checked without reading the disk. */
 export const attachmentPath = text('An attachment').refine(
   (path) => path.startsWith('/'),
   'An attachment must be an absolute path.',
 );
 
-/** An instant with its zone, as Unix milliseconds (decision X1). A date alone is refused. */
+/**
+ * Returns the schema of a member that is a time with its zone. The parsed value is in Unix milliseconds (decision X1).
+ * A date alone is refused.
+ */
 function moment(name: string) {
   const error = `The ${name} must be a time with its zone, as in 2026-01-31T09:30:00Z or 2026-01-31T09:30:00+02:00.`;
   return z.string({ error }).transform((text, context) => {
@@ -43,7 +46,7 @@ function moment(name: string) {
   });
 }
 
-/** The format of a send's body (decision X2). */
+/** The formats in which `body` of a send may be written (decision X2). */
 const FORMATS = ['plain', 'markdown'] as const;
 
 const SEND_MEMBERS = {

@@ -3,10 +3,10 @@ import { type ClientOffset, decodeOffset } from '../domain/offset.ts';
 
 const MEANING = 'A row id, 0 for everything, or an `offset` from the service.';
 
-/** The offset that a client continues from, in a query (decision I1). */
+/** The query parameter `after`: the offset after which a client continues (decision I1). */
 export const afterParameter = z.string().transform(clientOffset('The parameter after')).meta({ description: MEANING });
 
-/** The offset in a body, where a row id may be a number. */
+/** The member `after` of a body. Unlike the query parameter, a row id may also be a JSON number. */
 export const afterMember = z
   .union([z.number().meta({ type: 'integer', minimum: 0 }), z.string()], { error: mistake('"after"') })
   .transform(clientOffset('"after"'))
@@ -31,7 +31,7 @@ function clientOffset(what: string) {
   };
 }
 
-/** The mistake for an invalid `after` in a replay. */
+/** The mistake for an invalid `after` in the body of a replay. */
 export const AFTER_MISTAKE = `${mistake('"after"').slice(0, -1)}, or "latest".`;
 
 function mistake(what: string): string {

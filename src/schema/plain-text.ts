@@ -8,14 +8,17 @@ import { MAX_BODY } from './message-request.ts';
  */
 const MAX_NESTING = 20;
 
-/** Keeps marks whose removal would change the meaning, such as those around struck-out text. */
+/**
+ * Parses Markdown. Does not recognise marks whose removal would change the meaning, such as those around struck-out
+ * text, so they stay in the text.
+ */
 const parser = new MarkdownIt('default', { html: true, linkify: false, typographer: false, maxNesting: MAX_NESTING });
 parser.disable('strikethrough');
 // Keeps the address of a link as typed.
 parser.normalizeLink = (url) => url;
 parser.normalizeLinkText = (url) => url;
 
-/** The prefixes of the first line, and of all other lines, in a list item or a quotation. */
+/** A list, list item or quotation. `first` is the prefix of its first line, `rest` the prefix of all other lines. */
 interface Container {
   readonly first: string;
   readonly rest: string;
@@ -92,7 +95,7 @@ export function plainText(markdown: string): string {
   return page.text;
 }
 
-/** The finished lines, each with the prefixes of its containers. */
+/** Collects the lines of the plain text. Each begins with the prefixes of the lists and quotations around it. */
 class Page {
   readonly #lines: string[] = [];
   readonly #containers: Container[] = [{ first: '', rest: '', isTight: false, hasLine: false, hasBlock: false }];
@@ -110,7 +113,7 @@ class Page {
     this.#containers.pop();
   }
 
-  /** Writes a blank line before every block except the first of its container, unless the list is tight. */
+  /** Begins a block. First writes a blank line, unless the block is the first of its container or the list is tight. */
   beginBlock(): void {
     const container = this.#containers.at(-1);
     if (container === undefined) return;
@@ -181,7 +184,7 @@ function inlineText({ children }: Token): string {
         break;
       }
       default:
-        // Tokens of emphasis have no content of their own.
+        // A token that opens or closes emphasis has an empty `content`, so its marks are dropped.
         text += token.content;
     }
     if (text.length > 2 * MAX_BODY) throw tooLong();

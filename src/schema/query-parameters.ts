@@ -39,8 +39,8 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * Returns the known parameters in the form that the program uses. Ignores unknown ones (decision B9), unless the query
- * is strict. Throws with every mistake, those in `others` first.
+ * Returns the known parameters, parsed. Ignores unknown ones (decision B9), unless the query is strict. Throws
+ * `invalid_request` with every mistake in the query, after those in `others`.
  */
 export function readQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,
@@ -83,7 +83,7 @@ export const offset = wholeNumber('offset', 0)
 function wholeNumber(name: string, minimum: number) {
   return z.string().transform((text, context) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    // No list has 2^53 items, so larger numbers mean the same.
+    // Lowers larger numbers to 2^53 - 1. No list has that many items, so the result is the same.
     if (value >= minimum) return Math.min(value, Number.MAX_SAFE_INTEGER);
     context.issues.push({
       code: 'custom',
@@ -108,7 +108,10 @@ export const since = z
     description: 'Only items later than this ISO 8601 instant (with Z or an offset) or date (midnight UTC).',
   });
 
-/** The parameter `wait`: seconds that an answer may wait for something to report (decisions L3, Q1). */
+/**
+ * The parameter `wait`: how many seconds an answer may be delayed until there is something to report (decisions L3,
+ * Q1).
+ */
 export const wait = z
   .string()
   .refine(
@@ -119,18 +122,18 @@ export const wait = z
   .optional()
   .meta({ type: 'integer', minimum: 0, description: `Seconds to wait for something new, at most ${MAX_WAIT_S}.` });
 
-/** Minimum of `max_age_s`, because no row is late within its first minute (decision U4). */
+/** Minimum of `max_age_s`, in seconds, because ages below a minute are not recorded (decision U4). */
 const LEAST_AGE_S = 60;
 const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
 
-/** The age above which rows are skipped, in a webhook's filter (decision U4). */
+/** `max_age_s` in a webhook's filter: skips rows that took longer than this to arrive, in seconds (decision U4). */
 export const maxAge = z.int({ error: `The max_age_s must be ${AGE_RANGE}.` }).min(LEAST_AGE_S, {
   error: `The max_age_s must be ${AGE_RANGE}.`,
 });
 
 export const MAX_AGE_MISTAKE = { pointer: '?max_age_s', message: `The parameter max_age_s must be ${AGE_RANGE}.` };
 
-/** The age as a parameter of `GET /events` and streams (decision U4). */
+/** `max_age_s` as a parameter of `GET /events` and streams (decision U4). */
 export const maxAgeParameter = z
   .string()
   .refine((value) => /^\d{1,15}$/.test(value) && Number(value) >= LEAST_AGE_S, MAX_AGE_MISTAKE.message)

@@ -6,10 +6,10 @@ export const API = '/api/v1';
 /** One method on one path of the contract. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** The path below `API`, or from the root with `isOutside`. `{name}` matches one segment. */
+  /** The path. It follows the prefix `API`, unless `isOutside` is true. `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
-  /** True if a hub lacks the operation. */
+  /** True if a hub does not offer the operation. */
   readonly macOnly?: true;
   /**
    * How the key is passed: in `X-API-Key`, in the query parameter `api_key`, or not at all. With `code`, a one-time
@@ -23,7 +23,9 @@ export interface Route {
   readonly access: Access;
 }
 
-/** The endpoints by operation: the contract's and those of decision H. HEAD works like GET (decision E7). */
+/**
+ * The routes by operation: those of the contract, and those that decision H adds. HEAD works like GET (decision E7).
+ */
 export const ROUTES = {
   getHealth: { method: 'GET', path: '/health', key: 'none', access: 'open' },
   sendMessage: { method: 'POST', path: '/messages', key: 'header', access: ['send'] },
@@ -70,7 +72,7 @@ export const ROUTES = {
   openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
   listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner', macOnly: true },
   addKey: { method: 'POST', path: '/keys', key: 'header', access: 'owner', macOnly: true },
-  // Must precede {id}, which would match it too.
+  // Must precede `/keys/{id}`, which would match `/keys/me` too.
   getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key', macOnly: true },
   getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
   checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner', macOnly: true },
@@ -95,7 +97,7 @@ export const ROUTES = {
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 
-/** Additional routes of a demo, which control its people. No document of the API mentions them. */
+/** Routes that only a demo has, to control its simulated people. No document of the API mentions them. */
 export const DEMO_ROUTES = {
   sayInDemo: { method: 'POST', path: '/demo/say', key: 'header', access: 'owner' },
   readInDemo: { method: 'POST', path: '/demo/read', key: 'header', access: 'owner' },

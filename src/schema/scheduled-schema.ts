@@ -28,7 +28,7 @@ export const scheduledSchema = shapeOf<ScheduledSend>()(
     .meta({ id: 'ScheduledSend' }),
 );
 
-/** The 202 of a send with `send_at`. */
+/** Body of the 202 answer to a send with `send_at`. */
 export const scheduledAnswerSchema = z.object({ scheduled: scheduledSchema }).meta({ id: 'ScheduledAnswer' });
 
 /** Parameters of `GET /scheduled`. */

@@ -3,7 +3,7 @@ import type { SelfChatRecord } from '../domain/ports/self-chat-ports.ts';
 import { shapeOf } from './shape.ts';
 import { NOT_AN_OBJECT } from './text.ts';
 
-/** The conversation in which the owner decides by tapback. */
+/** The owner's conversation with their own address, where tapbacks approve or deny held sends. */
 export const selfChatSchema = shapeOf<SelfChatRecord>()(
   z
     .object({

@@ -12,7 +12,10 @@ export class StrictQuery extends URLSearchParams {}
 /** Bodies of strict requests. */
 const strictBodies = new WeakSet<object>();
 
-/** The maxima of schemas. A strict query must not exceed them; in other queries, larger values are lowered. */
+/**
+ * The maximum of each schema that has one. A strict query must not exceed it. In other queries, larger values are
+ * lowered to it.
+ */
 const maxima = new WeakMap<z.ZodType, number>();
 
 /** Records the maximum of a schema, and returns the schema. */
@@ -21,12 +24,15 @@ export function withMaximum<Schema extends z.ZodType>(schema: Schema, maximum: n
   return schema;
 }
 
-/** Reports whether a `Prefer` header (RFC 7240) asks for strictness. */
+/** Reports whether a `Prefer` header (RFC 7240) contains `handling=strict`. */
 export function asksForStrict(header: string | undefined): boolean {
   return preferenceIn(header, 'handling') === 'strict';
 }
 
-/** Reports whether a `Prefer` header asks for a body where the answer otherwise has none (`return=representation`). */
+/**
+ * Reports whether a `Prefer` header contains `return=representation`: the client wants a body in answers that otherwise
+ * have none.
+ */
 export function asksForBody(header: string | undefined): boolean {
   return preferenceIn(header, 'return') === 'representation';
 }

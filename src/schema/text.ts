@@ -15,7 +15,7 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   if (maxCharacters === Number.POSITIVE_INFINITY) return schema;
   return schema
     .refine((value) => isAtMost(value, maxCharacters), {
-      // Formatted on demand: formatting the first number in a locale is slow.
+      // Formats the number only when the check fails, because the first formatting in a locale is slow.
       error: () => `${what} must not be longer than ${maxCharacters.toLocaleString('en')} characters.`,
       // Skips the later checks, which can be slow on a long text: 64 KB of marks in a URL take 0.8 s.
       abort: true,
@@ -23,7 +23,10 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
     .meta({ maxLength: maxCharacters });
 }
 
-/** Names the missing member, so that the mistake does not read as if the whole body were missing. */
+/**
+ * Returns the mistake for a missing member. Quotes the member's name: for `body`, "The body is missing" would seem to
+ * be about the whole body of the request.
+ */
 function missing(what: string): string {
   return what.startsWith('The ') ? `The member "${what.slice(4)}" is missing.` : `${what} is missing.`;
 }

@@ -6,7 +6,9 @@ import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
 const MAX_LISTED = 200;
-/** Headers that every delivery sets, and headers that belong to the connection. */
+/**
+ * Headers that a webhook must not set, because Postern sets them in every delivery or they belong to the connection.
+ */
 const OURS =
   /^(?:x-webhook-.*|webhook-.*|content-.*|proxy-.*|accept|accept-encoding|connection|date|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/i;
 
@@ -27,7 +29,10 @@ export const onFailure = z
       '`drop`: a delivery is given up after its third failure. `hold`: it is retried until it succeeds, at intervals that grow from 10 s to 5 min.',
   });
 
-/** Returns the schema of additional headers (decision P2). Mistakes never quote their values. */
+/**
+ * Returns the schema of a webhook's additional headers (decision P2). Mistakes never quote the headers' values, which
+ * may be secret.
+ */
 export function ownHeaders<Value extends z.ZodType>(value: Value) {
   return z
     .record(z.string(), value, { error: 'The headers must be a JSON object of names and values.' })
@@ -72,7 +77,7 @@ function listed(what: string, item: z.ZodType<string>) {
   return list(what, item, MAX_LISTED).min(1, `${what} must have at least one item.`).readonly().optional();
 }
 
-/** Conditions on events besides their types (decision P4). */
+/** A webhook's conditions on events, in addition to their types (decision P4). */
 export const webhookFilter = shapeOf<WebhookFilter>()(
   z
     .strictObject(

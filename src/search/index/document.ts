@@ -5,27 +5,29 @@ import type { SearchableMessage, SearchSender } from '../../domain/search.ts';
 import { shortHash } from '../../domain/short-hash.ts';
 import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
-/** UTF-16 units of a text that are indexed: three times as many as Messages can send. */
+/** Maximum number of UTF-16 units of a text that are indexed. It is three times as many as Messages can send. */
 export const MAX_UNITS = 65_536;
 
 /** The first character of every tag. No indexed text contains it, because `tokensOf` treats it as a blank. */
 const PRIVATE = '\uE000';
 const BY_ME = `${PRIVATE}me`;
 export const HAS_ATTACHMENT = `${PRIVATE}att`;
-/** A tag that matches no message. */
+/** A tag that no message has, so that a search for it finds nothing. */
 export const NO_TAG = `${PRIVATE}none`;
 /** Separates texts, so that no phrase spans two of them. */
 const GAP = ` ${PRIVATE} `;
 
 const BEYOND_ASCII = /[^\0-\x7f]/g;
-/** An ASCII word longer than a token. SQLite's tokenizer would not cut it. */
+/**
+ * Matches an ASCII word that is longer than a token. It must be cut here, because SQLite's tokenizer would not cut it.
+ */
 const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z\\d]+`, 'g');
-/** Cached, because the same words, people and conversations recur constantly. */
+/** These functions cache their results, because the same words, people and conversations recur constantly. */
 const segmented = memoized(segment);
 const conversationTags = memoized((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
 const addressTags = memoized((address) => `${PRIVATE}h${hash(addressKey(address))}`);
 
-/** Returns the indexed form of a message: tags, the text, and the names of its files. */
+/** Returns the text that is indexed for a message: its tags, body, names of files and further texts. */
 export function documentOf(message: SearchableMessage): string {
   const { body, attachments, texts = [] } = message;
   const text = textOf(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
@@ -35,8 +37,8 @@ export function documentOf(message: SearchableMessage): string {
 }
 
 /**
- * Returns text from which SQLite's tokenizer makes the tokens of `tokensOf`. Leaves ASCII unchanged, which saves most
- * of the work.
+ * Rewrites a text so that SQLite's tokenizer splits it into the tokens that `tokensOf` returns. In ASCII text, only
+ * long words are cut; leaving the rest unchanged saves most of the work.
  */
 function textOf(text: string): string {
   let made = '';
@@ -63,13 +65,14 @@ export function unitsOf({ body, attachments, texts = [] }: SearchableMessage): n
   return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length + others);
 }
 
-/** ASCII units that are indexed in one millisecond. */
+/** Number of UTF-16 units of ASCII text that are indexed in one millisecond. */
 export const LONG = 8192;
-/** Units of other letters that are indexed in two to three milliseconds, if every word is new. */
+/** Number of UTF-16 units of other text that are indexed in two to three milliseconds, if every word is new. */
 const LONG_FOLDED = 2048;
 
 /**
- * Reports whether a message is too long to be indexed without blocking the event loop. `IndexWriter` then indexes it.
+ * Reports whether a message is too long to be indexed without blocking the event loop. Such a message is indexed by
+ * `IndexWriter`, in the reader thread if there is one.
  */
 export function isLong(message: SearchableMessage): boolean {
   const units = unitsOf(message);
@@ -88,7 +91,10 @@ export function tagsOf({ conversation_id, sender, is_from_me, attachments }: Mes
   return tags;
 }
 
-/** Returns a conversation's tag. Ignores the prefix of its guid, because macOS 26 changed it in existing chats. */
+/**
+ * Returns a conversation's tag. Ignores the guid's prefix up to the first `;`, because macOS 26 changed the prefix of
+ * existing chats.
+ */
 export function conversationTag(id: string): string {
   return conversationTags(id);
 }
@@ -107,14 +113,17 @@ export function addressKey(address: string): string {
   return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
-/** Returns a short hash. A search notices collisions when it reads the message itself. */
+/**
+ * Returns a short hash. Two texts may have the same one: a search therefore reads each message that it finds and checks
+ * it.
+ */
 function hash(text: string): string {
   return shortHash(text).toString(36);
 }
 
 const APPLE_EPOCH_S = 978_307_200;
 
-/** Returns the seconds from 2001 to the date of a message. */
+/** Returns the time of a message, in seconds since 2001-01-01 UTC. */
 export function secondOf(message: Message): number {
   return Date.parse(message.timestamp) / 1000 - APPLE_EPOCH_S;
 }

@@ -3,8 +3,8 @@ import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
 import { documentOf, secondOf } from './document.ts';
 
 /**
- * Number of adjacent ids that are tried first for a message, beginning with its second. The ids tried after those are
- * spread over half a year.
+ * Number of consecutive ids that are tried first for a message. They begin with the message's second since 2001. The
+ * ids tried after them are spread over the following half year.
  */
 const NEAR = 32;
 const SPREAD = 2 ** 24;
@@ -12,10 +12,10 @@ const SPREAD = 2 ** 24;
 const MAX_TRIES = 10_000;
 /** Greater than the id of every document. */
 export const LAST_ID = 2 ** 40;
-/** Default number of pages merged after a transaction. */
+/** Default number of pages of the full-text index that are merged after a transaction. */
 const PAGES_PER_TRANSACTION = 48;
 
-/** The position of a row's document in the index. */
+/** The id of a document in the index, and the row id of its message in chat.db. */
 export interface DocumentKey {
   readonly id: number;
   readonly row: number;
@@ -23,8 +23,8 @@ export interface DocumentKey {
 
 /**
  * The documents of the index. A document's id is its message's second since 2001, so that "newest first" and date
- * ranges need no sorting. If that id is taken, other ids are tried in a fixed order. A removed document leaves its id
- * marked, so that row id and date still locate every message, as in a hash table.
+ * ranges need no sorting. If that id is taken, other ids are tried in a fixed order. The id of a removed document stays
+ * marked as used: a search for a row's document passes over it, as in a hash table.
  */
 export class Documents {
   readonly #rowAt: Statement;
@@ -38,7 +38,7 @@ export class Documents {
   readonly #between: Statement;
   readonly #skip: Statement;
   readonly #ofRows: Statement;
-  /** Documents added since the last `finish`, less those removed. */
+  /** Number of documents added since the last `finish`, minus those removed since then. */
   #added = 0;
   #removed = 0;
   #shift = 0;
@@ -61,17 +61,17 @@ export class Documents {
     );
   }
 
-  /** Reports whether the index has the document of a row. `second` is the second of its message. */
+  /** Reports whether the index has a document for the row. `second` is the time of the row's message since 2001. */
   has(row: number, second: number): boolean {
     return this.#idFor(row, second).isTaken;
   }
 
-  /** Reports whether all ids that messages of this period usually get are unused. */
+  /** Reports whether no document has an id that is tried first for a message between these two seconds since 2001. */
   isFree(fromSecond: number, toSecond: number): boolean {
     return this.#between.get(BigInt(clamped(fromSecond)), BigInt(clamped(toSecond) + NEAR), 1) === undefined;
   }
 
-  /** Adds the message, or replaces its document. */
+  /** Adds a document for the message, or replaces its document. Does nothing if all ids tried for it are taken. */
   put(message: Message): void {
     const row = Number(message.id);
     const second = secondOf(message);
@@ -89,7 +89,7 @@ export class Documents {
     this.#shift = Math.max(this.#shift, id - clamped(second));
   }
 
-  /** Removes a document if it belongs to this row. */
+  /** Removes the document with this id, but only if it belongs to this row. */
   remove(id: number, row: number): void {
     if (this.#rowAt.get(BigInt(id))?.[0] !== row) return;
     this.#setRow.run(BigInt(id), null);
@@ -98,7 +98,7 @@ export class Documents {
     this.#removed += 1;
   }
 
-  /** Reports whether a message's document may have this id. */
+  /** Reports whether this id is one of those that are tried for the row's message. */
   static isIdOf(id: number, row: number, message: Message): boolean {
     const start = clamped(secondOf(message));
     if (id >= start && id < start + NEAR) return true;
@@ -106,7 +106,7 @@ export class Documents {
     return false;
   }
 
-  /** Returns documents from one id (inclusive) to another (exclusive), in order, at most `limit`. */
+  /** Returns at most `limit` documents whose ids are at least `from` and below `before`, in ascending order. */
   between(from: number, before: number, limit: number): readonly DocumentKey[] {
     return this.#between.all(BigInt(from), BigInt(before), limit).map(keyOf);
   }
@@ -126,8 +126,8 @@ export class Documents {
   }
 
   /**
-   * Ends a transaction. If it changed something, makes one step of merging, because SQLite would otherwise merge at any
-   * time and take half a second.
+   * Must be called at the end of each transaction. If documents changed, merges some pages of the full-text index.
+   * Otherwise SQLite would merge at an unpredictable time and take half a second.
    */
   finish(mergedPages = PAGES_PER_TRANSACTION): void {
     if (this.#added === 0 && this.#removed === 0) return;
@@ -169,7 +169,7 @@ function keyOf([id, row]: Row): DocumentKey {
   return { id: id as number, row: row as number };
 }
 
-/** Returns the second, or 0 for one before 2001, when no message existed. */
+/** Returns the second since 2001, or 0 if it is negative. No message existed before 2001, so such a date is wrong. */
 function clamped(second: number): number {
   return Math.max(0, second);
 }

@@ -3,9 +3,9 @@ import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { type OpenOptions, openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { deleteIndex } from './index-file.ts';
 
-/** Version of the index. An index of another version is deleted, because nothing in it is worth converting. */
+/** Version of the index. An index with another version is deleted and built again from chat.db. */
 const VERSION = 3;
-/** Added to the version of an index that includes messages of apps (decision U5). */
+/** Added to `VERSION` for an index built with `by_kind`, which also contains messages of apps (decision U5). */
 const BY_KIND = 1000;
 
 /**
@@ -40,7 +40,7 @@ function fullTextTable(name: string): string {
   return `CREATE VIRTUAL TABLE ${name} USING fts5(body, content='', contentless_delete=1, detail=full, tokenize='ascii');`;
 }
 
-/** Returns why this SQLite cannot create the index; undefined if it can. */
+/** Returns the reason why the SQLite library in use cannot create the index; undefined if it can. */
 export function missingFullText(open = () => openSqlite(':memory:')): string | undefined {
   const probe = open();
   try {
@@ -55,8 +55,8 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
 }
 
 /**
- * Opens the index. Recreates it if it has another version, or was made with another setting of which rows count as
- * messages. `isNew` means that it is still empty.
+ * Opens the index. Deletes and creates it again if it has another version, or was built with another value of
+ * `associatedRows`. `isNew` is true if nothing has been indexed yet.
  */
 export function openIndex(
   path: string,
@@ -82,14 +82,17 @@ function open(path: string): Sqlite {
   return opened(path, {}, `PRAGMA journal_mode = WAL; ${FOR_WRITING}; PRAGMA cache_size = -1024`);
 }
 
-/** Opens a second connection for long work, to an index that `openIndex` has created. */
+/** Opens an index that `openIndex` has created, as a second connection for long work. */
 export function openIndexForWriting(path: string): Sqlite {
   return opened(path, {}, `${FOR_WRITING}; PRAGMA cache_size = -2048`);
 }
 
 const FOR_WRITING = 'PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON';
 
-/** Opens the index for a program or thread that only queries. Its table `words` has one line per word and position. */
+/**
+ * Opens the index for a program or thread that only queries it. Adds a temporary table `words`, which has one row for
+ * each occurrence of a word.
+ */
 export function openIndexForReading(path: string): Sqlite {
   return opened(
     path,

@@ -1,6 +1,6 @@
 import { existsSync, statSync, unlinkSync } from 'node:fs';
 
-/** Keeps an index open, and opens it again if the file was recreated. */
+/** Keeps an index open. Opens it again if its file was deleted and created again. */
 export class IndexFile<Index extends { close(): void }> {
   readonly #openIndex: (path: string) => Index;
   #open: { readonly path: string; readonly file: string; readonly index: Index } | undefined;
@@ -10,7 +10,8 @@ export class IndexFile<Index extends { close(): void }> {
   }
 
   /**
-   * Returns the open index. Throws with code `ENOENT` if it does not exist, and SQLite's error if it cannot be opened.
+   * Returns the open index. Throws an error with code `ENOENT` if the file does not exist, and SQLite's error if it
+   * cannot be opened.
    */
   open(path: string): Index {
     const { ino, birthtimeNs } = statSync(path, { bigint: true });
@@ -31,7 +32,7 @@ export class IndexFile<Index extends { close(): void }> {
 /** Removes the index and SQLite's side files. */
 export function deleteIndex(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) {
-    // Usually nothing exists, and loading rmSync to find that out is slow.
+    // Usually none of these files exists, and loading rmSync only to find that out is slow.
     if (existsSync(path + end)) unlinkSync(path + end);
   }
 }

@@ -30,7 +30,7 @@ export interface ChangeLog {
   changes(after: number, upTo: number, limit: number): readonly LoggedChange[];
 }
 
-/** Whether change detection is on, as stored: Postern continues in this state after a restart. */
+/** The stored state of change detection. Postern continues in this state after a restart. */
 export interface DetectionState {
   readonly isOn: boolean;
   /** Unix milliseconds at which a client last asked for changes. */

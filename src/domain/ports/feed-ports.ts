@@ -54,8 +54,8 @@ export interface FeedReader {
 
 export interface FeedOptions {
   /**
-   * True to read changes of existing rows too (decision I2). Of the methods that accept this option, only `resolve`
-   * starts change detection. While detection is off, the reader gets only new rows.
+   * True to read changes of existing rows too (decision I2). Only `resolve` starts change detection if it is off; other
+   * methods with this option do not. While detection is off, the reader gets only new rows.
    */
   readonly changes?: boolean;
 }

@@ -44,7 +44,7 @@ export interface ConversationQuery {
   readonly include?: IncludeSet;
 }
 
-/** What to add to the messages and conversations that a method returns (decisions H, K1). */
+/** The additions to each message or conversation that a method returns (decisions H, K1). */
 export interface ReadOptions {
   readonly include?: IncludeSet;
 }

@@ -50,7 +50,10 @@ export class OAuthConsents {
     this.#wrongKeys = new WrongKeyDelay(parts.clock);
   }
 
-  /** Returns the page for a new request. If 20 requests are open already, drops the oldest. */
+  /**
+   * Returns the consent page for a program's request. If 20 requests are already waiting for the owner, drops the
+   * oldest.
+   */
   ask(asked: Authorization): OAuthAnswer {
     const nowMs = this.#parts.clock.now();
     for (const { id, untilMs } of this.#open.values()) {

@@ -36,7 +36,7 @@ export interface EventSource {
    * rejects if that takes too long. Returns undefined if there is nothing to wait for.
    */
   readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
-  /** Opens a stream. Rejects with an AppError. */
+  /** Opens an endless stream of events. Rejects with the AppError to answer with. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
   readonly clock: Clock;
   /** Aborted when the service begins to stop. */

@@ -79,8 +79,8 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Reads the status before the webhook. One of several hubs delivers webhooks, and this hub requests the status from
-  // it. The webhook may change during that request.
+  // Reads the status before the webhook. One elected hub delivers all webhooks, and any other hub requests the status
+  // from it. The webhook may change during that request.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');

@@ -55,7 +55,7 @@ export function shortLine(text: string, max = 80): string {
   return line.length <= max ? line : `${beginning(line, max - 1)}…`;
 }
 
-/** Returns equivalent JSON without hidden characters in its text. */
+/** Returns the value as JSON in which invisible characters are escaped as `\uXXXX`. */
 export function visibleJson(value: unknown): string {
   return JSON.stringify(value).replace(SPECIAL, escaped);
 }

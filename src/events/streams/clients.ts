@@ -77,7 +77,9 @@ export class Clients {
     this.#kind = kind;
   }
 
-  /** Number of connected clients, and of events lost by slow ones since startup (decision C7). */
+  /**
+   * The number of connected clients, and the number of events that slow clients have lost since startup (decision C7).
+   */
   get counts(): { readonly clients: number; readonly missed: number } {
     return { clients: this.#clients.size, missed: this.#missed };
   }

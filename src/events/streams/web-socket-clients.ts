@@ -69,7 +69,9 @@ export class WebSocketClients {
     });
   }
 
-  /** Number of connected clients, and of events lost by slow ones since startup (decision C7). */
+  /**
+   * The number of connected clients, and the number of events that slow clients have lost since startup (decision C7).
+   */
   get counts(): Clients['counts'] {
     return this.#clients.counts;
   }

@@ -21,7 +21,10 @@ export function currentEntry({ rowNow }: EntrySource, entry: LogEntry): LogEntry
   return row === undefined ? undefined : { ...entry, guid: row.guid, event: row.event };
 }
 
-/** Reads a dropped event again. Returns undefined if it is gone. `now` is the webhook's offset. */
+/**
+ * Reads a dropped event again. Returns undefined if it no longer exists. `now` is the webhook's offset, whose change
+ * number the entry of a row gets.
+ */
 export function droppedEntry(
   { feed, rowNow }: EntrySource,
   { rowId, change }: DroppedEvent,

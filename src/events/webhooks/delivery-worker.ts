@@ -131,7 +131,7 @@ export class DeliveryWorker {
     this.#webhook = webhook;
     this.#isSubscribed = eventFilter(webhook);
     const changes = wantsChanges(webhook);
-    // After a pause, rows are read again in their current state.
+    // When a paused webhook is enabled, its rows are read again in their current state.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
     if (changes !== wantsChanges(before) || isResumed) {
       if (!isResumed) this.#hold(null);
@@ -223,7 +223,9 @@ export class DeliveryWorker {
     return { ...result, attempts: (post.attemptsBefore ?? 0) + result.attempts };
   }
 
-  /** Ends or holds an event after its attempts. Ignores a failure if the settings or the position changed meanwhile. */
+  /**
+   * Finishes or holds an event after its attempts. Ignores a failure if the settings or the position changed meanwhile.
+   */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
     const { clock, log, recentAttempts } = this.#parts;
     const { outcome } = result;

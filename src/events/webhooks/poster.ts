@@ -218,7 +218,10 @@ function hostOf(url: string): string {
   return new URL(url).hostname.replace(/\.$/, '');
 }
 
-/** The contract's signature: hex HMAC-SHA256 of the raw body, the secret's UTF-8 bytes as key. */
+/**
+ * Returns the `X-Webhook-Signature` of the contract: the hex HMAC-SHA256 of the raw body, with the secret's UTF-8 bytes
+ * as key.
+ */
 export function contractSignature(secret: string, body: Uint8Array): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }

@@ -10,7 +10,7 @@ import type { DeliveryRecord } from '../../domain/webhook.ts';
 const MAX_RECORDS = 4;
 /** Longest time from the end of a delivery until it is stored. */
 const FLUSH_AFTER_MS = 20;
-/** Delay after a failure to store before the next attempt. */
+/** Delay before the next attempt to store, after one failed. */
 const RETRY_MS = 1000;
 /**
  * Maximum number of records kept per webhook while storing fails: as many as the list of deliveries shows (decision H).

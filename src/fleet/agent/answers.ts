@@ -121,8 +121,8 @@ export class Answers {
   }
 
   /**
-   * Returns the first rows with ids between `after` and `before`, at most `MAX_ROWS` and without canaries. Returns an
-   * empty list if there are none.
+   * Returns the first rows with ids greater than `after` and less than `before`, at most `MAX_ROWS` and without
+   * canaries. Returns an empty list if there are none.
    */
   #rows(after: number, before: number): readonly LogEntry[] {
     for (let from = after; ; ) {

@@ -67,8 +67,8 @@ export function chainStart(
 }
 
 /**
- * Returns the first changes with numbers between `after` and `before`, at most `limit` and without canaries. Returns an
- * empty list if there are none, and null if the change log no longer has them.
+ * Returns the first changes with numbers greater than `after` and less than `before`, at most `limit` and without
+ * canaries. Returns an empty list if there are none, and null if the change log no longer has them.
  */
 export function loggedChanges(
   feed: EventFeed,

@@ -44,7 +44,7 @@ export class Uplink implements ConsumerTask<undefined> {
   readonly name = 'fleet';
   readonly #parts: JoinedParts;
   readonly #consumer: EventConsumer;
-  /** Undefined until it was read from the stream, and after each failure to publish. */
+  /** Undefined until read from the stream: at the start, after a failure or lost connection, and for a new chat.db. */
   #chain: Chain | undefined;
   /** The highest sequence of this Mac's subject that this run has seen. */
   #seen = 0;

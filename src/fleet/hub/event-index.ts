@@ -42,8 +42,8 @@ export class EventIndex {
   }
 
   /**
-   * Returns the first `limit` events of a queue that wait before its first hole. Their numbers are those of the table
-   * `waiting`.
+   * Returns the first `limit` waiting events of a queue, up to the first one that still lacks rows before it. Their
+   * numbers are those of the table `waiting`.
    */
   waiting(queue: string, limit: number): readonly StoredEvent[] {
     const columns = COLUMNS.replace('event.floor, event.change_floor', 'NULL, NULL');

@@ -93,7 +93,7 @@ export class EventStore {
     return this.#isBlocked(queue) ? undefined : this.#waiting.hole(queue);
   }
 
-  /** Counts a queue's holes, up to 1,000. */
+  /** Counts the ranges of missing rows that a queue waits for, up to 1,000. */
   holes(queue: string): number {
     return this.#waiting.holes(queue);
   }

@@ -21,16 +21,16 @@ export interface HoleFillerParts extends HubParts {
 }
 
 /**
- * Asks each Mac for the rows and changes that the stream lacks, each queue independently, while copying of the stream
- * continues. Only the events behind such a hole wait. A hole stays open until its Mac has supplied the rows, or they
- * are given up.
+ * Asks each Mac for the rows and changes that the stream lacks, while the stream is still being copied. Each queue is
+ * independent: only its events behind missing rows, a hole, wait. A hole stays open until its Mac has supplied the
+ * rows, or they are given up.
  */
 export class HoleFiller {
   readonly #parts: HoleFillerParts;
   readonly #running = new Set<string>();
   /**
-   * By queue whose Mac could not be asked: the number of failures, and when the Mac is asked again, in monotonic
-   * milliseconds.
+   * By queue whose missing rows could not be obtained: the number of failures, and when its Mac is asked again, in
+   * monotonic milliseconds.
    */
   readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;

@@ -17,7 +17,7 @@ import { type MacList, merged } from './merge.ts';
 import { STATUS_RANK } from './pair-changes.ts';
 import { qualifiedConversation, qualifiedMessage } from './qualified.ts';
 
-/** Maximum offset in a list of messages. To skip that many, each Mac must first supply as many. */
+/** Maximum offset in a list of messages. Each Mac must supply as many messages as the offset skips. */
 const MAX_OFFSET = 1000;
 /**
  * Maximum offset in a list of conversations. It is larger than `MAX_OFFSET`, because lists of conversations have no

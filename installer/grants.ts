@@ -61,7 +61,7 @@ function remember(layout: Layout, cdhash: string | null): void {
     rmSync(layout.knownCdhash, { force: true });
     if (cdhash !== null) writeWhole(layout.knownCdhash, `${cdhash}\n`, 0o600);
   } catch {
-    // If the record is missing, the next new bundle resets the permissions, which does no harm.
+    // If the file with the cdhash is missing, the next new bundle resets the permissions, which does no harm.
   }
 }
 

@@ -19,7 +19,7 @@ export interface MachSlice {
 /** Reads up to `length` bytes at `offset`; fewer at the end of the file. */
 export type ReadBytes = (offset: number, length: number) => Buffer;
 
-// <mach-o/loader.h> and <mach-o/fat.h>.
+// Values from <mach-o/loader.h> and <mach-o/fat.h>.
 const MAGIC_64 = 0xfeedfacf;
 const FAT_MAGIC = 0xcafebabe;
 const FAT_MAGIC_64 = 0xcafebabf;

@@ -13,9 +13,12 @@ export interface Machine {
   readonly temporaryFolder: string;
   /** Path of the Node that runs the installer. */
   readonly execPath: string;
-  /** Folders to look programs up in, in order. */
+  /** The folders of PATH, in which programs are looked up, in order. */
   readonly path: readonly string[];
-  /** Folders with a `bin` for the user's programs and a `share` for their data, best first. */
+  /**
+   * Folders with a `bin` for the user's programs and a `share` for the data of these programs, the preferred folder
+   * first.
+   */
   readonly prefixes: readonly string[];
   readonly run: RunCommand;
   readonly clock: Clock;

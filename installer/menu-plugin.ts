@@ -40,8 +40,8 @@ function isGuarded({ home }: Machine, folder: string): boolean {
 }
 
 /**
- * Links the plugin into each installed menu bar program. The link goes through `current`, so that it stays valid after
- * an update.
+ * Links Postern's plugin into the plugin folder of each installed menu bar program. The link leads through `current`,
+ * so that it stays valid after an update.
  */
 export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<void> {
   const programs = await menuPrograms(machine);

@@ -99,7 +99,7 @@ async function load(machine: Machine, layout: Layout, launchd: Launchd): Promise
   await launchd.bootstrap(layout.plist);
 }
 
-/** Returns the error for a first installation, where nothing ran before. */
+/** Returns the error of a failed first installation, which has no previous version to restore. */
 function notStarted(error: unknown, layout: Layout): AppError {
   const code = isAppError(error) ? error.code : 'not_started';
   return told(error, layout, code, `Postern is not running. Its logs are in ${layout.logs}.`);

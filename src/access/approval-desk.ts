@@ -190,7 +190,10 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     return approval;
   }
 
-  /** Stores a decision. Returns false if it came too late. */
+  /**
+   * Stores a decision. Returns false if the send is no longer held, or if it cannot be approved because it has expired
+   * or `shown` does not match.
+   */
   function settle(approval: StoredApproval, state: ApprovalState, by: string | null, shown?: string): boolean {
     const { id, key_id: keyId } = approval;
     const nowMs = clock.now();

@@ -13,7 +13,7 @@ const MAX_FOLDED = 10_000;
 /** Maximum number of targets that get their own line, per key, action, outcome and minute. */
 const MAX_TARGETS = 10;
 
-/** A line of the log that also counts repetitions, until its period is over. */
+/** A line of the log that also counts repetitions, until the end of its minute or hour. */
 interface Folded {
   readonly id: number;
   readonly untilMs: number;

@@ -4,7 +4,7 @@ import type { AccessList, ListEntry } from '../domain/key.ts';
 import type { ChatDirectory, KeyChanges } from '../domain/ports/access-ports.ts';
 import { invalidRequest } from '../domain/problems.ts';
 
-/** Parses the lists of a key. Throws `invalid_request`, naming every entry that matches no person or conversation. */
+/** Parses the read list and the send list of a key. Throws `invalid_request`, which names every unusable entry. */
 export function readLists(
   directory: ChatDirectory,
   { read, send }: KeyChanges,

@@ -219,8 +219,8 @@ export class KeyRing implements Keys {
   }
 
   /**
-   * Returns the listed groups that the key cannot send to, because somebody has joined them since. Returns none while
-   * chat.db is unreadable, although the key cannot send to any group then.
+   * Returns the groups that the key cannot send to because somebody has joined since the owner listed them. Returns
+   * none while chat.db is unreadable, although the key cannot send to any group then.
    */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {

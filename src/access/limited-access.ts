@@ -180,7 +180,7 @@ export class LimitedAccess implements AccessService {
     return key?.isAlive(this.#parts.clock.now()) === true ? this.#callerOf(key) : undefined;
   }
 
-  /** Returns the check that runs immediately before a limited key's scheduled send. It throws if forbidden. */
+  /** Returns the check that runs just before a limited key's scheduled send, and throws if the send is forbidden. */
   admitScheduled(entry: StoredScheduled): () => void {
     const { stores } = this.#parts;
     const parts = { ...this.#parts, audit: this.audit, auditStore: stores.audit };

@@ -8,7 +8,10 @@ import type { ReadableChats } from './readable.ts';
 /** Maximum number of hits in the Address Book that are checked against the key's lists. */
 const MAX_FOUND = 1000;
 
-/** The contacts with an address in a key's read or send list (decision K1), with only those addresses. */
+/**
+ * Returns the contacts that a key may see: those with an address in its read or send list (decision K1). Each has only
+ * its listed addresses.
+ */
 export function limitedContacts(contacts: Contacts, keyNow: () => Key): Contacts {
   let names: { readonly of: NameLookup; readonly key: Key; readonly lookup: NameLookup } | undefined;
   const narrowed = (found: readonly Contact[]): readonly Contact[] => {
@@ -56,7 +59,10 @@ function visibleText({ name, nickname, organization, addresses }: Contact): stri
   return [name, nickname ?? '', organization ?? '', ...addresses].join(' ');
 }
 
-/** The people in conversations that a key may read, with only the addresses on the key's lists (decision V4). */
+/**
+ * Returns the people in conversations that a key may read. Each has only the addresses on the key's lists (decision
+ * V4).
+ */
 export function limitedPeople(people: People, key: () => Key, chats: ReadableChats): People {
   let known: { readonly guids: readonly string[]; readonly set: ReadonlySet<string> } | undefined;
   const view: PeopleView = {

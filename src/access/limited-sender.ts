@@ -40,7 +40,7 @@ export interface LimitedSenderParts {
   readonly auditStore: AuditStore;
   readonly idempotency: IdempotencyStore;
   readonly clock: Clock;
-  /** `send.attachment_roots`. */
+  /** The folders in `send.attachment_roots`. */
   readonly attachmentRoots: readonly string[];
 }
 

@@ -79,7 +79,8 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
       (await webhooks.detailedDeliveries(own(id).id)).map(({ answer: _, ...delivery }) => delivery),
     lastDelivery: (id) => webhooks.lastDelivery(own(id).id),
     /**
-     * Omits the receiver's answer: the receiver can be any program on this machine, and the key must not read from it.
+     * Omits the receiver's answer. The receiver can be any program on this machine, and the key must not read its
+     * output.
      */
     test: async (id) => ({ ...(await webhooks.test(own(id).id)), answer: null }),
     resend: async (id, delivery) => ({ ...(await webhooks.resend(own(id).id, delivery)), answer: null }),

@@ -53,7 +53,10 @@ export function maySend(list: AccessList, destination: Destination): boolean {
   return list.some((entry) => isMeant(entry, destination) && joinedSince(entry, destination.members).length === 0);
 }
 
-/** Returns the listed groups that are closed for sending, each with the members who joined after it was listed. */
+/**
+ * Returns the groups in the list that the key cannot send to because members joined after the owner listed the group.
+ * Each comes with these members.
+ */
 export function closedGroups(
   list: AccessList,
   chatsOf: (id: string) => readonly ChatMembers[],

@@ -13,7 +13,10 @@ export function resolveRecipient(directory: ChatDirectory, recipient: string): D
   return destinationOf(typed, directory.meant(typed));
 }
 
-/** Returns the destination. Throws `recipient_not_allowed`, in the same words whether or not the recipient exists. */
+/**
+ * Returns the destination of a recipient that the key may send to. Throws `recipient_not_allowed` for any other, in the
+ * same words whether or not the recipient exists.
+ */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
   const destination = resolveRecipient(directory, recipient);
   if (destination === undefined || !maySend(key.stored.send, destination)) throw problem('recipient_not_allowed');

@@ -16,7 +16,7 @@ import type { ApprovalDesk } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import type { SelfChat } from './self-chat.ts';
 
-/** Codes of a decision that came too late and has no effect. */
+/** Problem codes that mean that a decision came too late. A tapback that causes one of them is only logged. */
 const TOO_LATE: ReadonlySet<string> = new Set(['already_decided', 'approval_expired', 'approval_not_found']);
 const DONE: Handled<undefined> = { isDone: true };
 
@@ -52,7 +52,10 @@ export function tapbacks(parts: TapbacksParts) {
   let consumer: EventConsumer | undefined;
   return { start, onProved, close, ask };
 
-  /** Starts to listen for tapbacks, and asks about each held send. Does nothing if the self-chat is not proved. */
+  /**
+   * Starts to listen for tapbacks, and asks about each held send. Does nothing if tapbacks are off or the self-chat is
+   * not proved.
+   */
   function start(): void {
     if (!selfChat.isProved() || !hasTapbacks) return;
     if (consumer === undefined) {
@@ -75,7 +78,7 @@ export function tapbacks(parts: TapbacksParts) {
     await Promise.all([consumer?.ended, ...asking]);
   }
 
-  /** Asks in the self-chat for a decision about a held send. Asks only once per approval and proof. */
+  /** Asks in the self-chat for a decision about a held send. Asks only once per approval and proof of the self-chat. */
   function ask(approval: StoredApproval): void {
     if (consumer === undefined) return;
     const request = write(approval).finally(() => asking.delete(request));
@@ -136,7 +139,9 @@ export function tapbacks(parts: TapbacksParts) {
     if (approval !== undefined) store.addRequest(guid, { approvalId: approval.id, textHmac: audit.hmac(body) });
   }
 
-  /** Decides by the tapback that is on the message now. The one in the event may have been removed or changed since. */
+  /**
+   * Decides by the tapback that is on the message now. The tapback in the event may have been removed or changed since.
+   */
   function decide({ chat }: SelfChatProof, guid: string, messageGuid: string): void {
     const request = store.request(messageGuid);
     if (request === undefined) return;

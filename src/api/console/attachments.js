@@ -90,7 +90,7 @@ export function offerOf(attachment, isBeside = false) {
   const control = h('button', { type: 'button', title: path }, name);
   if (kind === 'image') {
     control.className = `picture waiting ${attachment.sticker === undefined ? '' : 'sticker'}`.trim();
-    // Reserves the picture's room before it has loaded.
+    // Reserves room for the picture before it loads.
     if (width !== undefined && height !== undefined && height > 0) control.style.aspectRatio = `${width} / ${height}`;
     control.isBeside = isBeside;
     control.show = (isByItself) => showThumbnail(control, attachment, isByItself);

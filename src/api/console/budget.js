@@ -23,8 +23,8 @@ export function mayAskByItself() {
 }
 
 /**
- * Reports whether at least half of `OWN_PER_MINUTE`, the requests that nobody clicked, is still unused. Only then does
- * the details pane load its pictures.
+ * Reports whether the page has made fewer than half of the `OWN_PER_MINUTE` requests that it may make without a click.
+ * Only then does the details pane load its pictures.
  */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 

@@ -17,9 +17,7 @@ import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 
 /** Distance of the visible items from the end of the list, in pixels, below which the next page loads. */
 const NEAR = 400;
-/**
- * Number of items in the document at once. At least `MARGIN` of them stay before the visible items, and as many after.
- */
+/** Number of items in the document at once, with at least `MARGIN` before and after the visible ones. */
 const SHOWN = 90;
 const MARGIN = 15;
 
@@ -98,7 +96,7 @@ async function showMore() {
     items.push(...chosenIn(page.items).map(itemOf));
     showRows();
   } catch {
-    // The next scroll will try again.
+    // The next scroll tries again to load this page.
     return;
   } finally {
     isLoading = false;
@@ -274,7 +272,7 @@ function lastWords(conversation) {
   const says = last.sentence ?? last.details?.sentence ?? last.body;
   const text = says === '' ? 'Attachment' : says;
   const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
-  // The sentence of a group event already names the person.
+  // Puts no name before the sentence of a group event, because that sentence begins with the name.
   return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
 }
 

@@ -7,8 +7,8 @@ import { bytesAt, statusOf } from './api.js';
 const KEPT = 100;
 
 /**
- * Types by file extension. SVG could contain a script, so it is offered as a file and never shown. @type
- * {Readonly<Record<string, string>>}
+ * Types of files that the page can show, by file extension. SVG is not among them, because it could contain a script.
+ * @type {Readonly<Record<string, string>>}
  */
 const TYPES = {
   avif: 'image/avif',
@@ -53,7 +53,7 @@ const needsConversion = ({ type, bytes }) =>
     ? !AS_IT_IS.has(type) && !(SHOWN_EVERYWHERE.has(type) && bytes <= SMALL_BYTES)
     : type.startsWith('audio/') && !PLAYABLE.has(type);
 
-/** Downloads in progress, by path, so that a picture in two places loads once. @type {Map<string, Promise<string>>} */
+/** Downloads in progress, by path, so that a picture shown twice loads once. @type {Map<string, Promise<string>>} */
 const loading = new Map();
 /** Object URLs by path, the newest one last. @type {Map<string, string>} */
 const kept = new Map();

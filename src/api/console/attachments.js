@@ -166,7 +166,7 @@ async function showThumbnail(control, attachment, isByItself) {
     control.setAttribute('aria-label', `Show ${name}`);
     control.onclick = () => void enlarge(attachment);
   } catch (error) {
-    if (isByItself && statusOf(error) === 0) return; // A click can still load it.
+    if (isByItself && statusOf(error) === 0) return; // A click can still load the picture.
     asFile(control, attachment);
     if (statusOf(error) !== undefined) note(control, statusOf(error) === 404 ? 'not on disk' : 'could not be loaded');
   }

@@ -6,19 +6,25 @@ import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from
 
 export interface ChatDatabaseOptions {
   readonly path: string;
-  /** Stands for `~` in attachment names if the database is not in a `Library/Messages`. */
+  /**
+   * The folder for which `~` stands in attachment paths. Used only if the database is not in a `Library/Messages`
+   * folder.
+   */
   readonly home: string;
   readonly log: Log;
   /** Default: `reactions`. */
   readonly associatedRows?: AssociatedRows;
-  /** The address that canaries are sent to (decision AA4); default: none. */
+  /** The address to which canaries are sent (decision AA4). Default: none. */
   readonly canaryAddress?: string;
 }
 
-/** Long enough for a writer without WAL to finish a commit. The event loop is blocked meanwhile. */
+/**
+ * Maximum time that SQLite waits for a lock, in milliseconds. It is enough for a writer without WAL to finish a commit,
+ * and short because the wait blocks the event loop.
+ */
 const BUSY_TIMEOUT_MS = 100;
 
-/** Size of the page cache. 32 MiB made no long list faster. */
+/** Size of SQLite's page cache, in KiB. A cache of 32 MiB did not make long lists faster. */
 const CACHE_KIB = 4096;
 
 /**
@@ -40,7 +46,10 @@ export class ChatDbHandle {
     this.options = options;
   }
 
-  /** Opens the database. Throws SQLite's error if that fails, an AppError if it is not a database of Messages. */
+  /**
+   * Opens the database. Throws SQLite's error if it cannot be opened, and an AppError if it is not a database of
+   * Messages.
+   */
   static open(options: ChatDatabaseOptions): ChatDbHandle {
     const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
@@ -60,7 +69,10 @@ export class ChatDbHandle {
     return this.#statement(sql).get(...parameters);
   }
 
-  /** Changes with every commit of another connection. Comparable only within one handle. */
+  /**
+   * Returns a number that changes with every commit of another connection. Comparable only with numbers from this
+   * handle.
+   */
   version(): number {
     return Number(this.get('PRAGMA data_version')?.[0]);
   }
@@ -74,8 +86,8 @@ export class ChatDbHandle {
   }
 
   /**
-   * Runs `use` in one read transaction, so that everything is from one commit and the WAL is locked only once. `use`
-   * must not wait for anything.
+   * Runs `use` in one read transaction. All its reads then show one commit, and SQLite locks the WAL only once. `use`
+   * must be synchronous.
    */
   inTransaction<Result>(use: () => Result): Result {
     this.#statement('BEGIN').run();
@@ -123,9 +135,9 @@ export interface SchemaInfo {
   hasIndex(table: string, ...columns: readonly string[]): boolean;
   /** Names of the indexes that begin with these columns, including partial ones. */
   indexes(table: string, ...columns: readonly string[]): readonly string[];
-  /** Reports whether no two rows can be equal in all of these columns. */
+  /** Reports whether a unique index ensures that no two rows are equal in all of these columns. */
   isUnique(table: string, ...columns: readonly string[]): boolean;
-  /** SQL for the byte length of a value, which SQLite 3.43 and newer know without reading the text. */
+  /** SQL for the byte length of a value. SQLite 3.43 and newer determine the length without reading the value. */
   byteLength(value: string): string;
   /** How rows with an `associated_message_type` are shown (decision U5). */
   readonly associatedRows: AssociatedRows;
@@ -160,7 +172,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   chat_recoverable_message_join: ['chat_id', 'message_id'],
 };
 
-/** Reads which tables and columns exist. Throws `chat_db_unavailable` if an essential one is missing. */
+/** Reads which tables and columns exist. Throws `chat_db_unavailable` if a table or column of `REQUIRED` is missing. */
 export function readSchemaInfo(
   sqlite: Sqlite,
   { associatedRows = 'reactions', canaryAddress = '' }: Partial<ChatDatabaseOptions> = {},
@@ -221,7 +233,7 @@ function missing(what: string): AppError {
   return problem('chat_db_incomplete', { what });
 }
 
-/** Builds a value once per schema, on first use. */
+/** Returns a function that calls `build` once per schema, on first use, and then returns the same result. */
 export function perSchema<Result>(build: (schema: SchemaInfo) => Result): (schema: SchemaInfo) => Result {
   const built = new WeakMap<SchemaInfo, Result>();
   return (schema) => {

@@ -1,18 +1,21 @@
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /**
- * SQL for a number bound to a statement. If SQLite was built with STAT4, a bare `?` in a range or a LIMIT makes it plan
- * the query again at every run. That costs ten times as much as the search itself. The `+ 0` prevents it.
+ * SQL for a number bound to a statement. With a bare `?` in a range or a LIMIT, an SQLite that was built with STAT4
+ * plans the query again at every run. Planning costs ten times as much as the search itself. The `+ 0` prevents it.
  */
 export const INT_PARAM = '? + 0';
 
-/** SQL for a text bound to a statement. The `|| ''` prevents new plans, as the `+ 0` does for a number. */
+/** SQL for a text bound to a statement. The `|| ''` prevents repeated planning, as the `+ 0` in `INT_PARAM` does. */
 export const TEXT_PARAM = "? || ''";
 
 /** A `date` takes three columns (see `instantOf`), because a JavaScript number cannot hold a date in nanoseconds. */
 type Kind = 'value' | 'date';
 
-/** Builds the columns of a SELECT. `at` is the index of each column in a row. */
+/**
+ * The columns of a query. `select` builds the SQL of the columns; `at` maps each name to the index of its (first)
+ * column in a row.
+ */
 export interface ColumnList<Name extends string> {
   readonly at: Readonly<Record<Name, number>>;
   select(expressions: Readonly<Record<Name, string>>): string;
@@ -40,14 +43,15 @@ function dateColumns(date: string): string {
   return `${date}, ${date} / 1000000000, ${date} % 1000000000`;
 }
 
-/** Reads the date whose columns begin at this index. */
+/** Returns the date whose three columns begin at index `at` of the row. */
 export function instantAt(row: Row, at: number): Instant {
   return instantOf(row[at] ?? null, row[at + 1] ?? null, row[at + 2] ?? null);
 }
 
 /**
- * SQL for the exact moment of a date in nanoseconds, for sorting without an index: `instantOf` in SQL (decision B6). A
- * moment beyond 64 bits becomes REAL. A bound beyond 64 bits does too, so both round alike.
+ * SQL that converts a stored date to nanoseconds since 2001, as `instantOf` does (decision B6). Used for sorting
+ * without an index. A result beyond 64 bits becomes REAL. A list's bound beyond 64 bits becomes REAL too, so both are
+ * rounded in the same way.
  */
 export function instantSql(date: string): string {
   return `CASE WHEN typeof(${date}) NOT IN ('integer', 'real') THEN 0
@@ -57,7 +61,10 @@ export function instantSql(date: string): string {
     ELSE CAST(${date} AS INTEGER) END`;
 }
 
-/** Returns a text column's value as text. A hostile database may hold any value there; a blob becomes "". */
+/**
+ * Returns the value of a text column as a string. A manipulated database may hold any type there: numbers are
+ * converted, and blobs become "".
+ */
 export function toText(value: SqlValue | undefined): string {
   if (typeof value === 'string') return value;
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : '';
@@ -67,9 +74,9 @@ const message = {
   rowId: 'value',
   guid: 'value',
   date: 'date',
-  /** Null without a chat. */
+  /** Row id of the message's chat; null if the message is in no chat. */
   chat: 'value',
-  /** The owner's address in an outgoing row; otherwise the sender's handle. */
+  /** The owner's address in an outgoing row; the row id of the sender's handle in an incoming row. */
   party: 'value',
   /** The status as a number; see `statusSql`. */
   status: 'value',
@@ -83,15 +90,15 @@ const entry = {
   associatedGuid: 'value',
   associatedEmoji: 'value',
   isMessage: 'value',
-  /** 1 if macOS filed it as junk. */
+  /** 1 if macOS filed the row as junk. */
   isJunk: 'value',
-  /** 1 if it is a canary. */
+  /** 1 if the row is a canary (decision AA4). */
   isCanary: 'value',
 } as const;
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
 
-/** The columns that an archive compares before it reads a row. */
+/** The columns that an archive reads of every row to decide whether it must read the row's content. */
 export const ARCHIVED_COLUMNS = columnList({
   rowId: 'value',
   guid: 'value',
@@ -105,10 +112,10 @@ export const LISTED_COLUMNS = columnList({ rowId: 'value', date: 'date', bytes: 
 
 export const MESSAGE_COLUMNS = columnList(message);
 
-/** Begins with the columns of a message. */
+/** Begins with `MESSAGE_COLUMNS`, so that `toMessage` can read these rows too. */
 export const ENTRY_COLUMNS = columnList(entry);
 
-/** Begins with the columns of an entry. */
+/** Begins with `ENTRY_COLUMNS`, so that `toRowEntry` can read these rows too. */
 export const PENDING_COLUMNS = columnList({
   ...entry,
   announcesAttachments: 'value',
@@ -117,7 +124,7 @@ export const PENDING_COLUMNS = columnList({
   lacksHandle: 'value',
 });
 
-/** A vote in a poll, or an option added to one. Begins with the columns of a message. */
+/** The columns of a vote in a poll, or of an option added to a poll. Begins with `MESSAGE_COLUMNS`. */
 export const POLL_ROW_COLUMNS = columnList({ ...message, associatedType: 'value', payload: 'value' });
 
 export const DETAIL_COLUMNS = columnList({
@@ -162,10 +169,13 @@ export const CHAT_COLUMNS = columnList({
   service: 'value',
 });
 
-/** For each chat: whether it has messages, and its newest date. */
+/** For each chat: its row id, whether it has messages, and the date of the newest one. */
 export const CHAT_DATE_COLUMNS = columnList({ chat: 'value', hasMessages: 'value', date: 'date' });
 
-/** One chat join, with two dates: the join's and the message's. */
+/**
+ * The columns of a row of `chat_message_join`. `joinDate` is the join's `message_date`, `messageDate` the message's
+ * `date`.
+ */
 export const JOIN_COLUMNS = columnList({
   rowId: 'value',
   chat: 'value',
@@ -174,7 +184,9 @@ export const JOIN_COLUMNS = columnList({
   messageDate: 'date',
 });
 
-/** Meanings of a message's status column (decision B7). From `scheduled` on, the row is outgoing. */
+/**
+ * The values of the column `status` of a message (decision B7). Only outgoing rows have the values from `scheduled` up.
+ */
 export const STATUS_CODE = {
   received: 0,
   readHere: 1,
@@ -187,8 +199,8 @@ export const STATUS_CODE = {
 } as const;
 
 /**
- * An exact moment since 2001-01-01T00:00:00Z. A stored date in nanoseconds exceeds 2^53, so it never passes through
- * one JavaScript number.
+ * An exact moment, as seconds and nanoseconds since 2001-01-01T00:00:00Z. A stored date in nanoseconds exceeds 2^53, so
+ * a single JavaScript number cannot hold it.
  */
 export interface Instant {
   readonly seconds: number;
@@ -198,7 +210,7 @@ export interface Instant {
 /** Seconds between 1970-01-01 and 2001-01-01, from the contract. */
 const APPLE_EPOCH_S = 978_307_200;
 
-/** By the contract, a stored date up to this is in seconds, and a later one in nanoseconds. */
+/** By the contract, a stored date up to this number is in seconds, and a greater one in nanoseconds. */
 export const MAX_SECONDS = 10_000_000_000n;
 
 export const MAX_INTEGER = 9_223_372_036_854_775_807n;
@@ -221,8 +233,8 @@ export const EARLIEST: Instant = { seconds: FIRST_UNIX_S - APPLE_EPOCH_S, nanos:
 export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
 
 /**
- * Converts a stored date by the contract's rule (decision B6). SQL supplies its value, and the quotient and remainder
- * by 1e9. A value that is not a number counts as 2001-01-01; a date beyond four-digit years is clamped.
+ * Converts a stored date by the contract's rule (decision B6). SQL supplies the date, and its quotient and remainder
+ * when divided by 1e9. A date that is not a number counts as 2001-01-01; one beyond four-digit years is clamped.
  */
 function instantOf(raw: SqlValue, quotient: SqlValue, remainder: SqlValue): Instant {
   if (typeof raw !== 'number' || typeof quotient !== 'number' || typeof remainder !== 'number') return APPLE_EPOCH;
@@ -254,7 +266,9 @@ const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padS
 
 const SECONDS_A_DAY = 86_400;
 
-/** Cached because days repeat, and formatting a date costs more than reading a row. */
+/**
+ * Formatted dates by days since 1970. Cached because days repeat, and formatting a date costs more than reading a row.
+ */
 const days = new Map<number, string>();
 
 /** Formats an instant as `YYYY-MM-DDTHH:MM:SSZ`. */

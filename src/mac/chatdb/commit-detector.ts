@@ -7,21 +7,21 @@ export interface CommitDetectorOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   readonly pollIntervalMs: number;
-  /** False to poll without watching files. Commits are then noticed later. Default: true. */
+  /** False to poll without watching the -wal. Commits are then noticed up to `pollIntervalMs` later. Default: true. */
   readonly isWatching?: boolean;
   /** Called when the connection's health changes. */
   readonly onHealth?: (health: BackendHealth) => void;
 }
 
 /**
- * Delays of the checks that follow the immediate one. The -wal is written before its commit becomes visible, so one
- * check may be too early (decision C3).
+ * Times of the checks after a write to the -wal, in milliseconds after the immediate check. SQLite writes a commit to
+ * the -wal before it makes the commit visible, so a single check may be too early (decision C3).
  */
 const CHECKS_AFTER_EVENT_MS = [1, 3, 8, 20, 50];
 
 /**
- * Detects other processes' commits by `PRAGMA data_version`. Checks it at every interval, and also when a watch reports
- * a write to the -wal. The watch is renewed whenever the -wal is replaced.
+ * Detects other processes' commits by `PRAGMA data_version`. Checks it every `pollIntervalMs`, and also when a file
+ * watcher reports a write to the -wal. Watches the new -wal whenever the -wal is replaced.
  */
 export class CommitDetector {
   readonly #options: CommitDetectorOptions;
@@ -38,13 +38,13 @@ export class CommitDetector {
     this.#options = options;
   }
 
-  /** Registers a listener. It is called after each commit, and each time the database has been opened. */
+  /** Registers a listener. It is called after each commit, and each time the database has been opened or reopened. */
   onCommit(listener: () => void): Cancel {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Checks at once, so that health is known on return. */
+  /** Starts to poll. The first check runs before `start` returns, so that health is known by then. */
   start(): void {
     if (this.#isClosed || this.#cancelPoll !== undefined) return;
     this.#poll();
@@ -64,11 +64,12 @@ export class CommitDetector {
     this.#cancelPoll = this.#options.clock.after(this.#options.pollIntervalMs, () => this.#poll());
   }
 
-  /** Returns true if it found something new. */
+  /** Checks once and calls the listeners if there may be something new. Returns true in that case. */
   #check(): boolean {
     const { connection, onHealth } = this.#options;
     const change = connection.check();
-    // The first check always counts as new, because another read may have opened the database before it.
+    // The first check counts as new even if nothing changed: a read may have opened the database before, and the
+    // listeners were not called then.
     const isNew = change === 'changed' || (change === 'unchanged' && this.#lastHealth === undefined);
     this.#rearm();
     const health = connection.health();
@@ -82,8 +83,8 @@ export class CommitDetector {
   }
 
   /**
-   * Checks once for all events of one turn of the event loop. This check may find only the previous commit, while the
-   * event's own commit is still being written, so later checks always follow.
+   * Checks once for all events of one turn of the event loop. The check may find only an earlier commit, while the
+   * commit that caused the event is still being written. So later checks always follow.
    */
   #onEvent(): void {
     this.#immediate ??= setImmediate(() => {
@@ -113,7 +114,7 @@ export class CommitDetector {
     this.#unwatch();
     if (connection.walId === null) return;
     try {
-      // The kind of event is ignored: a write in place is reported as `rename` on macOS.
+      // Ignores the kind of event, because macOS reports even a write in place as `rename`.
       this.#watcher = watch(`${connection.filePath}-wal`, () => this.#onEvent());
       this.#watcher.on('error', () => this.#unwatch());
       this.#watchedWal = connection.walId;

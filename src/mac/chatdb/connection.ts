@@ -10,10 +10,13 @@ import { type ChatDatabaseOptions, ChatDbHandle } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
 import { Snapshot } from './snapshot.ts';
 
-/** `changed`: there may be something new. `away`: chat.db is unreadable, for the reason in health. */
+/** `changed`: there may be something new. `away`: chat.db is unreadable; `health` returns the reason. */
 export type DatabaseChange = 'changed' | 'unchanged' | 'away';
 
-/** Messages may change the files during one opening, but hardly during four in a row. */
+/**
+ * Maximum attempts to open chat.db while its files are being replaced. Messages may replace them during one attempt,
+ * but hardly during four in a row.
+ */
 const MAX_OPENINGS = 4;
 
 interface Open {
@@ -24,8 +27,9 @@ interface Open {
 }
 
 /**
- * The one live handle on chat.db. It follows the path: it reopens after a replaced file, a new -wal or -shm (left by
- * a killed Messages) or an overwrite in place. A failure closes it, and every check tries again (decisions C5, C6).
+ * Holds the one open handle on chat.db. Reopens chat.db if its path leads to another file, if the -wal or the -shm is a
+ * new file (as after Messages was killed), or if the file was overwritten in place. Closes the handle after a failure;
+ * every later check tries to open chat.db again (decisions C5, C6).
  */
 export class Connection {
   readonly path: string;
@@ -52,7 +56,8 @@ export class Connection {
         this.#open.files = findFiles(this.path);
         return 'changed';
       }
-      // If only `touched` differs, the file was written without SQLite's locks, so no cached data can be trusted.
+      // If only `touched` differs, a program wrote to the file without SQLite's locks, so no cached data can be
+      // trusted.
       return files.touched === this.#open.files.touched ? 'unchanged' : this.#reopen();
     } catch (error) {
       this.#lose(error);
@@ -72,7 +77,7 @@ export class Connection {
     }
   }
 
-  /** Returns the current snapshot without reading anything else. A new object after each commit. */
+  /** Returns an object that stands for the current state of chat.db. After each commit, it is another object. */
   snapshot(): unknown {
     const open = this.#open;
     if (open?.snapshot === undefined || open.snapshot.version !== open.database.version()) {
@@ -100,13 +105,15 @@ export class Connection {
     return { connected: false, message: [failure.message, failure.hint].filter(Boolean).join(' ') };
   }
 
-  /** This process's permission to read the file; undefined if something else prevents reading. */
+  /**
+   * This process's permission to read chat.db; undefined if something other than a missing permission prevents reading.
+   */
   get access(): 'granted' | 'denied' | undefined {
     if (this.#open !== undefined) return 'granted';
     return isRefusal(this.#failure?.cause) ? 'denied' : undefined;
   }
 
-  /** Identifies the open file; only for comparisons. Stays the same when the machine restarts. */
+  /** Identifies the open file; "" if none is open. Only for comparisons. Stays the same when the machine restarts. */
   get fileId(): string {
     return this.#open?.files.lasting ?? '';
   }
@@ -128,9 +135,9 @@ export class Connection {
 
   #reopen(): DatabaseChange {
     this.#shut();
-    // Messages may be replacing the files right now, and a handle does not tell which -wal it holds. It is certain
-    // which files were opened only if they are the same before and after opening. If the first opening creates the -wal
-    // and the -shm, a second one is needed.
+    // Messages may be replacing the files right now, and a handle does not tell which -wal it has open. So the handle
+    // is kept only if the files are the same before and after opening, or at the last attempt. If an opening itself
+    // creates the -wal and the -shm, another attempt follows.
     for (let attempt = 1; this.#open === undefined; attempt += 1) {
       const before = findFiles(this.path);
       const database = ChatDbHandle.open(this.#options);
@@ -172,7 +179,9 @@ function snapshotOf(open: Open): Snapshot {
 interface Files {
   /** Real path of the database: SQLite follows links, and keeps the -wal and the -shm there. */
   readonly path: string;
-  /** Identifies the file by inode and time of birth, because inodes are reused. Null if the file is missing. */
+  /**
+   * Identifies the database file by device, inode and time of birth. The time is included because inodes are reused.
+   */
   readonly database: string | null;
   /** `database` without the device, whose number changes with every mount (POSIX, st_dev). */
   readonly lasting: string;
@@ -183,8 +192,8 @@ interface Files {
 }
 
 /**
- * Identifies the files. Throws an error with code `ENOENT`, `EACCES`, … if the database is missing or may not be read,
- * and an AppError if it is empty or a pipe.
+ * Returns the identities of the files. Throws an error with code `ENOENT`, `EACCES`, … if the database is missing or
+ * may not be read, and an AppError if it is empty or a pipe.
  */
 function findFiles(configuredPath: string): Files {
   const path = realPath(configuredPath);
@@ -205,8 +214,8 @@ function findFiles(configuredPath: string): Files {
 }
 
 /**
- * Resolves links. macOS 27 reports a protected file as missing, so a missing file's folder is listed too: if that is
- * refused, the refusal is thrown instead (decision T5).
+ * Returns the path with symbolic links resolved. macOS 27 reports a protected file as missing. So if the file seems to
+ * be missing, also opens its folder: if macOS refuses that, throws the refusal instead (decision T5).
  */
 function realPath(configuredPath: string): string {
   try {
@@ -248,7 +257,7 @@ export function toUnavailable(cause: unknown): AppError {
     : problem(name, {}, { cause });
 }
 
-/** Reports whether the file exists but this process may not open it. */
+/** Reports whether the error means that this process may not open the file, although the file exists. */
 function isRefusal(error: unknown): boolean {
   return REFUSALS.test(errorCode(error) ?? '');
 }
@@ -278,7 +287,7 @@ export function readOnce<Result>(
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 
-/** Reads the facts that `isReplaced` compares. Call it inside `read`. */
+/** Reads the facts by which `isReplaced` recognizes another chat.db. Call it inside `read`. */
 export function identityAt({ database, queries }: Snapshot, inode: string, { rowId }: Offset): LogIdentity {
   const row = database.get(queries.guid, rowId);
   return {

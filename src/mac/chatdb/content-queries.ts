@@ -30,7 +30,9 @@ export const ROW_CONTENT_COLUMNS = columnList({
   scheduleState: 'value',
 });
 
-/** The content of an attachment besides its file. */
+/**
+ * The columns that describe an attachment's content, such as a sticker or a transcript. Its file is read separately.
+ */
 export const ATTACHMENT_CONTENT_COLUMNS = columnList({
   guid: 'value',
   isSticker: 'value',
@@ -46,8 +48,8 @@ interface ContentQueries {
   /** `ATTACHMENT_CONTENT_COLUMNS`. Parameter: row id of the attachment. */
   readonly attachment: string;
   /**
-   * `POLL_ROW_COLUMNS` of a poll's votes and added options, newest first. Parameters: `reactionTargets`. Undefined if
-   * no index supports the query.
+   * `POLL_ROW_COLUMNS` of a poll's votes and added options, newest first. Parameters: the `reactionTargets` of the
+   * poll's guid. Undefined if no index supports the query.
    */
   readonly pollRows: string | undefined;
   /**
@@ -87,11 +89,11 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
   };
 });
 
-/** More rows than any group's poll has. If a poll has more, only the newest are read. */
+/** Maximum number of votes and added options read per poll. No group's poll has as many; only the newest are read. */
 const MAX_POLL_ROWS = 2000;
 /**
- * A poll's caption is searched for in this many row ids after the poll, because rows of other conversations may come
- * between.
+ * Number of row ids after a poll in which its caption is searched for. Rows of other conversations may come between the
+ * poll and its caption.
  */
 const CAPTION_ROWS = 50;
 const CAPTION_S = 5;

@@ -17,15 +17,18 @@ const DETAILS_COST = 20;
 const UNREAD_COST = 3;
 
 interface UnreadQueries {
-  /** The number of unread messages, up to a limit. Parameter: limit. */
+  /** Counts the unread rows, including reactions, up to a limit. Parameter: limit. */
   readonly count: string;
-  /** Selects each chat with unread messages, and how many it has. */
+  /** Selects the row id of each chat with unread messages, and their number. */
   readonly byChat: string;
 }
 
 const known = new WeakMap<SchemaInfo, UnreadQueries | undefined>();
 
-/** Returns undefined if the database does not record what is unread, or if counting would take a full scan. */
+/**
+ * Returns the SQL for unread messages. Returns undefined if chat.db does not record which messages are unread, or if
+ * counting them would take a full scan.
+ */
 export function unreadQueriesOf(database: Pick<ChatDbHandle, 'schema' | 'get'>): UnreadQueries | undefined {
   const { schema } = database;
   if (!known.has(schema)) known.set(schema, findUnreadQueries(database));
@@ -45,7 +48,7 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
   for (const index of indexes) {
     const queries = unreadQueries(schema, index);
     try {
-      // SQLite refuses the statement if the index is partial and lacks rows that the statement needs.
+      // SQLite refuses the statement if the named index is partial and lacks rows that the statement needs.
       database.get(`EXPLAIN ${queries.count}`, 1);
       return queries;
     } catch {
@@ -83,7 +86,10 @@ export function areDetailsWithin(snapshot: Snapshot, chats: number, maxRows: num
   return Number(database.get(queries.count, left + 1)?.[0] ?? 0) <= left;
 }
 
-/** Returns the conversation with its details (decision K3). `newest` is its newest message, if known. */
+/**
+ * Returns the conversation with its details (decision K3). `newest` is the conversation's newest message, if the caller
+ * has already read it.
+ */
 export function withConversationDetails(
   snapshot: Snapshot,
   chat: Chat,
@@ -133,10 +139,10 @@ function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined 
   return row && toMessage(row, snapshot);
 }
 
-/** Unread messages by chat, for one state of the database. */
+/** Number of unread messages by the chat's row id, for each snapshot of chat.db. */
 const unreadCounts = new WeakMap<Snapshot, ReadonlyMap<number, number>>();
 
-/** Returns the number of unread messages in a chat; undefined if the database does not record it. */
+/** Returns the number of unread messages in a chat; undefined if `unreadQueriesOf` finds no SQL for it. */
 function unreadIn(snapshot: Snapshot, chatId: number): number | undefined {
   const { database } = snapshot;
   const queries = unreadQueriesOf(database);

@@ -17,7 +17,7 @@ export function conversationOf(snapshot: Snapshot, id: string, options: ReadOpti
   return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
 }
 
-/** Returns undefined if the page would take more than `maxRows` reads. */
+/** Returns a page of the list of conversations; undefined if the page would take more than `maxRows` reads. */
 export function conversationPage(
   snapshot: Snapshot,
   recent: RecentConversations,
@@ -36,8 +36,8 @@ export function conversationPage(
     if (chat === undefined) continue;
     let newest: Message | undefined;
     const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
-    // Finding the newest message is expensive without an index. If the row that determines the order is a message, it
-    // is used instead.
+    // Without an index, finding a chat's newest message is expensive. If the row that determines the chat's position in
+    // the list is a message, it is used instead.
     if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
     if (newest === undefined) rows += cost;
     if (rows > maxRows) return undefined;

@@ -1,22 +1,28 @@
 import { problem } from '../../domain/problems.ts';
 import type { Instant } from './columns.ts';
 
-/** A conversation in the list. `last` is the date of its last message; undefined if it has none. */
+/**
+ * A conversation's position in the list of conversations. `last` is the date of its newest message; undefined if it has
+ * none.
+ */
 export interface RecentConversation {
   readonly chatId: number;
   readonly last: Instant | undefined;
-  /** A row dated `last`, if known. */
+  /** Row id of a row in the conversation whose date is `last`, if known. */
   readonly rowId: number | undefined;
 }
 
-/** A page of the list. With `after`, the page begins behind that position, and `offset` is ignored. */
+/**
+ * The bounds of a page of the list of conversations. If `after` is defined, the page begins directly behind it, and
+ * `offset` is ignored.
+ */
 export interface PageOfOrder {
   readonly limit: number;
   readonly offset: number;
   readonly after: RecentConversation | undefined;
 }
 
-/** Returns the position of a conversation in the list as the opaque text of `Page.next`. */
+/** Returns a conversation's position in the list as an opaque text for `Page.next`. */
 export function cursorTo({ chatId, last }: RecentConversation): string {
   return `${last?.seconds ?? ''}.${last?.nanos ?? ''}.${chatId}`;
 }

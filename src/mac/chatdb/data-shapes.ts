@@ -1,13 +1,16 @@
 import type { DataShapes, SqliteDiagnostics } from '../../domain/diagnostics.ts';
 import { type Sqlite, sqliteLibrary } from '../../runtime/sqlite.ts';
 
-/** How many of the newest rows are counted: few enough that clients need not wait. */
+/** Number of newest rows that are examined. Few enough that the service's clients need not wait meanwhile. */
 const NEWEST_ROWS = 20_000;
 const HOUR_NS = 3_600_000_000_000;
 const SERVICES = ['iMessage', 'SMS', 'RCS', 'iMessageLite'];
 const GUID = /^(?:[0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12}|(p:\d+\/|bp:).*)$/i;
 
-/** Counts the shapes of the newest rows in chat.db. The result contains no content. */
+/**
+ * Counts which kinds of values the newest rows of chat.db hold, such as how often each `item_type` occurs. The result
+ * contains no content of messages.
+ */
 export function dataShapes(sqlite: Sqlite, columns: readonly string[]): DataShapes {
   const has = (name: string): boolean => columns.includes(name);
   const rows = (sql: string): readonly (readonly unknown[])[] =>
@@ -85,7 +88,7 @@ function unknownColumns(sqlite: Sqlite): number {
     .reduce((sum, count) => sum + count, 0);
 }
 
-/** Counts how often each number occurs. Counts all other values together. */
+/** Returns how often each number of up to five digits occurs. Counts all other values together as `other`. */
 function counted(rows: readonly (readonly unknown[])[]): Readonly<Record<string, number>> {
   return summed(rows, (value) => (/^-?\d{1,5}$/.test(String(value)) ? String(value) : 'other'));
 }

@@ -7,6 +7,7 @@ const VERSION = 7;
 export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
 
 /**
+ * The tables and columns of hub.db:
  * - `source`: the rows or the changes of a Mac in one epoch. For `queue` see `queueOf`.
  * - `event`: the events and changes, numbered in the order in which this hub could serve them. Numbers are never
  *   reused. `stream` and `sequence` are the event's first place; for the floors see StreamOffset.
@@ -15,13 +16,13 @@ export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
  * - `waiting`: the events that wait, each queue in order. If `after_row` is set, the stream lacks the rows after it, up
  *   to `last_row`. An entry with an empty `type` is no event: it only marks where rows are missing.
  * - `held`: the queues with waiting events. From each, hub.db has everything up to the sequence `floor`.
- * - `gap`: numbers at which rows or changes of a queue are missing for good, and since when.
- * - `position`: the last message examined. `doubtful_after`: see EventStore.doubtfulAfter.
+ * - `gap`: numbers that stand for rows or changes of a queue that are missing for good, and since when.
+ * - `position`: the place of the newest message read from the stream. `doubtful_after`: see EventStore.doubtfulAfter.
  * - `stream.first_sequence`: this hub has seen every message from this sequence on.
  * - `pair.merged_to`: the number up to which the two Macs' earlier events were merged; NULL once all are.
  * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the
  *   two Macs that has reported the message. `content` is a hash of the message; only messages that came late have it.
- * - `told`: what clients were told of the messages of pairs, in order; see PairChanges.
+ * - `told`: the changes of pairs' messages that clients have received, in order; see PairChanges.
  * - `merged_place`: places of the stream that hold the second copy of a published event. A client that has everything
  *   up to such a place has everything up to `number`.
  */

@@ -27,8 +27,8 @@ export interface StreamParts {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Resolves once the requested includes, and the log after the offset, are loaded. Returns undefined if they already
-   * are.
+   * Resolves once the requested includes are loaded and, at a hub, its copy of the stream has reached `after`. Returns
+   * undefined if there is nothing to wait for.
    */
   readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
 }

@@ -55,9 +55,9 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Removes the signal listeners of dist/main.js, which would exit with 0. That is wrong for an interrupted send, and
- * would keep `tail` from printing its last line. First lets them handle a signal that arrived while the program was
- * loading, because nothing else would handle it.
+ * Removes the signal listeners that dist/main.js installed. They exit with 0, which is wrong for an interrupted send
+ * and keeps `tail` from printing its last line. Before that, lets them handle a signal that arrived while the program
+ * was loading, because it would be lost otherwise.
  */
 async function leaveSignals(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await nextTurn();

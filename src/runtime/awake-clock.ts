@@ -82,8 +82,8 @@ export class AwakeClock implements Clock {
   }
 
   /**
-   * Records a gap if the beat is late. `monotonic` calls this first, so a timer that fires after a gap never takes its
-   * time limit for over.
+   * Records a gap if the beat is late. `monotonic` calls this first, so no timer that fires after a gap counts the
+   * gap's time.
    */
   #noteGap(): void {
     const nowMs = this.#clock.monotonic();

@@ -1,8 +1,8 @@
 import type { Log } from '../domain/ports/host-ports.ts';
 
 /**
- * Closes what was opened, at shutdown, in reverse order. Logs a step that fails and continues with the next one. A
- * second `close` waits for the first.
+ * Runs the added steps at shutdown, in reverse order. Logs a step that fails and continues with the next one. A second
+ * `close` waits for the first.
  */
 export class Cleanup {
   readonly #steps: { readonly name: string; readonly close: () => void | Promise<void> }[] = [];

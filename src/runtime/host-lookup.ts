@@ -23,7 +23,8 @@ export class HostLookup {
   readonly lookup: LookupFunction = (name, { all, ...options }, callback) => {
     this.#ask(name, options, (error, addresses) => {
       const [first] = addresses;
-      // Checks the addresses that this connection will use. A separate lookup for the check could return others.
+      // Checks the addresses that this connection will use. A separate lookup for the check could return other
+      // addresses.
       const isRefused = addresses.some(({ address }) => this.#isAllowed?.(name, address) === false);
       if (isRefused) callback(Object.assign(new Error('a private address'), { code: 'private_address' }), '', 0);
       else if (error !== null || first === undefined) callback(error, '', 0);

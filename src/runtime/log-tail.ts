@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { errorCode } from '../domain/errors.ts';
 
-/** The position from which a log file is read on. */
+/** A position in a log file, after the bytes that have been read. */
 export interface LogPosition {
   readonly bytes: number;
   /** The bytes read so far of a line that has not ended yet. */

@@ -18,8 +18,8 @@ export function preferLittleMemory(): void {
 export const withLittleGarbage = littleGarbage(setFlagsFromString);
 
 /**
- * Returns a function that runs work with these flags set. They apply to the whole process: if several calls overlap,
- * the first one sets them and the one that ends last resets them.
+ * Returns a function that runs work while V8's flags for a small heap are set. The flags apply to the whole process: if
+ * several calls overlap, the first one sets them and the one that ends last resets them.
  */
 export function littleGarbage(setFlag: (flag: string) => void) {
   let running = 0;

@@ -149,8 +149,8 @@ export class ReaderThread<Targets> {
   }
 
   /**
-   * Handles an unexpected end of the thread. Repeats its open calls in a new thread. A call whose thread ends a second
-   * time fails with `chat_db_unreadable`.
+   * Handles an unexpected end of the thread. Repeats its open calls in a new thread. If that thread ends too, they fail
+   * with `chat_db_unreadable`.
    */
   #retry(failure: unknown): void {
     this.#options.log.error('the reader thread ended unexpectedly', { error: failure });

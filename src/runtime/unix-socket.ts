@@ -33,7 +33,7 @@ export function socketTrouble(path: string): string | undefined {
   return folderTrouble(dirname(path));
 }
 
-/** Returns a sentence if other users can write to the folder, because they could replace the socket by theirs. */
+/** Returns a sentence if other users can write to the folder, because they could replace the socket with their own. */
 function folderTrouble(folder: string): string | undefined {
   return (statSync(folder).mode & 0o022) === 0
     ? undefined

@@ -9,7 +9,7 @@ import { scheduledAnswerSchema } from './scheduled-schema.ts';
 import { shapeOf } from './shape.ts';
 import { NOT_AN_OBJECT } from './text.ts';
 
-/** A held send. */
+/** A send that was held for approval, in any state. */
 export const approvalSchema = shapeOf<Approval>()(
   z
     .object({

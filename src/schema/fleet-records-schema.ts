@@ -7,10 +7,10 @@ import { MAC_ID } from '../domain/fleet.ts';
 const whole = z.int().min(0);
 const id = z.string().max(100);
 
-/** The newest message of a Mac in the fleet's stream of events. */
+/** The newest message that a Mac has published to the fleet's stream of events. */
 const lastPublished = z.object({
   stream: z.string(),
-  /** The sequence number of the message; 0 if the stream has no message from this Mac. */
+  /** The sequence number of that message in the stream; 0 if the stream has no message from this Mac. */
   sequence: whole,
   /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
@@ -23,7 +23,8 @@ const lastPublished = z.object({
 export type LastPublished = z.output<typeof lastPublished>;
 
 /**
- * A record that shows that a Mac is present, and its state. The Mac writes it every ten seconds and after each change.
+ * The state of a Mac, which also shows that it is present. The Mac writes it every ten seconds and after each change of
+ * the state.
  */
 export const macPresence = z.object({
   /** The version of Postern on the Mac. */
@@ -35,7 +36,10 @@ export const macPresence = z.object({
   newestRow: z.int(),
   /** The newest row whose event the fleet's stream has acknowledged. */
   publishedRow: z.int(),
-  /** The Mac's newest message in the stream. Undefined until the Mac has looked it up after its start. */
+  /**
+   * The newest message that the Mac has published to the fleet's stream. Undefined until the Mac has looked it up after
+   * its start.
+   */
   last: lastPublished.optional(),
   /** Phone numbers and e-mail addresses of the Mac's owner. */
   addresses: z.array(z.string()).readonly(),

@@ -22,7 +22,7 @@ export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
 
 function published(name: string, value: unknown): unknown {
   // Omits `readOnly`. In TypeScript it means that code does not change the array, but in OpenAPI it would mean that
-  // clients must not send it.
+  // clients must not send the array.
   if (name === 'readOnly') return undefined;
   if (name === '$ref' && typeof value === 'string') return value.replace('#/$defs/', '#/components/schemas/');
   return isInstant(value) ? { ...value, pattern: undefined } : value;

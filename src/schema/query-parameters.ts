@@ -40,7 +40,7 @@ function decode(text: string): string | undefined {
 
 /**
  * Returns the known parameters, parsed. Ignores unknown ones (decision B9), unless the query is strict. Throws
- * `invalid_request` with every mistake in the query, after those in `others`.
+ * `invalid_request` with the mistakes in `others`, followed by every mistake in the query.
  */
 export function readQuery<Shape extends z.ZodRawShape>(
   schema: z.ZodObject<Shape>,

@@ -10,7 +10,6 @@ import { enabled, headerValue, onFailure, ownHeaders, webhookFilter, webhookName
 /** The event types that a webhook may subscribe to. */
 export const WEBHOOK_EVENT_TYPES = [...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as const;
 
-/** The URL of a webhook. */
 export const webhookUrl = text('The url', 2048)
   .refine(isWebUrl, 'The url must be a complete http or https address.')
   .meta({ format: 'uri' });

@@ -101,8 +101,8 @@ export class MacPermissions implements Permissions {
 
   async #ask(): Promise<PermissionReport> {
     const { osascriptPath, clock } = this.#options;
-    // Measures the answer only if the permission was granted before. Otherwise the time may include a person who reads
-    // the dialog.
+    // Records the answer time only if the permission was granted before. Otherwise it may include a person reading the
+    // dialog.
     const wasGranted = this.#known.get('automation')?.state === 'granted';
     const report = await askAutomation({
       osascriptPath,

@@ -10,7 +10,6 @@ interface BunDatabase {
   close(): void;
 }
 
-/** Loads Bun's own bun:sqlite. */
 export async function loadBunSqlite(): Promise<OpenNative> {
   // Avoids a literal in `import`, so that the type checker does not look for Bun's module.
   const name = 'bun:sqlite';

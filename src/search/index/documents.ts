@@ -61,7 +61,10 @@ export class Documents {
     );
   }
 
-  /** Reports whether the index has a document for the row. `second` is the time of the row's message since 2001. */
+  /**
+   * Reports whether the index has a document for the row. `second` is the time of the row's message, in seconds since
+   * 2001.
+   */
   has(row: number, second: number): boolean {
     return this.#idFor(row, second).isTaken;
   }
@@ -98,7 +101,7 @@ export class Documents {
     this.#removed += 1;
   }
 
-  /** Reports whether this id is one of those that are tried for the row's message. */
+  /** Reports whether this id is one of those that `put` may choose for the row's message. */
   static isIdOf(id: number, row: number, message: Message): boolean {
     const start = clamped(secondOf(message));
     if (id >= start && id < start + NEAR) return true;

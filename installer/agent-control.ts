@@ -39,7 +39,7 @@ export async function controlAgent(
     machine.stdout('Postern is not running.');
     return;
   }
-  // Unloads the job instead of ending its process, because launchd restarts a loaded job whose process ends.
+  // Unloads the job. Ending only its process would not do, because launchd restarts an agent that ends with an error.
   if (job.kind !== 'absent') await launchd.bootout();
   if (order === 'stop') {
     machine.stdout('Postern has stopped. It starts again at the next login, or with: postern start');

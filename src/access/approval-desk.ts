@@ -13,7 +13,10 @@ import type { Destination } from './policy.ts';
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
-/** Maximum size of all held files and uploads together, in bytes (decisions L3 and R1). */
+/**
+ * Maximum size in bytes of the files of held sends, the files of scheduled sends and all uploads together (decisions L3
+ * and R1).
+ */
 const MAX_HELD_BYTES = 1_000_000_000;
 
 /**
@@ -45,7 +48,10 @@ export interface Holding {
 
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
-  /** Returns the size of all uploads in bytes. They count towards `MAX_HELD_BYTES` too. */
+  /**
+   * Returns the size in bytes of all uploads and of the files of scheduled sends, which count towards `MAX_HELD_BYTES`
+   * too.
+   */
   readonly uploadedBytes: () => number;
   /** Called when a send begins to wait for a decision. */
   readonly onHeld: (approval: StoredApproval) => void;

@@ -1,4 +1,4 @@
-// The pane with facts about the open conversation: its people, the keys that may use it, the API request that reads it.
+// The pane with facts about the open conversation: its people, the keys that may use it, and the request that reads it.
 
 import { curlOf } from './api.js';
 import { filesOf } from './conversation-files.js';

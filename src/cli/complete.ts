@@ -23,7 +23,7 @@ export type ValueKind = (typeof VALUE_KINDS)[number];
 /** The options before the last word, by attribute name. The value of a flag is empty. */
 export type GivenOptions = Readonly<Record<string, string>>;
 
-/** Completes the last of these words, which may be empty. The words follow the program's name. */
+/** Completes the last word of a command line. `words` are all words after the program's name; the last may be empty. */
 export function completionOf(program: Command, words: readonly string[]): Completion {
   const current = words.at(-1) ?? '';
   const line = read(program, words.slice(0, -1));

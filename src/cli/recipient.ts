@@ -74,7 +74,10 @@ export async function senderAddressesOf(client: PosternClient, given: string): P
   return (await only(client, given, candidates)).addresses;
 }
 
-/** Returns the id of the conversation that an id, an address or a name refers to. Throws a Refusal otherwise. */
+/**
+ * Returns a conversation id unchanged; for an address or a name, the id of its conversation. Throws a Refusal unless
+ * exactly one of the latest `PAGE` conversations matches.
+ */
 export async function conversationIdOf(client: PosternClient, given: string): Promise<string> {
   if (given.includes(';')) return given;
   const conversations = await client.conversations({ limit: PAGE });
@@ -96,7 +99,10 @@ export async function conversationIdOf(client: PosternClient, given: string): Pr
   );
 }
 
-/** Returns the id of the person that an id, an address or a name refers to. Throws a Refusal otherwise. */
+/**
+ * Returns a person's id unchanged; for an address or a name, the id of the person. Throws a Refusal unless exactly one
+ * person has it.
+ */
 export async function personIdOf(client: PosternClient, given: string): Promise<string> {
   if (PERSON_ID.test(given)) return given;
   const wanted = folded(given);

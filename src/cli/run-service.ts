@@ -119,8 +119,9 @@ interface StartRefusal {
 }
 
 /**
- * Reports why the service does not start: on stderr, or under launchd only in the log, because only the log is kept
- * there (decision A3). Returns the exit code.
+ * Reports why the service does not start: on stderr, or only in the log if the process is supervised. Returns the exit
+ * code. For an unusable configuration a supervised process returns 0, so that launchd does not restart it forever
+ * (decision A3).
  */
 function refuse(
   { exitCode, sentence, details }: StartRefusal,
@@ -150,7 +151,7 @@ async function isPosternAt(url: string): Promise<boolean> {
   );
 }
 
-/** Returns the advice for a service that cannot start; undefined for an unexpected failure. */
+/** Returns the exit code, the sentence and the advice for a known failure to start; undefined for any other failure. */
 async function startRefusal(
   error: unknown,
   config: Config,

@@ -23,7 +23,7 @@ const LOOK_EVERY_MS = 3000;
 const BAR_COLUMNS = 30;
 const PREVIOUS_LINE = '\x1b[1A\x1b[2K';
 
-/** `postern search`: prints the messages with these words, newest first. */
+/** `postern search`: prints the messages that contain `words`, newest first. */
 export async function search(
   words: readonly string[],
   { limit = 20, status = false, json = false }: SearchOptions,
@@ -117,7 +117,7 @@ const MARKS = /[\u2061\u2062]/g;
 /** Begins bold and underlined text, which is readable on any background. */
 const ON = '\x1b[1;4m';
 const OFF = '\x1b[22;24m';
-/** If more characters than this precede the first match, only the last `KEPT_BEFORE` of them stay. */
+/** If more characters than this precede the first match, only the last `KEPT_BEFORE` of them are shown. */
 const MAX_BEFORE = 20;
 const KEPT_BEFORE = 12;
 
@@ -125,7 +125,7 @@ const KEPT_BEFORE = 12;
 function marked(text: string, highlights: readonly Highlight[]): string {
   const first = highlights[0]?.[0] ?? 0;
   let end = first > MAX_BEFORE ? first - KEPT_BEFORE : 0;
-  // Never splits a surrogate pair.
+  // Begins before a surrogate pair rather than inside the pair.
   if (/[\udc00-\udfff]/.test(text.charAt(end))) end -= 1;
   const parts = end === 0 ? [] : ['…'];
   for (const [start, stop] of highlights) {

@@ -23,8 +23,7 @@ export interface SendFlags extends ConnectionOptions {
 }
 
 /**
- * Maximum size of a text on stdin. The service itself allows 20,000 characters (decision D7), which are always fewer
- * bytes than this.
+ * Maximum bytes of a text on stdin. The service allows 20,000 characters (decision D7), which always take fewer bytes.
  */
 const MAX_BYTES = 1024 * 1024;
 

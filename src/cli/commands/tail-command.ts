@@ -31,7 +31,7 @@ export async function tail(conversation: string | undefined, options: TailOption
   const { newest_event: newest, macs } = await client.status();
   const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
   const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
-  // Handles Ctrl+C itself from here on. Before that, Ctrl+C ends this command like any other.
+  // From here on, Ctrl+C aborts `signal`. Until here, it ends the process.
   const signal = service.untilEnded();
   let last: string | number = start;
   if (isTerminal) {

@@ -197,7 +197,10 @@ async function settingsOf(
 interface ResolvedFilter {
   /** Undefined if no option sets a condition. */
   readonly filter: WebhookFilter | undefined;
-  /** A sentence for each given name or address that was resolved to something else. */
+  /**
+   * One sentence, such as `Ana is +15550100.`, for each given name or address that was resolved to an id or to
+   * addresses.
+   */
   readonly meant: readonly string[];
 }
 

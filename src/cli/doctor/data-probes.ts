@@ -17,7 +17,7 @@ const XATTRS = [
 const SOUND = '/System/Library/Sounds/Ping.aiff';
 const CONVERSION_LIMIT_MS = 60_000;
 
-/** Reports the socket's mode and the length of its path. macOS allows a path of 103 bytes. */
+/** Reports the mode of the service's socket and the length of its path. macOS allows a path of at most 103 bytes. */
 export function socket({ layout }: ProbeContext): Observation {
   const path = join(layout.support, 'postern.sock');
   const mode = (statSync(path).mode & 0o777).toString(8);

@@ -27,7 +27,7 @@ export function configuration(reading: ConfigReading): readonly Finding[] {
   return [...mistakes, ...warnings];
 }
 
-/** Checks modes: the folder must be 0700 and its files 0600 (decision A1). */
+/** Checks that the configuration folder has mode 0700 and its files 0600 (decision A1). */
 export function fileModes(folder: string): readonly Finding[] {
   const open = [
     { path: folder, mode: 0o700 },

@@ -15,7 +15,7 @@ export function programText({ environment }: Context): string {
   return `${isUsual ? runtime : quoted(process.execPath)} ${quoted(path)}`;
 }
 
-/** Commands that examine this machine and take no address. */
+/** Commands that work on this machine, and therefore do not take --url. */
 const ON_THIS_MACHINE = /^(?:doctor|config|serve|hub)\b/;
 
 /**

@@ -63,7 +63,7 @@ export function manualPage(
 function section(command: Command, before: string): readonly string[] {
   const path = `${before} ${command.name()}`;
   const beneath = visible(command);
-  // A command that only groups others has no entry.
+  // Makes no entry for a command that only groups other commands.
   const own = beneath.length > 0 && command.options.length === 0 ? [] : entry(command, path);
   return [...own, ...beneath.flatMap((child) => section(child, path))];
 }

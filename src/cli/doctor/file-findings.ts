@@ -27,7 +27,10 @@ export function configuration(reading: ConfigReading): readonly Finding[] {
   return [...mistakes, ...warnings];
 }
 
-/** Checks that the configuration folder has mode 0700 and its files 0600 (decision A1). */
+/**
+ * Checks that only this user can use the configuration folder (0700), and config.toml and state.db in it (0600;
+ * decision A1).
+ */
 export function fileModes(folder: string): readonly Finding[] {
   const open = [
     { path: folder, mode: 0o700 },

@@ -8,7 +8,7 @@ const PAGE = 200;
 const MAX_PAGES = 25;
 /** HTTP statuses with which the service answers a request whose path is invalid or too long. */
 const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
-/** At a hub an id begins with the id of its Mac. */
+/** Matches the id of a conversation at a hub, which begins with the id of a Mac. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;
 
 /** A conversation and its number, imsg's `chat_id`. */

@@ -118,7 +118,10 @@ export class ImsgWatch {
     }
   }
 
-  /** Returns undefined for an event that the client does not want, or whose conversation is gone. */
+  /**
+   * Returns the message of a notification. Returns undefined if the client does not want the event, or if the
+   * conversation of the event is gone.
+   */
   async #written(event: Event, params: ImsgParams<'watch.subscribe'>, methods: ImsgMethods): Promise<unknown> {
     const isMessage = event.type === 'message.received' || event.type === 'message.sent';
     if (!isMessage && params.include_reactions !== true) return undefined;

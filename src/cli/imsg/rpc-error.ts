@@ -12,7 +12,7 @@ export const RPC = {
   databaseAway: -32_002,
 } as const;
 
-/** An error in answer to a request, in the protocol's form. */
+/** An error with which a JSON-RPC request is answered. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;

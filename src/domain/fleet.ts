@@ -50,8 +50,8 @@ export function splitId(text: string): QualifiedId | undefined {
 }
 
 /**
- * A Mac of a fleet. `member` is the name by which clients of a hub know the Mac; the two Macs of a pair share one name
- * (decision N6).
+ * A Mac of a fleet. `member` is the name by which clients of a hub know the Mac. The two Macs of a pair, which use the
+ * same Apple account, share one name (decision N6).
  */
 export interface MacName {
   readonly mac: string;

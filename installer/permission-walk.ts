@@ -42,8 +42,8 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
 };
 
 /**
- * Interval between two checks. Long enough to leave most of the 60 requests a minute that the service accepts to the
- * user's programs.
+ * Interval between two checks. Long enough to leave most of the request limit, 60 a minute by default, to the user's
+ * programs.
  */
 const POLL_MS = 5_000;
 

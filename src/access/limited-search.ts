@@ -1,7 +1,7 @@
 import type { ChatNames, SearchIndex } from '../domain/ports/search-ports.ts';
 import type { ReadableChats } from './readable.ts';
 
-/** Searches only the conversations that a key may read. */
+/** Returns an index that searches only the conversations that a key may read. */
 export function limitedSearch(
   index: SearchIndex,
   chats: ReadableChats,
@@ -22,7 +22,7 @@ export function limitedSearch(
   };
 }
 
-/** Looks up only conversations that the key may read. */
+/** Returns a lookup of names that finds only conversations that the key may read. */
 export function limitedChatNames(names: ChatNames, chats: ReadableChats): ChatNames {
   const readable = (ids: readonly string[]): readonly string[] => chats.filter(ids, (id) => id);
   return {

@@ -174,7 +174,7 @@ export function tapbacks(parts: TapbacksParts) {
  */
 const MAX_TEXT = 2000;
 /**
- * Maximum length of a whole request, in UTF-16 code units. Counts file names and readers, and invisible characters as
+ * Maximum length of a whole request, in UTF-16 code units: text, file names and readers, with invisible characters
  * spelled out.
  */
 const MAX_LENGTH = 4000;

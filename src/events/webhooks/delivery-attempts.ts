@@ -196,7 +196,7 @@ function neverArrived(error: AxiosError): boolean {
 /** Maximum number of bytes read from the body of an answer (decision F2). */
 const MAX_BYTES = 64 * 1024;
 /**
- * Longest time for reading a body. The head has already decided the outcome, so waiting would only delay the next
+ * Longest time for reading a body. The status has already decided the outcome, so waiting would only delay the next
  * delivery.
  */
 const MAX_MS = 1000;
@@ -205,7 +205,7 @@ const KEPT_BYTES = 4 * 1024;
 
 /**
  * Reads the body of an answer so that its connection can be used again; destroys the connection if the body is too
- * large or too slow. Returns the beginning of the body. Never throws, because the head alone decides the outcome
+ * large or too slow. Returns the beginning of the body. Never throws, because the status alone decides the outcome
  * (decision F2).
  */
 function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {

@@ -184,8 +184,8 @@ export class Dispatcher implements WebhookRegistry {
     const { feed } = this.#parts;
     const changes = wantsChanges(webhook);
     if (from === 'latest') return feed.lastPublished({ changes });
-    // `from` as a row id contains no change number. The webhook keeps its current one, so that no change is delivered
-    // twice.
+    // A row id in `from` comes without a change number. The webhook keeps its current one, so that no change is
+    // delivered twice.
     const isRow = 'rowId' in from && !('generation' in from);
     const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
     if (!isAfter(start, now)) return start;

@@ -14,7 +14,7 @@ import { type AddressRule, HostLookup } from '../../runtime/host-lookup.ts';
 import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
 import { DeliveryErrors } from './delivery-errors.ts';
 
-/** Longest wait for the head of an answer (decision F2). */
+/** Longest time of an attempt until the status and headers of an answer have arrived (decision F2). */
 const ATTEMPT_TIMEOUT_MS = 10_000;
 /**
  * Time after which an idle connection is closed. It is less than the 5 s after which common servers close one, so that
@@ -146,7 +146,7 @@ export class Poster {
       maxRedirects: 0,
       proxy: false,
       decompress: false,
-      // Only the head decides: a body that is too large or endless must not turn a 200 into a failure.
+      // Only the status decides: a body that is too large or endless must not turn a 200 into a failure.
       responseType: 'stream',
     });
     // Each attempt sets all of its headers (decision F2), so axios need not merge defaults.
@@ -219,8 +219,8 @@ function hostOf(url: string): string {
 }
 
 /**
- * Returns the `X-Webhook-Signature` of the contract: the hex HMAC-SHA256 of the raw body, with the secret's UTF-8 bytes
- * as key.
+ * Returns the value of `X-Webhook-Signature`: `sha256=` and the hex HMAC-SHA256 of the raw body, with the secret's
+ * UTF-8 bytes as key.
  */
 export function contractSignature(secret: string, body: Uint8Array): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
@@ -245,7 +245,7 @@ function standardKey(secret: string): Buffer {
 
 interface TransportOptions {
   readonly clock: Clock;
-  /** Longest time of one attempt until the head of an answer has arrived (decision F2). */
+  /** Longest time of an attempt until the status and headers of an answer have arrived (decision F2). */
   readonly timeoutMs: number;
   /** The owner's headers (decision P2). Passed separately, because axios would read some as its own settings. */
   readonly headers: Readonly<Record<string, string>>;

@@ -67,7 +67,8 @@ export class SinglePosts {
   async #postOf(to: StoredWebhook, record: DeliveryRecord): Promise<Post | undefined> {
     const parts = this.#parts;
     const entry = droppedEntry(parts, { rowId: record.row_id, change: 0 }, to, parts.offsetOf(to));
-    // The ids differ if the delivery was for a change or a test, or if chat.db was replaced since.
+    // The entry's delivery id differs from the record's id if the delivery was for a change or a test, or if chat.db
+    // was replaced since.
     if (entry === undefined || deliveryId(to.id, deliveryName(entry)) !== record.id) return undefined;
     await parts.ready(to.include);
     const caller = callerOf(parts, to);

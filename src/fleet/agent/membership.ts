@@ -22,8 +22,8 @@ export interface MembershipParts {
   /** Identifies this run of the agent. */
   readonly instance: string;
   /**
-   * Claims this Mac's id for this machine, unless `isAnswered`: another agent answers to the id. If another machine has
-   * claimed the id, returns that claim; otherwise undefined.
+   * Claims this Mac's id for this machine, unless another agent answers to the id (`isAnswered`). If another machine
+   * has claimed the id, returns that claim; otherwise undefined.
    */
   readonly claim: (isAnswered: boolean) => Promise<MachineClaim | undefined>;
   readonly clock: Clock;

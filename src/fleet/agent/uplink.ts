@@ -48,7 +48,7 @@ export class Uplink implements ConsumerTask<undefined> {
   #chain: Chain | undefined;
   /** The highest sequence of this Mac's subject that this run has seen. */
   #seen = 0;
-  /** Failed attempts since the last acknowledgement. */
+  /** Failures to publish or to read the stream, since the stream last acknowledged a message. */
   #failures = 0;
   #trouble: string | undefined;
   #isClosed = false;

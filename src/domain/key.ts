@@ -11,7 +11,10 @@ export type Scope = (typeof SCOPES)[number];
 export const APPROVAL_MODES = ['always', 'new', 'never'] as const;
 export type ApprovalMode = (typeof APPROVAL_MODES)[number];
 
-/** A person by a canonical address, or a group by its id with the members that it had when the owner listed it. */
+/**
+ * An entry of a key's list: a person, by canonical address, or a group, by id. `members` are the group's members at the
+ * time when the owner added it to the list.
+ */
 export type ListEntry = { readonly address: string } | { readonly group: string; readonly members: readonly string[] };
 
 /**
@@ -58,7 +61,10 @@ export interface Key extends KeySettings {
 /** A key's right to send to a recipient: at once, after approval, or not at all. */
 export type SendRight = 'yes' | 'held' | 'no';
 
-/** A group closed for sending because somebody joined after the owner listed the group. */
+/**
+ * A group to which a key may no longer send, because the people in `joined` joined it after the owner added it to the
+ * key's list.
+ */
 export interface ClosedGroup {
   readonly conversation_id: string;
   readonly joined: readonly string[];

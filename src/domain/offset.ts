@@ -66,13 +66,13 @@ const STREAM_FORMAT =
   /^[23]\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})(?:\|([\da-f]{8})\|(\d{0,16})(?:\|(\d{1,16}))?)?$/;
 const FORMAT = /^1\.(\d{1,16})\.(\d{1,16})\.(\d{1,16})$/;
 
-/** Returns the text for a client that reads changes: generation of the change log, row id and change number. */
+/** Encodes an offset for a client that reads changes: generation of the change log, row id and change number. */
 export function encodeOffset({ rowId, change }: Offset, generation: number): string {
   // The base64 of digits and dots never contains + or /, so it needs no conversion for URLs.
   return trimmedEnd(btoa(`1.${generation}.${rowId}.${change}`), /=/);
 }
 
-/** Returns the text for a client of a hub. */
+/** Encodes an offset for a client of a hub. */
 export function encodeStreamOffset(offset: StreamOffset): string {
   const { stream, sequence, messageId, atMs, copy, floor = '', changeFloor } = offset;
   const place = `${stream}|${sequence}|${messageId}|${atMs}`;

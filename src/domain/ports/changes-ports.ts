@@ -30,7 +30,7 @@ export interface ChangeLog {
   changes(after: number, upTo: number, limit: number): readonly LoggedChange[];
 }
 
-/** The stored state of change detection. Postern continues in this state after a restart. */
+/** The stored state of change detection, in which Postern continues after the process restarts. */
 export interface DetectionState {
   readonly isOn: boolean;
   /** Unix milliseconds at which a client last asked for changes. */
@@ -90,9 +90,9 @@ export interface PrintReader {
    */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
   /**
-   * Returns sets of row ids, such as deleted messages, that chat.db finds by an index. A row that has joined or left a
-   * set since the previous call has changed. The number of rows is limited, and an unchanged set is the same array as
-   * in the previous call.
+   * Returns several sets of row ids, such as those of unread messages, each of which chat.db can list by an index. A
+   * row that has joined or left a set since the previous call has changed. The size of a set is limited, and an
+   * unchanged set is the same array as in the previous call.
    */
   watched(): readonly (readonly number[])[];
   /** Returns a number that changes with every deleted row; always 0 if chat.db does not count deletions. */

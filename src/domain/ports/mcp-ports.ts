@@ -31,6 +31,6 @@ export interface McpAnswer {
 export interface McpService {
   /** Throws `too_many_answers` while too many bytes of earlier answers are in flight. */
   answer(request: McpRequest): Promise<McpAnswer>;
-  /** Ends requests that wait for events: their tools answer with the events that have arrived so far. */
+  /** Ends requests that are waiting, such as for messages: their tools answer with what has arrived so far. */
   close(): Promise<void>;
 }

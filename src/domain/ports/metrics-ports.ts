@@ -19,7 +19,7 @@ interface StreamCounts {
 export interface Metrics {
   readonly isConnected: boolean;
   readonly newestRow: number | null;
-  /** Null at a hub, whose row ids belong to many Macs. */
+  /** Row id of the newest published event; null at a hub, because its events come from many Macs. */
   readonly newestEvent: number | null;
   /** Number of events published since startup. */
   readonly published: number;

@@ -24,7 +24,10 @@ export interface OAuthAnswer {
 export interface OAuthService {
   /** Resolves to undefined for an unknown path. */
   answer(request: OAuthRequest): Promise<OAuthAnswer | undefined>;
-  /** Returns the caller with this access token; undefined if it is unknown, has expired or its key was revoked. */
+  /**
+   * Returns the caller with this access token; undefined if the token is unknown or has expired, or its key was
+   * revoked.
+   */
   find(accessToken: string): Caller | undefined;
 }
 

@@ -27,7 +27,7 @@ export interface PermissionReport {
   readonly reason?: PermissionReason | undefined;
 }
 
-/** The time that Messages took to answer Postern's last call to it that was answered. */
+/** The last call from Postern that Messages answered, and how long the answer took. */
 export interface MessagesAnswer {
   /** Milliseconds that the call took, including the time to start osascript. */
   readonly answer_ms: number;

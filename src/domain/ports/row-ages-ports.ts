@@ -7,13 +7,13 @@ export interface Span {
 }
 
 /**
- * Stores the periods in which Postern watched chat.db, and the ages of late rows: those that were at least a minute old
- * when Postern first saw them.
+ * Stores the periods in which Postern watched chat.db, and the ages of rows that were at least a minute old when
+ * Postern first saw them. An age counts only time in which chat.db was watched (decision U4).
  */
 export interface RowAgeStore {
   /** Stores ages in seconds, by row id. If a row already has a stored age, that age stays. */
   add(ages: ReadonlyMap<number, number>, nowMs: number): void;
-  /** Returns how many seconds old a row was when Postern first saw it; undefined if the row was not late. */
+  /** Returns how many seconds old a row was when Postern first saw it; undefined if it was younger than a minute. */
   of(rowId: number): number | undefined;
   /** Returns the stored ages in seconds, by row id, of the rows after `after` and up to `upTo`. */
   between(after: Offset, upTo: Offset): ReadonlyMap<number, number>;

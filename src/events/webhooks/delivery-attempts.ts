@@ -7,7 +7,7 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { AttemptRecord } from '../../domain/webhook.ts';
 import { failureSentence, refusalSentence } from './delivery-errors.ts';
 
-/** Milliseconds before the second and the third attempt of a failed delivery, as the contract of webhooks requires. */
+/** Milliseconds before the second and the third attempt of a failed delivery, as the contract requires. */
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 
 /**

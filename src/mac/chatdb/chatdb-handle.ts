@@ -141,7 +141,7 @@ export interface SchemaInfo {
   byteLength(value: string): string;
   /** How rows with an `associated_message_type` are shown (decision U5). */
   readonly associatedRows: AssociatedRows;
-  /** The address of the conversation with canaries, which lists leave out; "" if there are none. */
+  /** The address to which this Mac sends canaries; "" if it sends none. Lists omit the canaries. */
   readonly canaryAddress: string;
 }
 

@@ -4,7 +4,7 @@ import { dictionaryIn, isoAtSeconds, lastOfColons, present, textIn } from './mem
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** Apple's own apps by the beginning of their bundle id. */
+/** Types of the cards of Apple's own apps, by the beginning of the app's bundle id. */
 const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
   ['com.apple.PassbookUIService.PeerPayment', 'payment'],
   ['com.apple.SafetyMonitorApp.', 'check_in'],
@@ -15,10 +15,10 @@ const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
 ];
 /** The team id in the balloon id of an app without a team. */
 const NO_TEAM = '0000000000';
-/** Seconds between 1970 and 2001. Needed because check-ins count from 1970. */
+/** Seconds between 1970-01-01 and 2001-01-01. Check-ins count from 1970, but `isoAtSeconds` counts from 2001. */
 const EPOCH_S = 978_307_200;
 
-/** Returns the card of an app. `payload` is empty if its archive is unreadable. */
+/** Returns the card of an app's balloon. `payload` is the balloon's decoded archive; empty if that is unreadable. */
 export function appCardOf(balloon: string, payload: Dictionary): AppCard {
   const bundle = lastOfColons(balloon);
   const team = balloon.split(':').at(-2) ?? NO_TEAM;

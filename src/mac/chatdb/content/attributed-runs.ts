@@ -14,7 +14,7 @@ export interface AttributedText {
   readonly runs: readonly AttributedRun[] | undefined;
 }
 
-/** Maximum number of steps. Ordinary bodies take up to 568. */
+/** Maximum number of decoding steps. Ordinary bodies take up to 568. */
 const MAX_STEPS = 20_000;
 const MAX_RUNS = 10_000;
 const NO_ATTRIBUTES: TypedDictionary = new Map();
@@ -28,8 +28,8 @@ export function readAttributedText(blob: Uint8Array): AttributedText | undefined
 }
 
 /**
- * Pairs the runs with their attributes. Each run is stored as an attribute set's index and the run's length. The set
- * itself follows where its index first appears. A run that ends beyond the text is cut.
+ * Pairs the runs with their attributes. Each run is stored as the number of an attribute set and the run's length. The
+ * first run with a number is followed by the set itself. A run that ends beyond the text is cut.
  */
 function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] | undefined {
   const known = new Map<number, TypedDictionary>();
@@ -37,12 +37,12 @@ function runsOf(text: string, values: readonly TypedValue[]): readonly Attribute
   let start = 0;
   for (let at = 1; at < values.length; ) {
     const [number, length, given] = [values[at], values[at + 1], values[at + 2]];
-    // Anything after the runs is unknown to this version.
+    // Stops at the first value that is not a run. This version of Postern does not decode such values.
     if (typeof number !== 'number' || typeof length !== 'number') break;
     const isGiven = given instanceof Map && !known.has(number);
     if (isGiven) known.set(number, given);
     at += isGiven ? 3 : 2;
-    // The length is unsigned but stored as a signed number.
+    // The length is an unsigned 32-bit number, but the typedstream reader decoded it as a signed one.
     const end = Math.min(start + (length < 0 ? length + 2 ** 32 : length), text.length);
     if (!(end > start)) continue;
     if (runs.length >= MAX_RUNS) return undefined;

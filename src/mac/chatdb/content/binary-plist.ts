@@ -1,6 +1,6 @@
 import { MAX_BLOB_BYTES } from './typedstream.ts';
 
-/** A reference into the table of a keyed archive. */
+/** A reference to an object, by its index in the `$objects` of a keyed archive. */
 export class PlistUid {
   readonly number: number;
 
@@ -39,7 +39,7 @@ const BROKEN = new Error('not a binary property list');
 
 /**
  * Reads a binary property list; returns undefined if it is broken, too large or nested too deeply. Never throws. Reads
- * each object once, however often it is referenced, and in total no more bytes of text than the file has.
+ * each object once, however often it is referenced. Decodes in total at most as many bytes of text as the file has.
  */
 export function readBinaryPlist(blob: Uint8Array): PlistValue | undefined {
   if (blob.length < HEADER.length + TRAILER_BYTES || blob.length > MAX_BLOB_BYTES) return undefined;
@@ -60,7 +60,7 @@ class PlistFile {
   readonly #top: number;
   readonly #offsetsAt: number;
   readonly #objects = new Map<number, PlistValue>();
-  /** Containers that are being read. A container inside itself makes the list invalid. */
+  /** Numbers of the arrays and dictionaries that are being read. One inside itself makes the property list invalid. */
   readonly #open = new Set<number>();
   #steps = 0;
   #textBytesLeft: number;
@@ -164,7 +164,10 @@ class PlistFile {
     return dictionary;
   }
 
-  /** Returns the length and the offset of an object's content. If `low` is 15, a separate integer holds the length. */
+  /**
+   * Returns the length of an object and the offset of its content. The length is `low`, or a separate integer if `low`
+   * is 15.
+   */
   #length(low: number, at: number): readonly [length: number, at: number] {
     if (low !== 15) return [low, at];
     const head = this.#number(at, 1);
@@ -174,8 +177,8 @@ class PlistFile {
   }
 
   /**
-   * Integers of 8 or 16 bytes are signed, shorter ones are not. Only the last 8 of 16 bytes are read, because
-   * real values fit into them.
+   * Reads an integer. Integers of 8 or 16 bytes are signed, and shorter ones unsigned. Only the last 8 of 16 bytes are
+   * read, because real values fit into them.
    */
   #integer(at: number, bytes: number): number {
     if (bytes < 8) return this.#number(at, bytes);

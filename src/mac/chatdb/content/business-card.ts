@@ -3,7 +3,9 @@ import { dictionaryIn, dictionaryOf, isList, numberIn, parseJson, present, textI
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** Returns the question or answer of a business from its balloon's archive; undefined if unknown. */
+/**
+ * Returns a business's question, or the answer to one, from a balloon's decoded archive; undefined for an unknown kind.
+ */
 export function businessCardOf(payload: Dictionary): BusinessCard | undefined {
   const data = payload.get('data');
   const text = data instanceof Uint8Array ? Buffer.from(data).toString('utf8') : data;
@@ -27,7 +29,7 @@ function quickReply(reply: Dictionary, summary: string | undefined): BusinessCar
   };
 }
 
-/** In an answer, the first section contains the choice. */
+/** Returns a question with choices, or the answer to one. In an answer, the first section contains the chosen items. */
 function listPicker(content: Dictionary, summary: string | undefined): BusinessCard {
   const isAnswer = content.has('replyMessage');
   const sections = listOf(dictionaryOf(content.get('listPicker')).get('sections'));

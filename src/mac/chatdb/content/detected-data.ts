@@ -10,7 +10,7 @@ const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'
 
 type Scanned = ReadonlyMap<string, unknown>;
 
-/** Postern's types, by the kind that a result has in its member `T`. */
+/** Postern's types of detected data, by the kind that macOS stores in a result's member `T`. */
 const TYPES: Readonly<Record<string, DetectedData['type']>> = {
   Money: 'money',
   PhysicalAmount: 'quantity',
@@ -18,7 +18,7 @@ const TYPES: Readonly<Record<string, DetectedData['type']>> = {
   TrackingNumber: 'tracking_number',
   FullAddress: 'address',
 };
-/** Kinds that are left out here, because a run shows them as a link or a code already. */
+/** Kinds that are skipped here, because the same run already contains them as a link or as a one-time code. */
 const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', 'Email', 'AuthCode']);
 
 /** Reads the detected data in the runs of a message. Decodes each result once, however many runs refer to it. */

@@ -3,7 +3,7 @@ import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, isoAtSeconds, present } from './members.ts';
 import { type ProtobufField, readProtobuf } from './protobuf.ts';
 
-/** The fields of a Protocol Buffers message, by number. If a number repeats, its last field counts. */
+/** The fields of a Protocol Buffers message, by number. If several fields have one number, the last one counts. */
 class Fields {
   readonly #fields: readonly ProtobufField[];
 
@@ -44,7 +44,10 @@ function messageOf(blob: Uint8Array): Fields | undefined {
   return fields && new Fields(fields);
 }
 
-/** Reads a handwritten message without its strokes, which Node cannot decompress; undefined for anything else. */
+/**
+ * Reads the size of a handwritten message and the number of its strokes. Skips the strokes, which Node cannot
+ * decompress. Returns undefined for anything else.
+ */
 export function readHandwriting(blob: Uint8Array): Handwriting | undefined {
   const message = messageOf(blob);
   const drawing = message?.message(4);
@@ -52,7 +55,7 @@ export function readHandwriting(blob: Uint8Array): Handwriting | undefined {
   const created = message?.bytes(2);
   const strokes = drawing?.number(4);
   if (frame?.length !== 8 || strokes === undefined || !Number.isSafeInteger(strokes)) return undefined;
-  // Each number has its sign bit inverted.
+  // Width and height are 16-bit integers with inverted sign bits.
   const [width = 0, height = 0] = [4, 6].map((at) => ((frame.readUInt16LE(at) ^ 0x8000) << 16) >> 16);
   const drawn = created?.length === 8 ? Number(created.readBigInt64LE(0)) / 1000 : undefined;
   return { ...present({ id: message?.text(3), drawn_at: isoAtSeconds(drawn) }), width, height, strokes };
@@ -72,7 +75,7 @@ export function readDigitalTouch(blob: Uint8Array, isNested = false): DigitalTou
   return touch && { ...touch, ...(id !== undefined && { id }) };
 }
 
-/** Returns undefined if the data are inconsistent. */
+/** Returns the touch of this kind from its payload; undefined if the payload is inconsistent. */
 function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch | undefined {
   switch (kind) {
     case 1:
@@ -92,7 +95,7 @@ function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch
   }
 }
 
-/** A heartbeat that breaks is shown as a heartbreak. */
+/** Describes a heartbeat, or a heartbreak if the payload contains the time at which the heart breaks. */
 function heartbeat(payload: Fields): DigitalTouch {
   const broken = payload.real(6) ?? 0;
   return {
@@ -103,7 +106,9 @@ function heartbeat(payload: Fields): DigitalTouch {
   };
 }
 
-/** Counts the stored strokes, because the message may claim any number. */
+/**
+ * Describes a sketch. Counts the stored strokes, and ignores the number that the payload states, which may be wrong.
+ */
 function sketch(payload: Fields): DigitalTouch | undefined {
   const data = payload.bytes(2) ?? Buffer.alloc(0);
   let [strokes, points] = [0, 0];

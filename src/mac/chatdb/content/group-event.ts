@@ -12,15 +12,15 @@ const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
 };
 const RENAMED = 2;
 
-/** The columns of a row in a conversation's history. */
+/** The columns of a row that records a change of a conversation. */
 interface GroupColumns {
   readonly itemType: number;
   readonly action: number;
   readonly title: string;
-  /** Row ids of the handles of the person who acted and of the person affected. */
+  /** Row id of the handle of the person who acted. `other` is the row id for the person affected. */
   readonly by: number;
   readonly other: number;
-  /** Address of the affected person; undefined if its handle is gone. */
+  /** Address of the person affected; undefined if chat.db no longer has the handle. */
   readonly who: string | undefined;
 }
 
@@ -35,8 +35,9 @@ export function groupEventOf({ itemType, action, title, by, other, who }: GroupC
 }
 
 /**
- * Describes a location share. A `share_status` of 0 begins it, 1 ends it (imessage-exporter). The owner shares if the
- * row is outgoing, or if it names another person and its `share_direction` is 0.
+ * Describes the start or the end of sharing a location: a `share_status` of 0 is the start, 1 the end
+ * (imessage-exporter). The Mac's owner shares if the row is outgoing, or if it names another person and its
+ * `share_direction` is 0.
  */
 export function locationShareOf(status: number, isFromMe: boolean, other: number, direction: number): LocationShare {
   const isMine = isFromMe || (other !== 0 && direction === 0);
@@ -73,7 +74,7 @@ export function effectOf(id: string): MessageEffect | undefined {
   return { name: 'other', on: id.startsWith(BUBBLE) ? 'bubble' : id.startsWith(SCREEN) ? 'screen' : 'unknown', id };
 }
 
-/** Parses `part:start:length`; the last two may be missing. */
+/** Parses `thread_originator_part`, which is `part:start:length` or only `part`. */
 export function replyPartOf(stored: string): {
   readonly reply_to_part?: number;
   readonly reply_to_range?: readonly [number, number];

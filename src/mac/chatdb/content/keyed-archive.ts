@@ -1,7 +1,7 @@
 import { PlistDate, type PlistDictionary, PlistUid, type PlistValue, readBinaryPlist } from './binary-plist.ts';
 
 type ArchiveDictionary = ReadonlyMap<string, ArchiveValue>;
-/** An archived object. URLs and UUIDs are texts, UUIDs in upper case. */
+/** A decoded object of an archive. URLs and UUIDs become strings, UUIDs in upper case. */
 type ArchiveValue =
   | null
   | boolean
@@ -14,8 +14,8 @@ type ArchiveValue =
 
 const MAX_DEPTH = 64;
 /**
- * A bound on the depth alone is not enough. Twenty nested arrays that each refer eight times to the next one would
- * become 8^20 objects.
+ * Maximum number of values decoded per archive. `MAX_DEPTH` alone is not enough: twenty nested arrays that each refer
+ * eight times to the next one would become 8^20 objects.
  */
 const MAX_STEPS = 20_000;
 const MAX_URL_CHARACTERS = 8192;
@@ -57,7 +57,10 @@ class Archive {
     return stored;
   }
 
-  /** Returns null for a missing object, and for an object within itself: real archives have both. */
+  /**
+   * Returns the object with this number. Returns null if it is missing, or if it is inside itself: real archives have
+   * both.
+   */
   #referenced(number: number, depth: number): ArchiveValue {
     if (number === 0 || number >= this.#objects.length || this.#open.has(number)) return null;
     this.#open.add(number);

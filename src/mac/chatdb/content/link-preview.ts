@@ -4,7 +4,10 @@ import { dictionaryIn, isoAtSeconds, listIn, present, textIn } from './members.t
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** A preview has one image, but an archive may refer to it any number of times. */
+/**
+ * Maximum number of images per preview. Real previews have one, but a manipulated archive may list it thousands of
+ * times.
+ */
 const MAX_IMAGES = 20;
 const MAX_IMAGE_URL = 8192;
 
@@ -98,7 +101,7 @@ function sharedDocument(metadata: Dictionary, document: Dictionary): Special {
   };
 }
 
-/** Returns the texts that exist, under Postern's names. */
+/** Returns the texts found in `from`, under Postern's names. `keys` maps these names to the names in `from`. */
 function textsOf<Name extends string>(
   from: Dictionary,
   keys: Readonly<Record<Name, string>>,

@@ -11,10 +11,10 @@ export function dictionaryIn(from: unknown, ...path: readonly string[]): Diction
 
 const NOTHING: Dictionary = new Map();
 
-/** Longer texts of a card are cut, because no screen shows as much. */
+/** Maximum length of a card's text, in UTF-16 units. A longer text is cut, because no screen shows that much. */
 const MAX_CHARACTERS = 100_000;
 
-/** Returns the text in a member; undefined if it is empty. */
+/** Returns the text of the member `name`; undefined if it is empty or not a text. */
 export function textIn(from: Dictionary, name: string): string | undefined {
   const value = from.get(name);
   return typeof value === 'string' && value !== '' ? value.slice(0, MAX_CHARACTERS) : undefined;
@@ -34,7 +34,10 @@ export function isList(value: unknown): value is readonly unknown[] {
   return Array.isArray(value);
 }
 
-/** Converts a parsed JSON object to a Map, in which keys such as `__proto__` are ordinary. */
+/**
+ * Converts a parsed JSON object to a Map, in which keys such as `__proto__` are ordinary. Any other value becomes
+ * empty.
+ */
 export function dictionaryOf(value: unknown): Dictionary {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? new Map(Object.entries(value))
@@ -57,7 +60,7 @@ export function isoAtSeconds(seconds: number | undefined): string | undefined {
   return isoOf({ seconds: clamped, nanos: 0 });
 }
 
-/** Returns the members that have a value; undefined if there are none. */
+/** Returns the members whose value is not undefined; undefined if no member has a value. */
 export function present<Members extends object>(members: Members): Members | undefined {
   let found: Partial<Members> | undefined;
   for (const name of Object.keys(members) as (keyof Members)[]) {

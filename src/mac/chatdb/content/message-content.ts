@@ -10,10 +10,12 @@ import { onlyLinkOf, RunReader } from './parts.ts';
 import { type PollPayload, pollPayloadOf } from './poll-payload.ts';
 import { readSummaryInfo, type SummaryInfo } from './summary-info.ts';
 
-/** The blob of a column; `too_large` if it was not read. */
+/**
+ * The blob of a column; `too_large` if the blob exceeds the limit and was not read. Undefined if the column is empty.
+ */
 export type StoredBlob = Uint8Array | 'too_large' | undefined;
 
-/** The columns of a row with content besides its text. */
+/** The columns from which a message's content is decoded. */
 export interface ContentRow {
   readonly guid: string;
   /** The text column; "" if empty. */
@@ -23,7 +25,9 @@ export interface ContentRow {
   readonly payload: StoredBlob;
   /** The column `balloon_bundle_id`. */
   readonly balloon: string;
-  /** The message that the row refers to, without `p:N/`; "" for none. */
+  /**
+   * Guid of the message to which the row refers, such as the poll of a vote, without the prefix `p:N/`; "" for none.
+   */
   readonly associatedGuid: string;
   readonly isVote: boolean;
   /** True if the whole message was unsent (decision U3). */
@@ -34,7 +38,7 @@ export interface ContentRow {
 export interface DecodedRow {
   readonly kind: MessageKind | 'poll_vote';
   readonly content: MessageContent;
-  /** The balloon of a poll; its votes are in other rows. */
+  /** The decoded balloon of a poll. The poll's votes are in other rows. */
   readonly poll?: PollPayload | undefined;
 }
 
@@ -51,7 +55,7 @@ function kindOfBalloon(balloon: string): MessageKind {
   return balloon === '' ? 'message' : (BALLOONS[lastOfColons(balloon)] ?? 'app');
 }
 
-/** Decodes the blobs of a row. Never throws; `undecoded` names existing blobs that are unreadable. */
+/** Decodes the blobs of a row. Never throws. `content.undecoded` names the columns whose blobs could not be decoded. */
 export function decodeRow(row: ContentRow): DecodedRow {
   const undecoded = new Set<ContentColumn>();
   const read = <Value>(column: ContentColumn, blob: StoredBlob, decode: (bytes: Uint8Array) => Value | undefined) => {
@@ -85,7 +89,8 @@ function textContent(
   const { edits = [], unsentParts = [], translations = [] } = summary ?? {};
   const parts = row.isUnsent ? [] : withUnsent(body?.runs ? new RunReader().parts(body) : [], unsentParts);
   const [only, another] = parts;
-  // Plain content is shown without parts. The only text part of a link is its URL, which the card already contains.
+  // Plain content gets no `parts`: a single text without attributes, or the URL of a link, which the link's card
+  // contains.
   const isPlain =
     another === undefined &&
     (only === undefined || (only.part === 0 && !only.unsent && (!only.runs || kind === 'link')));
@@ -107,7 +112,7 @@ function textContent(
   };
 }
 
-/** Returns the parts ordered by number, including unsent parts. */
+/** Adds the unsent parts, which have no text, and orders all parts by number. */
 function withUnsent(parts: readonly MessagePart[], unsent: readonly number[]): readonly MessagePart[] {
   const left = new Set(parts.map(({ part }) => part));
   const gone = unsent.filter((part) => !left.has(part)).map((part) => ({ part, text: '', unsent: true as const }));
@@ -123,7 +128,7 @@ function balloonOf(
   read: <Value>(decode: (bytes: Uint8Array) => Value | undefined) => Value | undefined,
 ): DecodedRow {
   const archive = (): Payload | undefined => read(payloadOf);
-  // A text that is one link may have a preview although its row has no balloon id.
+  // A row without a balloon id can have a link's preview too, if its whole text is one link.
   const onlyLink = body && onlyLinkOf(body);
   const hasPreview = row.payload !== undefined && row.payload.length > 0 && onlyLink !== undefined;
   const kind = row.balloon === '' && hasPreview ? 'link' : kindOfBalloon(row.balloon);

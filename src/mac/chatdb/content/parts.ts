@@ -25,8 +25,8 @@ const PART = '__kIMMessagePartAttributeName';
 const MAX_PART = 10_000;
 
 /**
- * Converts runs of text. Limits the output of all texts together, because runs can share attributes: one long address
- * in ten thousand runs would make an answer of gigabytes.
+ * Converts the stored runs of a message's texts to the runs of the API. Limits their total size, because runs can share
+ * attributes: one long address shared by ten thousand runs would make a response of gigabytes.
  */
 export class RunReader {
   readonly #decoded = new Map<TypedDictionary, DecodedRun>();
@@ -53,12 +53,15 @@ export class RunReader {
     }));
   }
 
-  /** Returns the runs of a single text that is part of a message, such as an earlier version. */
+  /** Returns the runs of a text that is a single part, such as an earlier version of an edited part. */
   runs({ runs = [] }: AttributedText): readonly TextRun[] {
     return runs.map((run) => this.#read(run, 0)).filter((run) => run !== undefined);
   }
 
-  /** Returns undefined for a run without content, and once the output is full. */
+  /**
+   * Returns a run with offsets relative to `from`. Returns undefined if the API shows none of its attributes, and once
+   * the limit on the total size is reached.
+   */
   #read({ start, end, attributes }: AttributedRun, from: number): TextRun | undefined {
     if (attributes.size === 0 || (attributes.size === 1 && attributes.has(PART))) return undefined;
     let decoded = this.#decoded.get(attributes);
@@ -85,7 +88,7 @@ export function partNumber(value: unknown): number | undefined {
     : undefined;
 }
 
-/** Returns the link, if the whole text is one link. */
+/** Returns the URL if the whole text is one link, else undefined. */
 export function onlyLinkOf({ text, runs = [] }: AttributedText): string | undefined {
   const [run, another] = runs;
   if (run === undefined || another !== undefined || run.start !== 0 || run.end !== text.length) return undefined;

@@ -1,7 +1,7 @@
 import type { PollOption } from '../../../domain/cards.ts';
 import { dictionaryOf, distinct, isList, parseJson, present, textIn } from './members.ts';
 
-/** The balloon of a poll, of a vote or of an added option (macOS 26). */
+/** The decoded balloon of a poll, of a vote or of an added option (since macOS 26). */
 export interface PollPayload {
   readonly question: string | undefined;
   readonly creator: string | undefined;

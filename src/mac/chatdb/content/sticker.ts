@@ -2,7 +2,7 @@ import type { Sticker } from '../../../domain/cards.ts';
 import { readBinaryPlist } from './binary-plist.ts';
 import { dictionaryIn, lastOfColons, present, textIn } from './members.ts';
 
-/** Apple's own sources of stickers, by bundle. Any other bundle is an app. */
+/** Apple's own sources of stickers, by bundle id. A sticker with any other bundle id comes from an app. */
 const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.messages.genmoji': 'genmoji',
   'com.apple.Animoji.StickersApp.MessagesExtension': 'memoji',
@@ -10,7 +10,9 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.Stickers.UserGenerated.MessagesExtension': 'user',
 };
 
-/** Postern's names of effects, by the name in the sticker's picture. Only the owner's own stickers contain one. */
+/**
+ * Postern's names of sticker effects, by the names in a sticker's picture. An effect that is not listed keeps its name.
+ */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 
 /** The columns of an attachment that describe a sticker. */
@@ -34,17 +36,17 @@ export function stickerOf({ userInfo, attribution, description }: StickerColumns
     ...present({
       bundle_id: id,
       app_name: app && textIn(app, 'name'),
-      // Apps write file names into the description.
+      // Only Genmoji have a real description: apps write file names into it.
       description: source === 'genmoji' ? description : undefined,
     }),
   };
 }
 
-/** Bytes at the beginning of a picture that contain the effect's name. */
+/** Number of bytes at the beginning of a sticker's picture in which the effect's name is searched for. */
 export const STICKER_HEAD_BYTES = 65_536;
 const MARK = 'stickerEffect:type="';
 
-/** Returns the effect of a sticker that the owner made, from the beginning of its picture. */
+/** Returns the effect that the beginning of a sticker's picture names; undefined if it names none. */
 export function stickerEffectOf(head: Uint8Array): string | undefined {
   const text = Buffer.from(head.buffer, head.byteOffset, head.byteLength).toString('latin1');
   const at = text.indexOf(MARK);

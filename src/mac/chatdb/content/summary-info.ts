@@ -6,14 +6,16 @@ import { dictionaryIn, distinct, isList, isoAtSeconds, listIn, present, textIn }
 import { partNumber, RunReader } from './parts.ts';
 import { MAX_BLOB_BYTES } from './typedstream.ts';
 
-/** The content of `message_summary_info`: edits, unsent parts and translations (macOS 13, 26). */
+/**
+ * The content of `message_summary_info`: edits and unsent parts (since macOS 13), and translations (since macOS 26).
+ */
 export interface SummaryInfo {
   readonly edits: readonly PartEdits[];
   readonly unsentParts: readonly number[];
   readonly translations: readonly Translation[];
 }
 
-/** Returns undefined if the blob is not such a property list. */
+/** Decodes a `message_summary_info` blob; returns undefined if it is not a property list with a dictionary. */
 export function readSummaryInfo(blob: Uint8Array): SummaryInfo | undefined {
   const info = readBinaryPlist(blob);
   if (!(info instanceof Map)) return undefined;
@@ -30,7 +32,7 @@ function numbersOf(values: readonly unknown[]): readonly number[] {
 
 /** Returns each edited part with its texts, from the original to the current one. Ordered by part number. */
 function editsIn(stored: ReadonlyMap<string, unknown>): readonly PartEdits[] {
-  // Entries can share one blob, so the total number of decoded bytes is limited too.
+  // Several entries can refer to one blob, so their total size is limited too.
   let bytesLeft = MAX_BLOB_BYTES;
   const reader = new RunReader();
   const readText = (blob: unknown): Pick<PartEdits['history'][number], 'text' | 'runs'> => {
@@ -60,7 +62,7 @@ function timeOf(seconds: unknown): { readonly at?: string } {
   return at === undefined ? {} : { at };
 }
 
-/** Reads a nested archive: translations by part number. */
+/** Returns the translations in a keyed archive, which lists them by part number. */
 function translationsIn(blob: unknown): readonly Translation[] {
   const archive = blob instanceof Uint8Array ? readKeyedArchive(blob) : undefined;
   let charactersLeft = MAX_BLOB_BYTES;

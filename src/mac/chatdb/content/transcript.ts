@@ -2,7 +2,7 @@ import { readBinaryPlist } from './binary-plist.ts';
 import { readKeyedArchive } from './keyed-archive.ts';
 import { textIn } from './members.ts';
 
-/** Returns the words of a voice message from its attachment's `user_info`: a property list, or an archive of one. */
+/** Returns the transcript of a voice message from its attachment's `user_info`, a property list or a keyed archive. */
 export function transcriptOf(userInfo: Uint8Array): string | undefined {
   const info = readBinaryPlist(userInfo);
   if (!(info instanceof Map)) return undefined;

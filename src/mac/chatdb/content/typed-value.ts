@@ -7,13 +7,13 @@ export class TypedUrl {
   }
 }
 
-/** A dictionary. Only keys that are text are kept. */
+/** A decoded NSDictionary. Entries whose key is not a string are left out. */
 export type TypedDictionary = ReadonlyMap<string, TypedValue>;
 
-/** An object of a typedstream; null if this reader does not know its kind. */
+/** A decoded value of a typedstream; null for nil, and for an object of a class that this reader does not know. */
 export type TypedValue = null | string | number | Uint8Array | TypedUrl | TypedDictionary | readonly TypedValue[];
 
-/** Converts an object, given its class names and its values. */
+/** Converts an archived object. `names` are its class and the superclasses; `values` are its archived members. */
 export function objectOf(names: readonly string[], values: readonly TypedValue[]): TypedValue {
   for (const name of names) {
     switch (name) {

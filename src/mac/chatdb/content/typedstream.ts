@@ -1,6 +1,6 @@
 import { objectOf, type TypedValue } from './typed-value.ts';
 
-/** Ten times what Messages can send, including attributes. */
+/** Maximum size of a blob to decode, in bytes: ten times what Messages can send, including attributes. */
 export const MAX_BLOB_BYTES = 1_048_576;
 const MAX_DEPTH = 64;
 const MAX_TYPE_LENGTH = 256;
@@ -10,8 +10,8 @@ const BROKEN = new Error('not a typedstream of this kind');
 const FOUND = new Error('the text is found');
 export const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');
 
-// The first byte of an item. A value from 0x80 to 0x91 is a tag, reserved if it is not named here. Any other byte is
-// itself a number.
+// Values of an item's first byte. Bytes from 0x80 to 0x91 are tags; those not named here are reserved. Any other byte
+// is itself the item, a number.
 export const TWO_BYTES = 0x81;
 const FOUR_BYTES = 0x82;
 const REAL = 0x83;
@@ -21,7 +21,7 @@ const END = 0x86;
 const EIGHT_BYTES = 0x87;
 const FIRST_REFERENCE = 0x92;
 
-/** Decodes the bytes of a string. Some writers store UTF-16 with its byte order mark here. */
+/** Decodes the bytes of a string: UTF-8, or UTF-16 if they begin with its byte order mark, as some writers store it. */
 export function decodeText(bytes: Buffer, start: number, end: number): string {
   if (end - start >= 2 && bytes[start] === 0xff && bytes[start + 1] === 0xfe) {
     return bytes.toString('utf16le', start + 2, end);
@@ -30,8 +30,9 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
 }
 
 /**
- * Reads a typedstream (NSArchiver's format, version 4) in one pass. The format has two tables: shared strings (types,
- * names) and objects (classes too). Depth and steps are bounded; each byte is read once.
+ * Reads a typedstream (NSArchiver's format, version 4) in one pass. An item may refer back to an earlier one by its
+ * number in one of two tables: strings (types and names), and objects (including classes). Depth and steps are bounded;
+ * each byte is read once.
  */
 export class Typedstream {
   readonly #bytes: Buffer;
@@ -57,7 +58,10 @@ export class Typedstream {
     return this.#text;
   }
 
-  /** Returns the contents of the top object in order, and its text; only the text if the rest is broken. */
+  /**
+   * Returns the text, and the contents of the top object in order. If the stream is broken after the text, returns only
+   * the text.
+   */
   values(): { readonly text: string | undefined; readonly values: readonly TypedValue[] | undefined } {
     try {
       if (!this.#bytes.subarray(0, SIGNATURE.length).equals(SIGNATURE)) throw BROKEN;

@@ -1,7 +1,7 @@
 import type { ContactCard, LocationPin } from '../../../domain/cards.ts';
 import { distinct, present } from './members.ts';
 
-/** Larger cards are not opened. */
+/** Maximum size of a contact's or location's card, in bytes. Larger cards are not opened. */
 export const MAX_CARD_BYTES = 65_536;
 
 interface CardLine {
@@ -26,7 +26,10 @@ export function contactOf(text: string): ContactCard | undefined {
   };
 }
 
-/** Returns the place in a location card; undefined if the text is not one. Coordinates off the globe are left out. */
+/**
+ * Returns the location in a location card; undefined if the text is not a vCard. Omits coordinates that are out of
+ * range.
+ */
 export function locationOf(text: string): LocationPin | undefined {
   const lines = linesOf(text);
   if (lines === undefined) return undefined;
@@ -47,8 +50,8 @@ function coordinatesIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
 }
 
 /**
- * Splits a card into lines by name, without groups (`item1.`) and parameters. A line that begins with a space continues
- * the previous one.
+ * Returns the name and the value of each line, without groups (`item1.`) and parameters; undefined if the text is not a
+ * vCard. A line that begins with a space or a tab continues the previous one.
  */
 function linesOf(text: string): readonly CardLine[] | undefined {
   const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r?\n/);
@@ -61,7 +64,7 @@ function linesOf(text: string): readonly CardLine[] | undefined {
   });
 }
 
-/** Returns the fields of a value, which are separated by semicolons. */
+/** Splits a value at its semicolons and returns the fields, without escapes. */
 function fieldsOf(value = ''): readonly string[] {
   return value.split(/(?<!\\);/).map(unescaped);
 }

@@ -138,8 +138,8 @@ function isOfAnother(reply: Reply): boolean {
 }
 
 /**
- * Runs `answer`, which tells the queue how a message was handled, and ignores its errors. Over a closed connection, the
- * queue cannot be told, and it delivers the message again.
+ * Runs `answer`, which reports to the queue how a message was handled, and ignores its errors. A report over a closed
+ * connection fails, and the queue delivers the message again.
  */
 function quietly(answer: () => void): void {
   try {

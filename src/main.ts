@@ -10,7 +10,10 @@ import { isAppError } from './domain/errors.ts';
 
 const context = processContext(packageVersion());
 
-/** Commands that run until a signal stops them. Being stopped is success for them (decision A3), even while they start. */
+/**
+ * Commands that run until a signal stops them. Being stopped counts as success for them (decision A3), even while they
+ * are still starting.
+ */
 const SERVING: ReadonlySet<string> = new Set(['serve', 'hub', 'demo', 'run']);
 
 /** Words that people try instead of `--version`. */

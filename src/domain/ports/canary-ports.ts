@@ -13,7 +13,10 @@ export interface CanaryRecord {
   readonly sentMs: number;
   /** `waiting`: being sent, or sent less than ten minutes ago without having arrived. */
   readonly outcome: 'waiting' | 'arrived' | 'lost' | 'not_sent' | 'unknown';
-  /** Code of the problem with which sending the canary failed; null unless it failed. */
+  /**
+   * Code of the problem that occurred while the canary was sent; null if none did. After some problems it is unknown
+   * whether the canary was sent.
+   */
   readonly problem: string | null;
   /** When a canary last arrived, Unix milliseconds; null if none has arrived yet. */
   readonly arrivedMs: number | null;

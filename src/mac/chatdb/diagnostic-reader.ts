@@ -13,9 +13,9 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { dataShapes, sqliteDiagnostics } from './data-shapes.ts';
 
-/** Poll interval, for commits that no event announces. */
+/** Interval in milliseconds at which `watch` looks for commits that no file event announces. */
 const POLL_MS = 100;
-/** For this long after an event, looks for a commit every millisecond. */
+/** For this many milliseconds after a file event, `watch` looks for a commit every millisecond. */
 const AFTER_EVENT_MS = 250;
 const MAX_ROWS = 50;
 const MAX_DELAYS = 100;
@@ -45,7 +45,10 @@ export function prefixCounts(guids: readonly string[]): PrefixCounts {
   return counts;
 }
 
-/** Examines the shape of chat.db and its changes for a report, on a separate connection. Reads no content. */
+/**
+ * Examines the structure of chat.db, and how chat.db changes, for a report. Opens its own connection. Reads no content
+ * of messages.
+ */
 export class DiagnosticReader {
   readonly #path: string;
   readonly #sqlite: Sqlite;
@@ -62,7 +65,10 @@ export class DiagnosticReader {
     return this.#strings('SELECT guid FROM chat WHERE guid IS NOT NULL');
   }
 
-  /** Returns the owner's addresses, most recent first. An account looks like `E:me@example.org` or `P:+15550100`. */
+  /**
+   * Returns the owner's addresses, most recently used first. Removes the prefix of a stored account, such as
+   * `E:me@example.org` or `P:+15550100`.
+   */
   ownAddresses(): readonly string[] {
     const sources = ['destination_caller_id', 'account'].filter((name) => this.#columns.includes(name));
     const selects = sources.map(
@@ -77,7 +83,10 @@ export class DiagnosticReader {
     return [...new Set(addresses)].slice(0, MAX_ADDRESSES);
   }
 
-  /** Watches for this many seconds, or until `signal` is aborted. Rejects if chat.db becomes unreadable. */
+  /**
+   * Watches chat.db and its -wal for this many seconds, or until `signal` is aborted. Rejects if chat.db becomes
+   * unreadable.
+   */
   watch(seconds: number, clock: Clock, signal: AbortSignal): Promise<ChangeDiagnostics> {
     const startMs = clock.monotonic();
     const since = (ms: number): number => Math.round((clock.monotonic() - ms) * 10) / 10;
@@ -225,7 +234,7 @@ export class DiagnosticReader {
   }
 }
 
-/** Converts a date in seconds or nanoseconds to seconds since 2001. */
+/** Converts a stored date, in seconds or nanoseconds since 2001, to seconds since 2001. */
 function appleSeconds(date: number): number {
   return Math.abs(date) > 1e10 ? date / 1e9 : date;
 }

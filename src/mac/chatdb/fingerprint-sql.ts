@@ -4,14 +4,17 @@ import type { SchemaInfo } from './chatdb-handle.ts';
 import { anyOf, column } from './queries.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 
-/** SQL for the print of the row `m`: its flags, later additions, and content. Attachments are added separately. */
+/**
+ * SQL for the print of the row `m`: a number that changes when the row's flags, later additions or content do. Does not
+ * include the attachments; see `attachmentsSql`.
+ */
 export function rowSql(schema: SchemaInfo): string {
   return `${flagsSql(schema)} + ${addedSql(schema)} + ${contentSql(schema)}`;
 }
 
 /**
- * SQL for the flags: one bit for each column of decision B7. Ignores the delivery columns of an incoming row, because
- * they mean nothing.
+ * SQL for the flags: one bit for each column of decision B7. Ignores the delivery columns of an incoming row, where
+ * they have no meaning.
  */
 function flagsSql(schema: SchemaInfo): string {
   const flag = (bit: number, ...names: readonly string[]): string =>
@@ -25,8 +28,8 @@ function flagsSql(schema: SchemaInfo): string {
 
 const BITS_31 = 2 ** 31 - 1;
 /**
- * Odd factors below 2^31. If two lengths differ only a little, their products modulo 2^31 still differ in the upper
- * bits.
+ * Odd factors below 2^31, by which a column's length or date is multiplied. If two lengths differ only a little, their
+ * products modulo 2^31 still differ in the upper bits.
  */
 const FACTORS = {
   text: 1_640_531_527,
@@ -36,19 +39,20 @@ const FACTORS = {
   date_edited: 805_306_457,
   date_retracted: 1_234_567_891,
 } as const;
-/** A mask that keeps the summands small enough to be summed exactly. */
+/** A mask that limits each summand to 50 bits, so that the sums stay within SQLite's 64-bit integers. */
 const SUM_BITS = 2 ** 50 - 1;
 
 /**
- * SQL for a number that stands for the content: it combines the lengths, which cost nothing to read. It includes the
- * dates of edits, so that a new text of equal length is noticed.
+ * SQL for a checksum of a row's content. It combines the lengths of the columns, which cost almost nothing to read. It
+ * includes the dates of edits, so that an edit to a text of equal length is noticed too.
  */
 function contentSql(schema: SchemaInfo): string {
   const there = (...names: readonly (keyof typeof FACTORS)[]): readonly (keyof typeof FACTORS)[] =>
     names.filter((name) => schema.hasColumn('message', name));
   const lengths = there('text', 'attributedbody', 'message_summary_info').map((name) => {
     const length = lengthSql(schema, name);
-    // Leaves out the body of a voice message: only a transcript changes it, and `addedSql` covers that.
+    // Leaves out the body of a voice message: only an added transcript changes the body, and `addedSql` covers
+    // transcripts.
     return name === 'attributedbody' ? `CASE WHEN ${isVoice(schema)} THEN 0 ELSE ${length} END` : length;
   });
   const dates = there('date_edited', 'date_retracted').map(
@@ -110,8 +114,8 @@ function hasVotes(schema: SchemaInfo): boolean {
 }
 
 /**
- * A checksum of the votes and added options, which refer to the poll by guid. A new vote changes it in both cases:
- * Messages may keep the vote that is replaced, or delete it.
+ * SQL for a checksum of the votes and added options of the poll `m`, which refer to the poll by guid. If a person votes
+ * again, the checksum changes whether Messages keeps or deletes the earlier vote.
  */
 const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
   WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
@@ -120,14 +124,14 @@ function isVoice(schema: SchemaInfo): string {
   return column(schema, 'is_audio_message', '0');
 }
 
-/** SQL for a text as a blob: SQLite then searches for bytes in bytes. */
+/** SQL for a text as a blob, because instr() compares bytes only if both of its arguments are blobs. */
 function bytes(text: string): string {
   return `X'${Buffer.from(text).toString('hex')}'`;
 }
 
 /**
- * SQL for two numbers of the message `j.message_id`. The first changes with its attachments: their existence, transfer
- * state and name. The second changes with a transcript in the plist of a voice message's file.
+ * SQL for two checksums per message. The first changes when an attachment is added or removed, changes its transfer
+ * state, or receives a file name. The second changes when a voice message's attachment receives a transcript.
  */
 export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undefined {
   if (!hasAttachmentTables(schema) || !schema.hasIndex('message_attachment_join', 'message_id')) return undefined;

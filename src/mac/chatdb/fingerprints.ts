@@ -18,12 +18,12 @@ import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Reads prints of rows. SQLite computes the prints, because returning one number per row costs a third of returning the
- * row's columns.
+ * Reads prints: numbers that show whether and how a row has changed. SQLite computes them, because returning one number
+ * per row costs a third of returning the row's columns.
  */
 export class Fingerprints implements PrintReader {
   readonly #connection: Connection;
-  /** The previous result of each watched query, by its SQL. */
+  /** The previous result of each query in `PrintQueries.watched`, by the query's SQL. */
   readonly #watched = new Map<string, { readonly text: string; readonly rowIds: readonly number[] }>();
 
   constructor(connection: Connection) {
@@ -102,40 +102,54 @@ export class Fingerprints implements PrintReader {
   }
 }
 
-/** Returns the lowest of the newest `count` row ids up to `upTo`. */
+/** Returns the lowest of the `count` highest row ids that do not exceed `upTo`; 1 if there are fewer. */
 function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
   return Number(snapshot.database.get(printQueriesFor(snapshot.database.schema).newest, upTo, count - 1)?.[0] ?? 1);
 }
 
-/** Maximum number of rows watched in each indexed set. The newest are watched. */
+/** Maximum number of rows watched in each set, such as the unread messages. Only the newest are watched. */
 const MAX_WATCHED = 500;
 const MAX_DELETED = 5000;
-/** Rows compared by one sum. Comparing rows one by one would cost as much as reading their prints. */
+/**
+ * Number of row ids whose prints are compared by one sum. Comparing them one by one would cost as much as reading them.
+ */
 const SUMMED_ROWS = 64;
-/** Maximum number of row ids per requested row. A wider range has many gaps: its prints are read, not summed. */
+/**
+ * Maximum number of row ids per requested row for which sums are compared. In a wider range, most row ids are unused,
+ * so its prints are read instead.
+ */
 const MAX_GAPS = 4;
 
-/** The SQL of prints. Row ids come from a range (`from`, `to`) or a JSON list. */
+/**
+ * The SQL for prints. The parameters of `range` are the first and the last row id; that of `list` is a JSON array of
+ * row ids.
+ */
 interface PrintQueries {
   readonly newest: string;
   readonly range: RowQueries;
   readonly list: RowQueries;
   /**
-   * The sum of the prints of a range, each multiplied by its index in the range. Excludes what attachments and
-   * deletions add to a print.
+   * The sum of the prints of a range, each multiplied by 1 plus the distance of its row id from the first. Excludes the
+   * amounts that attachments and deletions add to a print.
    */
   readonly sum: string;
   readonly next: string;
-  /** Row ids as text, separated by commas. */
+  /** One query per watched set. Each returns the row ids of its set as one text, separated by commas. */
   readonly watched: readonly string[];
   readonly deletions: string | undefined;
   readonly origins: string;
 }
 
 interface RowQueries {
-  /** Row id, and its print without additions; -1 for a reaction. */
+  /**
+   * Selects the row id and the print of each row. The print does not include attachments or a deletion; it is -1 for a
+   * reaction.
+   */
   readonly rows: string;
-  /** Row id, a checksum of its attachments' state, and a checksum of their transcripts. */
+  /**
+   * Selects the row id of each message with attachments, a checksum of their state, and a checksum of their
+   * transcripts.
+   */
   readonly attachments: string | undefined;
   /** Row ids of deleted messages: they are in no chat any more, but the user can still restore them. */
   readonly deleted: string | undefined;
@@ -200,8 +214,8 @@ function additionsOf(
 }
 
 /**
- * Returns the parts of a range in which a print differs from the known one. Compares sums, weighted so that two changes
- * do not cancel out. A false difference costs only the reading of its rows.
+ * Returns the parts of a range in which a print differs from the known one. Compares sums of prints, weighted so that
+ * two changes do not cancel out. If a part is returned although no print differs, its rows are merely read in vain.
  */
 function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known: KnownPrints): RowRange[] {
   const { range, sum } = printQueriesFor(snapshot.database.schema);
@@ -218,7 +232,7 @@ function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known:
   return ranges;
 }
 
-/** Returns a print without its addition, as `sum` counts it. */
+/** Returns a print without the amount that attachments and a deletion added to it, as the query `sum` counts it. */
 function withoutAddition(print: Print, addition = 0): number {
   return addition === 0 || print === NO_PRINT || print === REACTION_PRINT ? print : Math.max(print - addition, 1);
 }
@@ -265,8 +279,8 @@ function watchedSql(schema: SchemaInfo): readonly string[] {
     sets.push(newest('is_finished = 1 AND is_from_me = 1 AND error > 0'));
   }
   if (schema.hasIndex('message', 'cache_roomnames', 'service', 'is_sent', 'is_delivered')) {
-    // SQLite uses a partial index only if the query repeats all of the index's terms. Since macOS 26 the terms include
-    // `schedule_type` and RCS.
+    // SQLite uses a partial index only if the query repeats all terms of the index's WHERE clause. Since macOS 26, the
+    // clause includes `schedule_type` and the service RCS.
     const since26 = has('schedule_type')
       ? "service IN ('iMessage', 'RCS') AND schedule_type == 0"
       : "service = 'iMessage'";

@@ -14,13 +14,13 @@ import { rowContentOf } from './row-content.ts';
 import { hasContent, isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Only this many UTF-16 units of a text are searched. */
+/** Maximum length of each text besides the body, in UTF-16 units. The rest of a longer text cannot be searched. */
 const MAX_TEXT = 8192;
 const SOUND = /\.(?:caf|amr|m4a)$/i;
 
 /**
- * Returns the message with its searchable texts besides the body. Most messages have no such texts; `hasMore` is then
- * false, and nothing more is read.
+ * Returns the message with its searchable texts besides the body, such as a link's title. Decodes the row's content
+ * only if `hasMore` is true, because most rows have nothing besides their text.
  */
 function searchable(snapshot: Snapshot, message: Message, hasMore: boolean): SearchableMessage {
   const content: MessageContent = (hasMore ? rowContentOf(snapshot, message)?.content : undefined) ?? {};
@@ -40,7 +40,10 @@ function searchable(snapshot: Snapshot, message: Message, hasMore: boolean): Sea
   return texts.length === 0 ? message : { ...message, texts };
 }
 
-/** Parameter: a JSON array of row ids. */
+/**
+ * SQL for the messages to index. Its last column is 1 if the row has content besides its text. Parameter: a JSON array
+ * of row ids.
+ */
 const messagesSql = perSchema(
   (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}, ${hasContent(schema)}
     FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage(schema)}
@@ -49,7 +52,9 @@ const messagesSql = perSchema(
 
 const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
 
-/** Performs the reads of `ChatIndexSource`, in the thread that calls it. */
+/**
+ * Performs the reads of `ChatIndexSource` in the thread of the caller, which is the main thread or the reader thread.
+ */
 export class IndexReader {
   readonly #connection: Connection;
 
@@ -89,7 +94,10 @@ export class IndexReader {
   }
 }
 
-/** Reads chat.db for the search index. Lists and counts may wait for the disk, so they run in the reader thread. */
+/**
+ * Reads chat.db for the search index. Lists and counts may wait for the disk, so they run in the reader thread if there
+ * is one.
+ */
 export class ChatIndexSource implements IndexSource {
   readonly #reader: IndexReader;
   readonly #thread: ReaderThread<{ readonly index: IndexReader }> | undefined;

@@ -15,20 +15,21 @@ import { messageOf, toMessage } from './message.ts';
 import { chatsOf } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** Maximum number of outgoing rows that are examined to confirm one send. */
+/** Maximum number of outgoing rows that are examined at once to confirm a send. */
 const MAX_OWN_ROWS = 1000;
 
 /**
- * SQL that is 1 if the row's chat had no message before a send, NULL if the row has no chat. Parameters: the highest
- * row id before the send, and the row id.
+ * SQL that is 1 if no chat of a row had a message before a send, and NULL if the row is in no chat. Parameters: the
+ * highest row id before the send, and the row id of the row.
  */
 const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
     WHERE old.chat_id = j.chat_id AND old.message_id <= ${INT_PARAM}))
   FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
 
 /**
- * SQL for the service of the newest delivered message to an address. By services other than iMessage, a sent message
- * counts too, because there may be no receipts. Undefined without an index on `handle_id`. Parameter: address.
+ * SQL for the service of the newest delivered message to an address. For services other than iMessage, a message that
+ * was only sent counts too, because they may have no receipts. Undefined without an index on `handle_id`. Parameter:
+ * address.
  */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
@@ -64,7 +65,7 @@ export function chatSendLookup(connection: Connection): SendLookup {
       const names = new Set<string>();
       for (const found of stagedFoldersInUse(connection, stagingFolder)) {
         for (const name of found) names.add(name);
-        // Lets other work run between two slices.
+        // Lets the event loop run other work between two slices.
         await setImmediate();
       }
       return names;
@@ -88,8 +89,8 @@ function toOwnRow(snapshot: Snapshot, row: Row): OwnRow {
 }
 
 /**
- * Returns the chats for an id in any variant, else the one-to-one chats of an address, else the group of a bare
- * identifier.
+ * Returns the chats that a recipient may refer to. A recipient with `;` is a chat's guid in any variant. Any other
+ * recipient is the address of one-to-one chats; if there are none, it is the bare identifier of a group.
  */
 function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
   if (recipient.includes(';')) return chatsOf(snapshot, recipient);
@@ -97,7 +98,7 @@ function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
   return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);
 }
 
-/** Returns both the name on disk and the transferred name, because Messages may rename a staged file. */
+/** Returns each attachment's name on disk and its transferred name, because Messages may rename a staged file. */
 function attachmentNames({ database, queries }: Snapshot, rowId: number): readonly string[] {
   const { at } = ATTACHMENT_COLUMNS;
   const names = database
@@ -144,7 +145,10 @@ export class MessagesDirectory implements ChatDirectory {
     this.#connection = connection;
   }
 
-  /** Asks SQLite at most once per task of the event loop, because one task may serve a thousand clients. */
+  /**
+   * Returns an object that stands for the current state of chat.db. Asks SQLite at most once per task of the event
+   * loop, because one task may serve a thousand clients.
+   */
   version(): unknown {
     if (this.#version === undefined) {
       this.#version = this.#connection.snapshot();
@@ -200,7 +204,8 @@ export class MessagesDirectory implements ChatDirectory {
 
   #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
     const { withMember, withMemberAnyCase } = directoryQueriesOf(snapshot.database.schema);
-    // A number has only one spelling, so an index finds it. An e-mail address may be stored in another case.
+    // A phone number has only one spelling, so an index finds it. An e-mail address may be stored in upper or lower
+    // case.
     return snapshot.database
       .all(address.includes('@') ? withMemberAnyCase : withMember, address)
       .map(([rowId]) => snapshot.chat(rowId as number))
@@ -243,7 +248,7 @@ export function chatDbNames(connection: Connection): ChatNames {
   };
 }
 
-/** Returns a test for columns of the message table; undefined while chat.db is unreadable. */
+/** Returns a function that reports whether the message table has a column; undefined while chat.db is unreadable. */
 export function messageColumns(connection: Connection): ((name: string) => boolean) | undefined {
   try {
     return connection.read(

@@ -42,8 +42,8 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   const error = Number(row[at.error] ?? 0);
   const replyTo = toText(row[at.replyTo]);
   const isUnsent = row[at.isUnsent] === 1;
-  // `hasContent` looks only at a body's end, and an unreadable body can end like a plain one. So an empty body counts
-  // as content too.
+  // The column `hasContent` depends only on the end of the stored body, and an unreadable body can end like a plain
+  // one. So the content is also decoded if the message's body is empty.
   const hasContent = row[at.hasContent] === 1 || message.body === '';
   const found = hasContent ? rowContentOf(snapshot, message, isUnsent) : undefined;
   const { attachments, ...content } = withAttachments(snapshot, message, found?.content);
@@ -53,7 +53,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
     reply_to_guid: replyTo || null,
     reply_to: replyTo === '' ? null : repliedMessage(snapshot, replyTo),
     edited_at: isUnsent ? null : isoAt(row, at.edited),
-    // Undo Send records its time as an edit (decision U3).
+    // Undo Send stores the time of the unsending as the date of an edit (decision U3).
     retracted_at: isUnsent ? (isoAt(row, at.retracted) ?? isoAt(row, at.edited)) : null,
     delivered_at: isoAt(row, at.delivered),
     read_at: isoAt(row, at.read),
@@ -69,7 +69,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   return sentence === undefined ? details : { ...details, sentence };
 }
 
-/** Returns null if the message is missing, or if only a full scan would find it. */
+/** Returns the message to which a reply refers; null if it is missing, or if only a full scan would find it. */
 function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | null {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return null;
   const rowId = snapshot.rowIdOf(wanted);
@@ -116,7 +116,9 @@ function partReactedTo(row: Row): Pick<Reaction, 'part'> {
   return part === undefined ? {} : { part: Number(part) };
 }
 
-/** Returns the sentence of a row; undefined if it would only repeat the text (decision V1). */
+/**
+ * Returns the sentence that describes a message; undefined if it would only repeat the message's text (decision V1).
+ */
 function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>, row: Row): string | undefined {
   if (details.kind === 'other') {
     return `This version of Postern does not know this kind of entry (item type ${Number(row[at.itemType])}).`;
@@ -164,12 +166,15 @@ function isoAt(row: Row, index: number): string | null {
   return typeof value !== 'number' || value === 0 ? null : isoOf(instantAt(row, index));
 }
 
-/** Maximum time between the rows of a text and of its link, in milliseconds. Fetching the preview takes some time. */
+/**
+ * Maximum time between the row of a text and the row of its link's balloon, in milliseconds. Messages takes some time
+ * to fetch the preview.
+ */
 const PAIR_MS = 60_000;
 
 /**
- * Returns the message with this guid if it is the text beside the balloon's link, else undefined. The check is needed
- * because the balloon of a link without text may name any earlier message, as ordinary rows do.
+ * Returns the message with this guid if it is the text that was sent with the balloon's link, else undefined. The check
+ * is needed because the balloon of a link without text may name any earlier message, as ordinary rows do.
  */
 function textRowOf(snapshot: Snapshot, guid: string, balloon: Message): Message | undefined {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return undefined;

@@ -10,8 +10,8 @@ import { isJunk } from './row-kinds.ts';
 const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
 
 /**
- * Returns how macOS filed a row, for its details. Returns {} if the row is not filed, and before macOS 27, which added
- * the columns.
+ * Returns `filter`, which shows how macOS filed a row. Returns {} if the row is not filed, and on macOS before 27,
+ * where the columns do not exist.
  */
 export function filingOf(row: Row): Pick<MessageDetails, 'filter'> {
   const { at } = DETAIL_COLUMNS;
@@ -30,7 +30,7 @@ const junkSql = perSchema((schema) =>
     : undefined,
 );
 
-/** Returns the ids of those messages that macOS filed as junk (decision V5). Throws `chat_db_unavailable`. */
+/** Returns the ids of the given messages that macOS filed as junk (decision V5). Throws `chat_db_unavailable`. */
 export function junkAmong(connection: Connection, messages: readonly Pick<Message, 'id'>[]): ReadonlySet<string> {
   return connection.read(({ database }) => {
     const sql = junkSql(database.schema);

@@ -14,36 +14,39 @@ import {
 import { type ListSql, listQueriesOf, listsWithCanaries, type Order, UNINDEXED } from './list-queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** A position in a list: its date in nanoseconds since 2001, then its row id. */
+/**
+ * A position in a list: a row's date in nanoseconds since 2001, and the row's id. Rows with equal dates are sorted by
+ * row id.
+ */
 export interface Keyset {
   readonly date: bigint;
   readonly rowId: bigint;
 }
 
 /**
- * A list and its bounds. In ascending order it begins directly behind the position `after`, and its last rows may have
- * the date of `before`. In descending order it begins directly behind the position `before`, and all its rows are newer
- * than the date of `after`.
+ * A list and its bounds. In ascending order, the list begins directly behind the position `after` and includes all rows
+ * with the date of `before`. In descending order, it begins directly behind the position `before` and ends before rows
+ * with the date of `after`.
  */
 export interface List {
-  /** Undefined for all chats. */
+  /** Row id of the chat; undefined for the messages of all chats. */
   readonly chatId: number | undefined;
   readonly order: Order;
   readonly after: Keyset;
   readonly before: Keyset;
   /** True to include canaries. */
   readonly hasCanaries?: boolean;
-  /** True for the messages of a chat that have attachments, newest first. */
+  /** True to list only messages with attachments. `chatId` must be defined, and `order` must be `desc`. */
   readonly hasFiles?: boolean;
 }
 
-/** A row of a list, and its date. */
+/** The row id and the date of a row in a list. */
 export interface ListItem {
   readonly rowId: number;
   readonly instant: Instant;
 }
 
-/** Later than every date: dates stored in seconds reach 1e19 nanoseconds. */
+/** In nanoseconds, later than every date: dates stored in seconds reach 1e19 nanoseconds. */
 const FAR = 10n ** 24n;
 
 export const EVERYTHING = {
@@ -51,7 +54,7 @@ export const EVERYTHING = {
   before: { date: FAR, rowId: MAX_INTEGER },
 } as const;
 
-/** Returns the messages of a list. */
+/** Returns up to `limit` messages of a list, beginning at `offset`, as rows of `MESSAGE_COLUMNS`. */
 export function listMessageRows(snapshot: Snapshot, list: List, limit: number, offset: number): readonly Row[] {
   const { messages } = listsOf(snapshot, list);
   const { withFiles } = listQueriesOf(snapshot.database.schema);
@@ -63,7 +66,10 @@ function listsOf({ database: { schema } }: Snapshot, { hasCanaries }: List) {
   return hasCanaries === true ? listsWithCanaries(schema) : listQueriesOf(schema);
 }
 
-/** Returns the rows of a list without their texts, and the cursor after them. */
+/**
+ * Returns up to `limit` rows of a list without their texts. If there may be more, also returns a cursor behind the last
+ * one.
+ */
 export function listedRows(snapshot: Snapshot, list: List, limit: number): ListedRows {
   const { listed } = listQueriesOf(snapshot.database.schema);
   const found = readList(snapshot, listed, list, limit, 0);
@@ -83,7 +89,7 @@ export function newestMessageRow(snapshot: Snapshot, chatId: number): Row | unde
   return readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0)[0];
 }
 
-/** Returns how many rows may have to be read before the first row of a list at this offset. */
+/** Returns how many rows SQLite may have to read before it reaches the row at this offset of a list. */
 export function listCost(snapshot: Snapshot, chatId: number | undefined, offset: number): number {
   const { hasSeconds, unindexed } = snapshot.dates(chatId);
   return hasSeconds || unindexed > 0 ? (offset + unindexed) * 4 : offset;
@@ -99,7 +105,7 @@ export function newestCountedItem(snapshot: Snapshot, chatId: number): ListItem 
   return known.get(chatId);
 }
 
-/** Returns the newest of all rows joined to a chat. */
+/** Returns the newest of all rows joined to a chat, including rows that do not count for `last_message_at`. */
 export function newestJoinedItem(snapshot: Snapshot, chatId: number): ListItem | undefined {
   return newestItem(snapshot, 'joined', chatId);
 }

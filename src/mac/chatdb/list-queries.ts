@@ -17,8 +17,9 @@ import { isMessage } from './row-kinds.ts';
 export type Order = 'asc' | 'desc';
 
 /**
- * The SQL of one list. `indexed` is for lists whose dates are all in nanoseconds. `mixed` merges the parts of the index
- * (nanoseconds, seconds, and everything else), sorted by exact instant (decision B6).
+ * The SQL of one list. `indexed` is for a list whose dates are all in nanoseconds, the order of the index. `mixed` is
+ * for any other list: it merges the parts of the index (nanoseconds, seconds, and everything else), sorted by exact
+ * instant (decision B6).
  */
 export interface ListSql {
   readonly indexed: string;
@@ -27,9 +28,9 @@ export interface ListSql {
 
 /** The lists that are built twice: with canaries and without. */
 interface MessageLists {
-  /** `MESSAGE_COLUMNS` of the messages of all chats, or of one. */
+  /** `MESSAGE_COLUMNS` of the messages of all chats (`all`) or of one chat (`chat`), in either order. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
-  /** `KEY_COLUMNS` of the messages of one chat. */
+  /** `KEY_COLUMNS` of the messages of one chat, in either order. */
   readonly keys: Readonly<Record<Order, ListSql>>;
 }
 
@@ -92,12 +93,12 @@ function keys(): string {
  */
 const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 
-/** The source of a list's rows. */
+/** The tables, conditions and columns from which the SQL of a list is built. */
 interface Source {
   readonly from: string;
-  /** Builds the condition. Its first parameter is the chat, if the list belongs to one. */
+  /** Builds the WHERE condition. In a list of one chat, its first SQL parameter is the row id of the chat. */
   readonly where: (dateRange: string) => string;
-  /** The indexed date and row id. */
+  /** The column of the date, by which an index sorts the rows. It sorts rows with equal dates by `rowId`. */
   readonly date: string;
   readonly rowId: string;
   /** Row id of the chat in which a row is listed. */
@@ -133,8 +134,8 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
   const otherKeys = UNINDEXED.map(
     (which) => `${key} ${where(`${which(date)} AND ${between(order, instantSql('m.date'), 'm.ROWID')}`)}`,
   );
-  // UNION, not UNION ALL: in a table without its key a message can be joined twice, but it is listed once (decision
-  // B4).
+  // UNION, not UNION ALL: if `chat_message_join` has no unique key, a message can be joined to a chat twice, but it
+  // must be listed once (decision B4).
   const keys = [indexedKeys, indexedKeys, ...otherKeys].join(' UNION ');
   return {
     indexed: `SELECT ${columns(chat)} FROM ${from} WHERE ${inIndex} ${byIndex} LIMIT ${INT_PARAM} OFFSET ${INT_PARAM}`,
@@ -145,8 +146,8 @@ function listSql({ from, where, date, rowId, chat }: Source, order: Order, colum
 }
 
 /**
- * SQL for a range between two bounds. Only the bound where the list begins compares date and row id; the other compares
- * the date alone. If both compared pairs, SQLite would not stop reading the index early.
+ * SQL for a range between two bounds. The bound at which the list begins compares date and row id; the bound at its end
+ * compares only the date. If both compared date and row id, SQLite would not stop reading the index early.
  */
 function between(order: Order, date: string, rowId: string): string {
   return order === 'asc'
@@ -154,28 +155,34 @@ function between(order: Order, date: string, rowId: string): string {
     : `${date} > ${INT_PARAM} AND (${date}, ${rowId}) < (${INT_PARAM}, ${INT_PARAM})`;
 }
 
-/** Number of newest messages whose dates are checked again, because Messages may raise a date later. */
+/** Number of newest messages whose dates are checked again, because Messages may later set a newer date. */
 const NEWEST = 100;
 
-/** The SQL for the order of conversations, for one schema. */
+/** The SQL for the order of the list of conversations. */
 export interface OrderQueries {
-  /** True if an order can be kept across commits. That requires joins whose dates and row ids reveal what is new. */
+  /**
+   * True if the order can be updated after a commit instead of being read again. That requires joins whose dates and
+   * row ids show which messages are new.
+   */
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /** Chats with joins dated NULL, ≤ 0, in seconds or beyond int64. Such a date does not show the message's date. */
+  /** Selects chats with joins dated NULL, ≤ 0, in seconds or beyond int64, which do not show their messages' dates. */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;
   readonly highestChat: string;
   readonly chatsAfter: string;
-  /** `JOIN_COLUMNS`. Parameters: after, limit. */
+  /** `JOIN_COLUMNS` of the joins after a given one, in ascending order. Parameters: row id of that join, limit. */
   readonly joinsAfter: string;
   readonly newestJoin: string;
   readonly newest: string;
-  /** The chat and the message of a join. */
+  /** The row ids of the chat and of the message of a join. Parameter: row id of the join. */
   readonly join: string;
-  /** The date of a row; no result if the row does not count in the chat. Parameters: chat, row id. */
+  /**
+   * The date of a row; no result if the row does not count for `last_message_at` (decision B12). Parameters: row id of
+   * the chat, row id of the message.
+   */
   readonly stillCounts: string;
 }
 
@@ -217,13 +224,14 @@ const NEWEST_JOIN = '(SELECT max(j.message_date) FROM chat_message_join j WHERE 
 const OLDEST_JOIN = `(SELECT j.message_date FROM chat_message_join j WHERE j.chat_id = c.ROWID
   ORDER BY j.message_date LIMIT 1)`;
 
-/** SQL for the newest date of each chat, which the covering index answers. */
+/** SQL for the newest date of each chat. SQLite answers it from the index on `chat_id` and `message_date` alone. */
 const LATEST = `SELECT ${CHAT_DATE_COLUMNS.select({ chat: 'id', hasMessages: 'date IS NOT NULL', date: 'date' })}
   FROM (SELECT c.ROWID AS id, ${NEWEST_JOIN} AS date FROM chat c LIMIT -1)`;
 
 function oddChats(schema: SchemaInfo): string {
   const isOdd = (date: string): string => `${date} IS NULL OR ${date} <= ${MAX_SECONDS} OR ${date} > ${MAX_INTEGER}`;
-  // The index on `message_date` (macOS 26) tells at once whether any join has such a date. Usually none has.
+  // With the index on `message_date` (since macOS 26), SQLite first checks whether any join has an odd date. Usually
+  // none has, and the query ends.
   const isAny = schema.hasIndex('chat_message_join', 'message_date')
     ? `EXISTS (SELECT 1 FROM chat_message_join WHERE ${isOdd('message_date')}) AND`
     : '';
@@ -233,8 +241,8 @@ function oddChats(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that reads all joins in one pass, for databases without the indexes for `LATEST`. SQLite takes the bare column
- * `l.date` from the row with the max().
+ * SQL for the newest date of each chat in databases without the indexes for `LATEST`. Reads all joins in one pass.
+ * SQLite takes `l.date`, a bare column, from the row that has the max().
  */
 function exactDates(schema: SchemaInfo): string {
   const columns = CHAT_DATE_COLUMNS.select({ chat: 'c.ROWID', hasMessages: 'count(l.id)', date: 'l.date' });
@@ -245,8 +253,9 @@ function exactDates(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that tells whether some rows are dated in seconds, and how many dates are out of index order, counted up to
- * `MAX_COUNTED`. `chat` takes the chat several times: once for the seconds, and once for each of `UNINDEXED`.
+ * SQL that reports whether any row is dated in seconds, and how many dates are out of index order, up to `MAX_COUNTED`
+ * per condition of `UNINDEXED`. `chat` takes the chat's row id several times: once for the seconds, and once for each
+ * condition.
  */
 interface DateQueries {
   readonly all: string;
@@ -260,7 +269,7 @@ export const dateQueriesOf = perSchema(
   }),
 );
 
-/** Upper limit when rows out of index order are counted. */
+/** Maximum number of dates out of index order that are counted for each condition of `UNINDEXED`. */
 const MAX_COUNTED = 1000;
 
 function datesSql(table: string, date: string, condition: string): string {
@@ -279,8 +288,8 @@ export const UNINDEXED: readonly ((date: string) => string)[] = [
 ];
 
 /**
- * Reports whether the joins' dates can order a list: only if no message can be joined, and so listed, twice (decisions
- * B4, B9).
+ * Reports whether the dates in `chat_message_join` can order a list. They can only if no message can be joined to a
+ * chat twice, because it would be listed twice (decisions B4, B9).
  */
 function hasDatedJoins(schema: SchemaInfo): boolean {
   return (

@@ -11,7 +11,8 @@ import { type PollPayload, pollPayloadOf } from './poll-payload.ts';
 import { readSummaryInfo, type SummaryInfo } from './summary-info.ts';
 
 /**
- * The blob of a column; `too_large` if the blob exceeds the limit and was not read. Undefined if the column is empty.
+ * The blob of a column; `too_large` if one blob exceeds the limit. Undefined if the column is empty, or if all blobs of
+ * this read together exceed their limit.
  */
 export type StoredBlob = Uint8Array | 'too_large' | undefined;
 

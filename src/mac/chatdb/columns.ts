@@ -78,7 +78,7 @@ const message = {
   chat: 'value',
   /** The owner's address in an outgoing row; the row id of the sender's handle in an incoming row. */
   party: 'value',
-  /** The status as a number; see `statusSql`. */
+  /** One of `STATUS_CODE`, computed by `statusSql`. */
   status: 'value',
   body: 'value',
   attachments: 'value',
@@ -139,7 +139,7 @@ export const DETAIL_COLUMNS = columnList({
   isUnsent: 'value',
   delivered: 'date',
   read: 'date',
-  /** For a link's balloon: guid of the row with the text beside the link. */
+  /** In the row of a link's balloon: guid of the row with the text that was sent with the link. */
   textRow: 'value',
   caller: 'value',
   account: 'value',
@@ -227,7 +227,7 @@ const MAX_STORED = 2 ** 63;
 
 export const APPLE_EPOCH: Instant = { seconds: 0, nanos: 0 };
 
-/** The first and the last second that a four-digit year can express. */
+/** The first second that a four-digit year can express. `LATEST` is the last one. */
 export const EARLIEST: Instant = { seconds: FIRST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };
 
 export const LATEST: Instant = { seconds: LAST_UNIX_S - APPLE_EPOCH_S, nanos: 0 };

@@ -95,7 +95,10 @@ export class CommitDetector {
     });
   }
 
-  /** Repeats the check. All checks but the last ask only SQLite; the last one also examines the files. */
+  /**
+   * Repeats the check at the times of `CHECKS_AFTER_EVENT_MS` until one finds something new. All but the last examine
+   * the files only if SQLite reports a commit; the last always examines them.
+   */
   #checkLater(step: number): void {
     const at = CHECKS_AFTER_EVENT_MS[step];
     if (at === undefined || this.#isClosed) return;

@@ -58,7 +58,10 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
   return undefined;
 }
 
-/** Builds the SQL for unread incoming messages, without reactions and system rows (decision K3). */
+/**
+ * Builds the SQL for unread incoming messages, read from this index. Leaves out system rows and, in `byChat`, reactions
+ * (decision K3).
+ */
 function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   const from = `message m INDEXED BY "${index.replaceAll('"', '""')}"`;

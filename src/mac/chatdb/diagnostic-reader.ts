@@ -32,7 +32,9 @@ interface SeenRow {
   readonly joinDelayMs: number | null;
 }
 
-/** Returns the prefix of a chat guid; `other` if it is unknown. */
+/**
+ * Returns the prefix of a chat guid, such as `iMessage;-;`. Returns `other` if the prefix is not in `GUID_PREFIXES`.
+ */
 export function prefixOf(guid: string): GuidPrefix {
   const found = /^(any|imessage|sms|rcs);([-+]);/i.exec(guid);
   const prefix = GUID_PREFIXES.find((known) => known.toLowerCase() === found?.[0].toLowerCase());

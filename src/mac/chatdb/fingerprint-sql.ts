@@ -71,14 +71,17 @@ function lengthSql(schema: SchemaInfo, name: keyof typeof FACTORS): string {
   return `ifnull(${schema.byteLength(column(schema, name))}, 0) * ${FACTORS[name]}`;
 }
 
-/** SQL for the upper bits of a sum modulo 2^31, which are the best mixed. */
+/**
+ * SQL for the `bits` highest bits of a sum modulo 2^31. They depend on more bits of the summed lengths than lower ones
+ * do.
+ */
 function mixed(sum: string, bits: number): string {
   return `((${sum}) & ${BITS_31}) >> ${31 - bits}`;
 }
 
 /**
- * SQL for what Messages adds to an existing row later: the votes and new options of a poll (separate rows), the
- * transcript of a voice message (under its key in the body), the payload of a link or an app, and unsent parts.
+ * SQL for a checksum of later additions to the row `m`: votes and options of a poll, which are separate rows; the
+ * transcript of a voice message, which Messages adds to the body; the payload of a link or an app; unsent parts.
  */
 function addedSql(schema: SchemaInfo): string {
   const added = (kind: number, sum: string): string => `${kind} + ${ADDED} * (${mixed(sum, ADDED_BITS)})`;
@@ -147,7 +150,7 @@ export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undef
     WHERE ${isIn} AND ${isShown(schema)} GROUP BY j.message_id`;
 }
 
-/** SQL for messages that the user deleted and can still restore (decision B13). */
+/** SQL for the row ids of messages that the user deleted and can still restore (decision B13). */
 export function deletedSql(schema: SchemaInfo, isIn: string): string | undefined {
   if (!schema.hasTable('chat_recoverable_message_join')) return undefined;
   return `SELECT r.message_id FROM chat_recoverable_message_join r

@@ -155,7 +155,7 @@ interface RowQueries {
   readonly deleted: string | undefined;
 }
 
-/** Returns the prints of a range of rows. Call it inside `Connection.read`. */
+/** Returns the prints of the rows from `from` up to and including `to`. Call it inside `Connection.read`. */
 export function printsBetween(snapshot: Snapshot, from: number, to: number): ReadonlyMap<number, Print> {
   return printsOf(snapshot.database, printQueriesFor(snapshot.database.schema).range, [from, to]);
 }
@@ -265,7 +265,7 @@ const printQueriesFor = perSchema((schema): PrintQueries => {
 });
 
 function watchedSql(schema: SchemaInfo): readonly string[] {
-  // Returning the row ids as one text costs a third of returning as many rows.
+  // Returning all row ids as one text costs a third of returning each in its own row.
   const joined = (rowId: string, newest: string): string =>
     `SELECT group_concat(${rowId}) FROM (SELECT ${rowId} ${newest})`;
   const newest = (condition: string): string =>

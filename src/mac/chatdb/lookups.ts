@@ -108,7 +108,7 @@ function attachmentNames({ database, queries }: Snapshot, rowId: number): readon
 }
 
 interface DirectoryQueries {
-  /** Row ids of the chats with a member. Parameter: the address. */
+  /** Selects the row ids of the chats that have the address as a member. Parameter: the address. */
   readonly withMember: string;
   /** Like `withMember`, ignoring the case of the address. */
   readonly withMemberAnyCase: string;

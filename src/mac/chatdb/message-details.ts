@@ -90,7 +90,10 @@ function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDet
   return text === undefined ? {} : { part_of: { id: text.id, guid } };
 }
 
-/** Returns the current reactions: each person's last tapback unless removed, and every sticker. */
+/**
+ * Returns the current reactions to the message with this guid: each person's last tapback unless removed, and every
+ * sticker.
+ */
 function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
   const { database, queries } = snapshot;
   const { reactions } = queries;
@@ -110,7 +113,10 @@ function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
   return [...standing.values()];
 }
 
-/** Returns the part that a reaction refers to by `p:N/`; {} if it names none. */
+/**
+ * Returns the number of the message part to which a reaction refers by the prefix `p:N/`; {} if there is no such
+ * prefix.
+ */
 function partReactedTo(row: Row): Pick<Reaction, 'part'> {
   const [, part] = /^p:(\d{1,5})\//.exec(toText(row[ENTRY_COLUMNS.at.associatedGuid])) ?? [];
   return part === undefined ? {} : { part: Number(part) };
@@ -142,7 +148,7 @@ function kindOf(row: Row, decoded: DecodedRow['kind'] = 'message'): MessageKind 
   return decoded === 'poll_vote' ? 'poll' : decoded;
 }
 
-/** Combines a row's content with that of its attachments. */
+/** Combines the content of a message's row with the content of the message's attachments. */
 function withAttachments(
   snapshot: Snapshot,
   { id, attachments: paths }: Message,

@@ -6,7 +6,10 @@ import { DETAIL_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { isJunk } from './row-kinds.ts';
 
-/** Actions by `filter_action`; 0 means not filed (imessage-exporter, pull request 797; not seen on a Mac). */
+/**
+ * Names of the actions by their number in `filter_action`; 0 means not filed. The numbers are from imessage-exporter,
+ * pull request 797, and have not been seen on a Mac.
+ */
 const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
 
 /**

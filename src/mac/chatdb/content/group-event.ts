@@ -1,6 +1,6 @@
 import type { GroupEvent, LocationShare, MessageEffect } from '../../../domain/content.ts';
 
-/** Events by `item_type` and `group_action_type`. */
+/** Types of group events. Each key is a row's `item_type` and `group_action_type`. */
 const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
   '1,0': 'added',
   '1,1': 'removed',

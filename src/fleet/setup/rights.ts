@@ -45,7 +45,7 @@ export function macRights(mac: string): Rights {
       ...[presence, claim].map((subject) => `$JS.API.DIRECT.GET.KV_${BUCKETS.macs}.${subject}`),
       `$JS.API.CONSUMER.INFO.${consumer}`,
       `$JS.API.CONSUMER.MSG.NEXT.${consumer}`,
-      // For acknowledging sends. Some versions of nats-server put a domain and an account before the consumer's name.
+      // For acknowledging sends. The server writes these subjects with or without a domain before the stream's name.
       `$JS.ACK.${consumer}.>`,
       `$JS.ACK.*.*.${consumer}.>`,
       readSubject(mac, WHO),
@@ -73,7 +73,7 @@ export const HUB_RIGHTS: Rights = {
   answers: MAX_PARTS,
 };
 
-/** The rights of every machine that has a join token. It can only ask to join. */
+/** The rights of a machine with a join token, which can only ask to join. */
 export const JOINER_RIGHTS: Rights = {
   publish: [joinSubject('*')],
   subscribe: [`${inboxPrefix(JOINER)}.>`],

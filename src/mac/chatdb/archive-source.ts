@@ -47,9 +47,7 @@ export interface SourceEntry {
 interface SourceQueries {
   /** `ENTRY_COLUMNS` of the rows with these ids. Parameter: a JSON array of row ids. */
   readonly entries: string;
-  /**
-   * `ARCHIVED_COLUMNS` of listed rows in ascending order. Parameters: row id before the first, highest row id, limit.
-   */
+  /** `ARCHIVED_COLUMNS` of listed rows in ascending order. Parameters: row id to begin after, highest row id, limit. */
   readonly rows: string;
   /** `ARCHIVED_COLUMNS` of the listed row with a guid. Parameter: guid. */
   readonly listed: string;
@@ -99,7 +97,7 @@ export class ArchiveSource {
     return this.#connection.fileId;
   }
 
-  /** Returns the conversation with exactly this guid, and not one with a variant of the guid. */
+  /** Returns the conversation with exactly this guid. Ignores guids that differ only in the service prefix. */
   chat(guid: string): SourceChat | undefined {
     return this.#connection.read((snapshot) => {
       const chat = snapshot.chatsWithId(guid).find((one) => one.guid === guid);
@@ -109,7 +107,10 @@ export class ArchiveSource {
     });
   }
 
-  /** Returns the row ids of the conversations that have one of these guids, or a variant of one. */
+  /**
+   * Returns the row ids of the conversations that have one of these guids, or one that differs only in the service
+   * prefix.
+   */
   chatRowIds(guids: readonly string[]): ReadonlySet<number> {
     return this.#connection.read(
       (snapshot) => new Set(guids.flatMap((guid) => snapshot.chatsWithId(guid).map(({ rowId }) => rowId))),

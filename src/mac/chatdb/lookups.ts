@@ -15,7 +15,7 @@ import { messageOf, toMessage } from './message.ts';
 import { chatsOf } from './recent-conversations.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** Maximum number of outgoing rows that are examined at once to confirm a send. */
+/** Maximum number of outgoing rows that each look-up for a send returns. */
 const MAX_OWN_ROWS = 1000;
 
 /**

@@ -42,8 +42,8 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   const error = Number(row[at.error] ?? 0);
   const replyTo = toText(row[at.replyTo]);
   const isUnsent = row[at.isUnsent] === 1;
-  // The column `hasContent` depends only on the end of the stored body, and an unreadable body can end like a plain
-  // one. So the content is also decoded if the message's body is empty.
+  // The column `hasContent` looks only at the end of the stored body, and an unreadable body can end like a plain one.
+  // So the content is also decoded if the message's body is empty.
   const hasContent = row[at.hasContent] === 1 || message.body === '';
   const found = hasContent ? rowContentOf(snapshot, message, isUnsent) : undefined;
   const { attachments, ...content } = withAttachments(snapshot, message, found?.content);

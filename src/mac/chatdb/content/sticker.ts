@@ -12,6 +12,7 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
 
 /**
  * Postern's names of sticker effects, by the names in a sticker's picture. An effect that is not listed keeps its name.
+ * Only the owner's own stickers contain one.
  */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 

@@ -12,7 +12,7 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
 
 /**
  * Postern's names of sticker effects, by the names in a sticker's picture. An effect that is not listed keeps its name.
- * Only the owner's own stickers contain one.
+ * Only the pictures of the owner's own stickers name an effect.
  */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 

@@ -121,7 +121,9 @@ interface RowAgesParts {
 export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAgesParts) {
   const store = rowAgeStore(state);
   const running = new RunningTime(awake, isFirstStart ? [{ fromMs: 0, toMs: awake.now() }] : store.spans());
-  /** After a crash, the time since the last save counts as not watched. */
+  /**
+   * Stores the periods in which chat.db was watched. After a crash, the time since the last save counts as unwatched.
+   */
   const save = (): void => {
     try {
       store.saveSpans(running.spans);
@@ -140,7 +142,7 @@ export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAge
   });
   return {
     ages: new RowAges({ store, running, log }),
-    /** Rows that arrived while chat.db was unreadable do not count as late. */
+    /** Records whether chat.db is readable. Rows that arrived while it was unreadable do not count as late. */
     noteHealth: (isConnected: boolean): void => {
       if (isConnected) running.begin();
       else running.end();

@@ -30,7 +30,7 @@ import type { Host } from './host.ts';
 import { grouped, lengthOf, pointsOf, Statistics } from './statistics.ts';
 
 const HOURS = 24;
-/** Maximum number of held sends on the page. */
+/** Maximum number of sends waiting for approval that the home page lists. */
 const MOST_HELD = 5;
 
 interface CountingParts {
@@ -41,7 +41,10 @@ interface CountingParts {
   readonly channel: Channel;
 }
 
-/** Opens the counters, and connects them with events and sends. */
+/**
+ * Opens the statistics, and makes them count published events and the outcomes of sends. Canaries do not count as
+ * events.
+ */
 export function openStatistics({ state, host, closers, counters, channel }: CountingParts): Statistics {
   const { clock, log } = host;
   const statistics = new Statistics({ store: statisticStore(state), clock, log, startOfDay: startOfLocalDay });
@@ -136,7 +139,8 @@ export class HomePage implements Home {
   }
 
   /**
-   * Counts the uses of each key. Days are summed from hours, because the audit log counts repeated reads by the hour.
+   * Counts the uses of each key in each of the newest `last` spans. Sums days from hours, because the audit log counts
+   * repeated reads by the hour.
    */
   #keySeries(by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     const { statistics, access } = this.#parts;
@@ -210,7 +214,10 @@ export class HomePage implements Home {
   }
 }
 
-/** Returns the total size of these files; undefined if the first one cannot be examined. */
+/**
+ * Returns the total size of these files in bytes, or undefined if the first file cannot be examined. Any other file
+ * that cannot be examined counts as 0.
+ */
 async function bytesOf(...paths: readonly string[]): Promise<number | undefined> {
   const sizes = await Promise.all(
     paths.map((path) =>

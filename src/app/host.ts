@@ -10,7 +10,7 @@ export interface Host {
   /** True if launchd supervises this process (decisions A3, C6). */
   readonly supervised: boolean;
   readonly version: string;
-  /** The platform's name in Node, or `simulated`. */
+  /** `process.platform`, or `simulated` in the demo. */
   readonly platform: string;
   readonly homeFolder: string;
   /** Folder for data that can be recreated. */
@@ -18,7 +18,8 @@ export interface Host {
   /** Runs programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
   /**
-   * The command lines of the programs that clients start. Absent if the service was not started from the command line.
+   * The command lines of `postern mcp` and `postern imsg`, which clients start. Absent if the service was not started
+   * from the command line.
    */
   readonly programs?: Pick<ClientSetup, 'mcp' | 'imsg'>;
   /** The simulated people. Demo only. */

@@ -50,15 +50,18 @@ import type { Host } from './host.ts';
 import type { RunningApp } from './service.ts';
 import { listenOnSocket } from './socket.ts';
 
-/** Limits for open requests and sockets at shutdown. A hub stops within 10 s (decision A7). */
+/** Time limits at shutdown, for running requests and for open sockets. A hub stops within 10 s (decision A7). */
 const REQUESTS_END_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
-/** Maximum wait before reconnecting. Short, because hubs are few and clients wait for them. */
+/** Maximum wait before reconnecting to the broker. Short, because hubs are few and their clients wait meanwhile. */
 const MAX_RECONNECT_MS = 2000;
-/** How long a client that comes from another hub waits for this hub to catch up with the client's offset. */
+/**
+ * How long a request waits until this hub has copied the past events, or those up to the client's offset. A client that
+ * comes from another hub can be ahead of this one.
+ */
 const REACH_MS = 3000;
 
-/** Creates every module of a hub and connects them. Rejects as `startApp` does and then leaves nothing open. */
+/** Creates and connects every module of a hub. On any failure, rejects with the error and leaves nothing open. */
 export async function startHub(config: Config, host: Host): Promise<RunningApp> {
   const { clock, log, version } = host;
   const closers = new Cleanup(log);
@@ -238,7 +241,10 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
   }
 }
 
-/** Returns the source of rows and changes for readers that ask for changes. A hub has no change log (decision N9). */
+/**
+ * Returns the source of events for readers that ask for changes. Reads rows and changes alike from the copied events,
+ * because a hub has no change log (decision N9).
+ */
 function rowsAndChanges(channel: Channel, events: HubEventLog): ChangeSource {
   return {
     ...{ channel, generation: GENERATION, isKept: () => true },

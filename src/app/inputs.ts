@@ -36,7 +36,10 @@ export function openChatDb({ config, host, closers }: InputParts) {
   return { connection, thread };
 }
 
-/** Opens the Address Book once a client asks for names, and combines it with chat.db into people. */
+/**
+ * Creates the readers of contacts and of people. The Address Book is opened once a client asks for names. People
+ * combine its names with the conversations in chat.db.
+ */
 export function openContacts({
   config,
   host,
@@ -71,7 +74,7 @@ export function openConversions({
   const conversions = new Conversions({
     files: new AttachmentFiles(connection),
     cacheFolder,
-    // On a Mac the converters are in the same folder as osascript.
+    // On a Mac, the programs that convert attachments are in the same folder as osascript.
     toolFolder: dirname(config.backend.osascriptPath),
     run,
     clock,

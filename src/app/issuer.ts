@@ -14,7 +14,10 @@ interface IssuerParts {
   readonly mcp: McpService;
 }
 
-/** Prepares the entrance for the internet: OAuth and MCP (decision Y5). Loads nothing if `oauth.issuer` is empty. */
+/**
+ * Creates the handler of requests from the internet: OAuth and MCP (decision Y5). Returns undefined and loads no module
+ * if `oauth.issuer` is empty.
+ */
 export async function openIssuer({
   config,
   host,

@@ -15,7 +15,7 @@ interface LazySubscriptionsParts {
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
 
-/** Loads the subscriptions of MCP Events once the first one exists. */
+/** The subscriptions of MCP Events. Loads the modules behind them once a first subscription exists. */
 export class LazySubscriptions implements SubscriptionService {
   readonly #parts: LazySubscriptionsParts;
   #loading: Promise<SubscriptionService> | undefined;

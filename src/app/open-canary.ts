@@ -16,7 +16,7 @@ import { canaryStore } from '../store/state/canary-store.ts';
 const EVERY_MS = 6 * 60 * 60_000;
 const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
-/** How long a row that Postern sent may look like an incoming one (decision U1). */
+/** Longest time for which chat.db may mark a row that Postern sent as incoming (decision U1). */
 const OWN_MARKED_WITHIN_MS = 5000;
 /** Number of the conversation's newest rows that are searched for a canary. */
 const ROWS = 20;
@@ -32,12 +32,15 @@ export interface CanaryParts {
   readonly reader: Pick<MessageReader, 'listMessages'>;
   readonly sender: Pick<MessageSender, 'send'>;
   readonly clock: Clock;
-  /** A clock that stands still while the Mac sleeps, because no message can arrive during that time. */
+  /**
+   * A clock that stops while the Mac sleeps. No message can arrive during sleep, so that time must not count as waiting
+   * for one.
+   */
   readonly awake: Clock;
   readonly log: Log;
 }
 
-/** Creates the canary, which looks for arrivals after each commit to chat.db. */
+/** Creates the canary, and makes it look for its last message after each commit to chat.db. */
 export function openCanary({
   config,
   state,
@@ -54,8 +57,8 @@ export function openCanary({
 }
 
 /**
- * Sends a short message to the owner's own address every six hours and checks whether it arrives (decision AA4). Within
- * one run the monotonic clock counts the hours, so that setting the clock sends nothing.
+ * Sends a short message, the canary, to the owner's own address every six hours and checks whether it arrives (decision
+ * AA4). Within one run the monotonic clock counts the hours, so that setting the Mac's clock sends nothing.
  */
 export class Canary implements CanaryStatus {
   readonly #parts: CanaryParts;
@@ -83,21 +86,21 @@ export class Canary implements CanaryStatus {
     this.#nextAtMs = this.#sentAtMs;
     if (record?.address === address) {
       this.#record = record;
-      // A send time in the future means that the clock was set back.
+      // A send time in the future means that the Mac's clock was set back. Counts the canary as sent now.
       if (record.sentMs > clock.now()) this.#save({ ...record, sentMs: clock.now() });
       this.#nextAtMs += Math.max((this.#record?.sentMs ?? 0) + EVERY_MS - clock.now(), 0);
     }
     this.#work = this.#check();
   }
 
-  /** Resolves once nothing is being sent or stored. */
+  /** Stops sending canaries. Resolves once a running send or check has ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel?.();
     await this.#work;
   }
 
-  /** Looks for the canary that has not arrived yet. Called after each commit to chat.db. */
+  /** Looks for the last canary if it may still arrive. Called after each commit to chat.db. */
   noteCommit(): void {
     if (this.#record?.outcome === 'waiting' && !this.#isSending) void this.#look();
   }
@@ -143,7 +146,9 @@ export class Canary implements CanaryStatus {
     });
   }
 
-  /** Sends the next canary, if the conversation is proved. */
+  /**
+   * Sends the next canary. Does nothing while the conversation with `canary.self` is not proved to be the owner's own.
+   */
   async #send(): Promise<void> {
     const { sender, clock, awake, log, address } = this.#parts;
     const number = randomBytes(4).toString('hex');
@@ -151,7 +156,7 @@ export class Canary implements CanaryStatus {
     this.#isSending = true;
     try {
       if (this.#provedChat() === undefined) return;
-      // Saves before sending, so that a crash does not cause a second canary. The next one follows in six hours.
+      // Saves before sending. After a crash the next canary then follows in six hours, and not at once as a second one.
       this.#save({
         address,
         number,
@@ -187,7 +192,7 @@ export class Canary implements CanaryStatus {
     const { log } = this.#parts;
     const code = errorCode(error) ?? 'internal_error';
     log.warn('a canary could not be sent', { code });
-    // If the record is another canary's, this canary could not be saved and so was not sent.
+    // A record with another number is the previous canary's: this one could not be saved, and so was not sent.
     if (this.#record?.number !== number) return;
     this.#save({ ...this.#record, outcome: UNKNOWN.has(code) ? 'waiting' : 'not_sent', problem: code });
   }
@@ -210,7 +215,10 @@ export class Canary implements CanaryStatus {
     }
   }
 
-  /** Searches chat.db for traces of the canary. Returns undefined while the conversation is not proved. */
+  /**
+   * Searches the newest rows of the owner's conversation with themselves for this canary. Returns undefined while that
+   * conversation is not proved.
+   */
   async #find({ number }: CanaryRecord): Promise<Found | undefined> {
     const conversationId = this.#provedChat();
     if (conversationId === undefined) return undefined;
@@ -249,7 +257,10 @@ export class Canary implements CanaryStatus {
     return { ...record, outcome: 'lost', problem: null, deadSinceMs };
   }
 
-  /** Returns the milliseconds that the Mac has been awake since the last canary was sent. */
+  /**
+   * Returns how long the Mac has been awake since the last attempt to send a canary ended, in milliseconds; after a
+   * restart, since this run started.
+   */
   #waitedMs(): number {
     return this.#parts.awake.monotonic() - this.#waitingSinceMs;
   }
@@ -269,7 +280,7 @@ export class Canary implements CanaryStatus {
   }
 }
 
-/** The traces of a canary in chat.db. */
+/** What the rows of one canary in chat.db prove. */
 interface Found {
   readonly isSent: boolean;
   readonly hasFailed: boolean;

@@ -35,7 +35,9 @@ interface FleetParts {
   readonly health: () => BackendHealth;
 }
 
-/** Creates the agent that connects this Mac with a fleet. Loaded only if the configuration has one. */
+/**
+ * Creates the agent that connects this Mac with a fleet. This module is loaded only if the configuration has a fleet.
+ */
 export function openFleet(parts: FleetParts): FleetAgent {
   const { settings, host, state, connection, idempotency, feed, messages, owner, json, counters, health } = parts;
   const { clock, log, version } = host;
@@ -49,7 +51,8 @@ export function openFleet(parts: FleetParts): FleetAgent {
       attachmentMistakes: (paths) => owner.sender.attachmentMistakes(paths),
       send: (request) => countedSend(owner.sender.send(request), counters),
     },
-    // Removes the generation, so that the JSON has no offset of this Mac. Hubs add their own offsets.
+    // Without a generation the JSON has no offset. An offset of this Mac would mean nothing to clients of a hub, so
+    // hubs add their own.
     json: (entry) => withEditDate(json, { ...entry, generation: undefined }),
     isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
     addresses: () => owned.addresses(),
@@ -61,7 +64,7 @@ export function openFleet(parts: FleetParts): FleetAgent {
   });
 }
 
-/** Returns the JSON of an event. If the event is about an edit or an unsent message, adds the date as `edited_at`. */
+/** Returns the JSON of an event. For an edited or unsent message, adds `edited_at`, the time of that change. */
 function withEditDate(json: EventJson, entry: LogEntry): string {
   const text = json(entry, NO_INCLUDES);
   const { event } = entry;
@@ -73,7 +76,10 @@ function withEditDate(json: EventJson, entry: LogEntry): string {
   return at ? `${text.slice(0, -1)},"edited_at":"${at}"}` : text;
 }
 
-/** Checks a send as `POST /messages` does. Through a hub, only `recipient`, `body` and `attachments` are possible. */
+/**
+ * Checks a send as `POST /messages` does, and refuses all members except `recipient`, `body` and `attachments`, the
+ * only ones that a hub can send.
+ */
 function checkSend(request: unknown): ReturnType<AgentParts['checkSend']> {
   const checked = checkBody(sendBody, request);
   if (!checked.ok) return checked;

@@ -19,7 +19,7 @@ interface SearchInputs {
   readonly messages: ChatLog;
 }
 
-/** Opens search. Its index is written in the reader thread if there is one. */
+/** Opens search. If there is a reader thread, it writes the index and runs the queries. */
 export function openSearchIndex({
   config,
   host,

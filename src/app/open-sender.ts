@@ -25,7 +25,7 @@ import type { Host } from './host.ts';
 interface SenderParts {
   readonly config: Config;
   readonly host: Host;
-  /** A clock that stands still while the Mac sleeps, so that a running script keeps its full time limit. */
+  /** A clock that stops while the Mac sleeps, so that sleep does not use up the time limit of a running script. */
   readonly awake: Clock;
   readonly state: Sqlite;
   readonly connection: Connection;
@@ -76,7 +76,7 @@ interface SchedulingParts extends Pick<SenderParts, 'config' | 'host' | 'state' 
   readonly access: () => LazyAccess;
 }
 
-/** Opens the scheduler, and the store of file copies that scheduled and held sends use. */
+/** Opens the scheduler, and the store for copies of the files that scheduled and held sends attach. */
 export function openScheduler({ config, host, state, connection, uploads, access, ...parts }: SchedulingParts) {
   const { clock, log } = host;
   const files = new HeldCopies({ rules: attachmentRulesOf(config), log });
@@ -89,7 +89,7 @@ export function openScheduler({ config, host, state, connection, uploads, access
     sentParts: sentPartStore(state),
     files,
     onPhone: () => scheduledOnPhone(connection),
-    // Send times are wall-clock times, whether or not the Mac slept.
+    // The wall clock, not the one that stops during sleep: scheduled sends are due at a time of day.
     clock,
     log,
   });

@@ -22,7 +22,7 @@ export interface StatusParts {
   readonly log: Log;
   /** Reports whether chat.db is readable. */
   readonly database: { health(): BackendHealth };
-  /** Looks up a column of the message table; undefined while chat.db is unreadable. */
+  /** Returns a function that reports whether the message table has a column; undefined while chat.db is unreadable. */
   readonly columns: () => ((name: string) => boolean) | undefined;
   readonly clockWatch: { warning(): string | null };
   readonly messages: MessageLog;
@@ -55,7 +55,7 @@ const AFTER_DISK: PermissionReport = {
 /** How often the service looks for problems while nobody asks for the status. */
 const LOOK_EVERY_MS = 60_000;
 
-/** Opens the status, which looks for problems from then on. */
+/** Creates the status, and starts its regular check for problems. */
 export function openStatus({ closers, ...parts }: StatusParts & { readonly closers: Cleanup }): Status {
   const status = new Status(parts);
   closers.add('status', () => status.close());
@@ -171,7 +171,7 @@ class Status {
     return problem === undefined ? null : `Search does not work as it should: ${problem}.`;
   }
 
-  /** Checks the permissions on behalf of this process, which may make macOS prompt the user. */
+  /** Checks this process's permissions. The check may make macOS prompt the user. */
   async checkPermissions(): Promise<readonly PermissionReport[]> {
     const { permissions } = this.#parts;
     const disk = await permissions.fullDiskAccess();

@@ -2,11 +2,11 @@ import type { StatusProblem, StatusReport } from '../domain/status.ts';
 
 /** A problem that exists now. */
 export interface CurrentProblem extends Pick<StatusProblem, 'code' | 'subject' | 'hint'> {
-  /** Distinguishes problems with the same code. Stays the same as long as the problem lasts. */
+  /** Distinguishes problems with the same code, such as a webhook's id. Does not change while the problem lasts. */
   readonly key?: string | undefined;
 }
 
-/** Number of ended problems that are kept. */
+/** Maximum number of problems that are kept after they have ended. */
 const ENDED_KEPT = 20;
 
 type Kept = { -readonly [Member in keyof StatusProblem]: StatusProblem[Member] } & { readonly key: string };
@@ -66,7 +66,7 @@ export function problemsIn({
         key: id,
       })),
     ...others,
-    // Left out if there are other problems, because the message of a connected backend may repeat one of them.
+    // Listed only without `others`, because the message of a connected backend may repeat one of them.
     ...(backend.connected && backend.message !== null && others.length === 0
       ? [named('warning', backend.message)]
       : []),

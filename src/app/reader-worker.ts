@@ -82,7 +82,8 @@ parentPort?.on('message', (call: ThreadCall) => {
 async function answer({ id, target: name, method, args }: Exclude<ThreadCall, undefined>): Promise<void> {
   try {
     const target = (await targets[name as keyof ThreadTargets]()) as unknown as Target;
-    // The main thread detects a replaced file by polling; this thread checks before each read.
+    // Notices if chat.db was replaced by another file. The main thread notices by polling; this thread checks before
+    // each call.
     connection.check();
     post({ id, value: target[method]?.(...args) });
   } catch (error) {

@@ -51,7 +51,7 @@ import { openScheduler, openSender } from './open-sender.ts';
 import { openStatus } from './open-status.ts';
 import { listenElsewhere } from './socket.ts';
 
-/** Everything stops within 10 s (decision A7). osascript is killed after 8 s, and its request is still answered. */
+/** Limits at shutdown: 10 s in all (decision A7). osascript is killed after 8 s, and its request is still answered. */
 const WORK_ENDS_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
 

@@ -1,13 +1,16 @@
 import { socketOf } from '../config/service-address.ts';
 import { type BlueBubblesParts, listenForBlueBubbles } from './bluebubbles.ts';
 
-/** Opens the listeners beside the main port: the Unix socket, and the port of BlueBubbles. */
+/** Opens the listeners besides the main port: the Unix socket, and the port for clients of BlueBubbles. */
 export async function listenElsewhere(parts: BlueBubblesParts): Promise<void> {
   await listenOnSocket(parts);
   await listenForBlueBubbles(parts);
 }
 
-/** Listens on the Unix socket (decision O1). The port works without it, so any obstacle is only a warning. */
+/**
+ * Listens on the Unix socket (decision O1). A failure is only a warning, because the main port works without the
+ * socket.
+ */
 export async function listenOnSocket({
   config,
   http,

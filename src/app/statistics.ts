@@ -14,18 +14,18 @@ import {
 import type { DeliveryRecord } from '../domain/webhook.ts';
 import type { Counters } from '../runtime/counters.ts';
 
-/** Shortest time between two writes (decision Z1). */
+/** Counts wait at most this long until they are written (decision Z1). */
 const FLUSH_MS = 10_000;
-/** Counting ends this long after the counters were last asked for. */
+/** Counting ends once nobody has asked for the counters for this long. */
 const UNASKED_MS = 30 * DAY_MS;
 /**
- * Minimum time between two records of when the counters were asked for. A page that refreshes every 30 s need not cause
- * a write each time.
+ * Minimum time before the store is told again that the counters are in use. A page that refreshes every 30 s need not
+ * cause a write each time.
  */
 const ASKED_EVERY_MS = HOUR_MS;
 /**
- * Response times are counted in logarithmic classes, each a quarter wider than the one before. Estimates are within 12
- * %.
+ * Response times are counted in classes. The middle of each class is 1.25 times that of the class below, so estimates
+ * are within 12 %. This is the logarithm of that factor.
  */
 const STEP = Math.log(1.25);
 const RESPONSE = 'response_';
@@ -68,7 +68,7 @@ export interface StatisticsParts {
   readonly store: StatisticStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns midnight of the local day. */
+  /** Returns the start of the local day that contains `ms`. */
   readonly startOfDay: (ms: number) => number;
 }
 
@@ -118,7 +118,10 @@ export class Statistics {
     };
   }
 
-  /** Counts a send by its outcome in plain words. Repeats and dry runs are not counted. */
+  /**
+   * Counts a send under its word of `GET /stats/sends`. Ignores repeats, dry runs, invalid requests, and sends refused
+   * at shutdown.
+   */
   countSend(outcome: string): void {
     const name =
       SENDS[outcome] ?? (/^(?:replayed|dry_run|shutting_down|invalid_)/.test(outcome) ? undefined : 'failed');
@@ -142,7 +145,10 @@ export class Statistics {
     };
   }
 
-  /** Records that the counters were asked for, which begins counting. Returns when counting began. */
+  /**
+   * Records that somebody has asked for the counters, which starts counting if it is off. Returns the time at which
+   * counting started, in ms since 1970.
+   */
   ask(): number {
     const nowMs = this.#parts.clock.now();
     if (this.#sinceMs === undefined || nowMs - this.#askedMs >= ASKED_EVERY_MS) {
@@ -153,7 +159,10 @@ export class Statistics {
     return this.#sinceMs;
   }
 
-  /** Returns a series for each subject; events and sends have the subject "". Spans without a count are included. */
+  /**
+   * Returns the series of the newest `last` spans for each subject: a webhook's id, or "" for events and sends. Spans
+   * without a count have a point, too.
+   */
   series(kind: StatisticKind, by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     this.flush();
     const starts = this.starts(by, last);
@@ -236,7 +245,7 @@ export function lengthOf(span: StatisticSpan): number {
   return { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[span];
 }
 
-/** Returns one point per start time, with the counts of the rows that have this time. */
+/** Returns one point per start time, with the counts of the rows whose `atMs` is that time. */
 export function pointsOf(
   rows: readonly Pick<StatisticCount, 'atMs' | 'name' | 'count'>[],
   starts: readonly number[],
@@ -259,7 +268,9 @@ function seriesOf(rows: readonly StatisticCount[], starts: readonly number[], ki
   return { points, median_ms: quantile(responses, 0.5), p95_ms: quantile(responses, 0.95) };
 }
 
-/** Returns the response time that this share of the deliveries did not exceed; null if there were none. */
+/**
+ * Returns the response time in ms that the fraction `share` of the deliveries did not exceed; null without deliveries.
+ */
 function quantile(rows: readonly StatisticCount[], share: number): number | null {
   const steps = rows
     .map(({ name, count }) => ({ step: Number(name.slice(RESPONSE.length)), count }))

@@ -9,26 +9,26 @@ export interface IndexPosition extends Offset {
 
 /** Progress of the walk from the newest message to the oldest. */
 export interface Progress {
-  /** Position to continue from; null for the newest. */
+  /** Value to pass to `IndexSource.listed` for the next block; null to start at the newest message. */
   readonly next: string | null;
-  /** The second that the walk has reached; null before the first block. */
+  /** Date of the oldest message that a walk has reached, in seconds since 2001; null before the first block. */
   readonly reached: number | null;
-  /** True once the walk has reached the end, so that everything is indexed. */
+  /** True once a walk has reached the oldest message. Stays true when the walk starts over. */
   readonly isComplete: boolean;
-  /** When the walk last reached the end, Unix milliseconds. */
+  /** When a walk last finished, in Unix milliseconds; 0 if the next walk must not wait. */
   readonly checkedAtMs: number;
-  /** Rows to index again, even if the index has them; null for none. */
+  /** First and last id of the rows that the walk indexes again, even if the index has them; null for none. */
   readonly again: { readonly first: number; readonly last: number } | null;
   /** Number of documents. */
   readonly docs: number;
   /**
-   * Number of removed or replaced documents whose words may still be in the file. The first complete walk adds one,
-   * because the many pieces that it leaves must be merged too.
+   * Number of removed or replaced documents whose words may still be in the file. A walk merges the index if the number
+   * is above 0. The first complete walk adds 1, because it leaves the index in many pieces, which must be merged too.
    */
   readonly removed: number;
 }
 
-/** The state of the index: its one row of `about`. */
+/** Reads and writes the state of the index: the only row of the table `about` in search.db. */
 export class IndexState {
   readonly #select: Statement;
   readonly #selectCursor: Statement;
@@ -63,7 +63,7 @@ export class IndexState {
     this.#merged = sqlite.prepare('UPDATE about SET removed = removed - ?');
   }
 
-  /** Creates the row of a new index. */
+  /** Inserts the row of `about` for a new index. */
   begin(position: IndexPosition, newest: Cursor): void {
     this.#insert.run(...columnsOf(position, newest));
   }
@@ -74,7 +74,7 @@ export class IndexState {
     return { rowId: Number(rowId), change: Number(change), generation: Number(generation) };
   }
 
-  /** Returns the newest row seen, by which a replaced chat.db is recognised. */
+  /** Returns the newest row seen in chat.db. If chat.db later lacks or contradicts that row, chat.db was replaced. */
   seen(): Cursor {
     const [, , , rowId, guid, inode] = this.#selectCursor.get() ?? [];
     return { offset: rowOffset(Number(rowId)), guid: typeof guid === 'string' ? guid : null, inode: String(inode) };
@@ -97,7 +97,10 @@ export class IndexState {
     };
   }
 
-  /** Stores that a block is done, down to this second. */
+  /**
+   * Stores that the walk has finished a block. `next` is where the following block starts. `reached` is the date of the
+   * oldest message so far, in seconds since 2001.
+   */
   walked(next: string, reached: number): void {
     const { checkedAtMs, again } = this.progress();
     this.#walked.run(next, reached, reached, 0, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
@@ -113,7 +116,7 @@ export class IndexState {
     this.#checked.run(nowMs);
   }
 
-  /** Makes the walk start over at the newest message and index these rows again. */
+  /** Makes the walk start over at the newest message and index the rows from `first` to `last` (inclusive) again. */
   indexAgain(first: number, last: number): void {
     this.#rewrite.run(first, first, last, last);
   }
@@ -129,7 +132,7 @@ function columnsOf({ rowId, change, generation }: IndexPosition, { offset, guid,
 }
 
 /**
- * Returns the row id, or the largest safe integer for a larger one. Only a hostile chat.db has such rows, and they are
+ * Returns the row id, at most the largest safe integer. Only a hostile chat.db has rows with larger ids, and they are
  * not indexed.
  */
 function exact(rowId: number): number {

@@ -5,24 +5,26 @@ import { openIndexForWriting } from './index-database.ts';
 import { IndexFile } from './index-file.ts';
 import { IndexState, type Progress } from './index-state.ts';
 
-/** Bytes of text added in one transaction. An average message has 100 bytes. */
+/** Bytes of text after which one transaction adds no further message. An average message has 100 bytes. */
 const ADDED_BYTES = 131_072;
-/** Maximum size of a message's text in bytes. A row with more is left out. */
+/** Maximum size of a message's text in bytes. The walk leaves a longer message out of the index. */
 const MAX_BYTES = 4_194_304;
-/** Messages read at once. The objects of larger reads would outlive V8's first collection. */
+/**
+ * Number of messages read from chat.db at once. With more, their objects would outlive V8's first garbage collection.
+ */
 const READ = 50;
-/** Pages merged after an addition, and in one step of merging everything. */
+/** Number of pages of the full-text index merged after each addition, and in each step of `merge`. */
 const PAGES_PER_LONG_STEP = 160;
 
-/** Rows to index again, even if the index has them; null for none. */
+/** First and last id of the rows to index again, even if the index has them; null for none. */
 export type RowsAgain = { readonly first: number; readonly last: number } | null;
 
-/** The start of a block of the walk, and the rows to index again. */
+/** The state of the walk when it began a block: the block's start, and the rows to index again. */
 export type WalkPosition = Pick<Progress, 'next' | 'again'>;
 
 /**
- * Does long work on the index, on a separate connection. Runs in the reader thread if there is one, and only while the
- * other connection writes nothing.
+ * Does the long writes to search.db on a separate connection, in the reader thread if there is one. Callers make sure
+ * that the session's connection writes nothing meanwhile.
  */
 export class IndexWriter {
   readonly #source: Pick<IndexSource, 'messages'>;
@@ -32,7 +34,10 @@ export class IndexWriter {
     this.#source = source;
   }
 
-  /** Adds the rows that are missing in the index, up to `ADDED_BYTES` at once. Returns how many rows it processed. */
+  /**
+   * Indexes those of `rows` that the index lacks or that are in `again`, until it has added `ADDED_BYTES` of text.
+   * Returns how many of `rows` it got through; the caller passes the rest again.
+   */
   add(path: string, rows: readonly ListedRow[], again: RowsAgain): number {
     const { sqlite, documents } = this.#file.open(path);
     const isFree = documents.isFree(rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0);
@@ -59,7 +64,7 @@ export class IndexWriter {
     return taken;
   }
 
-  /** Adds this row or replaces its document. Returns false if chat.db no longer contains the row. */
+  /** Indexes this row, and replaces its document if it has one. Returns false if chat.db no longer contains the row. */
   put(path: string, row: number): boolean {
     const { sqlite, documents } = this.#file.open(path);
     const [message] = this.#source.messages([row]);
@@ -71,7 +76,10 @@ export class IndexWriter {
     return true;
   }
 
-  /** Stores that a block of the walk is done. Returns false if the walk must start over. */
+  /**
+   * Stores that the walk has finished the block that began at `from`. Stores nothing and returns false if the walk has
+   * had to start over since then.
+   */
   advance(path: string, from: WalkPosition, to: Pick<Progress, 'next' | 'reached'>): boolean {
     const { sqlite, state } = this.#file.open(path);
     return sqlite.transaction(() => {

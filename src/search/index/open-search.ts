@@ -4,7 +4,7 @@ import type { SearchStatus } from '../../domain/search.ts';
 import type { SearchParts } from '../query/search.ts';
 import { deleteIndex } from './index-file.ts';
 
-/** Search as the service runs it. */
+/** A search index that the service starts and closes. */
 export interface RunningSearch extends SearchIndex {
   start(): void;
   close(): Promise<void>;
@@ -20,8 +20,8 @@ const disabled: RunningSearch = {
 };
 
 /**
- * Opens search. Long work runs in the reader thread if there is one. If search is off, loads nothing and deletes the
- * index.
+ * Opens search. Long work runs in the reader thread if there is one. If search is off, deletes the index and does not
+ * load the code of search.
  */
 export async function openSearch(
   isEnabled: boolean,

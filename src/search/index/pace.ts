@@ -8,7 +8,7 @@ import { Wakeup } from '../../runtime/wakeup.ts';
  */
 const REST = 3;
 
-/** Divides long work into slices, so that the event loop is never blocked. */
+/** Spaces out the slices of long work, so that the event loop can do other work between them. */
 export class Pace {
   readonly #clock: Clock;
   readonly #wakeup: Wakeup;
@@ -23,7 +23,7 @@ export class Pace {
     return this.#isStopped;
   }
 
-  /** Lets other work run. */
+  /** Lets the event loop run other work first. */
   turn(): Promise<void> {
     return nextTurn();
   }

@@ -3,13 +3,16 @@ import type { DocumentKey } from './documents.ts';
 import { openIndexForReading } from './index-database.ts';
 
 /**
- * Limits of the words with one prefix that a query lists: their number, and their total length in UTF-16 units. Above
- * either limit, the query uses FTS5's own prefix search.
+ * A query replaces a prefix by the list of indexed words that start with it. These limits apply to that list: the
+ * number of words, and their total length in UTF-16 units. Above either limit, the query uses FTS5's own prefix search.
  */
 const MAX_WORDS = 1000;
 const MAX_UNITS = 65_536;
 
-/** The index as searches use it. Passes bounds as BigInt, because with a double FTS5 scans all newer documents. */
+/**
+ * Reads the index for searches. Passes the bounds of document ids as BigInt: with a double, FTS5 would scan all
+ * documents that are newer than the bound.
+ */
 export class SearchableIndex {
   readonly #sqlite: Sqlite;
   readonly #shift: Statement;
@@ -28,7 +31,7 @@ export class SearchableIndex {
       `SELECT ft.rowid, d.row FROM ft JOIN doc d ON d.id = ft.rowid
        WHERE ft MATCH ? AND ft.rowid < ? AND ft.rowid >= ? AND d.row IS NOT NULL ORDER BY ft.rowid DESC LIMIT ?`,
     );
-    // Jumps from one word to the next. A plain list of the words would read every position of each word.
+    // Looks up each next word separately. A plain list of the words would read every occurrence of each word.
     this.#words = sqlite.prepare(
       `WITH RECURSIVE asked(first, last) AS (SELECT ?, ?), found(term) AS (
          SELECT (SELECT term FROM words WHERE term >= first ORDER BY term LIMIT 1) FROM asked
@@ -39,14 +42,17 @@ export class SearchableIndex {
     );
   }
 
-  /** Returns by how much the id of a document may exceed the second of its message. */
+  /**
+   * Returns the largest difference between a document's id and the second of its message. An id is higher than the
+   * second if another document already had that id.
+   */
   shift(): number {
     return Number(this.#shift.get()?.[0] ?? 0);
   }
 
   /**
-   * Returns documents from one id (inclusive) to another (exclusive), newest first. Without an expression, every
-   * document matches.
+   * Returns up to `limit` documents with ids from `from` (inclusive) to `before` (exclusive), newest first. Without an
+   * expression, every document matches.
    */
   documents(expression: string | undefined, from: number, before: number, limit: number): readonly DocumentKey[] {
     const bounds: SqlValue[] = [BigInt(before), BigInt(from), BigInt(limit)];
@@ -54,7 +60,7 @@ export class SearchableIndex {
     return rows.map(([id, row]) => ({ id: id as number, row: row as number }));
   }
 
-  /** Returns the words with this prefix; undefined if there are too many to query. */
+  /** Returns the indexed words that start with this prefix; undefined above `MAX_WORDS` or `MAX_UNITS`. */
   wordsWith(prefix: string): readonly string[] | undefined {
     const words = this.#words.all(prefix, `${prefix}\u{10FFFF}`, MAX_WORDS + 1).map(([word]) => word as string);
     const units = words.reduce((sum, word) => sum + word.length, 0);

@@ -4,21 +4,21 @@ import { isAscii, MAX_TOKEN, type Token, tokensOf } from './tokens.ts';
 
 /** A sequence of tokens to look for. */
 export interface Pattern extends Sequence {
-  /** The pattern for ASCII texts; undefined if it cannot match an ASCII text. */
+  /** Finds the sequence in an ASCII text. Undefined if a token is not ASCII, because no ASCII text contains it. */
   readonly ascii: RegExp | undefined;
 }
 
 export function toPattern(sequence: Sequence): Pattern {
   const { tokens, isBegun } = sequence;
   if (!tokens.every(isAscii)) return { ...sequence, ascii: undefined };
-  // A token of full length may have been cut from a longer word.
+  // A token of full length may have been cut, so the rest of a longer word may follow it.
   const words = tokens.map((token) => (token.length < MAX_TOKEN ? token : `${token}[a-z\\d]*`)).join('[^a-z\\d]+');
   return { ...sequence, ascii: new RegExp(`(?<![a-z\\d])${words}${isBegun ? '[a-z\\d]*' : '(?![a-z\\d])'}`, 'gi') };
 }
 
 /**
- * A text in which several sequences are looked for. Most texts are ASCII, where a regular expression gives the same
- * result in a fraction of the time.
+ * A text to search for several patterns. Most texts are ASCII. They are searched with a regular expression, which finds
+ * the same matches in a fraction of the time.
  */
 export class SearchedText {
   readonly #text: string;

@@ -24,7 +24,7 @@ export interface SessionParts {
   readonly associatedRows?: AssociatedRows;
   readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
-  /** An `IndexWriter`, in the reader thread or in this one. */
+  /** Calls an `IndexWriter`, in the reader thread if there is one, otherwise in this thread. */
   readonly writer: {
     add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
     put(path: string, row: number): Promise<boolean>;
@@ -37,10 +37,13 @@ export interface SessionParts {
   readonly log: Log;
 }
 
-/** The failure of a session whose chat.db was replaced. */
+/** The error with which a session ends when chat.db was replaced. */
 export const REPLACED = new Error('chat.db was replaced');
 
-/** The open index, kept up to date until something fails. The stored state is enough to start the next session. */
+/**
+ * Opens the index and keeps it up to date until something fails. The next session continues from the state stored in
+ * search.db.
+ */
 export class Session {
   readonly #parts: SessionParts;
   readonly #sqlite: Sqlite;
@@ -120,7 +123,7 @@ function documentsOf(sqlite: Sqlite): Documents {
   }
 }
 
-/** Opens the index of this chat.db, or creates it. */
+/** Opens the index, or creates it. Deletes and recreates an index that belongs to a chat.db that was replaced. */
 function openCurrent(parts: SessionParts): Sqlite {
   const { path, messages, feed, log } = parts;
   const newest = messages.newest();

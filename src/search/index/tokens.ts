@@ -1,16 +1,16 @@
 import { memoized } from '../../domain/memoized.ts';
 import type { Highlight } from '../../domain/search.ts';
 
-/** Maximum number of units in a token. Longer words are cut, because each costs space in the index. */
+/** Maximum length of a token in UTF-16 units. Longer words are cut to save space in the index. */
 export const MAX_TOKEN = 64;
-/** Marks examined after one letter, as in Stream-Safe Text (Unicode UAX #15, section 13). */
+/** Maximum number of marks kept on one letter, as in Stream-Safe Text (Unicode UAX #15, section 13). */
 const MAX_MARKS = 30;
 
 /** A word, a character of a script without spaces, or an emoji, in indexed form. */
 export interface Token {
-  /** Folded: without case and accents. Never empty, at most `MAX_TOKEN` units, without blanks and quotes. */
+  /** The folded text: lower case, without accents. Contains 1 to `MAX_TOKEN` UTF-16 units, and no blanks or quotes. */
   readonly text: string;
-  /** Offset in the original text, in UTF-16 units. */
+  /** Start (inclusive) and end (exclusive) in the original text, in UTF-16 units. */
   readonly start: number;
   readonly end: number;
 }
@@ -21,17 +21,21 @@ export interface Token {
  */
 const UNSPACED =
   '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30FC\\uFF70\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
-/** Characters inside a word. U+200C, U+200D and U+00AD may stand there, but are not part of the word. */
+/**
+ * Characters that do not end a word. U+200C, U+200D (joiners) and U+00AD (soft hyphen) may occur inside a word, but
+ * folding removes them.
+ */
 const INSIDE = '\\p{L}\\p{N}\\p{M}\\u200C\\u200D\\u00AD';
 const MODIFIERS = '\\u{1F3FB}-\\u{1F3FF}\\uFE0E\\uFE0F';
 
-/** Characters of scripts without spaces, with no mark after them. Folding does not change them. */
+/** Kana and Chinese characters without marks. Each is a token, and needs no folding. */
 const PLAIN = '[\\u3041-\\u3096\\u30A1-\\u30FA\\u4E00-\\u9FFF]+(?![\\p{M}\\uFF9E\\uFF9F])';
 const PIECES = new RegExp(
   [
     `(${PLAIN})`,
     `([a-zA-Z\\d]+)(?![${INSIDE}])`,
-    // A character with its marks. The marks of halfwidth kana are letters (U+FF9E, U+FF9F).
+    // A character of a script without spaces, with its marks. Unicode counts the marks of halfwidth kana, U+FF9E and
+    // U+FF9F, as letters.
     `(?:(?=[\\p{L}\\p{N}])[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
     `(?:[\\p{L}\\p{N}](?:(?![${UNSPACED}])[${INSIDE}])*)`,
     `((?![${MODIFIERS}])[\\p{So}\\p{Extended_Pictographic}])[${MODIFIERS}]*`,
@@ -64,17 +68,20 @@ export function isUnspaced(token: string): boolean {
 }
 const UNSPACED_FIRST = new RegExp(`^[${UNSPACED}]`, 'u');
 
-/** Returns a text as its tokens, separated by blanks. */
+/** Returns the tokens of a text, joined by spaces. */
 export function segment(text: string): string {
   return tokensOf(text)
     .map((token) => token.text)
     .join(' ');
 }
 
-/** Halfwidth and fullwidth forms, and ligatures of letters. */
+/** Matches compatibility forms: ligatures, Hebrew and Arabic presentation forms, halfwidth and fullwidth characters. */
 const COMPATIBLE = /[\uFB00-\uFB4F\uFE70-\uFEFC\uFF00-\uFFEF]/;
 const MARKS = /\p{M}/u;
-/** Accented letters without a decomposition. */
+/**
+ * Letters that are replaced one by one. Unicode does not decompose them into plain letters; it does decompose `ё`, but
+ * folding keeps the marks of Cyrillic letters.
+ */
 const SPECIAL = /[ßæœøđłıӕё]/g;
 const SPECIALS: Readonly<Record<string, string>> = {
   ß: 'ss',
@@ -91,14 +98,17 @@ const SPECIALS: Readonly<Record<string, string>> = {
  * of Hebrew. In other scripts, marks make another letter: ガ is not カ, and й is not и.
  */
 const ACCENTED = /([\p{sc=Latin}\p{sc=Greek}\p{sc=Arabic}\p{sc=Hebrew}])\p{M}+/gu;
-/** Marks beyond the first 30 on a letter. They are removed, because normalizing sorts marks in quadratic time. */
+/**
+ * Matches more than 30 marks on a letter. Those beyond the first 30 are removed, because normalizing sorts marks in
+ * quadratic time.
+ */
 const PILED = new RegExp(`(\\p{M}{${MAX_MARKS}})\\p{M}+`, 'gu');
 /**
- * Joiners, soft hyphens, variation selectors, keycap frames, the Arabic elongation mark, and signs from compatibility
- * forms.
+ * Characters that folding removes: joiners, soft hyphens, variation selectors, keycap frames, the Arabic elongation
+ * mark, and signs that remain of a decomposed compatibility form.
  */
 const INVISIBLE = /[^\p{L}\p{N}\p{M}]|\p{Variation_Selector}|\u20E3|\u0640/gu;
-/** A compatibility form that consists of a mark only. */
+/** Matches marks at the beginning, with no letter before them. Some compatibility forms decompose into a mark only. */
 const WITHOUT_BASE = /^\p{M}+/u;
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -120,17 +130,17 @@ function fold(piece: string): string {
   return folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
 }
 
-/** Cached because normalizing dominates the cost, and the same words recur constantly. */
+/** Cached because normalizing takes most of the time of indexing a text, and the same words recur constantly. */
 const memoizedFold = memoized(fold);
 
-/** Returns the first units of a token, without half a character at the end. */
+/** Cuts a token to `MAX_TOKEN` UTF-16 units, or to one less if the cut would split a surrogate pair. */
 function cut(token: string): string {
   if (token.length <= MAX_TOKEN) return token;
   const end = /[\uD800-\uDBFF]/.test(token.charAt(MAX_TOKEN - 1)) ? MAX_TOKEN - 1 : MAX_TOKEN;
   return token.slice(0, end);
 }
 
-/** Returns ranges in order, with touching and overlapping ones merged. */
+/** Returns the ranges, ordered by start. Merges ranges that touch or overlap. */
 export function mergedHighlights(ranges: readonly Highlight[]): readonly Highlight[] {
   const ordered = ranges.toSorted(([a], [b]) => a - b);
   const result: [number, number][] = [];

@@ -11,10 +11,10 @@ import type { IndexPosition, IndexState } from './index-state.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
-/** Maximum number of updates written together; fewer if they are long. */
+/** Maximum number of updates in one transaction. A transaction with `LONG` units of text takes no further ones. */
 const MAX_WAITING = 64;
 const MAX_REPAIRS = 1000;
-/** Documents scanned at once for removed rows. */
+/** Number of documents scanned in one slice to find those of removed rows. */
 const SCANNED = 20_000;
 
 export interface UpdatesParts {
@@ -24,13 +24,13 @@ export interface UpdatesParts {
   readonly source: Pick<IndexSource, 'messages'>;
   readonly pace: Pace;
   readonly lock: WriteLock;
-  /** `IndexWriter.put`, called while nothing else writes. */
+  /** Indexes a row whose text is too long for this thread: `IndexWriter.put`, called while nothing else writes. */
   readonly putLong: (row: number) => Promise<boolean>;
-  /** Called when the event log started over because chat.db was replaced. */
+  /** Called when the event log started over because chat.db was replaced. Returns the offset to continue from. */
   onReplaced(): Offset;
   /** Called when the walk must start over. */
   onAgain(): void;
-  /** Called at most once. Nothing is processed after it. */
+  /** Called with the error if writing fails. No updates are processed afterwards. */
   onFailure(error: unknown): void;
 }
 
@@ -41,16 +41,17 @@ type Update =
   | { readonly kind: 'document'; readonly key: DocumentKey };
 
 /**
- * Collects the updates from the event log and from searches, and writes them together a moment later. Stores the offset
- * only after everything before it is written. A crash therefore repeats updates, but loses none.
+ * Collects updates of the index from the event log, from searches and from the walk, and writes several of them in one
+ * transaction. Stores an offset of the event log only after it has written all updates up to that offset. A crash
+ * therefore repeats updates, but loses none.
  */
 export class Updates implements ConsumerTask<undefined> {
   readonly name = 'search';
   readonly #parts: UpdatesParts;
   readonly #waiting: Update[] = [];
-  /** Removed rows whose documents have not been searched for yet. */
+  /** Ids of rows removed from chat.db. The next scan finds and removes their documents. */
   readonly #gone = new Set<number>();
-  /** The rows being searched for, and the document before which to continue. */
+  /** The running scan: the removed rows still to find, and the document id below which the scan continues. */
   #scan: { readonly rows: Set<number>; readonly before: number } | undefined;
   #position: IndexPosition;
   #seen: Cursor;
@@ -121,7 +122,10 @@ export class Updates implements ConsumerTask<undefined> {
     await this.#writing;
   }
 
-  /** Resolves once everything that is waiting now is written. Never rejects. */
+  /**
+   * Writes the waiting updates. Resolves once they are written, or after it has passed an error to `onFailure`. Never
+   * rejects.
+   */
   #write(): Promise<void> {
     this.#isRequested = true;
     this.#writing ??= this.#writeAll()
@@ -194,7 +198,7 @@ export class Updates implements ConsumerTask<undefined> {
   #messageOf(update: Update | undefined): Message | undefined {
     const { documents, source } = this.#parts;
     if (update === undefined) return undefined;
-    // Reads the message again, because the event lacks the texts beside the body.
+    // Reads the message again, because the event has only the body, and not the message's other texts.
     if (update.kind === 'put') return source.messages([Number(update.message.id)])[0] ?? update.message;
     if (update.kind === 'document') documents.remove(update.key.id, update.key.row);
     const row = update.kind === 'document' ? update.key.row : update.row;
@@ -203,7 +207,7 @@ export class Updates implements ConsumerTask<undefined> {
     return message;
   }
 
-  /** Scans the next documents, newest first, for removed rows. */
+  /** Scans the next `SCANNED` documents, newest first, and removes those of removed rows. */
   #scanSlice(): void {
     const { sqlite, documents } = this.#parts;
     const { rows, before } = this.#scan ?? { rows: new Set(this.#gone), before: LAST_ID };

@@ -7,14 +7,17 @@ import type { IndexState, Progress } from './index-state.ts';
 import type { RowsAgain, WalkPosition } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
-/** Rows listed at once, and how many of these lists make a block. */
+/** Number of rows listed at once, and number of such lists that make a block. */
 const LISTED = 500;
 const LISTS = 4;
 /** Rows passed to the writer at once. Writing them takes about 15 ms. */
 const GIVEN = 500;
 const SOON_MS = 60_000;
 
-/** `IndexWriter` on this index's file, in the reader thread or in this one. Called while nothing else writes. */
+/**
+ * Calls `IndexWriter` with the path of this index while nothing else writes to it. Runs in the reader thread if there
+ * is one.
+ */
 export interface IndexWriting {
   add(rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
   advance(from: WalkPosition, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
@@ -33,15 +36,17 @@ export interface WalkParts {
 }
 
 /**
- * Walks from the newest message to the oldest and indexes missing messages. The first walk creates the index; a walk
- * each day compares it with chat.db. Blocks are read newest first, but a block's oldest message is added first, which
- * fills SQLite's pages. Stores its progress after each block. After a crash, skips the messages of the block that were
- * already added. Ends when the pace is stopped. Rejects with any failure.
+ * Walks from the newest message to the oldest, block by block, and indexes the messages that the index lacks. The first
+ * walk fills the index; after that, a walk each day compares the index with chat.db. Inside a block, the oldest message
+ * is added first, because SQLite fills its pages only if ids ascend.
+ *
+ * Stores its progress after each block. After a crash, repeats the block, but skips the messages that were already
+ * added. Resolves when the pace is stopped. Rejects with the first failure.
  */
 export async function walkIndex({ state, documents, source, pace, clock, write, repair }: WalkParts): Promise<void> {
   while (!pace.isStopped) {
     const { next, isComplete, checkedAtMs } = state.progress();
-    // Setting the clock back must not delay the next walk.
+    // Uses the absolute difference: a clock that was set back must not delay the next walk.
     const ageMs = Math.abs(clock.now() - checkedAtMs);
     if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
     else await withLittleGarbage(() => walkBlock(next));
@@ -79,7 +84,7 @@ export async function walkIndex({ state, documents, source, pace, clock, write, 
     return { rows, next };
   }
 
-  /** Compares these rows with the index's documents in their time range. */
+  /** Passes to `repair` the documents in the time range of these rows whose message was deleted or has moved. */
   async function compare(rows: readonly ListedRow[], isNewest: boolean, isOldest: boolean): Promise<void> {
     const known = new Set(rows.map(({ rowId }) => rowId));
     const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;

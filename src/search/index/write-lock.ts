@@ -1,6 +1,6 @@
 /**
- * Runs writes one after another. Two connections write, and SQLite would block the thread of one during a write of the
- * other.
+ * Runs writes to search.db one after another. Two connections write to it, and SQLite would block the thread of one
+ * connection while the other writes.
  */
 export class WriteLock {
   #last: Promise<unknown> = Promise.resolve();

@@ -49,7 +49,7 @@ export async function searchQueryOf(
   };
 }
 
-/** Returns the sender, or the mistake in the name. */
+/** Returns the sender that `from:` names. If there is none, returns the rest of a sentence that says why. */
 async function senderOf(text: string, { contacts, chats }: SearchNames): Promise<SearchSender | string> {
   if (text.toLowerCase() === 'me') return { isMe: true };
   if (ADDRESS.test(text)) return { isMe: false, addresses: [text] };
@@ -61,7 +61,10 @@ async function senderOf(text: string, { contacts, chats }: SearchNames): Promise
   return 'is not the name of anyone known. Use a whole name, an address such as from:+15550100, or from:me.';
 }
 
-/** Returns ids of the conversations, or the mistake in the name. */
+/**
+ * Returns the ids of the conversations that `in:` names. If there are none, returns the rest of a sentence that says
+ * why.
+ */
 async function conversationsOf(text: string, { contacts, chats }: SearchNames): Promise<readonly string[] | string> {
   const byId = chats.conversations(text);
   if (byId.length > 0) return byId;

@@ -6,7 +6,7 @@ import { parseInstant } from '../../schema/instant.ts';
 /** A typed value of `from:` or `in:`, not looked up yet. */
 export interface TypedName {
   readonly text: string;
-  /** Position in the query: the number of its first character, from 1. */
+  /** Position of the filter in the query, in characters. The first character is 1. */
   readonly at: number;
 }
 
@@ -17,7 +17,7 @@ export interface TypedSearch {
   readonly from: readonly TypedName[];
   readonly in: readonly TypedName[];
   readonly hasAttachment: boolean;
-  /** The range of instants, start inclusive and end exclusive, in nanoseconds since the Unix epoch. */
+  /** The time range from `after:` (inclusive) to `before:` (exclusive), in nanoseconds since the Unix epoch. */
   readonly afterNs: bigint | undefined;
   readonly beforeNs: bigint | undefined;
   /** Every mistake, in the order of the text. */
@@ -26,7 +26,7 @@ export interface TypedSearch {
 
 const MAX_PARTS = 16;
 const MIN_PREFIX_LETTERS = 3;
-/** Quotation marks, including those that a phone types instead. */
+/** Quotation marks: the straight one, and the curly ones that a phone types instead. */
 const QUOTE = '"\u201c\u201d\u201e';
 const PART = new RegExp(
   `(?<minus>-?)(?:(?<key>from|in|has|before|after):)?(?:[${QUOTE}](?<quoted>[^${QUOTE}]*)(?<end>[${QUOTE}]?)|(?<bare>\\S*))`,
@@ -40,7 +40,7 @@ const SEARCHABLE = /[\p{L}\p{N}\p{So}\p{Extended_Pictographic}]/u;
  */
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]\p{M}*$/u;
 const LETTERS = /[\p{L}\p{N}]/gu;
-/** Characters that cannot be searched for. */
+/** Control characters and lone surrogates, which a query may contain but the index does not. They count as spaces. */
 const UNSEARCHABLE = /[\p{Cc}\p{Surrogate}]/gu;
 
 /**
@@ -69,7 +69,7 @@ class SearchParser implements TypedSearch {
   beforeNs: bigint | undefined;
   readonly #text: string;
   #parts = 0;
-  /** The positions of filters, by key. */
+  /** Positions of `after:` and `before:` in the query, by key. Each may occur only once. */
   readonly #filters = new Map<string, number>();
 
   constructor(text: string) {
@@ -183,7 +183,7 @@ function skipSpace(text: string, from: number): number {
   return index;
 }
 
-/** Returns the typed text in a form that fits into a sentence. */
+/** Returns the typed text for use in a sentence, cut to 40 characters. */
 function shown(text: string): string {
   const characters = [...text];
   return characters.length > 40 ? `${characters.slice(0, 40).join('')}…` : text;

@@ -3,8 +3,8 @@ import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/do
 import { isUnspaced, tokensOf } from '../index/tokens.ts';
 
 /**
- * Maximum number of alternatives in one query. FTS5 reads a list for each: 3,000 took 0.2 s. If there are more, the
- * hits are filtered instead.
+ * Maximum number of conversations that the FTS5 query lists as alternatives. FTS5 reads a list of documents for each:
+ * 3,000 took 0.2 s. For more conversations, the finder filters the hits instead.
  */
 const MAX_ALTERNATIVES = 300;
 
@@ -13,13 +13,13 @@ export function isAsked(conversations: readonly string[]): boolean {
   return conversations.length <= MAX_ALTERNATIVES;
 }
 
-/** A term as consecutive tokens. The last one may be only the beginning of a word. */
+/** The consecutive tokens of a term. If `isBegun`, the last token is the beginning of a word. */
 export interface Sequence {
   readonly tokens: readonly string[];
   readonly isBegun: boolean;
 }
 
-/** Splits a term into tokens. Returns undefined for a term of punctuation only, because it limits nothing. */
+/** Splits a term into tokens. Returns undefined for a term of punctuation only, which has no tokens. */
 export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
   const tokens = tokensOf(text).map((token) => token.text);
   const last = tokens.at(-1);
@@ -36,10 +36,10 @@ export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
 }
 
 /**
- * Returns the query in FTS5's language; undefined if there is nothing to query. Every token is a quoted string of
- * letters and digits, so that nothing the user typed can be an operator. `wordsWith` returns the indexed words that
- * start with a prefix. The query lists them, because FTS5's own prefix search reads the hits of all those words before
- * it returns its first hit.
+ * Returns the query in FTS5's language; undefined if the query limits nothing that the index knows. Every token becomes
+ * a quoted string, so that nothing the user typed can be an operator. `wordsWith` returns the indexed words that start
+ * with a prefix. The FTS5 query lists these words, because FTS5's own prefix search reads the hits of all of them
+ * before it returns its first hit.
  */
 export function expressionOf(
   query: SearchQuery,

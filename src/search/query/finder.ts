@@ -12,8 +12,8 @@ import { mergedHighlights } from '../index/tokens.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
 /**
- * Maximum number of documents examined for one page. A filter outside the index may reject all of them; the next page
- * then continues after them.
+ * Maximum number of documents examined for one page. If the finder's filters reject all of them, the page is empty, and
+ * the next page continues after them.
  */
 const MAX_CANDIDATES = 20_000;
 
@@ -76,7 +76,7 @@ export class Finder {
     if (query.conversations.every(isAsked)) return candidates;
     const isMeant = conversationFilter(query);
     const conversations = this.#source.conversations(candidates.map(({ row }) => row));
-    // Keeps removed rows too, because examining them shows that their documents are stale.
+    // Also keeps rows that chat.db no longer has, so that `find` reports their documents as stale.
     return candidates.filter((_key, at) => isMeant(conversations[at] ?? '') || conversations[at] === undefined);
   }
 
@@ -85,7 +85,10 @@ export class Finder {
   }
 }
 
-/** Returns the range of document ids. An id may exceed the second of its message by up to `shift`. */
+/**
+ * Returns the range of document ids for the query's dates. An id may exceed the second of its message by up to `shift`,
+ * so the range ends that much later.
+ */
 function boundsOf(
   shift: number,
   { fromMs, beforeMs }: SearchQuery,
@@ -102,11 +105,12 @@ function idOf(cursor: string): number {
 }
 
 /**
- * How a message relates to a query. `stale`: the indexed document differs from the message. `other`: it does not match.
+ * Result of comparing a message with a query: the highlights if it matches, `other` if it does not, and `stale` if the
+ * indexed document differs from the message.
  */
 type Match = Pick<SearchHit, 'highlights' | 'in'> | 'stale' | 'other';
 
-/** Returns a function that checks whether a message matches, and where. */
+/** Returns a function that checks whether a message matches the query, and in which parts of its texts. */
 export function matcherOf(query: SearchQuery): (message: SearchableMessage) => Match {
   const wanted = sequencesOf(query.terms).map(toPattern);
   const excluded = excludedOf(query).map(toPattern);
@@ -140,7 +144,7 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
   };
 }
 
-/** Returns a test for the conversations that the query is limited to. */
+/** Returns a function that reports whether a conversation is among those that the query is limited to. */
 function conversationFilter({ conversations }: SearchQuery): (id: string) => boolean {
   const lists = conversations.map((ids) => new Set(ids));
   return (id) => lists.every((ids) => ids.has(id));

@@ -14,17 +14,22 @@ import { REPLACED, Session, type SessionParts } from '../index/session.ts';
 import type { Found } from './finder.ts';
 
 const RETRY_MS = 1000;
-/** Delay before the disk is checked for room again. */
+/**
+ * Delay before another attempt after a lasting failure, such as a full disk. Also the minimum time between rebuilds.
+ */
 const SLOW_RETRY_MS = 60_000;
 
 export interface SearchParts extends SessionParts {
-  /** `Finder.find`, in the reader thread or in this one. */
+  /** Calls `Finder.find`, in the reader thread if there is one, otherwise in this thread. */
   readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
-  /** Opens an empty database, which shows whether SQLite can create an index. Default: one in memory. */
+  /**
+   * Opens an empty database, in which creating a full-text table shows whether SQLite supports the index. Default: a
+   * database in memory.
+   */
   readonly openProbe?: () => Sqlite;
 }
 
-/** The failure of a session whose file no longer exists. */
+/** The error with which a session ends when search.db was deleted. */
 const LOST = new Error('search.db was deleted');
 
 /** How to handle a failure: whether to rebuild the file, how long to wait, and the reason to show to the user. */
@@ -45,7 +50,7 @@ export class Search implements RunningSearch {
   #problem: string | undefined;
   #totalRows = 0;
   #madeAgainAtMs = Number.NEGATIVE_INFINITY;
-  /** Ends the session, whose file has become useless because of this error. Does nothing before the first session. */
+  /** Makes the running session end with this error. Does nothing before the first session. */
   #discard: (error: unknown) => void = () => undefined;
 
   constructor(parts: SearchParts) {

@@ -2,7 +2,7 @@ import type { Overview, ShownSetting } from '../domain/overview.ts';
 import type { StatisticKind, StatisticSeries, StatisticSpan } from '../domain/statistics.ts';
 import { queryOf, type Requests } from './request.ts';
 
-/** Reads the owner's home page, the counters and the configuration. */
+/** Reads the data of the console's home page, the counts over time, and the settings in use. */
 export class HomeApi {
   readonly #requests: Requests;
 
@@ -10,12 +10,15 @@ export class HomeApi {
     this.#requests = requests;
   }
 
-  /** Returns the console's overview. The service begins to count events and sends at the first request. */
+  /**
+   * Returns the data of the console's home page. The service begins to count events and sends when this method or
+   * `statistics` first asks for the counts.
+   */
   overview(): Promise<Overview> {
     return this.#requests.one('GET', 'overview', 'status');
   }
 
-  /** Returns the counts of each minute, hour or day, oldest first. */
+  /** Returns the counts of one kind per minute, hour or day (`by`), oldest first. */
   statistics(
     kind: StatisticKind,
     { by, last }: { readonly by?: StatisticSpan; readonly last?: number } = {},
@@ -23,7 +26,7 @@ export class HomeApi {
     return this.#requests.one('GET', `stats/${kind}${queryOf({ by, last })}`, 'since');
   }
 
-  /** Returns every setting of config.toml as the service uses it, without secrets. */
+  /** Returns every setting except secrets, with the value that the service uses. */
   async settings(): Promise<readonly ShownSetting[]> {
     const answer = await this.#requests.one<{ readonly settings: readonly ShownSetting[] }>(
       'GET',

@@ -7,14 +7,17 @@ import type { ScheduledSend } from '../domain/scheduled.ts';
 import type { DeliveryRecord, FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
 
 /**
- * `details` adds `details` to every message whose row still exists. `contacts` adds `names` to every message and
- * conversation.
+ * `details` adds `details` to every conversation, and to every message whose row still exists. `contacts` adds `names`
+ * to both.
  */
 export interface Included {
   readonly include?: Include | readonly Include[];
 }
 
-/** Canaries are left out by default. */
+/**
+ * `include_canary` includes canaries: the messages that Postern sends to its owner to see that messages still arrive
+ * (decision AA4).
+ */
 interface Canaries {
   readonly include_canary?: boolean;
 }
@@ -44,20 +47,20 @@ export interface EventPage extends Included, Canaries {
 
 export interface ListenOptions extends Included {
   /**
-   * `websocket` needs the package `ws` and is the default if that is installed. `http`, a plain HTTP stream, needs no
-   * package. The platform's own WebSocket is not used, because it hides pings and a dead connection would go unnoticed.
+   * `websocket` needs the package `ws`, and is the default if `ws` is installed. `http`, a plain HTTP stream, needs no
+   * package. The platform's own WebSocket is not used: it hides pings, so that a dead connection would go unnoticed.
    */
   readonly over?: 'websocket' | 'http';
-  /** Row id or `offset` of an event after which to continue without a gap. Default: from now on. */
+  /** Row id or `offset` of an event: yields every event after it. Default: only events from now on. */
   readonly after?: number | string;
-  /** Includes edits, unsends, receipts and deletions of older messages. */
+  /** Also yields changes of existing messages: edits, unsends, receipts and deletions. */
   readonly changes?: boolean;
-  /** Skips rows that appeared more than this many seconds after they were written. At least 60. */
+  /** Skips events whose row appeared in chat.db more than this many seconds after the row's date. At least 60. */
   readonly maxAgeS?: number | undefined;
   /** False skips messages that macOS 27 filed as junk. */
   readonly junk?: boolean | undefined;
   readonly signal?: AbortSignal;
-  /** Called when the connection is lost, with the reason and the time until the next attempt. */
+  /** Called when the connection is lost, with the reason and the milliseconds until the next attempt. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
 }
 
@@ -68,16 +71,16 @@ export interface ClientOptions {
   readonly socketPath?: string;
   readonly key: string;
   /**
-   * Time limit of an answer in milliseconds; default 30,000. Sends have none, and slow requests such as uploads have
-   * their own.
+   * Milliseconds to wait for the answer to a request; default 30,000. Sends have no time limit. Slow requests, such as
+   * uploads, have fixed limits instead.
    */
   readonly timeoutMs?: number;
   readonly clock?: Clock;
 }
 
-/** An event of a listener that also asked for changes. */
+/** An event or change, as `trackedEvents` and `listen` with `changes` report it. */
 export type TrackedEvent = (Event | ChangeEvent) & {
-  /** The position right after this event, from which to continue. */
+  /** The position right after this event. Pass it as `after` to continue there. */
   readonly offset: string;
 };
 
@@ -93,7 +96,7 @@ export interface TrackedOptions {
 
 export interface TrackedPage {
   readonly events: TrackedEvent[];
-  /** The position at which the next page begins. Always present. */
+  /** The position right after this page, even if `events` is empty. Pass it as `after` to read the next page. */
   readonly offset: string;
 }
 
@@ -106,34 +109,43 @@ export interface SendOptions {
   readonly format?: 'plain' | 'markdown';
   /** The service to send by. In the answer, `details` says which service was used and why. */
   readonly service?: 'auto' | 'imessage' | 'sms' | 'rcs';
-  /** Resends by SMS if nothing was sent by another service, or if Messages marked the message as failed. */
+  /**
+   * Resends by SMS if Messages reports that nothing was sent, or marks the message as failed before the service
+   * answers.
+   */
   readonly fallback?: 'sms';
-  /** Paths on the service's machine. */
+  /** Paths of files on the machine that runs the service. */
   readonly attachments?: readonly string[];
-  /** Ids of files uploaded with the same key. */
+  /** Ids of files that were uploaded with this client's key. */
   readonly attachment_ids?: readonly string[];
   readonly idempotencyKey?: string;
 }
 
-/** `replayed` marks the answer to an earlier send with the same `idempotencyKey`. */
+/**
+ * `replayed` is true if an earlier send had the same `idempotencyKey`. Nothing was sent then, and this is the earlier
+ * answer.
+ */
 export type SentMessage = Message & { readonly replayed?: true };
 
 /** A send that waits for the owner's approval. */
 export interface HeldSend {
   readonly approval: Approval;
-  /** The console's page for the decision, relative to the service's address; absent before version 0.2. */
+  /**
+   * URL of the console's page on which the owner decides, relative to the service's address. Absent before version 0.2.
+   */
   readonly console?: string;
 }
 
 export interface ScheduleOptions extends SendOptions {
-  /** When to send: an instant with its zone, within a year. */
+  /** When to send: an ISO 8601 date and time with its zone, at most a year ahead. */
   readonly send_at: string;
   /** After this time the message is no longer sent. Default: an hour after `send_at`. */
   readonly send_until?: string;
 }
 
 /**
- * A scheduled message; `scheduled.get` returns its outcome. `replayed` means that the `idempotencyKey` was used before.
+ * A scheduled message; `scheduled.get` returns its outcome. `replayed` is true if an earlier request with the same
+ * `idempotencyKey` had scheduled it.
  */
 export interface ScheduledAnswer {
   readonly scheduled: ScheduledSend;
@@ -141,8 +153,8 @@ export interface ScheduledAnswer {
 }
 
 /**
- * Options for the deliveries of a webhook. With `tries`, each delivery lists its attempts, and the held delivery is
- * first.
+ * Options for listing a webhook's deliveries. With `include: 'tries'`, each delivery has its attempts, and a held
+ * delivery, which is not finished yet, comes first.
  */
 export interface DeliveryFilter {
   readonly include?: 'tries';
@@ -151,7 +163,7 @@ export interface DeliveryFilter {
 
 interface WebhookOptions {
   readonly include?: readonly Include[];
-  /** False sends nothing. The backlog is delivered once the webhook is enabled again. */
+  /** False stops deliveries. Events that happen meanwhile are delivered once the webhook is enabled again. */
   readonly enabled?: boolean;
   /** `hold` retries a delivery until it succeeds. The default, `drop`, gives up after 3 failures. */
   readonly on_failure?: FailureMode;
@@ -160,10 +172,10 @@ interface WebhookOptions {
 export interface NewWebhookOptions extends WebhookOptions {
   readonly url: string;
   readonly events: readonly WebhookEventType[];
-  /** Signs deliveries. Never shown again. */
+  /** Secret with which deliveries are signed. No answer shows it. */
   readonly secret?: string;
   readonly name?: string;
-  /** Sent with each delivery, such as `Authorization`. Values are never shown again. */
+  /** HTTP headers sent with each delivery, such as `Authorization`. No answer shows their values. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Only events that match every condition are delivered. */
   readonly filter?: WebhookFilter;
@@ -173,7 +185,7 @@ export interface NewWebhookOptions extends WebhookOptions {
 export interface WebhookEdits extends WebhookOptions {
   readonly url?: string;
   readonly events?: readonly WebhookEventType[];
-  /** A new secret. The previous one also signs for another 24 hours. */
+  /** A new secret. For 24 hours, deliveries are also signed with the previous secret. */
   readonly secret?: string | null;
   readonly name?: string | null;
   /** Headers not named stay unchanged. */

@@ -7,7 +7,9 @@ export interface PersonMessageFilter extends Included {
   readonly limit?: number;
 }
 
-/** Lists the people you have conversations with, each with all of their addresses. */
+/**
+ * Reads the people with whom the owner has conversations, and their messages. Each person has all of their addresses.
+ */
 export class PeopleApi {
   readonly #requests: Requests;
 

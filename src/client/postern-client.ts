@@ -44,7 +44,7 @@ export { isPosternError, PosternError } from './postern-error.ts';
 export type * from './types.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:3001';
-/** A typed client of the documented API. Every method throws PosternError. */
+/** A typed client of the documented API. Every method that fails throws a PosternError. */
 export class PosternClient {
   readonly #base: URL;
   readonly #socketPath: string | undefined;
@@ -67,7 +67,7 @@ export class PosternClient {
     this.#clock = clock;
   }
 
-  /** The owner's home page, the counters, and the configuration. */
+  /** The data of the console's home page, the counts over time, and the settings in use. */
   get home(): HomeApi {
     return new HomeApi(this.#requests);
   }
@@ -89,7 +89,7 @@ export class PosternClient {
     return new ScheduledApi(this.#requests);
   }
 
-  /** Files to send, and files of messages. */
+  /** Uploads files to send, and downloads the attachments of messages. */
   get attachments(): AttachmentsApi {
     return new AttachmentsApi({
       address: this.#address,
@@ -106,7 +106,7 @@ export class PosternClient {
     return this.#requests.list(`conversations${queryOf(page)}`, 'participants');
   }
 
-  /** Yields every conversation once, page after page. A hub answers `not_at_a_hub`. */
+  /** Yields every conversation once, page after page. Throws `not_at_a_hub` if the service is a hub. */
   allConversations(included: Included = {}): AsyncGenerator<Conversation, void> {
     return this.#requests.pages(`conversations${queryOf({ limit: 200, cursor: '', ...included })}`, 'participants');
   }
@@ -141,8 +141,8 @@ export class PosternClient {
 
   /**
    * Sends a message. A second send with the same `idempotencyKey` sends nothing and returns the first answer, marked
-   * `replayed`. `id` is "" until the row was seen. With a limited key the send can be held. The result is then a
-   * HeldSend, and `approvals.get` returns the outcome.
+   * `replayed`. The message's `id` is "" if its row was not seen in time. A send with a limited key can be held: the
+   * result is then a HeldSend, and `approvals.get` returns the outcome.
    */
   async send({ idempotencyKey, ...message }: SendOptions): Promise<SentMessage | HeldSend> {
     const body = { body: '', ...message };
@@ -167,7 +167,7 @@ export class PosternClient {
     return this.#requests.one('POST', 'webhooks', 'url', webhook);
   }
 
-  /** Changes settings of a webhook. Other settings stay, and so do its position and history. */
+  /** Changes some settings of a webhook. Keeps its other settings, its position and its history of deliveries. */
   changeWebhook(id: string, changes: WebhookEdits): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('PATCH', `webhooks/${encodeURIComponent(id)}`, 'url', changes);
   }
@@ -180,7 +180,7 @@ export class PosternClient {
     return this.#requests.list(`webhooks/${encodeURIComponent(id)}/deliveries${queryOf(filter)}`, 'outcome');
   }
 
-  /** Sends a finished delivery once more, under its id. */
+  /** Sends the event of a finished delivery once more, with the same delivery id. */
   resendDelivery(id: string, delivery: string): Promise<WebhookTestResult> {
     const path = `webhooks/${encodeURIComponent(id)}/deliveries/${encodeURIComponent(delivery)}`;
     return this.#requests.one('POST', `${path}/resend`, 'delivered');
@@ -190,25 +190,25 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/test`, 'delivered');
   }
 
-  /** Attempts a held delivery now. */
+  /** Attempts the webhook's held delivery now instead of at its next retry. */
   retryWebhook(id: string): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/retry`, 'url');
   }
 
-  /** Redelivers events after a row id or offset, with the same ids. `latest` skips undelivered events instead. */
+  /** Redelivers events after a row id or offset, with the same delivery ids. `latest` skips undelivered events. */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     const from = isOffset(after) || after === 'latest' ? after : Number(after);
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });
   }
 
-  /** Redelivers dropped events before the next event. */
+  /** Redelivers the events that the webhook dropped, then continues with the next event. */
   replayDropped(id: string): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }
 
   /**
    * Returns the events after a row id, or at a hub after an offset: oldest first, at most `limit` (up to 1000). If
-   * there is none, waits up to `wait` seconds for one.
+   * there is no such event yet, waits up to `wait` seconds for one.
    */
   events(after: number | string, limit = 100, { maxAgeS, ...page }: EventPage = {}): Promise<Event[]> {
     return this.#requests.list(`events${queryOf({ after, limit, ...page, max_age_s: maxAgeS })}`, 'data');
@@ -236,7 +236,7 @@ export class PosternClient {
     return this.#requests.one('POST', 'permissions/check', 'permissions');
   }
 
-  /** Watches chat.db for some seconds. With `ask`, also asks Messages, and macOS may prompt the user. */
+  /** Watches chat.db for `seconds`. With `ask`, also asks Messages for its chats; macOS may then prompt the user. */
   diagnostics(options: { readonly seconds: number; readonly ask?: 'messages' }): Promise<Diagnostics> {
     return this.#requests.one('POST', `diagnostics${queryOf(options)}`, 'own_addresses');
   }

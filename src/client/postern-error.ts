@@ -14,11 +14,11 @@ export class PosternError extends Error {
    * `not_capable`.
    */
   readonly code: string;
-  /** Advice on how to solve it. */
+  /** Advice on how to solve the problem; undefined if there is none. */
   readonly hint: string | undefined;
   /** How long to wait before a retry; undefined if the answer has no Retry-After. */
   readonly retryAfterMs: number | undefined;
-  /** The whole problem document. */
+  /** The whole problem document (RFC 9457); made by the client if the service sent none. */
   readonly problem: Readonly<Record<string, unknown>>;
 
   constructor(status: number, problem: Readonly<Record<string, unknown>>, retryAfter?: string | null) {
@@ -38,7 +38,9 @@ export function isPosternError(error: unknown): error is PosternError {
   return (error as { name?: unknown } | undefined)?.name === 'PosternError';
 }
 
-/** Returns the error for an answer of 400 and above. An answer without a problem document is not from Postern. */
+/**
+ * Returns the error for an answer whose status is not 2xx. An answer without a problem document is not from Postern.
+ */
 export function refusal(
   status: number,
   text: string,
@@ -68,10 +70,14 @@ export function onlyDryRun(status: number): PosternError {
   });
 }
 
-/** Returns the error for a request without an answer. */
+/**
+ * Returns the error for a request that got no complete answer: `unreachable` if no connection was made, otherwise
+ * `connection_lost`.
+ */
 export function noAnswer(error: unknown, address: string): PosternError {
   const cause = rootOf(error);
-  // Nothing was connected, so no request was made. fetch reports "bad port" for a port to which it never connects.
+  // True if no connection was made, so that the service cannot have received the request. fetch reports "bad port" for
+  // a port to which it never connects.
   const isUnreachable = UNREACHABLE.test(cause.code) || cause.message === 'bad port';
   return new PosternError(0, {
     code: isUnreachable ? 'unreachable' : 'connection_lost',
@@ -105,7 +111,8 @@ export function has(value: unknown, member: string): boolean {
 }
 
 /**
- * Returns the problem's detail, followed by each mistake that the detail does not name, with its place in the request.
+ * Returns the problem's `detail`, followed by each mistake in `errors` with its pointer. Omits a mistake that repeats
+ * `detail`.
  */
 function sentence({ detail, errors }: Readonly<Record<string, unknown>>): string {
   const mistakes = Array.isArray(errors) ? (errors as { pointer?: unknown; message?: unknown }[]) : [];

@@ -4,28 +4,28 @@ import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './post
 import { latin1Header, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 
 export const DEFAULT_TIMEOUT_MS = 30_000;
-/** Delays before reconnecting in milliseconds; the last one repeats. */
+/** Delays before the attempts to reconnect, in milliseconds. All further attempts use the last delay. */
 export const RECONNECT_MS = [250, 1000, 2000, 5000, 10_000];
 /** After a connection that lasted this long, reconnecting starts with the shortest delay again. */
 export const STEADY_MS = 10_000;
-/** A request with `wait` may wait up to 50 s. */
+/** Time limit of a request with `wait`, which the service may answer after up to 50 s. */
 const WAIT_TIMEOUT_MS = 60_000;
-/** Diagnostics watch for at most two minutes, and a script that they run ends within another 30 s. */
+/** Time limit of diagnostics: the service watches for at most two minutes, and its script ends within another 30 s. */
 const DIAGNOSTICS_TIMEOUT_MS = 160_000;
-/** An upload may take 10 minutes. */
+/** Time limit of an upload or download. The service allows an upload 10 minutes. */
 const FILE_TIMEOUT_MS = 11 * 60_000;
 
 export interface RequestOptions {
   readonly body?: unknown;
-  /** Sent unchanged, instead of JSON. */
+  /** Body to send unchanged. Replaces `body`, which is sent as JSON. */
   readonly bytes?: TransportRequest['body'];
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly idempotencyKey?: string | undefined;
 }
 
 /**
- * Members of a send that an older service would ignore. It would then send at once, by another service, or with the
- * marks of Markdown.
+ * Members of a send that are used only if the service knows them. An older service would ignore them and send at once,
+ * by another service, or with the marks of Markdown.
  */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
@@ -43,7 +43,7 @@ export function isFinal({ status, code }: PosternError): boolean {
   return code === 'not_capable' || (status >= 200 && status < 500 && status !== 408 && status !== 429);
 }
 
-/** Reports whether `after` is an offset. A row id is not: it has no position among changes. */
+/** Reports whether `after` is an offset rather than a row id. Only an offset is a position among changes too. */
 export function isOffset(after: number | string | undefined): boolean {
   return typeof after === 'string' && !/^\d+$/.test(after);
 }
@@ -74,7 +74,8 @@ export class Requests {
   }
 
   /**
-   * Returns the answer, an object. Throws a PosternError if it lacks `member`, which every such answer of Postern has.
+   * Returns the JSON object in the answer. Throws `not_postern` if it lacks `member`, which Postern's answer to this
+   * request always has.
    */
   async one<Result>(
     method: string,
@@ -111,7 +112,10 @@ export class Requests {
     }
   }
 
-  /** Resolves with an answer of 2xx. Refuses to follow redirects, because that would send the key elsewhere. */
+  /**
+   * Returns the answer if its status is 2xx, and throws otherwise. Follows no redirect, because that would send the key
+   * to another address.
+   */
   async request(method: string, path: string, options: RequestOptions = {}) {
     const response = await this.answer(method, path, options);
     const text = await this.#textOf(response);
@@ -145,7 +149,10 @@ export class Requests {
     throw refusal(status, await this.#textOf(response), header('retry-after'), this.#parts.address);
   }
 
-  /** Throws a PosternError (`not_capable`) if the service's status does not list a member of the send (decision X1). */
+  /**
+   * Throws `not_capable` if the send has a member of `ASKED_FIRST` that the service does not list as available
+   * (decision X1).
+   */
   async #assertCapable(send: unknown): Promise<void> {
     const asked = ASKED_FIRST.filter((name) => has(send, name));
     if (asked.length === 0) return;

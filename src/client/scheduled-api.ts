@@ -12,8 +12,8 @@ export class ScheduledApi {
   }
 
   /**
-   * Schedules a message. Until a day after the message's time, the same `idempotencyKey` returns the same entry. With a
-   * limited key the message can be held: the answer is then `{ approval }`.
+   * Schedules a message. Until a day after `send_until`, a request with the same `idempotencyKey` schedules nothing and
+   * returns the existing entry. With a limited key the message can be held: the answer is then `{ approval }`.
    */
   async add({ idempotencyKey, ...message }: ScheduleOptions): Promise<ScheduledAnswer | HeldSend> {
     const options = { body: { body: '', ...message }, idempotencyKey };
@@ -22,7 +22,9 @@ export class ScheduledApi {
     return { ...(parsed(text) as ScheduledAnswer | HeldSend), ...(isReplayed && { replayed: true }) };
   }
 
-  /** Lists the messages that are waiting or being sent, soonest first. With `state`, also those that have ended. */
+  /**
+   * Lists the messages that are waiting or being sent, soonest first. `state` selects one state, which may be final.
+   */
   list(filter: { readonly state?: ScheduledState; readonly source?: ScheduledSource } = {}): Promise<ScheduledSend[]> {
     return this.#requests.list(`scheduled${queryOf(filter)}`, 'send_at');
   }

@@ -12,13 +12,13 @@ export interface SearchResults {
   readonly hits: readonly SearchHit[];
   /** Absent on the last page. */
   readonly cursor?: string | undefined;
-  /** False while the index is being built, when older messages are not found yet. */
+  /** False while the service still builds its search index, which does not contain older messages yet. */
   readonly isComplete: boolean;
-  /** The day (YYYY-MM-DD) from which messages are found; only while incomplete. */
+  /** The earliest day (YYYY-MM-DD) whose messages are found. Absent if `isComplete` is true. */
   readonly from?: string | undefined;
 }
 
-/** Combines the hits of a search with the answer's headers. */
+/** Combines the hits of a search with its cursor and completeness, which the answer's headers contain. */
 export function searchResults(
   hits: readonly SearchHit[],
   { next, header }: { readonly next: string | undefined; readonly header: (name: string) => string | null | undefined },

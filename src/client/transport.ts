@@ -34,8 +34,8 @@ export const fetchTransport: Transport = async (url, request) => {
 };
 
 /**
- * Returns a transport over a Unix socket, which fetch does not support. Loads Node's module on demand, so that the
- * client also works elsewhere.
+ * Returns a transport over a Unix socket, which fetch does not support. Loads `node:http` on demand, so that the rest
+ * of the client works on platforms without it.
  */
 export function socketTransport(socketPath: string): Transport {
   return async ({ pathname, search }, { method, headers, body, signal }) => {
@@ -54,7 +54,8 @@ export function socketTransport(socketPath: string): Transport {
         void import('node:stream/promises').then(({ pipeline }) => pipeline(body, sent)).catch(reject);
         return;
       }
-      // Sends the body as bytes. With a string body, Node would encode the headers in the same way as the string.
+      // Sends the body as bytes. With a string, Node would encode the headers like the string, as UTF-8 instead of
+      // latin1.
       sent.end(body === undefined ? undefined : Buffer.from(body));
     });
   };
@@ -71,8 +72,8 @@ async function textOf(response: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /**
- * Re-encodes a header's text, so that the service can read its bytes as UTF-8 (decision E6). Both transports write
- * headers as latin1.
+ * Returns the text whose latin1 bytes are the UTF-8 bytes of `text`. Both transports write headers as latin1, and the
+ * service reads them as UTF-8 (decision E6).
  */
 export function latin1Header(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');

@@ -21,7 +21,7 @@ import type { Environment } from './environment.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 import { parseToml } from './toml.ts';
 
-/** Far larger than any real configuration, and small enough to parse at once. */
+/** Maximum size of config.toml: far larger than any real configuration, and small enough to parse at once. */
 const MAX_BYTES = 1024 * 1024;
 
 export type ConfigReading =
@@ -30,7 +30,7 @@ export type ConfigReading =
   | {
       readonly state: 'unusable';
       readonly path: string;
-      /** Every mistake, one sentence each. None quotes the key. */
+      /** Every mistake, one sentence each. No sentence quotes `auth.api_key`. */
       readonly mistakes: readonly string[];
       readonly warnings: readonly string[];
     };
@@ -52,7 +52,7 @@ export function readConfig(folder: string, environment: Environment): ConfigRead
     : { state: 'unusable', path, mistakes: checked.mistakes, warnings };
 }
 
-/** Checks a text that may become the configuration of `folder`. */
+/** Checks `text` as the content of a config.toml in `folder`. Reads and writes no file. */
 export function checkConfigText(
   text: string,
   folder: string,
@@ -74,7 +74,7 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
   try {
     const file = statSync(path);
     const { size, mode } = file;
-    // Opening a pipe would wait for a writer.
+    // Reading a named pipe would wait until another program opens it for writing.
     if (!file.isFile()) return { mistake: 'This is not a file.' };
     if (size > MAX_BYTES) return { mistake: tooLong(size) };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
@@ -88,8 +88,8 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
 }
 
 /**
- * Makes config.toml in `folder` readable for its owner only, if the file system supports it. Returns a warning if this
- * changed the mode, and another if other users can write to the folder. Never changes the folder's mode.
+ * Makes config.toml in `folder` readable by its owner only, if the file system supports that. Returns a warning if the
+ * file's mode was changed, and another if other users can write to the folder. Never changes the folder's mode.
  */
 export function protectConfig(folder: string): readonly string[] {
   const path = configPath(folder);
@@ -111,16 +111,16 @@ export function protectConfig(folder: string): readonly string[] {
 }
 
 /**
- * Reports whether the path exists. Counts a dangling link, so that a configuration behind one is not taken for a first
- * launch.
+ * Reports whether the path exists. True for a symbolic link without a target, because a config.toml that is such a link
+ * must not count as a first launch.
  */
 function exists(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /**
- * Prepares a first launch (decisions A1, A2): atomically creates the folder (0700) and a configuration with a new key
- * (0600), and reads it. Never overwrites an existing file: returns `unusable` then, and after any other failure.
+ * Prepares a first launch (decisions A1, A2): creates the folder (0700) and, atomically, a configuration with a new key
+ * (0600), and reads it. Returns `unusable` after a failure. An existing file is a failure and is never overwritten.
  */
 export function createConfig(
   folder: string,
@@ -148,7 +148,7 @@ export function createConfig(
 export function writeDraft(draft: string, text: string): void {
   const file = openSync(draft, 'wx', 0o600);
   try {
-    // openSync applies the umask to the mode; this does not.
+    // openSync applies the umask to the mode; fchmodSync does not.
     fchmodSync(file, 0o600);
     writeFileSync(file, text);
     fsyncSync(file);
@@ -170,8 +170,8 @@ export function replaceFile(file: string, text: string): void {
 }
 
 /**
- * Gives a finished draft its name unless the name is taken. Links the file, because a rename would replace an existing
- * one. Renames it on file systems without links (exFAT, SMB).
+ * Makes a finished draft available at `path`, and throws if `path` exists. Creates a hard link, because a rename would
+ * replace an existing file. Renames only on file systems without hard links (exFAT, SMB).
  */
 export function publish(draft: string, path: string): void {
   try {
@@ -190,7 +190,7 @@ export function removeIfThere(path: string): void {
   }
 }
 
-/** Syncs the folder, if the platform can, so that the new name is durable. */
+/** Syncs the folder, if the file system can, so that a file just created or renamed in it survives a crash. */
 export function syncFolder(folder: string): void {
   const handle = openSync(folder, 'r');
   try {
@@ -202,7 +202,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Keys that a new file sets. The others appear in it as comments. */
+/** Settings that a new config.toml sets. It contains all other settings as comments. */
 const USUAL: readonly string[] = [
   SETTINGS.host.name,
   SETTINGS.port.name,
@@ -211,7 +211,10 @@ const USUAL: readonly string[] = [
   SETTINGS.pollIntervalMs.name,
 ];
 
-/** Returns the text of a new config.toml: every setting with its meaning, and `values` by setting name. */
+/**
+ * Returns the text of a new config.toml. Each setting has its description, and its value in `values`, keyed by setting
+ * name, or else its default.
+ */
 function configTemplate(values: ReadonlyMap<string, string | number | boolean>, environment: Environment): string {
   const lines = ['# The configuration of Postern. Restart Postern after editing.'];
   let section = '';
@@ -227,8 +230,8 @@ function configTemplate(values: ReadonlyMap<string, string | number | boolean>, 
 }
 
 /**
- * Returns a TOML literal. JSON spells texts, numbers and lists as TOML does, except that it leaves one control
- * character unescaped.
+ * Returns a TOML literal. JSON spells strings, numbers and lists as TOML does, except that JSON leaves the control
+ * character U+007F unescaped.
  */
 function literal(value: unknown): string {
   return typeof value === 'bigint' ? String(value) : JSON.stringify(value).replaceAll('\x7f', '\\u007f');

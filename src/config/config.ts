@@ -30,15 +30,15 @@ export interface Config {
     readonly associatedRows: AssociatedRows;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
-  /** An empty address disables decisions by tapback. */
+  /** The owner's own address. Held sends are announced there, and the owner can decide by tapback. Empty: off. */
   readonly approval: { readonly selfAddress: string };
-  /** An empty address sends no canaries. */
+  /** The owner's own address, to which canaries are sent. Empty: no canaries. */
   readonly canary: { readonly selfAddress: string };
   readonly webhooks: { readonly allowedHosts: readonly string[] };
   readonly contacts: {
     readonly isEnabled: boolean;
     readonly addressBookPath: string;
-    /** "" uses the calling code of the Mac's own number. */
+    /** The calling code of Address Book numbers that are written without one. "": that of the Mac's own number. */
     readonly callingCode: string;
   };
   /** An empty issuer switches OAuth off. */
@@ -46,7 +46,7 @@ export interface Config {
   /** Port 0 switches BlueBubbles off. */
   readonly bluebubbles: { readonly host: string; readonly port: number };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
-  /** "auto" detects changes while clients ask for them. */
+  /** "auto" detects changes while search is on, and otherwise until 30 days after the last request for them. */
   readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
   /** Undefined if this Mac is not in a fleet. */
@@ -65,7 +65,7 @@ const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and 
 const TWO_ADDRESSES =
   'approval.self and canary.self are different; they must be the same address, because only one conversation with yourself can be proved.';
 
-/** Maximum number of unknown names for which the nearest known name is looked up. */
+/** Maximum number of unknown names that each get a warning with the nearest known name. One warning counts the rest. */
 const MAX_UNKNOWN = 20;
 const LONGEST_NAME = 60;
 
@@ -95,7 +95,8 @@ export function checkConfig(
   const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
     const meaning = setting.read(value, environment);
     if (meaning === undefined) mistakes.push(mistake(setting, value, name));
-    // May be undefined despite the type. No Config ever contains it, because after a mistake no Config is returned.
+    // `meaning` may be undefined despite the cast. That undefined never reaches a caller: after a mistake, no Config is
+    // returned.
     return meaning as Value;
   };
   const one = <Value>(setting: Setting<Value>): Value => read(setting, given(setting));
@@ -169,8 +170,8 @@ export function checkConfig(
 }
 
 /**
- * Returns warnings about settings that do not go with `oauth.issuer`: an allowed host that is also the issuer's host,
- * and a `server.host` with which Postern accepts any Host header.
+ * Returns warnings about settings that conflict with `oauth.issuer`: the issuer's host in `server.allowed_hosts`, and a
+ * `server.host` with which Postern accepts any Host header.
  */
 function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 'server'>): readonly string[] {
   if (issuer === '') return [];

@@ -2,7 +2,7 @@ import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { shown } from './shown-value.ts';
 
-/** The configuration's inputs besides its file. Nothing else reads the environment. */
+/** The inputs of the configuration besides config.toml. Only `processEnvironment` reads `process.env`. */
 export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
@@ -16,7 +16,7 @@ export function processEnvironment(
   return { env, platform, homeFolder: env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : accountHome() };
 }
 
-/** Returns the home folder from the account database, for when HOME is missing or not a path. */
+/** Returns the home folder from the account database. Used if HOME is missing or not an absolute path. */
 function accountHome(): string {
   try {
     return userInfo().homedir;
@@ -40,7 +40,7 @@ export function logLevel({ env }: Environment): { readonly level: LogLevel; read
 }
 
 /**
- * Returns the configuration folder: `--config-dir`, else `POSTERN_CONFIG_DIR`, else the platform's usual place
+ * Returns the configuration folder: `--config-dir`, else `POSTERN_CONFIG_DIR`, else the platform's default folder
  * (decision A1).
  */
 export function configFolder(option: string | undefined, environment: Environment): string {
@@ -49,7 +49,7 @@ export function configFolder(option: string | undefined, environment: Environmen
   if (wish) return resolve(wish);
   if (platform === 'darwin') return join(homeFolder, 'Library/Application Support/Postern');
   const configHome = env.XDG_CONFIG_HOME ?? '';
-  // The XDG rules ignore relative paths.
+  // The XDG Base Directory Specification says to ignore relative paths.
   return join(isAbsolute(configHome) ? configHome : join(homeFolder, '.config'), 'postern');
 }
 
@@ -60,7 +60,7 @@ export function cacheFolder({ env, platform, homeFolder }: Environment): string 
   return join(isAbsolute(cacheHome) ? cacheHome : join(homeFolder, '.cache'), 'postern');
 }
 
-/** Returns the demo's folder: the given one, else a folder beside the real configuration, never inside it. */
+/** Returns the folder of the demo: `option`, else a folder beside the default configuration folder. */
 export function demoFolder(option: string | undefined, environment: Environment): string {
   if (option !== undefined) return resolve(option);
   return join(

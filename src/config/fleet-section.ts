@@ -2,12 +2,12 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { checkConfigText, configPath, replaceFile } from './config-file.ts';
 import type { Environment } from './environment.ts';
 
-/** The line that begins the section, which may end with a comment. */
+/** Matches the whole line that begins with `[fleet]`; it may end with a comment. */
 const SECTION = /^\[fleet\][^\n]*$/m;
 
 /**
- * Writes `section`, which begins with the line `[fleet]`, into a config.toml without that section or with an empty one.
- * The text around it stays. If the result would contain mistakes, returns all of them and writes nothing.
+ * Writes `section`, which begins with the line `[fleet]`, into config.toml, whose own `[fleet]` must be absent or
+ * empty. Keeps the rest of the file. Returns the mistakes because of which nothing was written; empty after success.
  */
 export function writeFleetSection(
   folder: string,
@@ -15,7 +15,7 @@ export function writeFleetSection(
   environment: Environment,
 ): readonly string[] {
   try {
-    // Writes to the target of a link, not over the link.
+    // If config.toml is a symbolic link, replaces its target and keeps the link.
     const file = realpathSync(configPath(folder));
     const text = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const written = section.join('\n');

@@ -55,7 +55,7 @@ export const FLEET_SETTINGS = {
   },
 } satisfies Readonly<Record<string, Setting>>;
 
-/** The values as written, each checked individually. */
+/** The settings of `[fleet]` as written. Each has been checked alone, but not yet against the others. */
 export interface WrittenFleet extends Omit<FleetSettings, 'content'> {
   readonly content: FleetContent | '';
   /** True if the section sets other keys but not `servers`. */
@@ -86,7 +86,8 @@ export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSetting
 }
 
 /**
- * Returns the server unchanged; undefined if it is invalid, contains a password, or is on another machine without TLS.
+ * Returns a server's address unchanged. Returns undefined if it is invalid, contains a password, or names another
+ * machine without TLS.
  */
 function server(text: string): string | undefined {
   if (!/^(?:nats|tls):\/\/[^/@?#\s]+$/.test(text) || !URL.canParse(text)) return undefined;

@@ -5,7 +5,7 @@ import { readConfig, replaceFile } from './config-file.ts';
 import type { Environment } from './environment.ts';
 import { parseToml } from './toml.ts';
 
-/** Matches a line that sets the key, in double or single quotes. */
+/** Matches a line that sets `api_key` to a string in double or single quotes. */
 const KEY_LINE =
   /^(?<before>[ \t]*(?:auth[ \t]*\.[ \t]*)?api_key[ \t]*=[ \t]*)(?:"(?:[^"\\]|\\.)*"|'[^']*')(?<after>[^\n]*)$/;
 
@@ -13,17 +13,19 @@ export type Rotation =
   | { readonly isDone: true; readonly path: string }
   | { readonly isDone: false; readonly path: string; readonly mistakes: readonly string[] };
 
-/** Atomically replaces the key in config.toml, and makes the file readable for its owner only. */
+/**
+ * Atomically replaces `auth.api_key` in config.toml with a random key, and makes the file readable by its owner only.
+ */
 export function rotateOwnerKey(folder: string, environment: Environment): Rotation {
   const reading = readConfig(folder, environment);
   const { path } = reading;
   if (reading.state === 'absent') return { isDone: false, path, mistakes: ['There is no such file.'] };
   if (reading.state === 'unusable') return { isDone: false, path, mistakes: reading.mistakes };
   try {
-    // Replaces the target of a link, not the link.
+    // If config.toml is a symbolic link, replaces its target and keeps the link.
     const file = realpathSync(path);
     const apiKey = randomUUID();
-    // TOML allows no byte order mark. Reading tolerates it, and writing omits it.
+    // `readConfig` ignores a byte order mark, which TOML forbids. The new file has none.
     const written = readFileSync(file, 'utf8').replace(/^\uFEFF/, '');
     const text = withKey(written, apiKey, reading.config, environment);
     if (text === undefined) {
@@ -40,7 +42,9 @@ export function rotateOwnerKey(folder: string, environment: Environment): Rotati
   }
 }
 
-/** Returns the text with another key and otherwise the same meaning; undefined if no line sets the key. */
+/**
+ * Returns `text` with `apiKey` as its key and every other setting unchanged; undefined if no line can be changed so.
+ */
 function withKey(text: string, apiKey: string, config: Config, environment: Environment): string | undefined {
   const wanted = JSON.stringify({ ...config, auth: { apiKey } });
   const lines = text.split('\n');
@@ -50,7 +54,7 @@ function withKey(text: string, apiKey: string, config: Config, environment: Envi
     const changed = lines.with(index, `${before}"${apiKey}"${after}`).join('\n');
     const parsed = parseToml(changed);
     const checked = 'tables' in parsed ? checkConfig(parsed.tables, config.dir, environment) : undefined;
-    // A line that looks like the key may also be in another section, or inside a longer text.
+    // A line that matches may also belong to another section or to a multi-line string: the result would then differ.
     if (checked !== undefined && 'config' in checked && JSON.stringify(checked.config) === wanted) return changed;
   }
   return undefined;

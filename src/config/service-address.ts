@@ -15,9 +15,9 @@ export function urlOf({ host, port }: { readonly host: string; readonly port: nu
 type OwnAddress = Pick<Config['server'], 'host' | 'port' | 'allowedHosts'>;
 
 /**
- * Reports whether the service of this configuration answers at `url`, so that its key may be sent there. At the
- * configured port, that is true for loopback, `server.host` and every name in `server.allowed_hosts`. A name in the
- * list may also have its listed port, or 443, because a proxy can stand in front of the service.
+ * Reports whether the service of this configuration answers at `url`, so that the key may be sent there. True for
+ * loopback, `server.host` and every name in `server.allowed_hosts`, each with the configured port. A name in
+ * `server.allowed_hosts` may also have its listed port, or 443, because a proxy can stand in front of the service.
  */
 export function isOwnUrl(url: string, { host, port, allowedHosts }: OwnAddress): boolean {
   const { hostname, port: written, protocol } = new URL(url);

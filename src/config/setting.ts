@@ -3,7 +3,9 @@ import type { Environment } from './environment.ts';
 
 export const PATH = 'an absolute path (it may begin with ~ or $HOME)';
 
-/** One key of config.toml. `Value` is the value the program uses, which may differ from the written one. */
+/**
+ * One key of config.toml. `Value` is the type of the value that the program uses; the file may contain another type.
+ */
 export interface Setting<Value = unknown> {
   /** `section.key`, as in the file. */
   readonly name: string;
@@ -11,9 +13,12 @@ export interface Setting<Value = unknown> {
   readonly about: string;
   /** The allowed values: the end of a sentence that begins with "it must be". */
   readonly allowed: string;
-  /** The value if the file has none; undefined makes the key mandatory. */
+  /** Returns the value to use if config.toml does not contain the key. Undefined makes the key mandatory. */
   readonly defaultValue: (environment: Environment) => unknown;
-  /** Converts a written value, or one item of a list; returns undefined if it is not allowed. Integers are bigint. */
+  /**
+   * Converts a value from the file, or one item of a list, where integers are bigint. Returns undefined if it is
+   * invalid.
+   */
   readonly read: (written: unknown, environment: Environment) => Value | undefined;
   readonly isSecret?: boolean;
 }
@@ -44,7 +49,7 @@ export function optionalPath(name: string, about: string) {
   } satisfies Setting<string>;
 }
 
-/** Expands `~`, `$HOME` and `${HOME}`. Returns undefined if the result is not absolute. */
+/** Expands `~`, `$HOME` and `${HOME}` in a path. Returns undefined if the result is not an absolute path. */
 export function absolutePath(written: unknown, { homeFolder }: Environment): string | undefined {
   if (typeof written !== 'string' || written.includes('\0')) return undefined;
   const path = written.replace(/^~(?=\/|$)/, () => homeFolder).replace(/\$(?:HOME(?!\w)|\{HOME\})/g, () => homeFolder);

@@ -22,13 +22,13 @@ export function settingsReport(config: Config, environment: Environment): readon
     });
 }
 
-/** Returns the default in the form that the program uses. */
+/** Returns a setting's default, converted like a value from the file; null if the setting has no default. */
 function usualOf({ defaultValue, read }: Setting, environment: Environment): unknown {
   const written = defaultValue(environment);
   return Array.isArray(written) ? written : (read(written, environment) ?? null);
 }
 
-/** Returns the value in use; undefined if its section is not used. */
+/** Returns the value in use; undefined for every setting of `[fleet]` if this Mac is in no fleet. */
 function valueIn(config: Config, name: string): unknown {
   const [section = '', key = ''] = name.split('.');
   const settings = (config as unknown as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[

@@ -15,7 +15,7 @@ const OWN_ADDRESS = 'a number such as "+15550100" or a lowercase e-mail address,
 
 export type { Setting } from './setting.ts';
 
-/** Every key (decision A4), in the order of the template. */
+/** Every setting (decision A4), in the order in which a new config.toml lists them. */
 export const SETTINGS = {
   host: {
     name: 'server.host',
@@ -217,8 +217,8 @@ export const SETTINGS = {
 } satisfies Readonly<Record<string, Setting>>;
 
 /**
- * Returns the default osascript. macOS has one place for it; elsewhere a replacement may be anywhere on PATH (decision
- * A4).
+ * Returns the default path of osascript. On macOS it is always /usr/bin/osascript; elsewhere, a replacement on PATH is
+ * found first (decision A4).
  */
 function osascript({ env, platform }: Environment): string {
   const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
@@ -234,7 +234,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Returns the text if it is empty, a complete number or a lowercase e-mail address; undefined for anything else. */
+/**
+ * Returns the text if it is empty, a number with its country code or a lowercase e-mail address; otherwise undefined.
+ */
 function ownAddress(written: unknown): string | undefined {
   return typeof written === 'string' && (written === '' || rightsAddress(written) === written) ? written : undefined;
 }
@@ -250,7 +252,7 @@ function isHost(text: string): boolean {
   return text.length <= 253 && isName && !/^\d+$/.test(labels.at(-1) ?? '');
 }
 
-/** Returns a host, or a pattern of hosts, as URLs spell it; undefined if it is neither. */
+/** Returns a host, or a pattern such as `*.example.com`, as URLs spell it; undefined if the value is neither. */
 function webhookHost(written: unknown): string | undefined {
   if (typeof written !== 'string') return undefined;
   const isPattern = written.startsWith('*.');

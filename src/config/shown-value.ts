@@ -1,6 +1,6 @@
 const LONGEST = 60;
 
-/** Returns a value of config.toml on one line, spelled so that a person recognises it. */
+/** Returns a value of config.toml for a message: on one line, spelled as in TOML, and cut after 60 characters. */
 export function shown(value: unknown): string {
   const text = spelled(value);
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
@@ -16,7 +16,7 @@ function spelled(value: unknown): string {
 }
 
 /**
- * Reports whether this is one of TOML's four kinds of dates. Only dates have this method, because tables contain no
+ * Reports whether `value` is one of TOML's four kinds of dates. Only dates have `toISOString`: a table contains no
  * functions.
  */
 export function isDate(value: object): value is { toISOString(): string } {

@@ -1,16 +1,16 @@
 import TOML from '@ltd/j-toml';
 
-/** Integers as bigint, so that `3001` and `3001.0` differ and none is rounded. */
+/** Parses integers as bigint, so that `3001` and `3001.0` differ and no integer is rounded. */
 const OPTIONS = { joiner: '\n', bigint: true } as const;
 
 /**
- * Maximum number of dots, commas, equals signs and brackets: ten times as many as in a long configuration. The parser
- * takes up to 4 µs for each.
+ * Maximum number of dots, commas, equals signs and brackets in config.toml: ten times as many as a long one contains.
+ * The parser takes up to 4 µs for each.
  */
 const MAX_SIGNS = 2000;
 const TOO_MANY = `the file has more than ${MAX_SIGNS} dots, commas, equals signs and brackets outside of strings`;
 
-/** Reasons that replace the parser's messages, because those can quote the line with the key. */
+/** Explanations that replace the parser's messages, because a message can quote the line with `api_key`. */
 const REASONS: readonly (readonly [RegExp, string])[] = [
   [/^Duplicate|can not be accessed/, 'this is defined twice'],
   [/not close/, 'this is never closed'],
@@ -55,7 +55,8 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 
 /**
  * Returns the column, counted from 1, at which a line stops being valid TOML; the parser mostly reports only the line.
- * This is the column after the longest valid prefix, else the column of the value, else that of the first letter.
+ * This is the column after the longest valid prefix, else the column of the value, else the line's first column that is
+ * not blank.
  */
 function stumble(line: string): number {
   const start = line.length - line.trimStart().length;
@@ -67,8 +68,8 @@ function stumble(line: string): number {
 }
 
 /**
- * Returns the lengths of the prefixes that could be valid TOML: a comment, a section or a setting, with every bracket
- * closed.
+ * Returns the lengths of the line's prefixes that could be valid TOML: each is a comment, a section or a setting, with
+ * every bracket closed.
  */
 function possibleEnds(line: string): readonly number[] {
   const ends: number[] = [];
@@ -98,8 +99,8 @@ function isToml(text: string): boolean {
 }
 
 /**
- * Matches strings and comments, which may contain anything, and the signs between them. An unclosed multi-line string
- * extends to the end of the file, any other to the end of its line.
+ * Matches strings, comments, and each sign outside them. An unclosed multi-line string extends to the end of the file,
+ * any other unclosed string to the end of its line.
  */
 const PARTS =
   /"""(?:[^\\]|\\[\s\S])*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*|(?<sign>[.,=[\]{}])/g;

@@ -78,7 +78,7 @@ export function hueIn(conversation, address) {
 }
 
 /**
- * Returns the people in a conversation, for its picture.
+ * Returns the people whose initials the conversation's avatar shows.
  * @param {Conversation} conversation
  */
 export const peopleIn = (conversation) =>
@@ -91,7 +91,7 @@ export const peopleIn = (conversation) =>
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
 /**
- * Reads the newest conversations. Callers share one request until the next event, unless they ask for a fresh one.
+ * Reads the newest conversations. Callers share one answer until the next live event, unless `isFresh` is true.
  * @param {{ readonly isByItself?: boolean | undefined, readonly isFresh?: boolean }} [options]
  */
 export function newestConversations({ isByItself, isFresh = false } = {}) {
@@ -114,7 +114,7 @@ onEvent(() => {
   newest = undefined;
 });
 
-/** Reads the newest conversations, unless some are already known. */
+/** Reads the newest conversations, unless an earlier request for them succeeded. */
 export const readDirectory = async () => void (isRead || (await newestConversations()));
 
 /** @param {Conversation} conversation */
@@ -147,7 +147,8 @@ export function hasWords({ name, detail, id }, text) {
 const wordsOf = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 
 /**
- * Returns people and groups whose name or address contains the words, conversations first.
+ * Returns people and groups whose name or address contains every word of `text`. Entries with all words in their own
+ * name come first. Adds contacts of the Address Book if too few known conversations match.
  * @param {string} text
  * @returns {Promise<readonly Entry[]>}
  */
@@ -157,7 +158,8 @@ export async function suggestions(text) {
   /** @type {Entry[]} */
   const found = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
   if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
-  // Entries whose own name has the words come first. Groups in which only a member's name has them follow.
+  // Entries whose own name contains all the words come first. Entries with a match only elsewhere, such as in a
+  // member's name, follow.
   const isNamed = (/** @type {Entry} */ { name }) => words.every((word) => name.toLowerCase().includes(word));
   found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
   const seen = new Set();

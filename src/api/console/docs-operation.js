@@ -1,4 +1,4 @@
-// Makes Swagger UI show the code samples of each operation, and fold its refusals into one table.
+// Makes Swagger UI show each operation's code samples, and its error answers in one collapsible table.
 
 /**
  * Returns a plugin for Swagger UI.
@@ -41,7 +41,7 @@ export const foldedOperation = ({ React }) => {
       ),
     );
 
-  /** Renders text in which codes are written between backticks. */
+  /** Renders text, with the parts between backticks as code. */
   const words = (/** @type {string} */ text) =>
     text.split('`').map((part, at) => (at % 2 === 0 ? part : element('code', { key: at }, part)));
 
@@ -51,8 +51,8 @@ export const foldedOperation = ({ React }) => {
     const { responses, specPath, specSelectors } = props;
     const operation = specSelectors.specJson().getIn(specPath.pop().toArray());
     const code = operation?.get('x-codeSamples')?.toJS() ?? [];
-    // Takes the refusals from `responses`, which has descriptions. The references in specJson are unresolved and have
-    // none.
+    // Takes the error answers from `responses`, where Swagger UI has resolved the references. In `specJson` they are
+    // unresolved, so the descriptions are missing.
     const refused = responses.entrySeq().filter((/** @type {[string]} */ [status]) => isRefusal(status));
     const shown = refused
       .map((/** @type {[string, any]} */ [status, answer]) => [

@@ -5,7 +5,7 @@ import { applyScheme, schemeNow } from '../console/settings.js';
 import { foldedOperation } from './docs-operation.js';
 
 applyScheme();
-// Swagger UI's dark colours depend on a class.
+// Swagger UI uses its dark colours only if the page has the class `dark-mode`.
 const darkness = matchMedia('(prefers-color-scheme: dark)');
 const isDark = () => (schemeNow() === 'auto' ? darkness.matches : schemeNow() === 'dark');
 const follow = () => document.documentElement.classList.toggle('dark-mode', isDark());

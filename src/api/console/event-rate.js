@@ -1,4 +1,4 @@
-// The number of events per minute.
+// The number of events per minute, over the last hour.
 
 import { call } from './api.js';
 import { sparkline } from './charts.js';
@@ -10,7 +10,10 @@ import { number } from './words.js';
 
 export const rate = h('div', { class: 'row hide-s', hidden: true });
 
-/** Shows the events of each minute in the last hour. */
+/**
+ * Shows the average number of events per minute, and a line with the number in each minute of the last hour. Hidden if
+ * there were none.
+ */
 export async function showRate() {
   if (isHub() || !isOwner()) return;
   /** @type {readonly Point[]} */

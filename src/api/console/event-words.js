@@ -26,8 +26,8 @@ export const groupOf = (type) => GROUP_OF.get(type) ?? 'changes';
 
 /** @param {{ body: string, attachments: readonly string[], details?: { sentence?: string } }} message */
 function messageText({ body, attachments, details }) {
-  // If there are both text and attachments, the sentence is the text with the number of attachments. The text alone is
-  // enough, because the file names follow.
+  // For a message with text and attachments, `details.sentence` is the text and the number of attachments. Uses only
+  // the text, because the file names follow.
   const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
   return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
 }
@@ -36,8 +36,8 @@ function messageText({ body, attachments, details }) {
 const quoted = (message) => (message === undefined ? 'a message' : `“${messageText(message)}”`);
 
 /**
- * Returns the name of the person an event is about, and the words after that name, which say what happened. The name is
- * empty if the words say everything.
+ * Returns an event as a sentence in two parts: the name of the person who acted, and what that person did. The name is
+ * empty if the second part is a whole sentence.
  * @param {any} event
  * @param {(id: string) => any} messageOf finds the message of an earlier event
  * @returns {readonly [who: string, text: string]}
@@ -60,7 +60,7 @@ export function sentenceOf({ type, data, changes = [] }, messageOf) {
   if (what === 'delivered') return ['', `${quoted(data)} was delivered`];
   if (what !== 'read') return [who, `${what}: ${quoted(data)}`];
   if (!isOwn) return ['You', `read ${quoted(data)}`];
-  // Messages does not record who in a group has read a message.
+  // Messages does not record who in a group has read a message. Only in a direct conversation is the reader known.
   return conversation.includes(';-;')
     ? [personOf(addressIn(conversation), names), `read ${quoted(data)}`]
     : ['', `${quoted(data)} was read`];

@@ -1,4 +1,4 @@
-// Parts that float above a view: the menu of a row, and the question before an action.
+// Parts that float above a view: the menu of a row, and the box that asks for confirmation before an action.
 
 import { fill, h, icon, newId } from './dom.js';
 import { button } from './parts.js';

@@ -1,5 +1,5 @@
-// Watches for sends that wait for a decision. While there are none, each request waits up to `WAIT_S` for one, so
-// that the badge costs about one request a minute.
+// Keeps the number of sends that wait for a decision on the navigation badge. While there are none, each request waits
+// up to `WAIT_S` for one, so that the badge costs about one request a minute.
 
 import { call } from './api.js';
 import { setBadge } from './shell.js';
@@ -12,7 +12,7 @@ const watchers = new Set();
 let isWatching = false;
 
 /**
- * Calls `watch` with the held sends each time they have been read.
+ * Calls `watch` with the held sends after each successful request for them.
  * @param {(held: readonly any[]) => void} watch
  */
 export function onHeld(watch) {
@@ -43,7 +43,7 @@ async function watch(before) {
       noteHeld(count);
       for (const watcher of watchers) watcher(held);
     } catch {
-      // The next turn will try again.
+      // Waits before the loop sends the request again.
       await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     }
   }

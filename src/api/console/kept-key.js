@@ -1,4 +1,5 @@
-// The key of the console and of the API reference: kept for this tab, or on request for this device.
+// Stores the key with which the console and the API reference make requests: for this tab or, if the user chooses that,
+// on this device.
 
 const NAME = 'postern-key';
 

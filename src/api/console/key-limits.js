@@ -43,7 +43,7 @@ export const rightsIn = ({ scopes, read, send, approval, caps, dry_run }) => ({
   dry_run,
 });
 
-/** The ways to choose people. */
+/** The choices of a field for people: value and label. */
 const WAYS = /** @type {const} */ ([
   ['some', 'People'],
   ['all', 'Everybody'],

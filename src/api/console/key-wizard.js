@@ -1,4 +1,4 @@
-// Creates a key in four steps. Only the end of the third step creates it.
+// Creates a key in four steps. The third step ends by creating it, and the fourth shows its secret.
 
 import { call } from './api.js';
 import { field, option } from './choices.js';
@@ -82,7 +82,8 @@ let made;
  */
 export function showWizard(root, wanted) {
   stopLooking();
-  // There is no way back once the key was created, because creating it again would make another key.
+  // Once the key exists, the wizard stays at step 4, because an earlier step would create a second key. Only a return
+  // to step 1 starts a new draft.
   if (made !== undefined && wanted === 1) {
     made = undefined;
     draft = newDraft();
@@ -143,7 +144,7 @@ export function showWizard(root, wanted) {
 
 const reads = () => draft.scopes.some((scope) => scope === 'read' || scope === 'events');
 const sends = () => draft.scopes.includes('send');
-/** Reports whether the people of a list are still to be chosen. */
+/** Reports whether the user has yet to choose whom the key may read or write to. Choosing nobody counts as a choice. */
 const isUndecided = () =>
   (reads() && draft.read !== '' && draft.read.length === 0) ||
   (sends() && draft.send !== '' && draft.send.length === 0);

@@ -28,7 +28,7 @@ const SCOPES = { read: 'read', events: 'events', send: 'send', webhooks: 'webhoo
 export const scopesIn = (scopes) => scopes.map((scope) => SCOPES[scope] ?? scope).join(', ');
 
 /**
- * Returns the name of an entry in a key's list.
+ * Returns the name of a person or group in a key's `read` or `send` list; the address if no name is known.
  * @param {string} id
  * @param {Readonly<Record<string, string>>} [names]
  */

@@ -2,7 +2,7 @@ import { API, call, currentKey, statusOf } from './api.js';
 import { isHub } from './service.js';
 
 const RECONNECT_MS = [1000, 2000, 5000, 15_000];
-/** The close code that means an expired offset. */
+/** WebSocket close code: the service no longer has the events after the requested offset. */
 const EXPIRED = 4410;
 
 /**
@@ -15,7 +15,7 @@ export class Line {
   #socket;
   #attempts = 0;
   #isWanted = false;
-  /** An offset, or a row id if the service has changes switched off. */
+  /** Position of the last event taken: its offset, or its row id if the service has changes switched off. */
   #after;
   #hasChanges;
   #take;
@@ -81,8 +81,8 @@ export class Line {
   }
 
   /**
-   * Connects again. After a failed handshake, first asks the API for the reason, because browsers hide it. The key may
-   * have changed, or the offset may be too old.
+   * Connects again. Browsers hide why a handshake failed, so after a failed one this first asks the API. Reports
+   * `refused` if the key is no longer valid, or `expired` if the offset is too old.
    * @param {WebSocket} broken
    * @param {boolean} hadOpened
    */

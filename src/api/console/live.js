@@ -62,7 +62,8 @@ export function onLiveState(watch) {
 }
 
 /**
- * Listens for events after a position. Calls `lose` if the key is refused, and `restart` when the page must start over.
+ * Listens for events after a position. Calls `lose` if the key is refused. Calls `restart` if the service cannot resume
+ * after the last event, so that the page must load everything again.
  * @param {{ readonly after: string | number, readonly hasChanges: boolean }} position
  * @param {() => void} lose
  * @param {() => unknown} restart

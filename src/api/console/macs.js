@@ -1,4 +1,5 @@
-// At a hub: the Mac whose conversations are shown, and the Mac to send from. Nothing of this appears on a single Mac.
+// The two choices of a Mac at a hub: whose conversations to show, and which Mac to send from. A single Mac shows
+// neither.
 
 import { fill, h } from './dom.js';
 import { isHub, macOf, macs } from './service.js';
@@ -6,7 +7,10 @@ import { isHub, macOf, macs } from './service.js';
 const chooser = h('select', { id: 'mac', class: 'input', 'aria-label': 'Mac' });
 const from = h('select', { id: 'from', class: 'input', 'aria-label': 'From' });
 
-/** Returns the chooser above the conversations; undefined on a single Mac. @param {() => unknown} changed */
+/**
+ * Returns the select field for the Mac whose conversations are listed; undefined on a single Mac.
+ * @param {() => unknown} changed
+ */
 export function macChooser(changed) {
   if (!isHub()) return undefined;
   fillWith(chooser, 'All Macs');
@@ -17,7 +21,7 @@ export function macChooser(changed) {
   return chooser;
 }
 
-/** Returns the chooser beside the recipient; undefined on a single Mac. */
+/** Returns the select field for the Mac that sends a new message; undefined on a single Mac. */
 export function senderChooser() {
   if (!isHub()) return undefined;
   fillWith(from, 'The Mac that has the conversation');
@@ -30,7 +34,7 @@ export const isOfChosenMac = (id) => chooser.value === '' || macOf(id) === choos
 /** Returns the Mac to send from, for a typed recipient; undefined leaves the choice to the hub. */
 export const senderMac = () => (isHub() && from.value !== '' ? from.value : undefined);
 
-/** Returns the Mac's tag, shown beside a name. @param {string} id */
+/** Returns a tag with the name of the Mac that owns a conversation; undefined on a single Mac. @param {string} id */
 export function macTag(id) {
   const mac = macOf(id);
   return mac === undefined ? undefined : h('small', 'tag', mac);

@@ -149,7 +149,8 @@ function quoteOf({ details, names, conversation_id: conversation }) {
 }
 
 /**
- * Returns the line below a message: the receipt of an outgoing message, edits, notes, and a button to send it again.
+ * Returns the line below a message: edits, notes, the receipt of an outgoing message, and a button to send a failed one
+ * again.
  * @param {any} message
  * @param {string | undefined} mark
  */
@@ -234,7 +235,10 @@ function showReactions(item, { details, names }) {
   noteReactions(reactions);
 }
 
-/** Makes room for a message's reactions in its corner, or removes that room. @param {Element} reactions */
+/**
+ * Updates the box of a message's reactions after one was added or removed. An empty box is hidden and takes no space.
+ * @param {Element} reactions
+ */
 export function noteReactions(reactions) {
   const count = reactions.querySelectorAll('[data-of]').length;
   /** @type {HTMLElement} */ (reactions).hidden = count === 0;
@@ -243,7 +247,8 @@ export function noteReactions(reactions) {
 }
 
 /**
- * Returns the mark of one reaction. `data-of` identifies it, because a person has at most one reaction of each kind.
+ * Returns the mark of one reaction. `data-of` holds its sender and kind. They identify it within a message, because
+ * nobody has two reactions of one kind.
  * @param {any} reaction
  */
 export function reactionMark(reaction) {

@@ -1,4 +1,4 @@
-// Everything that needs attention, each with a button.
+// The overview's list of problems and decisions that need the user, each with a button.
 
 import { recipientOf } from './directory.js';
 import { h, icon } from './dom.js';

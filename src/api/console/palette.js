@@ -179,7 +179,8 @@ export async function takeShortcut(key) {
   else if (key === '/' && may('read')) {
     if (currentRoute().view !== 'messages') goTo('#/messages');
     const { focusSearch } = await import('./view-messages.js');
-    // The view is shown in the turn after its address changes.
+    // The `hashchange` event, which shows the messages view, follows in a later turn. Before that, the search box
+    // cannot take the focus.
     setTimeout(focusSearch);
   }
 }

@@ -25,7 +25,10 @@ const ACCESS = [
   { view: 'audit', icon: 'log', text: 'Audit log', isHere: hasKeys },
 ];
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings', isHere: () => true };
-/** The tab bar of a phone has room for five views; the others are listed in Settings. */
+/**
+ * Views in the tab bar of a phone, which has room for five. Settings is the fifth, as More, and lists the remaining
+ * views.
+ */
 const TABS = ['overview', 'messages', 'approvals', 'events'];
 
 /** @type {Map<string, { readonly count: number, readonly words: string }>} */
@@ -61,7 +64,7 @@ export function showNavigation() {
 const linkOf = ({ view, icon: name, text }) =>
   h('a', { href: `#/${view}`, 'data-place': view }, icon(name), h('span', null, text), h('span', 'count'));
 
-/** Marks the current item. */
+/** Marks the navigation links of the current view. For a view without a tab, marks More in the tab bar. */
 export function markCurrent() {
   const { view } = currentRoute();
   for (const link of document.querySelectorAll('[data-place]')) {
@@ -104,8 +107,8 @@ function titled() {
 }
 
 /**
- * Shows the connection state at the bottom of the sidebar. Shows an outage also as a banner, which does not move the
- * page.
+ * Shows the connection state at the bottom of the sidebar. Unless the state is good, also shows `text` in a banner
+ * above the view.
  * @param {'good' | 'warning' | 'bad'} state
  * @param {string} text
  */

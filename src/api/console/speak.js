@@ -1,4 +1,5 @@
-// "Speak as …": controls the people of a demo. Other services do not have this.
+// "Speak as …": lets the user write and react as one of a demo's simulated people. Hidden on every service that is not
+// a demo.
 
 import { call } from './api.js';
 import { fill, h } from './dom.js';

@@ -280,7 +280,7 @@ export class Canary implements CanaryStatus {
   }
 }
 
-/** What the rows of one canary in chat.db prove. */
+/** The state of one canary, as its rows in chat.db show it. */
 interface Found {
   readonly isSent: boolean;
   readonly hasFailed: boolean;

@@ -18,7 +18,7 @@ export function noArchiveAt(folder: string): AppError {
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 const REFUSED = /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/;
 
-/** Replaces the error of an unusable lock by the explanation of its cause, if there is one. */
+/** Returns the error that explains why the lock file is unusable; without an explanation, returns `error`. */
 function explainedLock(error: AppError, folder: string): AppError {
   const cause = explained(error.cause, folder);
   return isAppError(cause) ? cause : error;

@@ -15,7 +15,7 @@ const TABLES = `
   CREATE TABLE stored (path TEXT NOT NULL, guid TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (path, guid, n)) WITHOUT ROWID;
   PRAGMA user_version = ${VERSION};`;
 
-/** Opens the file of the index. Empties it if it is damaged or has another version. */
+/** Opens the archive's index. Replaces a damaged file by an empty one, and empties a file of another version. */
 export function openIndexFile(path: string): Sqlite {
   try {
     return openVersion(path);

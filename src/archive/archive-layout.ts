@@ -20,7 +20,8 @@ const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
 const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
 
 /**
- * Returns the key of a guid's conversation. All guids of a conversation, across services and macOS versions, share it.
+ * Returns the key of the conversation that has this chat guid. All guids of one conversation, across services and macOS
+ * versions, lead to the same key.
  */
 export const conversationKey = memoized((guid) => {
   const { style, identifier } = chatIdentity(guid) ?? { style: '', identifier: guid };

@@ -132,8 +132,9 @@ function synchronizedLog(folder: string, seal: Head, isUnfinished: boolean): Hea
 }
 
 /**
- * Reads a chain from `from` to its end. If the last run did not finish, cuts off the file at the first wrong line after
- * the seal. Throws `archive_damaged` for any other wrong line.
+ * Reads the lines of a chain after `from`. If the last run did not finish, cuts off the file at the first wrong line
+ * after `seal`, the end that the manifest records. Throws `archive_damaged` for any other wrong line, and if the file
+ * does not contain `seal`.
  */
 function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use: (line: ReadLine) => void): Head {
   let head = from;
@@ -153,7 +154,7 @@ function readOn(path: string, from: Head, seal: Head, isUnfinished: boolean, use
   return head;
 }
 
-/** Adds to the index a line that was read from its file. */
+/** Adds a line that was read from an NDJSON file to the index. */
 function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, bytes }: ReadLine): void {
   const line = JSON.parse(bytes.toString('utf8')) as ArchivedLine;
   if (line.conversation !== undefined) index.describe(key, JSON.stringify(line.conversation));
@@ -170,7 +171,7 @@ function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, 
     at: line.removed === true ? (before?.at ?? null) : secondsOf(line.message),
     print: line.removed === true ? REMOVED : NOT_COMPARED,
     run: 0,
-    // A line does not record its database. The next run sets it when it compares the row.
+    // Lines do not record the chat.db that they come from. The next run sets this when it compares the row.
     database: 0,
     missing: countMissing(line.files),
     earlier: before === undefined ? '' : [before.earlier, before.start].filter((part) => part !== '').join(),

@@ -7,16 +7,17 @@ export type ArchivedFile = StoredFile | MissingFile;
 export interface StoredFile {
   readonly n: number;
   readonly sha256: string;
-  /** Path of the file in the archive. */
+  /** Path of the stored file, relative to the archive's folder. */
   readonly file: string;
   readonly bytes: number;
-  /** A copy in a form that every browser can show or play, with `--attachments convert`. */
+  /** With `--attachments convert`: the copy in a form that every browser can show or play. */
   readonly converted?: { readonly sha256: string; readonly file: string; readonly bytes: number } | undefined;
 }
 
 /**
- * Why a file is missing: `not_asked` (`--attachments none`), the state of the attachment (`in_cloud`, `downloading`,
- * `missing`), `not_readable` (outside the folder of Messages, or not permitted), or `changed` while it was copied.
+ * An attachment that was not stored. `missing` is the reason: `not_asked` (`--attachments none`), the state of the
+ * attachment (`in_cloud`, `downloading`, `missing`), `not_readable` (outside the folder of Messages, or not permitted),
+ * or `changed` while it was copied.
  */
 export interface MissingFile {
   readonly n: number;
@@ -67,8 +68,8 @@ export function countMissing(files: readonly ArchivedFile[] | undefined): number
 }
 
 /**
- * Returns the row's guid, which stays the same in every later chat.db. For a row without a guid, which only a damaged
- * chat.db contains, returns `#` and the row id.
+ * Returns the key of a row: its guid, because row ids differ between two chat.db. For a row without a guid, which only
+ * a damaged chat.db contains, returns `#` and the row id.
  */
 export function rowKey(guid: string, rowId: number | string): string {
   return guid === '' ? `#${rowId}` : guid;
@@ -87,8 +88,8 @@ export function secondsOf(message: Pick<Message, 'timestamp'> | undefined): numb
 }
 
 /**
- * Members that differ from one chat.db to the next, or from one moment to the next, although nothing happened to the
- * message.
+ * Members that do not count as content. They can differ between two chat.db, or from one moment to the next, although
+ * nothing happened to the message.
  */
 const VOLATILE = new Set(['id', 'message_id', 'conversation_id', 'path', 'state', 'transfer']);
 

@@ -21,7 +21,7 @@ export function archivedPeople(folder: string, addresses: readonly string[], now
   return { nameOf: (address) => names.get(address) };
 }
 
-/** Reads people.json. Returns no names if the file has another form. */
+/** Returns the pairs of address and name in the text of people.json. Returns none if the text is not a JSON object. */
 function namesIn(text = '{}'): readonly (readonly [string, string])[] {
   try {
     const document: unknown = JSON.parse(text);

@@ -12,15 +12,15 @@ const WAITING_BYTES = 8_388_608;
 interface Chain {
   readonly record: ChainRecord;
   readonly path: string;
-  /** The end of the written lines. */
+  /** The end of the lines that are in the file. */
   written: Head;
-  /** The end of all lines, including those that wait to be written. */
+  /** The end of all lines, including those that still wait in memory. */
   head: Head;
-  /** The offsets in `#bytes` at which each waiting line begins and ends, in turn. */
+  /** Offsets in `ChainFiles.#bytes`: for each waiting line, its beginning and then its end. */
   waiting: number[];
 }
 
-/** The id of a line's file in the index, the line's number, and the byte at which the line begins. */
+/** The position of a line: the id of its file in the index, its number, and the byte offset at which it begins. */
 export interface LinePosition {
   readonly file: number;
   readonly n: number;
@@ -28,14 +28,14 @@ export interface LinePosition {
 }
 
 /**
- * Appends to the chains of an archive. Rows arrive in order of their ids, so consecutive lines belong to different
- * files. Lines therefore stay in memory until `flush` writes them. `sync` forces them to disk.
+ * Appends lines to the chains of an archive. Rows arrive in order of their ids, so consecutive lines mostly belong to
+ * different files. To write each file seldom, lines stay in memory until `flush`. `sync` forces them to disk.
  */
 export class ChainFiles {
   readonly #folder: string;
   readonly #index: ArchiveIndex;
   readonly #chains = new Map<string, Chain>();
-  /** Paths of the files that were written, and of the folders of new files. */
+  /** Paths that `sync` forces to disk: the files that were written, and the folders of new files. */
   readonly #touched = new Set<string>();
   #waiting = new Set<Chain>();
   /** The waiting lines of all chains, as bytes: strings would slow down garbage collection. */
@@ -84,12 +84,15 @@ export class ChainFiles {
     }
     this.#waiting = new Set();
     this.#used = 0;
-    // Ten years of a thousand conversations are ten thousand chains. The index still has the chains that are dropped
-    // here.
+    // Limits memory: ten years of a thousand conversations are ten thousand chains. The index still has the chains
+    // dropped here, so `#chain` finds them again.
     if (this.#chains.size > MAX_CHAINS) this.#chains.clear();
   }
 
-  /** Resolves once everything is durably on disk, so that the manifest may name it. */
+  /**
+   * Writes the waiting lines. Resolves once all written files are durably on disk, so that the manifest may record
+   * their ends.
+   */
   async sync(): Promise<void> {
     this.flush();
     const left = [...this.#touched];
@@ -122,7 +125,7 @@ export class ChainFiles {
     try {
       writeAll(file, lines);
     } catch (error) {
-      // A full disk may have accepted the first part of the write.
+      // A full disk may have accepted a part of the lines. Removes that part.
       ftruncateSync(file, chain.written.bytes);
       throw error;
     } finally {
@@ -146,7 +149,7 @@ export function appendLine(path: string, head: Head, members: string): Head {
   }
 }
 
-/** Throws `archive_damaged` unless the file ends at `head`, with the hash of its last line. */
+/** Throws `archive_damaged` unless the file has the length in `head`, and its last line the hash in `head`. */
 function assertEndsWith(path: string, head: Head): void {
   if (head.lines === 0) return;
   const file = openSync(path, 'r');

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
-/** The end of a chain of lines. */
+/** The end of a chain: the number of its lines and bytes up to there, and the hash of its last line. */
 export interface Head {
   readonly lines: number;
   readonly bytes: number;
-  /** The hash of the last line. */
   readonly hash: string;
 }
 
@@ -21,7 +20,9 @@ const ENDING = HASH_AT + 64 + '"}'.length;
 const OBJECT_END = 0x7d;
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1 << 18;
-/** Longest line: a message with a body of 1 MiB, each character escaped, and its details. */
+/**
+ * Maximum length of a line. A message with a body of 1 MiB, in which every character is escaped, and its details fit.
+ */
 const MAX_LINE_BYTES = 1 << 26;
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -62,8 +63,8 @@ export function isWrong(line: ReadLine | WrongLine): line is WrongLine {
 }
 
 /**
- * Reads a chain from `head` on, line by line, and stops after the first line that differs from what was written. Throws
- * what opening and reading throw.
+ * Yields the lines of a chain after `head`. Ends after the first line that differs from what was written. Throws the
+ * errors of the file system.
  */
 export function* readChain(path: string, head: Head = NO_LINES): Generator<ReadLine | WrongLine> {
   let last = head;
@@ -139,8 +140,8 @@ function* linesOf(path: string, from: number): Generator<RawLine> {
 }
 
 /**
- * Returns a buffer that readers can use one after the other. Its memory is outside the heap, and many such buffers
- * would pile up there.
+ * Returns a buffer for the `LineReader`s of several files, used one after the other. Its memory is outside V8's heap,
+ * where one buffer per reader would pile up.
  */
 export function lineWindow(): Buffer {
   return Buffer.allocUnsafe(CHUNK_BYTES);

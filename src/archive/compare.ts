@@ -48,7 +48,7 @@ export class ArchiveComparison {
     this.#delete = this.#sqlite.prepare('DELETE FROM line WHERE guid = ?');
   }
 
-  /** Adds a line. The lines of each file must be added in order. */
+  /** Adds a line of the archive. Later lines about a row replace earlier ones, so add each file's lines in order. */
   add(line: ArchivedLine): void {
     const guid = keyOfLine(line);
     const row = line.message ?? line.reaction;

@@ -10,11 +10,14 @@ import { goTo, pathOfConversation } from './route.js';
 import { isHub } from './service.js';
 import { number, personOf, reasonOf, shortTimeOf, timeOf } from './words.js';
 
-/** Pause in typing before a search begins. All clients share the rate limit, so not every letter causes a request. */
+/**
+ * Pause in typing after which a search begins, in milliseconds. A request for every letter would use up the rate limit,
+ * which all clients share.
+ */
 const WAIT_MS = 400;
 const MIN_CHARACTERS = 3;
 const HITS_AT_ONCE = 30;
-/** Length of the text shown, and of the part before the first match. */
+/** Maximum length of a hit's text, and of the text shown before a first match that is far from the start. */
 const SHOWN_CHARACTERS = 240;
 const SHOWN_BEFORE = 40;
 
@@ -35,7 +38,7 @@ const more = h('button', { id: 'more-hits', type: 'button', class: 'btn', hidden
 /** The results, shown in place of the conversations. */
 export const found = h('div', { class: 'scroll', id: 'found', hidden: true }, people, hits, more);
 
-/** Buttons that type the search syntax, so that clicking and typing do the same. */
+/** Filters offered as buttons: the label, and the search syntax that a click adds to the search box. */
 const OFFERS = /** @type {const} */ ([
   ['From', 'from:'],
   ['In', 'in:'],
@@ -64,7 +67,10 @@ let asked = '';
 /** The chosen hit, kept so that its conversation need not load the message again. @type {any} */
 let wanted;
 
-/** Returns the chosen hit if it has this id; otherwise undefined. Either way, forgets the hit. @param {string} id */
+/**
+ * Returns the message of the chosen hit if it has this id, otherwise undefined. Forgets the hit in both cases.
+ * @param {string} id
+ */
 export function takeWanted(id) {
   const message = wanted?.id === id ? wanted : undefined;
   wanted = undefined;
@@ -135,7 +141,7 @@ async function showPeople(query) {
   );
 }
 
-/** Cancels the request whose answer is no longer needed. */
+/** Cancels the running search request and forgets its query. */
 function abort() {
   running.abort();
   isAsking = false;
@@ -177,7 +183,7 @@ function say(text, isBad = false) {
   state.className = isBad ? 'err' : 'hint';
 }
 
-/** Returns to the conversations. */
+/** Empties the search box and shows the conversations again. */
 export function closeSearch() {
   clearTimeout(timer);
   abort();

@@ -22,7 +22,8 @@ function read() {
 }
 
 /**
- * Returns the number of unread messages that were not opened in this browser.
+ * Returns a conversation's unread count. Returns 0 if this browser has shown the newest message, or if the user sent
+ * it.
  * @param {Conversation} conversation
  */
 export function unseenIn({ id, details }) {

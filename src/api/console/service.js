@@ -33,21 +33,21 @@ export function knownStatus() {
 
 export const isHub = () => status?.macs !== undefined;
 export const isDemo = () => status?.demo === true;
-/** Reports whether the page has the owner's key. A hub has no limited keys. */
+/** Reports whether the page has the owner's key. Always true at a hub, which has no limited keys. */
 export const isOwner = () => key === undefined || key.caps === null;
 /** @param {string} scope */
 export const may = (scope) => isOwner() || (key?.scopes ?? []).some((one) => one === scope);
 /** @returns {readonly FleetMac[]} */
 export const macs = () => status?.macs ?? [];
 
-/** Returns a command line for this service. */
+/** Returns a `postern` command line for this service, with `--demo` at a demo. */
 export const commandOf = (/** @type {string} */ rest) => `postern ${rest}${isDemo() ? ' --demo' : ''}`;
 
-/** Returns the includes for each message. A hub knows no names of people. */
+/** Returns the value of `include` for requests. A hub knows no names of people, so it does not offer `contacts`. */
 export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
 
 /**
- * Returns the Mac in a hub's id; undefined if the id names none.
+ * Returns the Mac that an id of a hub names before its `~`; undefined if it names none.
  * @param {string} id
  */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);
@@ -84,8 +84,8 @@ export function readKeys(options) {
 }
 
 /**
- * Returns the limited keys, and requests them only if no answer of `readKeys` is kept. Returns the last known keys if
- * the request is refused, or if this key may not list keys.
+ * Returns the limited keys that `readKeys` last requested, or requests them. Returns the last known keys if the request
+ * is refused, at a hub, or if the page itself uses a limited key.
  */
 export async function knownKeys() {
   if (!isOwner() || isHub()) return keys;
@@ -98,7 +98,7 @@ export async function knownKeys() {
 }
 
 /**
- * Returns the names that the owner gave the limited keys. If one of `ids` is unknown, requests all keys, including the
+ * Returns the names of the limited keys, by id. If one of `ids` is unknown, first requests all keys, including the
  * revoked ones.
  * @param {Iterable<string>} [ids]
  * @returns {Promise<ReadonlyMap<string, string>>}
@@ -128,7 +128,8 @@ export function forgetKeys() {
 }
 
 /**
- * Returns the name of a key, or of the owner. A key without a name is called revoked only if the list of keys lacks it.
+ * Returns the name of a key, or "You" for the owner's. If `names` lacks the key, returns its id, with "revoked" if it
+ * is no current key.
  * @param {string} id
  * @param {ReadonlyMap<string, string>} names
  */

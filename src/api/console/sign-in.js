@@ -10,8 +10,9 @@ import { reasonOf } from './words.js';
 const WRONG = 'The key in the link is wrong. Your stored key was not changed.';
 
 /**
- * Resolves with the key to sign in with. Exchanges a code for the owner's key. Otherwise, a stored key is used before a
- * key in the address: any web page can link to such an address, so its key is then only offered.
+ * Resolves with the key to sign in with: the owner's key in exchange for a code, otherwise the stored key, otherwise
+ * the key in the address. If another key is stored, only offers the address's key, because any web page can link to
+ * such an address.
  */
 export async function keyToEnter() {
   const kept = keptKey();
@@ -23,8 +24,8 @@ export async function keyToEnter() {
 }
 
 /**
- * Follows an address while the console is open. Signs in with a different key if it is the owner's or if no key is
- * stored. Otherwise only offers the key.
+ * Handles a code or key in an address that was opened while the console is open. Signs in with its key if that came in
+ * exchange for a code, or if no key is stored. Otherwise only offers the key.
  * @param {Address} address
  * @param {(key: string) => Promise<void>} enter
  */
@@ -72,7 +73,7 @@ async function offer(key) {
   try {
     name = `“${(await call('keys/me', { key })).name}”`;
   } catch (error) {
-    // A hub has no limited keys, so no key there has a name.
+    // A hub answers 501, because it has no limited keys. The offer then calls the key "it".
     if (statusOf(error) !== 501) {
       showOffer(statusOf(error) === 401 ? WRONG : reasonOf(error));
       return;

@@ -67,7 +67,7 @@ export function suggestPeople(input, choose) {
     fill(list, found.map(itemOf));
     list.hidden = found.length === 0;
     input.setAttribute('aria-expanded', String(!list.hidden));
-    // A late answer must not undo the user's selection.
+    // Selects the person or group that the user had already selected when these suggestions arrived.
     select(selected === undefined ? -1 : found.findIndex((entry) => entry.id === selected));
   };
   /**
@@ -93,7 +93,7 @@ export function suggestPeople(input, choose) {
 
   input.addEventListener('input', () => {
     clearTimeout(timer);
-    // Suggestions that no longer match disappear at once, because the next keystroke might choose one.
+    // Removes suggestions that no longer match without waiting for new ones, because Enter would choose a selected one.
     if (!list.hidden) showFound(found.filter((entry) => hasWords(entry, input.value)));
     timer = setTimeout(() => void open(), WAIT_MS);
   });
@@ -116,7 +116,7 @@ export function suggestPeople(input, choose) {
 }
 
 /**
- * Returns a field for people and groups, with a button to remove each.
+ * Returns a field to which the user adds people and groups, each with a button to remove it.
  * @param {string} label
  * @param {readonly Entry[]} chosen
  * @param {(entries: readonly Entry[]) => void} changed

@@ -16,8 +16,8 @@ export const pathOf = (conversation, query) =>
 export const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;
 
 /**
- * Returns the newest messages if `wanted` is among them or undefined; otherwise, the messages from `wanted` on. The
- * oldest message is first.
+ * Returns the newest messages if `wanted` is undefined or among them. Otherwise, returns a page that begins with
+ * `wanted`. Both are sorted with the oldest message first.
  * @param {string} conversation
  * @param {any} wanted
  */
@@ -27,7 +27,7 @@ export async function around(conversation, wanted) {
   if (wanted === undefined || isThere) {
     return { items: newest.items.reverse(), next: newest.next, isNewest: true };
   }
-  // `since` omits messages at its instant, so the instant must lie just before the wanted message.
+  // The API returns only messages later than `since`, so `since` is 1 ms before the wanted message.
   const since = new Date(Date.parse(wanted.timestamp) - 1).toISOString();
   const { items, next } = await pageOf(pathOf(conversation, { limit: String(FIRST), order: 'asc', since }));
   return { items, next, isNewest: next === undefined };

@@ -11,8 +11,8 @@ import { reasonOf } from './words.js';
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
 /**
- * Messages to request at once. A page has one cursor for both directions, so a request can return messages that are
- * already shown.
+ * Number of messages per request. A page keeps only one cursor, used in both directions, so a request can return
+ * messages that are already shown.
  */
 const MORE = 100;
 const MAX_SHOWN = 400;
@@ -38,7 +38,7 @@ let openId = '';
  * Counts how often a conversation was opened or closed. If the count changes during a request, the answer is dropped.
  */
 let openings = 0;
-/** The pages shown, oldest first: the items of each page, and a cursor to a message inside it. */
+/** The pages shown, oldest first. Each has its list items and a cursor that marks one of its messages. */
 let pages = /** @type {Page[]} */ ([]);
 let hasOlder = false;
 let hasNewer = false;
@@ -116,7 +116,7 @@ async function show(wanted) {
     wasAtEnd = wanted === undefined;
     if (wasAtEnd) list.scrollTop = list.scrollHeight;
     else mark(wanted);
-    // A list that is too short to scroll causes no scroll event.
+    // Loads the next page if it is near. A list that is too short to scroll would never cause a scroll event.
     noteScroll();
   } catch (error) {
     if (own === openings) toast(reasonOf(error), true);
@@ -167,7 +167,7 @@ const messages = () => /** @type {HTMLElement[]} */ ([...list.querySelectorAll('
 const shown = (id) => messages().find((item) => item.dataset.id === id);
 
 /**
- * Keeps the messages that the user is looking at in their place on the screen.
+ * Runs `change`, which inserts `added`, and then scrolls so that the first visible message does not move on the screen.
  * @param {readonly HTMLElement[]} added
  * @param {() => void} change
  */
@@ -201,7 +201,7 @@ function mark({ id }) {
   item.focus({ preventScroll: true });
 }
 
-/** Reloads the newest messages of the open conversation, unless only older ones are shown. */
+/** Reloads the newest messages of the open conversation. Does nothing while the list shows only older messages. */
 export async function reloadThread() {
   if (openId !== '' && !hasNewer) await show();
 }
@@ -218,9 +218,9 @@ export function updateMessage(message, changes) {
   if (item === undefined) return;
   const isAtEnd = isScrolledToEnd();
   const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
-  // Keeps the details of the message that are already known.
+  // An event without `details` says nothing about the quotation and reactions, so keeps those that are shown.
   if (message.details === undefined) for (const part of ['blockquote', '.reactions']) takeOver(part, item, next);
-  // Keeps a picture that is already shown.
+  // Keeps unchanged attachments, so that their pictures do not load again.
   if (!changes.includes('attachment') && !changes.includes('transcript')) takeOver('.attachments', item, next);
   next.classList.toggle('found', item.classList.contains('found'));
   for (const { items } of pages) {
@@ -273,7 +273,7 @@ export function noteReaction(reaction, isAdded) {
 const isScrolledToEnd = () => list.scrollHeight - list.scrollTop - list.clientHeight < 80;
 
 /**
- * Adds a message that has just arrived, if the end of the message's conversation is shown.
+ * Adds a message that has just arrived, if its conversation is open and the list shows the newest messages.
  * @param {any} message
  */
 export function addMessage(message) {
@@ -289,7 +289,7 @@ export function addMessage(message) {
 }
 
 function noteScroll() {
-  // Only scrolling up leaves the end of the list. A picture that loads also moves the end, but it does not count.
+  // The list counts as at its end until the user scrolls up, even if a picture that loads moves the end out of view.
   wasAtEnd = isScrolledToEnd() || (wasAtEnd && list.scrollTop >= lastTop);
   lastTop = list.scrollTop;
   loadWhatIsNear();

@@ -100,7 +100,7 @@ function fleetVerdict({ backend, macs = [], webhooks }) {
 const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 /**
- * Returns the facts from which the verdict is made.
+ * Returns the facts shown under the verdict, such as whether chat.db is readable.
  * @param {StatusReport} status
  * @param {number} waiting events that wait for webhooks
  * @returns {readonly Fact[]}

@@ -14,7 +14,10 @@ import { reasonOf, timeOf } from './words.js';
 /** @typedef {Approval & { readonly names?: Readonly<Record<string, string>>, readonly new_contact?: boolean }} Shown */
 
 const DECIDED = 12;
-/** Maximum length of the list. A list of this length may lack older sends that still wait. */
+/**
+ * Maximum length of the API's list of approvals. A list of this length may lack older sends that still wait, so those
+ * are requested separately.
+ */
 const MOST = 200;
 const MINUTE_MS = 60_000;
 const list = h('div', { class: 'c8 stack loose', id: 'approval-list' });
@@ -50,7 +53,7 @@ export function create() {
   return {
     root,
     async show() {
-      // Cards decided since the view was last opened are removed.
+      // Removes the cards of ended sends, which stayed in the list until the view was opened again.
       for (const [id, card] of cards) if (card.dataset.ended !== undefined) drop(id);
       if (may('read')) await readDirectory().catch(() => {});
       await read();
@@ -78,7 +81,7 @@ async function read() {
   noteHeld(held.length);
   const ids = new Set(held.map(({ id }) => id));
   for (const [id, card] of cards) {
-    // Ended cards stay in place, so that the card under the pointer or the focus does not move.
+    // Leaves an ended card in the list, so that the card under the pointer or with the focus does not move.
     if (!ids.has(id)) end(card, 'It was decided elsewhere, or nobody decided in time.');
   }
   for (const approval of held.sort((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at))) {
@@ -157,7 +160,7 @@ function decidedRow(approval) {
  */
 async function decide(card, { id, shown }, action) {
   const buttons = [...card.querySelectorAll('button')];
-  // A disabled button loses the focus.
+  // Read before the buttons are disabled, because a disabled button loses the focus.
   const hadFocus = card.contains(document.activeElement);
   for (const one of buttons) one.disabled = true;
   try {
@@ -187,7 +190,7 @@ async function decide(card, { id, shown }, action) {
 }
 
 /**
- * Replaces the card by a line about its outcome, which stays until the view is opened again.
+ * Shows the outcome on a card and removes its buttons. The card stays until the view is opened again.
  * @param {HTMLElement} card
  * @param {string} sentence
  */

@@ -254,7 +254,11 @@ function rowOf(entry) {
   );
 }
 
-/** Returns a cell for a spreadsheet. A cell that begins like a formula stays text. @param {string | number} value */
+/**
+ * Returns a CSV cell. Puts an apostrophe before a value that begins like a formula, so that a spreadsheet shows it as
+ * text.
+ * @param {string | number} value
+ */
 function cell(value) {
   const plain = String(value);
   const safe = /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain;

@@ -62,7 +62,7 @@ export function create() {
     const isShown = mail.classList.toggle('with-info');
     detailsButton.setAttribute('aria-pressed', String(isShown));
   });
-  // In a narrow window the details are a sheet over the thread.
+  // Opens the details at first only in a wide window. In a narrower one they are a sheet that covers the thread.
   const isWide = innerWidth > 1100;
   detailsButton.setAttribute('aria-pressed', String(isWide));
   detailsButton.id = 'details-button';
@@ -120,7 +120,7 @@ export function create() {
 /** @param {Route} route */
 async function show({ id, item: message, query }) {
   if (list.childElementCount === 0) {
-    // Loads what every conversation needs, so that opening one loads only its own data.
+    // Loads the scheduled sends and the keys, which every conversation shows. Opening one then loads only its own data.
     void Promise.all([waitingSends(), knownKeys()]).catch(() => {});
     await showConversations({ isFresh: false });
   }

@@ -22,7 +22,9 @@ export function create() {
   return { root, show: () => read() };
 }
 
-/** Lets the browser draw and respond before the next part. */
+/**
+ * Resolves in a later turn, so that the browser can draw and handle input before the next part of the page is built.
+ */
 const pause = () => new Promise((resolve) => setTimeout(resolve));
 
 /** @param {{ readonly isByItself?: boolean }} [options] */
@@ -62,7 +64,10 @@ async function read(options) {
   if (focused) document.getElementById(focused)?.focus();
 }
 
-/** Reports whether nothing has been set up yet. @param {any} overview */
+/**
+ * Reports whether the service is new: no webhooks, limited keys or held sends, and no events today. False at a hub.
+ * @param {any} overview
+ */
 const isFresh = ({ status, keys, events }) =>
   !isHub() &&
   status.webhooks.length === 0 &&

@@ -75,7 +75,7 @@ async function show() {
   markSection();
 }
 
-/** Marks the section in view. */
+/** Marks the link to the section that is in view. */
 function markSection() {
   if (root.hidden) return;
   const heads = [...root.querySelectorAll('.sect')];
@@ -84,7 +84,7 @@ function markSection() {
     link.setAttribute('aria-current', String(read?.id === `s-${link.getAttribute('data-section')}`));
 }
 
-/** Returns the settings by section; undefined if the service does not reveal them. */
+/** Returns the settings, by the title of their section; undefined if the service refuses the request. */
 async function readConfig() {
   try {
     const { settings } = await call('config');

@@ -30,7 +30,7 @@ export function showExactly(element, text) {
 }
 
 /**
- * Returns the element, with the text as `showExactly` shows it.
+ * Like `showExactly`, but returns the element, so that a call can stand among the children of another element.
  * @template {Element} Shown
  * @param {Shown} element
  * @param {string} text

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 
 /** @import { Children } from './dom.js' */
 
-/** Matches a link in a text, without the punctuation at the end of its sentence. */
+/** Matches an http or https link in a text. Excludes punctuation at its end, which usually belongs to the sentence. */
 const LINK = /https?:\/\/[^\s<>"]*[^\s<>"'.,;:!?)\]}]/g;
 
 /**

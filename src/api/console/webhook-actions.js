@@ -64,7 +64,11 @@ export const sendTest = ({ id }) => sendOnce(`${pathOf(id)}/test`);
 export const sendAgain = ({ id }, delivery) =>
   sendOnce(`${pathOf(id)}/deliveries/${encodeURIComponent(delivery)}/resend`);
 
-/** Posts once and shows the receiver's answer. @param {string} path */
+/**
+ * Calls an endpoint that makes one request to the receiver. Shows the receiver's status and time, or the error, as a
+ * toast.
+ * @param {string} path
+ */
 async function sendOnce(path) {
   const { delivered, status, error, duration_ms: ms } = await call(path, { method: 'POST' });
   if (delivered) toast(`The receiver answered ${status} after ${number(ms)} ms`);
@@ -93,7 +97,8 @@ async function replayFrom(id, from) {
 }
 
 /**
- * Asks where to replay from.
+ * Asks which events to deliver: those after a row again, the dropped ones again, or only new ones. Then starts the
+ * replay.
  * @param {ShownWebhook} webhook
  * @param {() => Promise<unknown>} again
  */

@@ -17,7 +17,10 @@ const GROUPS = [
   },
 ];
 
-/** Returns a choice of groups, which unfolds to the single types. @param {readonly string[]} chosen */
+/**
+ * Returns checkboxes for the groups of event types. They unfold to one checkbox for each type.
+ * @param {readonly string[]} chosen
+ */
 export function typeChoice(chosen) {
   const groups = GROUPS.filter(({ title }) => !isHub() || title !== 'Changes');
   const boxes = new Map(

@@ -59,7 +59,7 @@ export function webhookForm(webhook) {
 
   const settings = () => {
     const filter = {
-      // Members that this form does not show are kept.
+      // Keeps the members of the webhook's filter that this form does not show.
       ...webhook?.filter,
       conversation_ids: conversations.length > 0 ? conversations.map(conversationId) : undefined,
       senders: senders.length > 0 ? senders.map(({ id }) => id) : undefined,
@@ -259,7 +259,7 @@ const entryOf = (id) => ({
 });
 
 /**
- * Returns the id of a conversation. For a bare address, that is the conversation with the person.
+ * Returns the conversation id of an entry. For a person's address, that is the direct conversation with the person.
  * @param {Entry} entry
  */
 const conversationId = ({ id }) => (id.includes(';') ? id : `any;-;${id}`);

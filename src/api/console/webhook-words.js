@@ -1,4 +1,4 @@
-// A webhook's state in words, and its hours as ticks.
+// A webhook's state in words, and its deliveries as one tick per hour.
 
 import { counted, number, spanOf } from './words.js';
 
@@ -63,7 +63,11 @@ export function troubleOf(
 const total = ({ counts }) =>
   (counts.delivered ?? 0) + (counts.retried ?? 0) + (counts.dropped ?? 0) + (counts.failed ?? 0);
 
-/** Returns one tick for each hour. @param {Hours} hours */
+/**
+ * Returns one tick for each hour: `none` without deliveries, `bad` if events were dropped, `warn` if any attempt
+ * failed, otherwise `good`.
+ * @param {Hours} hours
+ */
 export const ticksOf = ({ points }) =>
   points.map((point) =>
     total(point) === 0
@@ -76,8 +80,8 @@ export const ticksOf = ({ points }) =>
   );
 
 /**
- * Returns the share of deliveries that arrived, for example "99.2 %"; undefined if none ended. Failed attempts do not
- * count: they are tried again.
+ * Returns the share of finished deliveries that arrived, for example "99.2 %"; undefined if no delivery has finished.
+ * Failed attempts do not count, because they are tried again.
  * @param {Hours} hours
  */
 export function shareOf({ points }) {

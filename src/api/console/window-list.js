@@ -1,4 +1,5 @@
-// A list that puts only the rows in view into the document, because a browser lays out every element.
+// A list that puts only the rows in view, and a few more, into the document. A browser would lay out thousands of rows
+// slowly.
 
 import { h } from './dom.js';
 
@@ -39,7 +40,8 @@ export class WindowList {
   }
 
   /**
-   * Shows these items. Visible items keep their place when others are added above them.
+   * Shows these items. `addedAbove` is the number of new items above the former ones. Unless the list is at its top, it
+   * scrolls by their height, so that visible items do not move on the screen.
    * @param {readonly Item[]} items
    * @param {number} [addedAbove]
    */
@@ -51,7 +53,7 @@ export class WindowList {
     this.#draw();
   }
 
-  /** Makes every row again, because its content or its height has changed. */
+  /** Makes every row again. Called when the content or the height of rows has changed. */
   renew() {
     this.#box.style.height = `${this.#items.length * this.#height()}px`;
     this.#shown.clear();

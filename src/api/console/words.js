@@ -22,7 +22,7 @@ export const number = (count) => count.toLocaleString('en-US');
 export const counted = (count, one, many = `${one}s`) => `${number(count)} ${count === 1 ? one : many}`;
 
 /**
- * Returns the time of day. Unless it is today, the date comes first.
+ * Returns the time of day, preceded by the date unless that is today.
  * @param {string | number} at
  */
 export function timeOf(at) {
@@ -69,7 +69,7 @@ export function dayOf(at) {
 }
 
 /**
- * Reports whether a time is on today's date, or on the date of `daysAgo` days before.
+ * Reports whether a time falls on the date `daysAgo` days before today, by default on today.
  * @param {Date} time
  */
 function isToday(time, daysAgo = 0) {

@@ -52,7 +52,10 @@ export class HubSender implements CallerSender {
     this.#claims = new SendClaims(parts);
   }
 
-  /** Returns none. Only the Mac that sends can check its files, and that Mac is not chosen yet. */
+  /**
+   * Returns no mistakes. Attachments are files of the sending Mac, which is not chosen yet; `#deliver` asks it to check
+   * them.
+   */
   async attachmentMistakes(): Promise<readonly Mistake[]> {
     return [];
   }
@@ -78,7 +81,10 @@ export class HubSender implements CallerSender {
     return { kind: 'sent', ...result };
   }
 
-  /** Returns the outcome of an earlier send with the same key, or waits for it. */
+  /**
+   * Returns the stored outcome of an earlier request with this Idempotency-Key. Without one, claims the key and
+   * delivers the order. Throws `idempotency_key_reused` if the key belongs to a different request.
+   */
   async #once(order: Order, askedHash: string, isRepeated: boolean): Promise<SendResult> {
     const { mac, recipient, key } = order;
     const claim = isRepeated ? order : await this.#claims.claim(key, { mac, recipient, askedHash });
@@ -93,8 +99,8 @@ export class HubSender implements CallerSender {
   }
 
   /**
-   * Throws the given error. If the Mac is away and another request with the key may have sent the message, throws
-   * `send_outcome_unknown` instead.
+   * Throws the given error, with one exception: if it is `mac_away` and a request with this Idempotency-Key may already
+   * have sent the message, throws `send_outcome_unknown` instead.
    */
   async #refused(error: unknown, key: string | undefined): Promise<never> {
     if (key === undefined || !isAppError(error) || error.code !== 'mac_away') throw error;
@@ -105,7 +111,10 @@ export class HubSender implements CallerSender {
     throw isTried ? problem('send_outcome_unknown') : error;
   }
 
-  /** Returns the Mac to send by. For a pair, `leases` chooses one of the two Macs. */
+  /**
+   * Returns the Mac to send by, and the recipient as that Mac names it. For a pair, `leases` chooses one of the two
+   * Macs.
+   */
   async #route(request: SendRequest): Promise<{ readonly mac: string; readonly recipient: string }> {
     const { macs, leases } = this.#parts;
     const { member, recipient } = await routeOfSend(request, this.#parts);
@@ -121,7 +130,7 @@ export class HubSender implements CallerSender {
     const { mac } = order;
     const known = macs.get(mac);
     if (known === undefined || macs.isAway(known)) throw problem('mac_away', { mac });
-    // Asks even if there are no attachments. A dead Mac counts as present for a while, but does not answer.
+    // Asks even without attachments, to detect a dead Mac: it counts as present for up to 30 s, but does not answer.
     const mistakes = await reads.ask(mac, 'attachmentMistakes', { paths: order.attachments });
     if (mistakes.length > 0) throw invalidRequest(mistakes);
     const outcome = await this.#outcome(order);
@@ -129,7 +138,10 @@ export class HubSender implements CallerSender {
     return this.#result(order, outcome);
   }
 
-  /** Publishes an order. Returns its outcome, as announced or stored; undefined if neither arrives in time. */
+  /**
+   * Publishes an order and waits up to `WAIT_MS` for its outcome, which the Mac announces and stores. Returns undefined
+   * if this hub finds none by then.
+   */
   async #outcome(order: Order): Promise<SendOutcome | undefined> {
     const { connection, envelope, clock, log } = this.#parts;
     const { mac, key } = order;
@@ -159,7 +171,10 @@ export class HubSender implements CallerSender {
     }
   }
 
-  /** Publishes an order. Throws `send_outcome_unknown` unless it is certain that nothing was sent. */
+  /**
+   * Publishes an order. Throws `send_queue_full`, `broker_full` or `broker_away` if it was certainly not queued, and
+   * `send_outcome_unknown` if it may have been.
+   */
   async #publish({ mac, key, request, requestId }: Order): Promise<void> {
     const { connection, envelope, brokerClock, log } = this.#parts;
     const deadlineMs = Math.round(brokerClock.now()) + DEADLINE_MS;
@@ -182,12 +197,15 @@ export class HubSender implements CallerSender {
     }
   }
 
-  /** Returns the result of a send, or throws the Mac's problem. */
+  /**
+   * Returns the result in a Mac's outcome, or throws the problem in it. Throws `idempotency_key_reused` if the outcome
+   * belongs to a different request.
+   */
   #result({ mac, request }: Order, { requestHash: hash, reply }: SendOutcome): SendResult {
     if (hash !== hashOfRequest(request)) throw problem('idempotency_key_reused');
     if ('problem' in reply) throw fromProblem(reply.problem);
     const read = sendAnswer.safeParse(reply.result);
-    // The message may have been sent, so it must never be sent again.
+    // The Mac may have sent the message although its result is unreadable, so the client must not send it again.
     if (!read.success) throw problem('send_outcome_unknown');
     return { ...read.data, message: qualifiedMessage(this.#parts.macs.nameOf(mac), read.data.message) };
   }

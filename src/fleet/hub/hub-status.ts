@@ -35,7 +35,7 @@ export class HubStatus {
     this.#startedAtMs = parts.clock.monotonic();
   }
 
-  /** Notes that an event was published. */
+  /** Records the time at which this hub published an event, for the age in the status. */
   noteEvent(): void {
     this.#newestAtMs = this.#parts.clock.monotonic();
   }
@@ -76,7 +76,10 @@ export class HubStatus {
     return { connected: true, message: messages.length === 0 ? null : messages.slice(0, MAX_MESSAGES).join(' ') };
   }
 
-  /** Returns the Macs with the last known leases of pairs, and reads the leases for the next call. */
+  /**
+   * Returns a report of each Mac. Takes the holders of the pairs' leases from the previous read, and starts a new read
+   * for the next call.
+   */
   macs(): readonly FleetMac[] {
     void this.#parts.leases.refresh();
     return this.#macs();
@@ -95,7 +98,7 @@ export class HubStatus {
       version,
       uptime_s: Math.floor((nowMs - this.#startedAtMs) / MS_PER_S),
       backend: this.health(),
-      // Row ids have a meaning only on their own Mac.
+      // A row id is meaningful only together with its Mac, so a hub has no newest row.
       newest_row: null,
       newest_event: {
         row_id: 0,
@@ -115,7 +118,8 @@ export class HubStatus {
     const { member, isPair } = macs.nameOf(mac);
     const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';
     const { holder, refused } = macs.machinesOf(mac) ?? {};
-    // `publishedRow` may be a canary's, which no hub copies.
+    // An agent counts a canary's row as published without sending it, so `publishedRow` may exceed the rows that hubs
+    // have.
     const copied = presence && Math.max(store.lastRow(mac, presence.epoch) ?? 0, presence.publishedRow);
     return {
       id: mac,
@@ -144,7 +148,10 @@ function refusalMessage(mac: string, names: ClaimNames | undefined): readonly st
   ];
 }
 
-/** Returns the addresses of a Mac that others announce too. A compromised Mac may announce anyone's address. */
+/**
+ * Returns the addresses of a Mac that a Mac outside its pair announces, too. A compromised Mac may announce anyone's
+ * address.
+ */
 function sharedAddresses({ mac, presence }: KnownMac, macs: Macs): readonly string[] {
   const { member } = macs.nameOf(mac);
   const strangers = macs.list().filter((other) => macs.nameOf(other.mac).member !== member);

@@ -11,7 +11,10 @@ import { ask, UNANSWERED } from '../protocol/requests.ts';
 import type { HubParts } from './hub-parts.ts';
 
 export interface MacReadsParts extends Pick<HubParts, 'connection' | 'envelope' | 'macs' | 'clock'> {
-  /** Returns the guid of a published row. Hubs use it in place of the row's id while the row's Mac is away. */
+  /**
+   * Returns the guid of a published row; undefined if this hub does not know it. The other Mac of a pair can find the
+   * message only by guid.
+   */
   readonly guidOfRow: (mac: string, row: number) => string | undefined;
 }
 
@@ -19,22 +22,24 @@ export interface MacReadsParts extends Pick<HubParts, 'connection' | 'envelope' 
 const LIMIT_MS = { attachment: 30_000, others: 10_000 };
 /** Time limit for a Mac that did not answer its last request. */
 const SUSPECT_MS = 500;
-/** Time limit for a Mac of a pair, because the other Mac can answer instead. */
+/** Time limit for a Mac of a pair, except for attachments. Short, because the pair's other Mac can answer instead. */
 const PAIRED_MS = 3000;
 
-/** A Mac to ask, with its own id for the object. */
+/** A Mac to ask for an object, and the id by which that Mac knows the object. */
 export interface ReadPlace {
   readonly mac: string;
   readonly id: string;
 }
 
 /**
- * Asks Macs and checks their answers. The ids in an answer are the Mac's own. A request fails immediately while no
- * agent of the Mac is connected.
+ * Asks Macs and checks their answers. The ids in an answer are those of the Mac, not of the hub's clients. A request
+ * fails immediately while no agent of the Mac is connected.
  */
 export class MacReads {
   readonly #parts: MacReadsParts;
-  /** Macs that did not answer a request. The wait for them stays short until they answer. */
+  /**
+   * Macs that did not answer their last request. A hub waits only `SUSPECT_MS` for each, until it answers a request.
+   */
   readonly #suspects = new Set<string>();
 
   constructor(parts: MacReadsParts) {
@@ -48,8 +53,8 @@ export class MacReads {
   }
 
   /**
-   * Returns the Macs that can answer for an id, in the order in which to ask them. A row id belongs to one Mac. While
-   * that Mac is away, the row's guid identifies the message at the other Mac of a pair.
+   * Returns the Macs that can answer for an id, in the order in which to ask them. A row id is valid on only one Mac,
+   * so the other Mac of a pair is asked by the row's guid.
    */
   placesOf({ mac, id }: QualifiedId): readonly ReadPlace[] {
     const { macs, guidOfRow } = this.#parts;
@@ -65,8 +70,8 @@ export class MacReads {
   }
 
   /**
-   * Asks the Macs in turn until one has the object. Returns undefined if no Mac has it. Throws if one could not be
-   * asked and the others do not have it.
+   * Asks the Macs in turn until one has the object. Returns undefined if all answered and none has it. If some Mac
+   * could not be asked and no other Mac has the object, throws the first failure.
    */
   async first<Answer>(
     places: readonly ReadPlace[],

@@ -17,7 +17,7 @@ const RETRY_MS = 2000;
 const READ_MS = 10_000;
 const REMOVED = new Set(['DEL', 'PURGE']);
 
-/** Returns an address in the form in which two addresses are compared. */
+/** Returns an address in normalized form, so that different spellings of one address compare as equal. */
 export function plainAddress(address: string): string {
   return rightsAddress(address) ?? address;
 }
@@ -25,16 +25,16 @@ export function plainAddress(address: string): string {
 /** A single Mac or a pair, which clients see as one Mac. */
 export interface HubMember {
   readonly id: string;
-  /** In the order in which to ask them. */
+  /** The member's one or two known Macs, in the order in which to ask them. */
   readonly macs: readonly KnownMac[];
 }
 
 /** A Mac of the fleet as this hub knows it. */
 export interface KnownMac {
   readonly mac: string;
-  /** Undefined if it is unreadable, for example because another content key sealed it. */
+  /** Undefined if this hub cannot read it, for example because it was sealed with a content key that the hub lacks. */
   readonly presence: MacPresence | undefined;
-  /** When it was last heard from, on this hub's monotonic clock. */
+  /** When the Mac was last heard from, in milliseconds of this hub's monotonic clock. */
   readonly seenAtMs: number;
 }
 
@@ -86,7 +86,7 @@ export class Macs {
     return macs.every((mac) => this.isAway(mac));
   }
 
-  /** Resolves once the stored presence has been read after the last connect. Rejects if that fails. */
+  /** Waits for the read of the stored presence that began at the latest connect. Rejects if that read fails. */
   read(): Promise<void> {
     return this.#loading;
   }
@@ -96,7 +96,7 @@ export class Macs {
     return this.#isLoaded;
   }
 
-  /** Calls `run` when a Mac appears, comes back or has restarted. */
+  /** Calls `run` with a Mac's id when the Mac joins the fleet, is no longer away, or its agent has restarted. */
   onPresent(run: (mac: string) => void): Cancel {
     this.#onPresent.add(run);
     return () => void this.#onPresent.delete(run);
@@ -113,7 +113,9 @@ export class Macs {
     return this.#macs.get(mac);
   }
 
-  /** Returns the members with a Mac that publishes no changes, as far as this hub knows. */
+  /**
+   * Returns the ids of the members with at least one Mac that is not known to publish changes. Empty until `isLoaded`.
+   */
   withoutChanges(): readonly string[] {
     const lacks = ({ presence }: KnownMac): boolean => presence?.last?.changes === undefined;
     return this.#isLoaded ? this.members().flatMap(({ id, macs }) => (macs.some(lacks) ? id : [])) : [];
@@ -123,7 +125,10 @@ export class Macs {
     return presence?.isLeaving === true || this.#parts.clock.monotonic() - seenAtMs >= AWAY_MS;
   }
 
-  /** Returns the machine that owns a Mac's identity, and another one that currently uses its key. */
+  /**
+   * Returns the names of the machine that owns a Mac's identity and of the refused machine, if any, that currently uses
+   * the Mac's key.
+   */
   machinesOf(mac: string): ClaimNames | undefined {
     const { names, seenAtMs = 0 } = this.#machines.get(mac) ?? {};
     const isHeard = this.#parts.clock.monotonic() - seenAtMs < REFUSED_MS;
@@ -161,8 +166,8 @@ export class Macs {
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
-    // Known pairs are looked up even if they are not listed, because only a deletion marker ends a pair. A broker that
-    // lost its data has no marker.
+    // Also looks up the known pairs that `keys` does not list, because only a deletion marker ends a pair, and `keys`
+    // omits deleted entries. An entry without a marker was lost by the broker, so its pair continues.
     for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(
       [...stored].map(async (mac) => {
@@ -185,7 +190,7 @@ export class Macs {
     else if (!this.#noteMachine(mac, data, seenAtMs)) this.#note(mac, data, seenAtMs);
   }
 
-  /** Handles a claim. Returns false for any other key. */
+  /** Records the machines that a claim names. Returns false if `key` is not that of a claim. */
   #noteMachine(key: string, value: Uint8Array, seenAtMs: number): boolean {
     const mac = macOfClaimKey(key);
     if (mac === undefined) return false;
@@ -195,7 +200,10 @@ export class Macs {
     return true;
   }
 
-  /** Applies the entry of a pair; `value` is undefined if it was deleted. Returns false for any other key. */
+  /**
+   * Adds, replaces or ends a pair according to its entry; `value` is undefined for a deleted entry. Returns false if
+   * `key` is not that of a pair.
+   */
   #notePair(key: string, value: Uint8Array | undefined): boolean {
     const { pairs, log } = this.#parts;
     const mac = macOfPairKey(key);

@@ -15,7 +15,7 @@ export interface MacList<Item> {
 export interface Merged<Item> {
   readonly items: readonly { readonly mac: string; readonly item: Item }[];
   readonly hasMore: boolean;
-  /** The Macs that refused or did not answer. */
+  /** The Macs that refused or did not answer, so that items of theirs are missing. */
   readonly missing: readonly string[];
 }
 
@@ -27,8 +27,8 @@ interface Source<Item> {
 }
 
 /**
- * Returns the first `count` items of several Macs in one order. `compare` orders items of different Macs; equal items
- * follow the order of the Macs, and one Mac's items keep their order.
+ * Merges the lists of several Macs and returns the first `count` items. `compare` orders items of different Macs; equal
+ * items follow the order of `lists`. The items of one Mac keep their order.
  */
 export async function merged<Item>(
   lists: readonly MacList<Item>[],

@@ -6,11 +6,11 @@ import type { EventStore } from './event-store.ts';
 import type { StoredEvent } from './stored-event.ts';
 
 /**
- * If this hub does not know an offset, its client continues this many milliseconds before the offset's time. Repeated
- * events are better than lost ones.
+ * If this hub does not know a client's offset, the client receives the events since this many milliseconds before the
+ * offset's time. Repeated events are better than lost ones.
  */
 const OVERLAP_MS = 600_000;
-/** Maximum number of cached texts. Those of the newest events are requested constantly. */
+/** Maximum number of offsets whose text is cached. The texts of the newest events are requested constantly. */
 const MAX_KEPT = 4096;
 
 /** Translates between the offsets of clients (decision N1) and the numbers of hub.db. */
@@ -25,8 +25,8 @@ export class Offsets {
   }
 
   /**
-   * Returns the text of an offset; "0" while nothing is stored. Names the event's first place, because later places
-   * have another order.
+   * Returns the text of the offset at an event's number; "0" if no event up to the number is stored. If the stream has
+   * the event more than once, the text names its first place, because only first places follow the order of numbers.
    */
   textOf(number: number): string {
     const known = this.#texts.get(number);
@@ -66,7 +66,7 @@ export class Offsets {
     const isCut = oldest?.stream === stream && oldest.sequence > completeUpTo + 1;
     if (floor !== undefined && isCut) throw tooOld();
     if (same !== undefined) {
-      // The time counts too, because a restored broker uses sequences again for later events.
+      // Compares times as well as sequences, because a restored broker reuses sequences for later events.
       const behind = [index.firstBehind(stream, completeUpTo), index.firstSince(atMs + 1)];
       return Math.min(same, ...behind.map((number) => (number ?? same + 1) - 1));
     }
@@ -79,7 +79,8 @@ export class Offsets {
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
     // The hub that issued the offset may lack these events, if it read the stream after the stream had lost them.
     const lost = index.firstLost(this.#store.position?.stream ?? stream);
-    // The client may lack the same rows as a gap that was noted after its offset was issued. It must meet the gap.
+    // A gap that was recorded after the offset was issued may hide rows that this client lacks as well. The client
+    // continues before the gap, so that it learns of it.
     const gap = index.firstGapSince(atMs, changes);
     const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1, gap && gap - 1];
     return Math.min(before, ...known.filter((number) => number !== undefined));
@@ -93,7 +94,10 @@ export class Offsets {
     }
   }
 
-  /** Reports whether the stream was created after the offset and refilled with all events since the offset. */
+  /**
+   * Reports whether the stream was created after the offset was issued, but so soon that the Macs have republished all
+   * events since then into it.
+   */
   #isFilledFrom(stream: string, { stream: before, atMs }: StreamOffset): boolean {
     const madeMs = Date.parse(stream);
     return before !== stream && atMs < madeMs && atMs >= madeMs - this.#backfillHours * HOUR_MS;

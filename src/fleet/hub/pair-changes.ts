@@ -54,7 +54,10 @@ export class PairChanges {
     this.#reader = reader;
   }
 
-  /** Returns the number of the event that told clients the same; undefined if the change contains anything new. */
+  /**
+   * Returns the number of the event that already told clients every change in `event`. Returns undefined if any change
+   * in `event` is new to clients.
+   */
   numberOf(pair: Pair, event: MacEvent): number | undefined {
     const { mac: member } = pair;
     const { guid, items } = this.#itemsOf(member, event);
@@ -102,27 +105,31 @@ export class PairChanges {
     const told = this.#database.all(sql, member, guid, 'status', stored.number);
     const statuses = [event.data.status, ...told.map(([value]) => value as MessageStatus)];
     const status = statuses.reduce((one, other) => (STATUS_RANK[other] > STATUS_RANK[one] ? other : one));
-    // A change that the other Mac sees later must not bring a deleted message back.
+    // One Mac may report a change after the other has reported the deletion. Clients must not take it as a sign that
+    // the message still exists.
     const [deletion] = this.#last(member, guid, DELETION, stored.number);
     const changes = GONE.has(deletion) ? [...new Set([...event.changes, 'deleted' as const])] : event.changes;
     const text = this.#textBefore(member, guid, stored.number);
     return { ...event, changes, data: { ...event.data, ...message, ...text, status } };
   }
 
-  /** Reports whether one of the Macs has seen the message deleted, and none has seen it restored since. */
+  /**
+   * Reports whether a Mac of the pair has reported the message as deleted, and neither has reported it as restored
+   * since.
+   */
   isDeleted(mac: string, guid: string): boolean {
     const member = this.#pairs.of(mac)?.mac;
     return member !== undefined && GONE.has(this.#last(member, guid, DELETION)[0]);
   }
 
-  /** Forgets the changes of old events, with numbers more than `kept` below the newest. */
+  /** Forgets the changes whose event number is more than `kept` below the newest. */
   cut(kept: number): void {
     this.#database.run('DELETE FROM told WHERE number < (SELECT max(number) FROM told) - ?', kept);
   }
 
   /**
-   * Returns the newest text that clients were told before this event. Returns {} if there is none, or if this event
-   * tells a newer one.
+   * Returns the newest text of the message that clients received before event `number`. Returns {} if there is none, or
+   * if event `number` itself has a newer text.
    */
   #textBefore(member: string, guid: string, number: number): Partial<Pick<Message, 'body' | 'attachments'>> {
     const sql = `SELECT max(number) FROM told WHERE ${OF_PART} AND number <= ?`;
@@ -131,7 +138,8 @@ export class PairChanges {
     const event = source && this.#reader.readIf(source);
     if (event?.type !== 'message.updated') return {};
     const { body, attachments } = event.data;
-    // The path of an attachment is valid only on its own Mac.
+    // Leaves attachments out, because their paths are valid only on the Mac that reported them. An empty list is valid
+    // on both.
     return attachments.length === 0 ? { body, attachments } : { body };
   }
 
@@ -141,10 +149,11 @@ export class PairChanges {
   }
 
   /**
-   * Returns where clients were told this change already; undefined if it is new. It is not new in three cases:
-   * - Clients were told a later edit.
-   * - The other Mac reported it after the last change that this Mac was first to report.
-   * - It is the current state, as reported by the other Mac.
+   * Returns the row of `told` in which clients already received this change; undefined if the change is new to them. It
+   * is not new in three cases:
+   * - Clients received a later edit.
+   * - The other Mac of the pair reported it, after the last change that this Mac was first to report.
+   * - It is the current state of the message, as reported by the other Mac.
    */
   #find(member: string, guid: string, bit: number, { part, value, at }: Item) {
     const later = `SELECT number FROM told WHERE ${OF_PART} AND at > ? ORDER BY place LIMIT 1`;
@@ -175,8 +184,9 @@ export class PairChanges {
   }
 
   /**
-   * Returns the guid under which clients know a message. The Mac may use another guid. The change of a removed message
-   * has none, so the guid comes from the event of the message's row, as long as that event is kept.
+   * Returns the guid under which clients know a message. The Mac that reported the change may use another guid. A
+   * change without a guid, of a removed message, gets it from the event of the message's row, as long as hub.db has
+   * that event.
    */
   #guidOf(member: string, { mac }: MacEvent, { data }: ChangeOfOne): string {
     const index = new EventIndex(this.#database);

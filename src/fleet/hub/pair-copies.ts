@@ -29,22 +29,25 @@ export class PairCopies {
     this.changes = new PairChanges(database, pairs, reader);
   }
 
-  /** True while the stored events of a new pair are being merged. Its Macs' new events wait until then. */
+  /**
+   * Reports whether this Mac belongs to a new pair whose earlier events are still being merged. New events of both Macs
+   * wait until that is done.
+   */
   isMerging(mac: string): boolean {
     return this.#pairs.isMerging(mac);
   }
 
   /**
    * Returns true if the event must not be published, because the other Mac has published it already or because it is
-   * history of the standby. In that case, also records the event's place. A client at that place has everything up to
-   * the number `upTo`.
+   * history of the standby. In that case, also records the event's place in the stream. A client whose offset names
+   * that place has every event up to the number `upTo`.
    */
   merge(stream: string, event: MacEvent, upTo = Number.MAX_SAFE_INTEGER): boolean {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
     const { sequence, atMs, messageId } = event;
-    // If the published event is from an earlier stream, the place stands for that event's number only. This stream may
-    // not have the events after it yet.
+    // If clients received the event from an earlier stream, this place stands for that event's number only. The current
+    // stream may not have the events between that number and `upTo` yet.
     this.#database.run(
       `INSERT OR IGNORE INTO merged_place (stream, sequence, at_ms, message_id, number)
        SELECT id, ?, ?, ?, ifnull((SELECT number FROM event WHERE number = ? AND event.stream <> stream.id),
@@ -53,7 +56,8 @@ export class PairCopies {
     );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
-    // In a refilled stream, this may be the only place of the event, or its first one.
+    // A refilled stream may have the event only here, or here first, so this place is also recorded as one of the
+    // event's own.
     this.#database.run(
       `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)
        SELECT here.id, ?, ?, number FROM event, stream AS here WHERE number = ? AND here.created = ?
@@ -92,7 +96,10 @@ export class PairCopies {
     this.merge(event.stream, event, event.number);
   }
 
-  /** Returns the number of the event that this one repeats: 0 for history of the standby, undefined for none. */
+  /**
+   * Returns the number of the published event that `event` repeats. Returns 0 for history of the standby, which is
+   * never published, and undefined for a new event.
+   */
   #numberOf(event: MacEvent): number | undefined {
     const pair = this.#pairs.of(event.mac);
     if (pair === undefined) return undefined;
@@ -120,7 +127,7 @@ export class PairCopies {
     if (data === undefined) return;
     this.#pairs.noteEvent(this.#pairs.nameOf(event.mac));
     if (data.guid === '') return;
-    // Only another late row can be the same message under another guid (decision AA2).
+    // Both Macs may have a message under different guids only if it is late at both (decision AA2).
     const content = isLate(event, data) ? contentOf(pair.mac, data) : undefined;
     this.#insert(pair.mac, data.guid, event.number, bitOf(event, pair), content);
   }
@@ -131,14 +138,17 @@ export class PairCopies {
     return this.#database.number(`SELECT number FROM merged_place ${where}`, stream, sequence, atMs, messageId);
   }
 
-  /** Returns the merged copy that was last stored at a place. */
+  /** Returns the newest merged copy at a sequence of the stream. After a broker was restored, there may be several. */
   messageAt(stream: string, sequence: number): StreamMessage | undefined {
     const where = `WHERE stream = ${STREAM_ID} AND sequence = ? ORDER BY at_ms DESC LIMIT 1`;
     const row = this.#database.get(`SELECT message_id, at_ms FROM merged_place ${where}`, stream, sequence);
     return row && { messageId: String(row[0]), atMs: Number(row[1]) };
   }
 
-  /** Deletes places that no offset can name any more, and the oldest guids beyond the limit. */
+  /**
+   * Deletes the merged places stored before `beforeMs`, which no valid offset can name, and the oldest guids and
+   * changes beyond `MAX_KNOWN` events.
+   */
   cut(beforeMs: number): void {
     this.#database.run('DELETE FROM merged_place WHERE at_ms < ?', beforeMs);
     this.#database.run('DELETE FROM known WHERE number < (SELECT max(number) FROM known) - ?', MAX_KNOWN);
@@ -172,18 +182,22 @@ export class PairCopies {
   }
 }
 
-/** Reports whether a message was dated long before it arrived. */
+/** Reports whether the stream received a message more than `LATE_S` seconds after the message's date. */
 function isLate({ atMs }: MacEvent, { timestamp }: Event['data']): boolean {
   return atMs - Date.parse(timestamp) > LATE_S * MS_PER_S;
 }
 
-/** Returns a hash of conversation, sender, second and text; undefined without text and attachments. */
+/**
+ * Returns a hash of conversation, sender, date and content of a message or reaction; undefined for a message that has
+ * neither text nor attachments.
+ */
 function contentOf(member: string, data: Event['data']): number | undefined {
   const said =
     'body' in data ? [data.body, data.attachments.length] : [data.associated_message_type, data.message_guid];
   if (said[0] === '' && said[1] === 0) return undefined;
   const { conversation_id: conversation, sender, is_from_me: isOwn, timestamp } = data;
-  // The service, before the first semicolon, differs between releases of macOS.
+  // Drops the service before the first semicolon, because releases of macOS name it differently for the same
+  // conversation.
   const plain = conversation.slice(conversation.indexOf(';') + 1);
   const text = JSON.stringify([member, plain, sender, isOwn, timestamp, ...said]);
   return createHash('sha256').update(text).digest().readUIntBE(0, 6);

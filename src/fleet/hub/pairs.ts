@@ -7,9 +7,9 @@ export class Pairs {
   readonly #database: HubDatabase;
   /** Each pair, under the ids of both of its Macs. */
   readonly #pairs = new Map<string, Pair>();
-  /** For each pair's id, the Mac whose event was published last. */
+  /** For each pair's id, the Mac that published the pair's newest event. */
   readonly #leading = new Map<string, string>();
-  /** The pairs whose earlier events are not all merged yet, by id. */
+  /** The pairs, by id, whose Macs published events before they were paired that are not all merged yet. */
   readonly #merging = new Map<string, Pair>();
 
   constructor(database: HubDatabase) {
@@ -35,7 +35,7 @@ export class Pairs {
     return { mac, member: pair?.mac ?? mac, isPair: pair !== undefined };
   }
 
-  /** Returns the Macs that an id stands for. In a pair, the one whose event was published last comes first. */
+  /** Returns the Macs that an id stands for. The Mac that published a pair's newest event comes first. */
   macsOf(mac: string): readonly string[] {
     const pair = this.#pairs.get(mac);
     if (pair === undefined) return [mac];
@@ -57,7 +57,9 @@ export class Pairs {
     return true;
   }
 
-  /** A pair whose earlier events are not all merged yet. */
+  /**
+   * A pair whose Macs published events before they were paired that are not all merged yet; undefined if there is none.
+   */
   get merging(): Pair | undefined {
     return [...this.#merging.values()][0];
   }

@@ -16,19 +16,22 @@ export interface AccessControlParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly callers: Callers;
-  /** The pages without data. Requests for them need no key and are not counted (decision E9). */
+  /**
+   * Paths of pages that contain no data of the user, such as `/console`. GET and HEAD requests for them need no key and
+   * are not counted (decision E9).
+   */
   readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
 }
 
 /**
- * Paths at which the key is not in a header. A path must match exactly. Any other spelling needs the header, which is
- * the safe default.
+ * Paths of operations that take the key from the query, need no key, or need a sign-in code. Only an exact match
+ * counts. Any other spelling of a path needs a key in a header, which is the safe default.
  */
 const KEY_LOCATIONS: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
 );
 
-/** The paths of operations outside `API`. */
+/** The paths of operations that are not under `API`, the prefix of all others. */
 const OUTSIDE: ReadonlySet<string> = new Set(
   Object.values(ROUTES).flatMap((route: Route) => (route.isOutside === true ? [route.path] : [])),
 );
@@ -48,12 +51,12 @@ const PREFLIGHT: Answer = {
 };
 
 /**
- * Checks each request in this order: guard, limit, key (decision E3). Outside the API, requests for unknown paths are
- * refused without being counted (decision S3).
+ * Checks each request in this order: Host and Origin, rate limit, key (decision E3). Outside the API, refuses requests
+ * for unknown paths without counting them (decision S3).
  */
 export class AccessControl {
   readonly guard: OriginPolicy;
-  /** Creates a guard with the same rules, for another port. */
+  /** Creates a guard like `guard`, for the port of another protocol. */
   readonly newGuard: () => OriginPolicy;
   readonly #limit: RateLimit;
   readonly #keys: ApiKeys;
@@ -71,8 +74,8 @@ export class AccessControl {
   }
 
   /**
-   * Returns undefined for a request that may proceed, or the answer to a preflight. Throws the refusal. Sets the
-   * exchange's caller, unless the path needs no key.
+   * Returns undefined if the request may proceed, or the answer if it is a CORS preflight. Throws the error to answer
+   * with if it is refused. Sets the exchange's caller, unless the path needs no key.
    */
   async admit(exchange: Exchange): Promise<Answer | undefined> {
     const admitted = this.#admit(exchange);
@@ -97,7 +100,7 @@ export class AccessControl {
     const keyLocation = KEY_LOCATIONS.get(path);
     if (keyLocation === 'none' && isReading) return undefined;
     if (keyLocation === 'code') {
-      // A browser sends an Origin with every POST, so a request without one is not from the console.
+      // A browser sends an Origin with every POST, so a POST without one is not from the console.
       if (!isReading && (source !== 'own' || request.headers.origin === undefined)) {
         throw problem('own_origin_required');
       }
@@ -111,8 +114,8 @@ export class AccessControl {
   }
 
   /**
-   * Admits a request at the port of another protocol, which has its own guard. Returns false unless `key` is a valid
-   * limited key; even the owner's key is refused.
+   * Admits a request at the port of another protocol; `guard` is that port's. Returns false unless `key` is a valid
+   * limited key: even the owner's key is refused.
    */
   async admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
     const admitted = this.#admitWire(exchange, guard, key);
@@ -132,7 +135,10 @@ export class AccessControl {
     return true;
   }
 
-  /** Admits a request with an access token, and counts it like a request with the token's key (decision Y5). */
+  /**
+   * Admits a request with a valid access token of `caller`. Counts it like a request with the caller's key (decision
+   * Y5).
+   */
   async admitToken(exchange: Exchange, caller: Caller): Promise<void> {
     const { headers } = exchange;
     await this.#limit.count(headers);
@@ -140,7 +146,10 @@ export class AccessControl {
     exchange.caller = caller;
   }
 
-  /** Admits a WebSocket handshake. Any page may send one, so only the key decides (decision E4). */
+  /**
+   * Admits a WebSocket handshake with a valid key. At the TCP port, a page of any origin may connect with one (decision
+   * E4).
+   */
   async admitHandshake(exchange: Exchange): Promise<Caller> {
     const admitted = this.#admitHandshake(exchange);
     if ((await admitted.catch(() => undefined)) === undefined) await this.#countKeyless(exchange);
@@ -164,9 +173,9 @@ export class AccessControl {
   }
 
   /**
-   * Counts a request without a valid key, until its answer has been read, because it uses memory for that long. If too
-   * many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as well. Does not
-   * count requests at the Unix socket.
+   * Counts a request without a valid key as open until its answer has been read, because it uses memory for that long.
+   * If too many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as well. Does
+   * not count requests at the Unix socket.
    */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;
@@ -178,7 +187,10 @@ export class AccessControl {
   }
 }
 
-/** Reports whether a path is outside the API and belongs to no operation. True for pages, too. */
+/**
+ * Reports whether a path is neither under `API` nor an operation outside it. Also true for the console's pages, which
+ * the caller checks separately.
+ */
 function isNowhere(path: string): boolean {
   return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
 }

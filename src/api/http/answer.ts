@@ -18,23 +18,24 @@ export interface Answer {
 export interface LiveAnswer {
   /** Writes the body to a response whose headers are sent, and ends the response. */
   begin(response: ServerResponse): void;
-  /** Called instead of `begin` if the client has disconnected or needs no body. */
+  /** Called instead of `begin` if the client has disconnected, or if the request is a HEAD. */
   giveUp(): void;
 }
 
 export interface AnswerStream {
-  /** Length of the body. If unknown, the answer ends when `read` does. */
+  /** Length of the body in bytes. If it is undefined, the body ends when `read` does. */
   readonly bytes?: number;
   read(): AsyncIterable<Uint8Array>;
   /** Called instead of `read` if the body is not sent. */
   close(): Promise<void>;
 }
 
-/** The headers of an answer that is being prepared. */
+/** The headers of an answer, which are collected while the request is handled. */
 export type Headers = Record<string, string | number>;
 
 /**
- * Larger bodies are sent in slices. Each slice that the client reads shows the pipeline that the connection is in use.
+ * Larger bodies are sent in slices. The pipeline closes a connection whose client reads nothing for a minute; with
+ * slices, it notices that a slow client still reads.
  */
 const MAX_WHOLE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;

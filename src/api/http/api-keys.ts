@@ -28,7 +28,7 @@ export class ApiKeys {
     const given = headers['x-api-key'];
     const bearer = BEARER.exec(headers.authorization ?? '')?.[1];
     if (given === undefined) return bearer === undefined ? undefined : this.#callers.find(bearer);
-    // Node joins repeated X-API-Key headers into one text. That text is no valid key.
+    // Node joins repeated X-API-Key headers with a comma and a space. The result is not a valid key.
     if (typeof given !== 'string' || (bearer !== undefined && bearer !== given)) return undefined;
     // Node decodes header bytes as Latin-1; the key in the configuration is UTF-8.
     return this.#is(Buffer.from(given, 'latin1')) ? this.#callers.owner : this.#callers.find(given);
@@ -75,9 +75,9 @@ const AT_MCP = /^(?:https?:\/\/[^/?]*)?\/mcp(?:\?|$)/i;
 const LIKE_A_LIMITED_KEY = /(?:^|Bearer +|api_key=)postern_/i;
 
 /**
- * Returns the error for a missing or wrong key. Both have the same text (decision E6), which depends only on the path
- * and the form of the key. So a limited key does not learn where the owner's key is, and guessing a Bearer token
- * reveals nothing. Without `request`, returns the error for a limited key that has ended.
+ * Returns the error for a missing or wrong key; both get the same text (decision E6). The text depends only on the path
+ * and the form of the key, so that holders of limited keys do not learn where the owner's key is. Without `request`,
+ * returns the error for a limited key that is wrong, expired or revoked.
  */
 export function unauthorized(request?: Pick<IncomingMessage, 'headers' | 'url'>): AppError {
   if (request === undefined) return refused('limited_key_refused');

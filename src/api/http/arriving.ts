@@ -4,16 +4,19 @@ import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
-// Time limits for a body that is read as it arrives (decision R1).
+// Time limits for a body that is read as it arrives, such as an upload: in total, and between two chunks (decision R1).
 const WHOLE_MS = 10 * 60_000;
 const IDLE_MS = 30_000;
-/** Time for which a refused client may continue to send. */
+/** Time for which the client of a refused upload may continue to send, before its connection is closed. */
 const REFUSED_MS = 30_000;
 
-/** By connection: the latest request whose body has the time limits above instead of the usual ones. */
+/** The latest request on each connection whose body has the time limits above instead of the server's. */
 const arriving = new WeakMap<Duplex, IncomingMessage>();
 
-/** Reports whether the usual time limits are suspended on this connection. */
+/**
+ * Reports whether a body with the time limits above is arriving on a connection. The server's request timeout must then
+ * not end the connection.
+ */
 export function hasOwnTimeLimits(socket: Duplex): boolean {
   return arriving.get(socket)?.complete === false;
 }
@@ -60,7 +63,10 @@ export async function* arrivingBody(
   }
 }
 
-/** Reads and discards the rest for a while. Closing a connection with unread input could lose the answer. */
+/**
+ * Reads and discards the rest of the body, for at most `REFUSED_MS`. Closing a connection with unread input resets it,
+ * so the client might lose the answer.
+ */
 function dropRest(request: IncomingMessage, clock: Clock): void {
   request.resume();
   const cancel = clock.after(REFUSED_MS, () => request.socket.destroy());

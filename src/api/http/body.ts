@@ -49,7 +49,8 @@ async function readBytes(request: IncomingMessage, limit: number): Promise<Buffe
   try {
     return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (error) {
-    // Discards the rest of the body. Closing a connection with unread input could lose the answer.
+    // Discards the rest of the body. Closing a connection with unread input resets it, so the client might lose the
+    // answer.
     request.resume();
     const { type } = error as { type?: unknown };
     if (type !== 'entity.too.large') throw problem('incomplete_body', {}, { cause: error });
@@ -69,7 +70,8 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (cause) {
-    // The engine's own message quotes the body, which must not get into a log or an answer.
+    // The message of `JSON.parse` quotes the body, which must not get into a log or an answer. Takes only the position
+    // from it.
     const position = /position (\d+)/.exec(String(cause))?.[1];
     const where = position === undefined ? '' : ` at position ${position}`;
     throw problem('invalid_json', { where }, { cause });

@@ -16,7 +16,7 @@ import { problemAnswer } from './problem-answer.ts';
 
 /** A client's request id is used if it is harmless in a header and in a log (decision E8). */
 const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;
-/** Time for which the rest of a refused client's input is read. */
+/** Time for which `endSocket` reads and discards input after the last answer, before it destroys the socket. */
 const LINGER_MS = 2000;
 
 /**
@@ -38,7 +38,10 @@ export interface ExchangeContext {
 /** How a request arrived: at the TCP port, the Unix socket (decision O1), or another protocol's port (decision Y2). */
 export type Arrival = 'port' | 'socket' | 'wire';
 
-/** One request and its answer. The answer goes to the response, or as raw bytes to the socket of a handshake. */
+/**
+ * One request and its answer. The answer goes to a ServerResponse or, for a WebSocket handshake, to the socket as raw
+ * HTTP.
+ */
 export class Exchange {
   readonly request: IncomingMessage;
   readonly method: string;
@@ -48,9 +51,11 @@ export class Exchange {
   readonly rawQuery: string;
   readonly id: string;
   readonly arrival: Arrival;
-  /** Headers for every answer to this request. */
+  /** Headers that the answer gets in any case, even if it is an error. */
   readonly headers: Headers;
-  /** Pattern of the matched path. The path itself may contain an address and is never logged. */
+  /**
+   * Pattern of the matched route, for metrics and logs. The path itself may contain an address, so it is never logged.
+   */
   route = '-';
   params: Readonly<Record<string, string>> = {};
   query: URLSearchParams = NO_QUERY;
@@ -101,7 +106,7 @@ export class Exchange {
     return this.#caller !== undefined;
   }
 
-  /** Returns the segment of the path at `{name}`, decoded. */
+  /** Returns the decoded path segment that the route's pattern calls `{name}`. */
   param(name: string): string {
     return this.params[name] ?? '';
   }
@@ -133,7 +138,7 @@ export class Exchange {
     return arrivingBody(this.request, this.#context.clock, closing);
   }
 
-  /** Returns the only value of a header; undefined if the header is missing. */
+  /** Returns the value of a request header; undefined if the header is missing. `name` is in lower case. */
   header(name: string): string | undefined {
     const value = this.request.headers[name];
     return typeof value === 'string' ? value : undefined;
@@ -236,7 +241,10 @@ export class Exchange {
     this.send(lacksPage ? missingPage(this) : problemAnswer(error));
   }
 
-  /** Counts a finished request, and writes its one log line (decision E8). */
+  /**
+   * Counts the request in the metrics, and writes its one log line (decision E8). Called when sending the answer
+   * begins, so `ms` excludes the time to send a streamed body.
+   */
   done(status: number): void {
     const { clock, log, counters } = this.#context;
     const method = KNOWN_METHODS.has(this.method) ? this.method : 'other';

@@ -24,7 +24,7 @@ export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
  */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
-  // The parser reports the same error again for each further chunk.
+  // Node's parser reports its error again for each further chunk. By then the socket was already answered and ended.
   if (!socket.writable) return;
   const requestId = randomUUID();
   const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };
@@ -34,7 +34,7 @@ export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error
   context.log.info('request', { requestId, route: '-', status: answer.status, reason: code ?? 'CONNECT' });
 }
 
-/** The problems for error codes of Node's HTTP server and its parser. */
+/** The problems to answer with: for error codes of Node's HTTP server and its parser, and for the method CONNECT. */
 const REFUSALS = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -64,7 +64,7 @@ function aboutConnection(options: string): string {
   return options.match(/\b(?:close|keep-alive)\b/gi)?.join(', ') ?? '';
 }
 
-/** Reports whether this is a WebSocket handshake on the right path. */
+/** Reports whether a request is a WebSocket handshake at `path`. */
 export function isHandshake({ method, headers, url = '' }: IncomingMessage, path: string): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket' && url.split('?', 1)[0] === path;
 }

@@ -22,7 +22,7 @@ const PATHS: ReadonlySet<string> = new Set([
 ]);
 
 export interface IssuerHostParts {
-  /** The https origin of the issuer. */
+  /** The setting `oauth.issuer`: the https origin at which a tunnel makes `/mcp` reachable from the internet. */
   readonly issuer: string;
   readonly oauth: OAuthService;
   readonly access: AccessControl;
@@ -44,15 +44,15 @@ export class IssuerHost {
   constructor(parts: IssuerHostParts) {
     this.#parts = parts;
     this.#hostname = new URL(parts.issuer).hostname;
-    // Requests without a token have their own limit, so that strangers cannot use up the limit of the owner and
-    // programs.
+    // Requests without a valid token have their own rate limit, so that strangers cannot use up the one that the owner
+    // and programs share.
     this.#limit = new RateLimit(Math.max(1, Math.floor(parts.rateLimitPerMinute / 2)));
     this.#routes = mcpRoutes({ ...parts.mcp, settings: { allowOwnerKey: false } });
   }
 
   /**
-   * Reports whether the Host is the issuer's. Ignores headers such as Forwarded. Also ignores the Host's port, because
-   * a stranger could add one to get past this check.
+   * Reports whether a request's Host is the issuer's name, with any port. A stranger could otherwise add a port, and
+   * the request would be handled like one from this machine. Ignores headers such as Forwarded.
    */
   isFor({ headers: { host = '' } }: IncomingMessage): boolean {
     return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '') === this.#hostname;
@@ -120,7 +120,7 @@ function answerOf({ status, json, page, policy = "default-src 'none'", location 
   const headers = {
     'Content-Security-Policy': policy,
     'X-Frame-Options': 'DENY',
-    // With no-referrer, a browser would post the form with `Origin: null`, which `#answer` refuses.
+    // With `no-referrer`, a browser would post the consent page's form with `Origin: null`, which `#answer` refuses.
     'Referrer-Policy': 'same-origin',
     ...(location !== undefined && { Location: location }),
   };

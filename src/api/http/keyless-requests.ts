@@ -2,11 +2,11 @@ import type { AppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 import type { Exchange } from './exchange.ts';
 
-/** Maximum number of requests without a key at one entrance, across all its connections. */
+/** Maximum number of open requests without a valid key, across all connections. The issuer's host counts separately. */
 const MAX_KEYLESS = 256;
 const RETRY_S = 5;
 
-/** Bounds the number of requests without a key, because each uses memory until its answer has been read. */
+/** Bounds the number of open requests without a valid key. Each uses memory until its answer has been read. */
 export class KeylessRequests {
   #count = 0;
 

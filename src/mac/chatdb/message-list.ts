@@ -131,11 +131,15 @@ function readList(snapshot: Snapshot, sql: ListSql, list: List, limit: number, o
 
 const NS = 1_000_000_000n;
 
-/** Returns the bounds within a part of the index. `unit` is the stored unit in nanoseconds. */
+/**
+ * Returns `after` and `before` as SQL parameters, clamped to one part of the date index: the dates stored in
+ * nanoseconds, or those stored in seconds. `unit` is the length of the stored unit in nanoseconds, 1 or `NS`.
+ */
 function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlValue[] {
   const [above, upTo] = unit === 1n ? [MAX_SECONDS, MAX_INTEGER] : [0n, MAX_SECONDS];
   const clamped = (bound: Keyset): Keyset => {
-    // Dates in seconds have no fraction. So a bound with a fraction lies behind every row of its whole second.
+    // A date stored in seconds has no fraction. A bound with a fraction therefore lies behind every row of its second,
+    // so its row id becomes the highest one.
     const date = bound.date / unit;
     if (date <= above) return { date: above, rowId: MAX_INTEGER };
     if (date > upTo) return { date: upTo, rowId: MAX_INTEGER };
@@ -144,7 +148,10 @@ function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlV
   return boundsOf(order, clamped(after), clamped(before));
 }
 
-/** Returns the parameters of `between`. Values beyond 64 bits are compared as REAL. */
+/**
+ * Returns the SQL parameters of the condition that `between` builds. Passes a date beyond 64 bits as REAL, because
+ * SQLite's integers cannot hold it.
+ */
 function boundsOf(order: Order, after: Keyset, before: Keyset): SqlValue[] {
   const date = (bound: Keyset): SqlValue =>
     bound.date > MAX_INTEGER || bound.date < -MAX_INTEGER ? Number(bound.date) : bound.date;
@@ -165,7 +172,10 @@ export function cursorAt({ date, rowId }: Keyset): string {
   return `${date}.${rowId}`;
 }
 
-/** Returns the rest of a list after a cursor. Throws `invalid_cursor` for a text that `cursorOf` did not make. */
+/**
+ * Returns the part of a list behind a cursor. Throws `invalid_cursor` unless the text has the form that `cursorAt`
+ * writes.
+ */
 export function behindCursor(list: List, cursor: string): List {
   const [, date = '', rowId = ''] = /^(-?\d{1,21})\.(-?\d{1,16})$/.exec(cursor) ?? [];
   if (date === '') throw problem('invalid_cursor');
@@ -175,11 +185,12 @@ export function behindCursor(list: List, cursor: string): List {
 }
 
 /**
- * Number of rows in the first read of a chat. It doubles with each read, because a busy chat supplies most of a page.
+ * Number of rows that the first read of a chat fetches. Each further read of the chat fetches twice as many as the one
+ * before it, because a busy chat supplies most of a page.
  */
 const FIRST_ROWS = 4;
 
-/** The rest of one chat's list, read a few rows at a time. */
+/** Iterates over the positions in one chat's list, and reads them a few rows at a time. */
 class ChatKeys {
   readonly #snapshot: Snapshot;
   #list: List;
@@ -193,7 +204,7 @@ class ChatKeys {
     this.#list = list;
   }
 
-  /** The next key; undefined at the end. */
+  /** The next position that `drop` has not passed; undefined at the end of the chat's list. */
   get first(): Keyset | undefined {
     if (this.#next === this.#keys.length && !this.#isRead) this.#read();
     return this.#keys[this.#next];
@@ -216,8 +227,8 @@ class ChatKeys {
 }
 
 /**
- * Returns the next positions in the lists of several chats, merged by date and row id. A cursor has the same meaning
- * in each list.
+ * Merges the lists of several chats by date and row id. Returns up to `limit` positions of the merged list, beginning
+ * at `offset`. The bounds of `list` apply to every chat.
  */
 export function mergedKeys(
   snapshot: Snapshot,

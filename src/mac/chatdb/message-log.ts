@@ -10,7 +10,7 @@ import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
 import { earlierCopiesOf } from './self-copies.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
 
-/** chat.db as a log whose offset is the row id. */
+/** Reads the rows of chat.db in the order of their row ids, as a log. The row id is the log's offset. */
 export class ChatLog implements MessageLog {
   readonly #connection: Connection;
 
@@ -54,8 +54,8 @@ export class ChatLog implements MessageLog {
 }
 
 /**
- * Returns how many of the next rows to read at once, at least one. Their bodies stay below half of `MAX_LARGE_BYTES`,
- * because a pending row can be decoded twice.
+ * Returns how many of the rows behind `after` to read at once: at most `limit`, and at least one. The bodies of several
+ * rows total at most half of `MAX_LARGE_BYTES`, because each body of a pending row can be decoded twice.
  */
 function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number, limit: number): number {
   if (queries.bodyLengths === undefined) return limit;
@@ -87,14 +87,15 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
 }
 
 /**
- * Returns the event of a row and what the row still lacks (decision C2). A row with an error is final and lacks
- * nothing.
+ * Returns the event of a row, and reports whether Messages has yet to add data such as the row's chat or attachments
+ * (decision C2). A row with status `failed` counts as complete.
  */
 function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const { at } = PENDING_COLUMNS;
   const status = row[at.status] as number;
   const isSettled = status === STATUS_CODE.failed;
-  // Names the members instead of spreading them: adding members after a spread costs as much as reading the row.
+  // Lists the members instead of spreading the result of `toRowEntry`: adding members to a spread object takes as long
+  // as reading the row.
   const { offset, rowId, guid, event, isJunk, isCanary } = toRowEntry(row, snapshot);
   return {
     offset,
@@ -111,7 +112,10 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   };
 }
 
-/** Returns the row ids of earlier rows that are copies of this one. Only an outgoing row reveals its copies. */
+/**
+ * Returns the row ids of the earlier incoming copies if this row is an outgoing message to oneself. Returns an empty
+ * list for every other row.
+ */
 function copiesBefore(snapshot: Snapshot, { event: { type, data } }: RowEntry): readonly number[] {
   return type === 'message.sent' ? earlierCopiesOf(snapshot, data) : [];
 }
@@ -125,7 +129,10 @@ function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
   return joined < announced;
 }
 
-/** Reads the facts that `isReplaced` compares, in programs other than the service. Throws `chat_db_unavailable`. */
+/**
+ * Reads the identity of chat.db, which `isReplaced` compares. Opens chat.db for this one read, for programs other than
+ * the service. Throws `chat_db_unavailable`.
+ */
 export function readLogIdentity(location: ChatDbLocation, at: Offset): LogIdentity {
   return readOnce(location, (connection) => new ChatLog(connection).identity(at));
 }

@@ -33,7 +33,7 @@ export function messagesOf(snapshot: Snapshot, rowIds: readonly number[]): reado
   return rows.map((row) => toMessage(row, snapshot));
 }
 
-/** Returns the message of a row of `MESSAGE_COLUMNS`, or of a list that begins with them. */
+/** Returns the message of a row. The row's columns must be `MESSAGE_COLUMNS`, or begin with them. */
 export function toMessage(row: Row, snapshot: Snapshot): Message {
   const status = row[at.status] as number;
   const rowId = row[at.rowId] as number;
@@ -52,7 +52,7 @@ export function toMessage(row: Row, snapshot: Snapshot): Message {
   };
 }
 
-/** Returns the stored text of a row, including placeholders. */
+/** Returns the stored text of a row, including the placeholder characters for attachments and balloons. */
 export function bodyOf(row: Row, snapshot: Snapshot): string {
   const stored = row[at.body];
   if (typeof stored === 'string') return stored;
@@ -66,8 +66,8 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
 }
 
 /**
- * Returns the owner's address that an outgoing row was sent from (decision B3). `account` looks like `E:me@example.org`
- * or `P:+15550100`.
+ * Returns the owner's address from which an outgoing row was sent; `me` if no address is known (decision B3). The
+ * column `account` contains texts like `E:me@example.org` or `P:+15550100`.
  */
 function ownAddress(row: Row, chat: Chat | undefined): string {
   const stored = toText(row[at.party]);
@@ -116,7 +116,10 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
   };
 }
 
-/** Returns the guid of the row that another one refers to, without the part prefix `p:N/` or `bp:`. */
+/**
+ * Returns the guid of the message that a reaction refers to: its `associated_message_guid` without the prefix `p:N/` or
+ * `bp:`.
+ */
 export function withoutTarget(guid: string): string {
   return guid.replace(/^(?:p:-?\d+\/|bp:)/, '');
 }
@@ -124,7 +127,10 @@ export function withoutTarget(guid: string): string {
 const OBJECT = 0xfffc; // an attachment
 const REPLACEMENT = 0xfffd; // an app's own balloon
 
-/** Removes placeholders. At either end it also removes the adjacent line break (decision B2). */
+/**
+ * Removes the placeholders from a text. With placeholders at the start or end of the text, also removes the line break
+ * next to them (decision B2).
+ */
 function cleanBody(text: string): string {
   if (!text.includes('\uFFFC') && !text.includes('\uFFFD')) return text;
   let start = 0;
@@ -140,7 +146,7 @@ function cleanBody(text: string): string {
   return text.slice(start, end).replace(/[\uFFFC\uFFFD]/g, '');
 }
 
-/** Returns the number of attachments that a text announces. */
+/** Returns the number of attachment placeholders in a text. */
 export function countPlaceholders(text: string): number {
   let count = 0;
   for (let at = text.indexOf('\uFFFC'); at >= 0; at = text.indexOf('\uFFFC', at + 1)) count += 1;

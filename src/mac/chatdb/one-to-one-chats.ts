@@ -6,7 +6,10 @@ import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
-/** SQL for guid and address: one row per member, or a row without an address if no member is known. */
+/**
+ * SQL for the one-to-one chats: the chat's guid and a member's address, one row per member. A chat without known
+ * members has one row, whose address is NULL.
+ */
 const queryOf = perSchema((schema) => {
   const byGuid = "instr(c.guid, ';+;') > 0";
   const isGroup = schema.hasColumn('chat', 'style')
@@ -42,7 +45,7 @@ interface Lists {
   oneToOneChats(): readonly OneToOneChat[];
 }
 
-/** Reads the one-to-one chats in the reader thread, because there may be many. */
+/** Lists the one-to-one chats. Reads them in the reader thread if there is one, because there may be many. */
 export function oneToOneChats(
   connection: Connection,
   thread: ReaderThread<{ readonly lists: Lists }> | undefined,

@@ -7,10 +7,10 @@ import { messageOf, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** The owner's addresses are taken from this many of the newest rows. */
+/** Number of newest message rows that are searched for the owner's addresses. */
 const RECENT_ROWS = 1000;
 
-/** SQL for the columns of rows and chats that contain an address of the owner. */
+/** The queries for the owner's addresses, one for each column of `message` and `chat` that can contain them. */
 const addressQueriesOf = perSchema((schema) => [
   ...['destination_caller_id', 'account']
     .filter((name) => schema.hasColumn('message', name))
@@ -39,7 +39,7 @@ export function chatDbOwner(connection: Connection): OwnerInChatDb {
   };
 }
 
-/** Returns the owner's last tapback that was not removed. */
+/** Returns the owner's current tapback on a message; undefined if there is none, or no index finds reactions. */
 function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback'] {
   const { database, queries } = snapshot;
   if (queries.reactions === undefined) return undefined;
@@ -53,7 +53,8 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
     } = toReaction(row, snapshot);
     if (!isOwn || code < 2000 || code >= 4000) continue;
     if (code >= 3000) {
-      // Removing a tapback that was already replaced leaves its replacement in place.
+      // A removal names the tapback that it removes. If another tapback has already replaced that one, the newer one
+      // stays.
       if (standing?.code === code - 1000) standing = undefined;
       continue;
     }
@@ -67,8 +68,8 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 
 /**
- * Returns the owner's telephone number that a message was last sent from or arrived at. Returns undefined if there is
- * none, or while chat.db is unreadable.
+ * Returns the owner's telephone number that a recent message was sent from or arrived at, the newest first, else one
+ * from a chat's `last_addressed_handle`. Returns undefined if none is found, or while chat.db is unreadable.
  */
 export function ownNumber(connection: Connection): string | undefined {
   try {

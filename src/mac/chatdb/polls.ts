@@ -30,7 +30,7 @@ export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: Poll
 interface PollRows {
   /** Ids of the chosen options by sender, from each sender's last vote. */
   readonly votes: ReadonlyMap<string, readonly string[]>;
-  /** The newest row that added an option. */
+  /** The content of the newest row that added an option, which lists all options of the poll. */
   readonly added: PollPayload | undefined;
 }
 
@@ -52,7 +52,7 @@ function rowsOf(snapshot: Snapshot, guid: string): PollRows {
     if (row[at.associatedType] !== VOTE_TYPE) added = poll;
     else if (poll.choices !== undefined) {
       const { sender } = toMessage(row, snapshot);
-      // Reinserts the sender, so that votes are ordered by their last change.
+      // Deletes the sender before adding it again, so that the map orders senders by their last votes.
       votes.delete(sender);
       votes.set(sender, poll.choices);
     }
@@ -60,7 +60,10 @@ function rowsOf(snapshot: Snapshot, guid: string): PollRows {
   return { votes, added };
 }
 
-/** Returns the message with a poll's question, for a poll that contains no question. */
+/**
+ * Returns the separate message that contains a poll's question. Called only if the poll's own content has no question.
+ * Returns undefined if no such message is found.
+ */
 function captionOf(snapshot: Snapshot, { id }: Message | Reaction): Message | undefined {
   const { database } = snapshot;
   const { caption } = contentQueriesOf(database.schema);

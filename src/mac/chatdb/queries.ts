@@ -29,30 +29,34 @@ import {
   linkTextGuid,
 } from './row-kinds.ts';
 
-/** The SQL about single rows, for one schema. Lists are in `list-queries.ts`. */
+/**
+ * The SQL that reads single rows, and rows by row id, for one schema of chat.db. The SQL of lists is in
+ * `list-queries.ts`.
+ */
 export interface Queries {
-  /** `MESSAGE_COLUMNS`. Parameter: row id. */
+  /** `MESSAGE_COLUMNS` of one message. Parameter: its row id. */
   readonly message: string;
   /** `MESSAGE_COLUMNS` of several rows. Parameter: a JSON array of row ids. */
   readonly messagesById: string;
-  /** `ENTRY_COLUMNS`. Parameters: after, up to, limit. */
+  /** `ENTRY_COLUMNS` of the rows in a range of row ids. Parameters: row id before the first, last row id, limit. */
   readonly entries: string;
   /**
-   * `PENDING_COLUMNS`. Parameters: after, limit. Excludes row ids that a JavaScript number cannot represent exactly,
-   * because they would be read again and again.
+   * `PENDING_COLUMNS` of the rows above a row id. Parameters: row id, limit. Excludes row ids that a JavaScript number
+   * cannot represent exactly: reading could not continue behind them, and would repeat them.
    */
   readonly pendingRows: string;
   /**
-   * Total bytes of attributedBody in the rows of `entries`. SQLite knows them without reading the bodies. Undefined
-   * without the column. Parameters: after, up to, limit.
+   * Bytes of the attributedBody of each row in a range of row ids, which SQLite knows without reading the bodies.
+   * Undefined if the table has no such column. Parameters: row id before the first, last row id, limit.
    */
   readonly bodyLengths: string | undefined;
   /** `MESSAGE_COLUMNS` and `linkTextGuid` of outgoing messages above a row id. Parameters: row id, limit. */
   readonly ownRows: string;
-  /** `DETAIL_COLUMNS`. Parameter: row id. */
+  /** `DETAIL_COLUMNS` of one row. Parameter: its row id. */
   readonly details: string;
   /**
-   * `ENTRY_COLUMNS` of the reactions to a message. Parameters: `reactionTargets`. Undefined if no index supports it.
+   * `ENTRY_COLUMNS` of the reactions to a message. Parameters: `reactionTargets` of the message's guid. Undefined
+   * unless chat.db has an index that finds them.
    */
   readonly reactions: string | undefined;
   /** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. */
@@ -62,9 +66,9 @@ export interface Queries {
   readonly highestRowId: string;
   readonly guid: string;
   readonly rowIdOfGuid: string;
-  /** `CHAT_COLUMNS`. Parameter: row id. */
+  /** `CHAT_COLUMNS` of one chat. Parameter: its row id. */
   readonly chat: string;
-  /** Row ids of the chats with one of these guids. Parameters: `chatGuidVariants` of an id. */
+  /** Row ids of the chats that an id may refer to. Parameters: `chatGuidVariants` of the id. */
   readonly chatRowIds: string;
   readonly participants: string;
   readonly handle: string;
@@ -82,7 +86,8 @@ export const queriesOf = perSchema((schema): Queries => {
     isPartOfPoll: isPartOfPoll(schema),
     lacksHandle: `${isMessage(schema)} AND ${lacksHandle(schema)}`,
   });
-  // Without an index, each message's reactions would cost a full scan. So none are reported then (decision B1).
+  // Without an index on `associated_message_guid`, the reactions to each message would cost a full scan. Then no
+  // reactions are listed (decision B1).
   const hasReactions =
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid');
   return {
@@ -125,7 +130,7 @@ export const queriesOf = perSchema((schema): Queries => {
   };
 });
 
-/** Selects no row. Takes one parameter. */
+/** Stands in for a query on tables that chat.db lacks: takes one parameter, as that query does, and selects no row. */
 const NOTHING = 'SELECT NULL WHERE ? IS NULL';
 
 function parameters(values: readonly string[]): string {
@@ -151,24 +156,28 @@ export function isNoCanary(schema: SchemaInfo): string {
   return schema.canaryAddress === '' ? '1' : `NOT ${isCanary(schema)}`;
 }
 
-/** SQL that is true unless the user deleted the row `m`, which stays in chat.db for a while (decision B13). */
+/**
+ * SQL that is true unless the user deleted the message `m`. A deleted message stays in chat.db for a while (decision
+ * B13).
+ */
 export function isListed(schema: SchemaInfo): string {
   if (!schema.hasTable('chat_recoverable_message_join')) return '1';
   return `NOT (m.ROWID IN (SELECT message_id FROM chat_recoverable_message_join WHERE message_id IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
 }
 
-/** SQL for the chat of the row `m`: the one with the lowest row id (decision B4). */
+/** SQL for the row id of the chat of the row `m`; the lowest one if `m` is in several chats (decision B4). */
 export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
 
 /**
- * `LOWEST_CHAT` as a condition on the join `j`. The `+` keeps SQLite from using the index by chat. Comparing row ids,
- * which the index by message contains, skips `j` itself without reading its row. Most messages have no other join.
+ * SQL that is true if the join `j` connects its message to the chat that `LOWEST_CHAT` selects. The `+` makes SQLite
+ * search the message's other joins by message and not by chat. The index by message contains the row ids, so `o.ROWID
+ * <> j.ROWID` excludes `j` itself without reading a row.
  */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
 
-/** SQL for the chat of the row `m`, even if the user deleted the row. */
+/** SQL for the row id of the chat of the row `m`, even if the user deleted that message. */
 export function anyChat(schema: SchemaInfo): string {
   if (!schema.hasTable('chat_recoverable_message_join')) return LOWEST_CHAT;
   return `ifnull(${LOWEST_CHAT},
@@ -180,16 +189,19 @@ export function column(schema: SchemaInfo, name: string, missing = 'NULL'): stri
   return schema.hasColumn('message', name) ? `m.${name}` : missing;
 }
 
-/** SQL that is true if any of these columns exists and is set. */
+/** SQL that is true if any of these columns of the row `m` is set. Columns that chat.db lacks count as not set. */
 export function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
   const there = names.filter((name) => schema.hasColumn('message', name)).map((name) => `m.${name}`);
   return there.length === 0 ? '0' : `(${there.join(' OR ')})`;
 }
 
-/** A larger attributedBody is selected as its length, and read separately only if it is needed. */
+/**
+ * Maximum size in bytes of an attributedBody that is selected with its row. For a larger one, the row contains only its
+ * length, and the body is read separately if it is needed.
+ */
 const SMALL_BODY_BYTES = 16_384;
 
-/** The sources of `MESSAGE_COLUMNS`; `chat` is the row id of the message's chat. */
+/** Returns the SQL for each of `MESSAGE_COLUMNS`. `chat` is the SQL for the row id of the message's chat. */
 export function messageParts(schema: SchemaInfo, chat: string) {
   const blob = schema.hasColumn('message', 'attributedbody')
     ? `CASE WHEN length(m.attributedBody) <= ${SMALL_BODY_BYTES} THEN m.attributedBody
@@ -273,7 +285,10 @@ function statusSql(schema: SchemaInfo): string {
     WHEN ${anyOf(schema, 'is_read', 'date_read')} THEN ${STATUS_CODE.readHere} ELSE ${STATUS_CODE.received} END`;
 }
 
-/** SQL that is true if the row `m` announces attachments; NULL if the database has no tables for them. */
+/**
+ * SQL that is true if the row `m` says that it has attachments, which Messages may store later. NULL if chat.db has no
+ * tables for attachments.
+ */
 function announcesAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return 'NULL';
   return anyOf(schema, 'cache_has_attachments');

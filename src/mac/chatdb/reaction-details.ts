@@ -5,8 +5,8 @@ import { VOTE_TYPE } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Returns the details of a row that the contract shows as a reaction although it is none (decision U5). Returns
- * undefined for a tapback or a sticker, and if the row is gone.
+ * Returns the details of a row that the API reports as a reaction although it is a vote in a poll, a change to a poll
+ * or an app's message (decision U5). Returns undefined for a tapback or a sticker, and if the row is gone.
  */
 export function reactionDetailsOf(snapshot: Snapshot, reaction: Reaction): ReactionDetails | undefined {
   const type = reaction.associated_message_type;

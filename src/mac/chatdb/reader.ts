@@ -34,17 +34,23 @@ import { chatsOf, RecentConversations, type StoredOrder } from './recent-convers
 import { rowIdOf } from './row-id.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Maximum number of rows read directly, which takes about 2 ms. Longer reads go to the thread. */
+/**
+ * Maximum number of rows that the main thread reads for one request, which takes about 2 ms. Requests that need more go
+ * to the reader thread.
+ */
 const MAX_ROWS_AT_ONCE = 2000;
-/** Cost of one message's details, in rows read. */
+/** Cost of reading one message's details, expressed as a number of rows. */
 const DETAILS_COST = 40;
-/** Longer lists of conversations are read in the thread. */
+/**
+ * Maximum number of conversations, including skipped ones, that the main thread reads for one list. Longer lists go to
+ * the reader thread.
+ */
 const MAX_CONVERSATIONS_AT_ONCE = 250;
-/** Cost of one more conversation in a merged list, in rows read. */
+/** Cost of each conversation whose messages are merged into one list, expressed as a number of rows. */
 const MERGED_COST = 6;
 const NOTHING = { items: [] };
 
-/** The order of the conversations in one chat.db. */
+/** An order of conversations, with the id of the chat.db file that it was read from. */
 export interface OrderOfFile {
   readonly fileId: string;
   readonly order: StoredOrder;
@@ -75,7 +81,9 @@ export class ListReader {
     return this.#connection.read(oneToOneChatsIn);
   }
 
-  /** Returns the order of all conversations; undefined if it cannot be kept across commits. */
+  /**
+   * Returns the order of all conversations; undefined if this chat.db does not allow updating an order after a commit.
+   */
   order(): OrderOfFile | undefined {
     return this.#connection.read((snapshot) => {
       const order = this.#recent.store(snapshot);
@@ -121,7 +129,10 @@ export class ChatReader implements MessageReader {
     return this.#connection.read((snapshot) => detailsOf(snapshot, message));
   }
 
-  /** Returns undefined for a tapback or a sticker, and if the row is gone. */
+  /**
+   * Returns the details of a poll's or an app's row that is reported as a reaction. Returns undefined for a tapback or
+   * a sticker, and if the row is gone.
+   */
   reactionDetails(reaction: Reaction): ReactionDetails | undefined {
     return this.#connection.read((snapshot) => reactionDetailsOf(snapshot, reaction));
   }
@@ -164,7 +175,7 @@ export class ChatReader implements MessageReader {
     return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query, MAX_ROWS_AT_ONCE));
   }
 
-  /** Rebuilds the order of the conversations, once for everyone who waits for it. */
+  /** Rebuilds the order of the conversations. A call during a rebuild waits for that rebuild and starts no other. */
   #readOrder(): Promise<void> {
     this.#ordering ??= this.#makeOrder().finally(() => {
       this.#ordering = undefined;
@@ -175,7 +186,7 @@ export class ChatReader implements MessageReader {
   async #makeOrder(): Promise<void> {
     const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('lists', 'order');
     this.#connection.read((snapshot) => {
-      // chat.db may have been replaced while its order was read.
+      // Another file may have replaced chat.db while the order was read.
       if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);
     });
   }
@@ -198,7 +209,7 @@ function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
   return next === query.cursor ? { items } : { items, next };
 }
 
-/** Reads one page over several conversations. */
+/** Reads one page of a list that merges the messages of several conversations. */
 function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, ids: readonly string[]): Page<Message> {
   const chatIds = ids.flatMap((id) => chatsWithExactly(snapshot, id));
   const offset = query.cursor === undefined ? query.offset : 0;
@@ -243,7 +254,7 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   const { conversationId, cursor, limit, include = NO_INCLUDES } = query;
   const offset = cursor === undefined ? query.offset : 0;
   const details = include.has('details') ? limit * DETAILS_COST : 0;
-  // A list of messages with files may have to skip any number of messages without files.
+  // To list messages with files, SQLite may have to skip any number of messages without files.
   if (query.hasFiles === true || offset + details > MAX_ROWS_AT_ONCE) return false;
   if (query.conversationIds !== undefined) {
     const chatIds = query.conversationIds.flatMap((id) => chatsWithExactly(snapshot, id));

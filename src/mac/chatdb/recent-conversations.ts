@@ -7,8 +7,8 @@ import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 /**
- * An upper bound of a chat's newest date: that date is never later than `last`. If there is a `rowId`, `last` is exact
- * as long as that row counts in the chat.
+ * An upper bound of a chat's `last_message_at`, which is never later than `last`. If `rowId` is defined, `last` is
+ * exact as long as that row counts for the chat's `last_message_at`.
  */
 interface Bound {
   readonly chatId: number;
@@ -16,7 +16,7 @@ interface Bound {
   readonly rowId: number | undefined;
 }
 
-/** How far the database has been read. Rows beyond these marks may require later bounds. */
+/** The newest join and chat that the bounds take into account. Newer ones may raise bounds or add some. */
 interface Marks {
   readonly join: number;
   readonly joinChat: number;
@@ -26,24 +26,25 @@ interface Marks {
 }
 
 /**
- * The order as it passes between threads. Each bound is four numbers: chat id, seconds, nanoseconds and row id. NaN
- * stands for a missing one.
+ * The order of the conversations in the form that passes between threads. Each bound is four numbers: chat id, seconds,
+ * nanoseconds and row id. NaN stands for a missing number.
  */
 export interface StoredOrder {
   readonly bounds: Float64Array;
   readonly marks: Marks;
 }
 
-/** With more new joins than this, rebuilding the order is faster. */
+/** If there are this many new joins, rebuilding the order is faster than updating it. */
 const MAX_NEW_JOINS = 1000;
-/** The order is rebuilt after this many commits, because some updates that raise dates are not noticed. */
+/** The order is rebuilt after this many commits, because an update that raises a message's date can go unnoticed. */
 const MAX_KEPT_COMMITS = 100;
-/** Cost of one chat, in rows read. */
+/** Cost of reading or checking one chat's bound, expressed as a number of rows. */
 const CHAT_COST = 4;
 
 /**
- * Keeps the conversations by `last_message_at`, newest first (decisions B9, B12), across commits. A commit raises the
- * bounds of the chats that it adds messages to. The chats that a page shows are checked.
+ * Keeps the conversations sorted by `last_message_at`, newest first (decisions B9, B12), across commits. A commit
+ * raises the bounds of the chats that it adds messages to. Before a page is returned, the bounds that decide it are
+ * checked and made exact.
  */
 export class RecentConversations {
   #database: ChatDbHandle | undefined;
@@ -53,17 +54,17 @@ export class RecentConversations {
   #byChat = new Map<number, Bound>();
   #marks: Marks | undefined;
   #commits = 0;
-  /** The beginning of the list, exact at `#snapshot`. */
+  /** The first conversations of the list, in final order. Their dates are exact at the commit of `#snapshot`. */
   #exact: RecentConversation[] = [];
   /** Checked conversations whose position is undecided, because an unchecked bound may still precede them. */
   #waiting: RecentConversation[] = [];
   /** Index of the first unchecked bound. */
   #next = 0;
 
-  /** Returns undefined if the page would take more than `maxRows` reads. */
+  /** Returns one page of the conversations; undefined if that would read more than `maxRows` rows. */
   page(snapshot: Snapshot, { limit, offset, after }: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
-    // A bound is never older than its conversation's date. So at most as many conversations as bounds precede `after`.
+    // No bound is older than its conversation's date, so at most this many conversations precede `after`.
     const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
     if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
     const behind = after && this.#exact.findIndex((one) => compare(one, after) > 0);
@@ -72,7 +73,7 @@ export class RecentConversations {
     return this.#exact.slice(start, start + limit);
   }
 
-  /** Reports whether the order has outlived enough commits to be rebuilt in the background. */
+  /** Reports whether the order has reached `MAX_KEPT_COMMITS` and should be rebuilt in the background. */
   get isOld(): boolean {
     return this.#commits >= MAX_KEPT_COMMITS;
   }
@@ -89,7 +90,7 @@ export class RecentConversations {
     return { bounds: Float64Array.from(bounds), marks: this.#marks };
   }
 
-  /** Adopts an order of this file that another thread built. */
+  /** Adopts an order that another thread read from the same chat.db file. */
   restore(snapshot: Snapshot, { bounds, marks }: StoredOrder): void {
     const restored: Bound[] = [];
     for (let at = 0; at < bounds.length; at += 4) {
@@ -109,7 +110,7 @@ export class RecentConversations {
     this.#commits = 0;
   }
 
-  /** Updates the kept order to a new commit. Returns false if it is no longer reliable. */
+  /** Updates the kept order to a new commit. Returns false if the order must be rebuilt. */
   #update(snapshot: Snapshot): boolean {
     const { database } = snapshot;
     const marks = this.#marks;
@@ -145,7 +146,7 @@ export class RecentConversations {
     this.#byChat.set(bound.chatId, bound);
   }
 
-  /** Reads the bounds of all chats. Returns false if that would take more than `maxRows` reads. */
+  /** Reads the bounds of all chats. Returns false if that would read more than `maxRows` rows. */
   #build(snapshot: Snapshot, maxRows: number): boolean {
     const { database } = snapshot;
     const sql = orderQueriesOf(database.schema);
@@ -173,7 +174,9 @@ export class RecentConversations {
     this.#next = 0;
   }
 
-  /** Checks bounds from the top until the first `wanted` conversations are exact. Returns false above `maxRows`. */
+  /**
+   * Checks bounds, newest first, until `wanted` conversations are exact. Returns false if that exceeds `maxRows` rows.
+   */
   #settle(snapshot: Snapshot, wanted: number, maxRows: number): boolean {
     let rows = 0;
     while (this.#exact.length < wanted) {
@@ -186,7 +189,7 @@ export class RecentConversations {
         return true;
       } else {
         rows += CHAT_COST;
-        // Bounds that were built without marks are exact.
+        // Without marks, every bound was read as an exact date at this commit.
         const isExact = this.#marks === undefined || stillCounts(snapshot, bound);
         if (!isExact) rows += CHAT_COST * snapshot.dates(bound.chatId).unindexed;
         if (rows > maxRows) return false;
@@ -220,7 +223,7 @@ function noNaN(value: number | undefined): number | undefined {
   return Number.isNaN(value) ? undefined : value;
 }
 
-/** Returns the exact `last_message_at` of a chat; undefined if nothing in it counts. */
+/** Returns the exact `last_message_at` of a chat; undefined if the chat has no row that counts (decision B12). */
 export function lastMessageAt(snapshot: Snapshot, chatId: number): Instant | undefined {
   return newestCountedItem(snapshot, chatId)?.instant;
 }
@@ -262,7 +265,7 @@ function boundOfChat(row: Row): Bound {
   return { chatId: row[at.chat] as number, last, rowId: undefined };
 }
 
-/** The list shows the message's date. A later date of the join itself is therefore only a bound. */
+/** The list shows the message's date. If the date of the join itself is later, it serves only as an upper bound. */
 function boundOfJoin(row: Row): Bound {
   const { at } = JOIN_COLUMNS;
   const [own, of] = [instantAt(row, at.joinDate), instantAt(row, at.messageDate)];
@@ -281,7 +284,7 @@ function compare(a: RecentConversation, b: RecentConversation): number {
   return isNewer(b.last, a.last) ? 1 : b.chatId - a.chatId;
 }
 
-/** Returns the index of an item in a sorted list, or where it would be inserted. */
+/** Returns the index of an item in a sorted list, or the index at which it would be inserted. */
 function indexIn(sorted: readonly RecentConversation[], item: RecentConversation): number {
   let low = 0;
   let high = sorted.length;

@@ -48,7 +48,7 @@ export function rowContentOf(
   };
 }
 
-/** Returns the content that is stored in plain columns. */
+/** Returns the content that chat.db stores in columns of numbers and texts, without a blob to decode. */
 function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
   const number = (index: number): number => (typeof row[index] === 'number' ? row[index] : 0);
   const itemType = number(at.itemType);

@@ -1,15 +1,18 @@
 import { CANARY_LENGTH, CANARY_START } from '../../domain/canary.ts';
 import type { SchemaInfo } from './chatdb-handle.ts';
 
-/** The key `rp` as a binary property list stores it: the marker of a text of two ASCII characters, then the text. */
+/**
+ * The key `rp` (retracted parts) as a binary property list stores it: the marker of an ASCII text with two characters,
+ * then the text.
+ */
 const RETRACTED_PARTS_KEY = "X'527270'";
 
 /**
- * SQL that is true if the sender unsent the message `m` and nothing is left (decision U3). Undo Send leaves
- * `date_retracted` at 0: on macOS 26 it was 0 in all of 33,600 rows, and the 14 unsent ones had `date_edited`, neither
- * text nor body, and their parts under `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases
- * `part_count` was 0 (mautrix/imessage, pull request 199). A row that was edited and lost its text without either mark
- * is only edited.
+ * SQL that is true if the sender unsent the whole message `m` (decision U3). Undo Send leaves `date_retracted` at 0: on
+ * macOS 26 it was 0 in all of 33,600 rows, and the 14 unsent ones had `date_edited`, neither text nor body, and their
+ * parts under `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases `part_count` was 0
+ * (mautrix/imessage, pull request 199). An edited row without text that has neither `rp` nor a `part_count` of 0 is not
+ * unsent.
  */
 export function isUnsent(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
@@ -26,7 +29,7 @@ export function isUnsent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `(${cases.join(' OR ')})`;
 }
 
-/** SQL that is true if a part of the message `m` may have been unsent while others remain. */
+/** SQL that is true if a part of the message `m` may have been unsent while its other parts remain. */
 export function isPartlyUnsent(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   if (!has('date_edited') || !has('message_summary_info')) return '0';
@@ -42,13 +45,13 @@ export function isJunk(schema: SchemaInfo): string {
 }
 
 const TYPE = 'ifnull(m.associated_message_type, 0)';
-/** A vote in a poll. */
+/** The `associated_message_type` of a vote in a poll. */
 export const VOTE_TYPE = 4000;
 
 /**
- * SQL that is true if the row `m` is a message. By default every row that refers to another one is a reaction (decision
- * B8). With `by_kind`, rows of types 2 and 3 are messages of apps (GamePigeon, Check In, Apple Cash; imessage-exporter,
- * message.rs, `variant`) unless they add an option to a poll (decision U5).
+ * SQL that is true if the row `m` is a message. By default every row that refers to another row is a reaction (decision
+ * B8). With the setting `by_kind`, rows of types 2 and 3 are messages of apps, such as GamePigeon, Check In and Apple
+ * Cash (imessage-exporter, message.rs, `variant`). Those that add an option to a poll are no messages (decision U5).
  */
 export function isMessage(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type')) return '1';
@@ -61,7 +64,10 @@ export function isReaction(schema: SchemaInfo): string {
   return `NOT (${isMessage(schema)} OR ${isPartOfPoll(schema)})`;
 }
 
-/** SQL that is true if rows are shown by kind and the row `m` is a vote, or adds an option to a poll. */
+/**
+ * SQL that is true if the row `m` is a vote in a poll or adds an option to one. Always false unless the setting
+ * `by_kind` applies (decision U5).
+ */
 export function isPartOfPoll(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type') || schema.associatedRows === 'reactions') return '0';
   return `(${TYPE} = ${VOTE_TYPE} OR ${isPollUpdate(schema)})`;
@@ -125,8 +131,8 @@ export function isCanary(schema: SchemaInfo): string {
 const ORDINARY_SUMMARY_BYTES = 61;
 
 /**
- * SQL that is 1 if the row `m` has content besides its text. Most rows have none. Their blobs need not be decoded,
- * because an ordinary `attributedBody` always ends with the same bytes.
+ * SQL that is 1 if the row `m` has content besides its text, which most rows do not have. Finds this out without
+ * decoding blobs: the `attributedBody` of a plain text always ends with `PLAIN_END`.
  */
 export function hasContent(schema: SchemaInfo): string {
   const of = (name: string, sql: string): readonly string[] =>
@@ -145,7 +151,7 @@ export function hasContent(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `ifnull(${cases.map((one) => `ifnull(${one}, 0)`).join(' OR ')}, 0)`;
 }
 
-/** The end of a body with one plain part, after the length of its run. */
+/** The last bytes of an `attributedBody` that is a single part of plain text. The length of the text precedes them. */
 const PLAIN_END = Buffer.from(
   '\x92\x84\x84\x84\x0cNSDictionary\x00\x95\x84\x01i\x01\x92\x84\x98\x98\x1d__kIMMessagePartAttributeName\x86' +
     '\x92\x84\x84\x84\x08NSNumber\x00\x84\x84\x07NSValue\x00\x95\x84\x01*\x84\x9b\x9b\x00\x86\x86\x86',

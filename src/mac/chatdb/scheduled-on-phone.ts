@@ -17,7 +17,10 @@ const waitingSql = perSchema((schema) =>
     : undefined,
 );
 
-/** Returns the messages that Messages itself will send. Throws AppError `chat_db_unavailable`. */
+/**
+ * Returns the messages of Send Later, which Messages itself will send: the soonest `MAX_LISTED`. Throws AppError
+ * `chat_db_unavailable`.
+ */
 export function scheduledOnPhone(connection: Connection): readonly ScheduledSend[] {
   return connection.read((snapshot) => {
     const sql = waitingSql(snapshot.database.schema);

@@ -13,16 +13,22 @@ import type { Snapshot } from './snapshot.ts';
  * 17:32:03 and the outgoing row 17:36:47 (KiroCrew #5255).
  */
 const COPY_MS = 600_000;
-/** Maximum time between the two rows if the outgoing one has lost its text (openclaw #135704). */
+/**
+ * Maximum time between the two rows of a message to oneself if the outgoing row has lost its content (openclaw
+ * #135704).
+ */
 const EMPTY_COPY_MS = 30_000;
-/** Maximum number of rows examined. */
+/** Maximum number of rows that a search for the other row of a message to oneself reads. */
 const MAX_ROWS = 1000;
-/** Number of row ids examined before and after the row if no index finds rows by date. */
+/** If no index finds rows by date, the search covers this many row ids before and after the known row. */
 const ROWS_AROUND = 100;
 const NANOSECONDS_FROM = 10_000_000_000;
 
 interface CopyQueries {
-  /** `MESSAGE_COLUMNS` of messages of one direction in a chat. Parameters: from, to, is_from_me, chat. */
+  /**
+   * `MESSAGE_COLUMNS` of the messages of a chat in one direction. Parameters: the first and the last date (with
+   * `isByDate`) or row id, then is_from_me, then the row id of the chat.
+   */
   readonly rows: string;
   readonly isByDate: boolean;
 }
@@ -38,15 +44,15 @@ const copyQueriesOf = perSchema((schema): CopyQueries => {
   };
 });
 
-/** Returns the owner's addresses in a row. */
+/** Returns the owner's addresses in a row of `DETAIL_COLUMNS`; "" for a missing one. */
 export function ownAddressesOf(row: Row): readonly string[] {
   const { at } = DETAIL_COLUMNS;
   return [toText(row[at.caller]), toText(row[at.account]).replace(/^[EP]:/, '')];
 }
 
 /**
- * Reports whether an incoming row is the copy of an outgoing message. Messages stores a message to oneself twice
- * (decisions I5, U7).
+ * Reports whether a message is the incoming copy of a message to oneself, which Messages stores as two rows: one
+ * outgoing, one incoming (decisions I5, U7).
  */
 export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): boolean {
   if (message.is_from_me || message.sender === '') return false;
@@ -55,7 +61,7 @@ export function isMirror(snapshot: Snapshot, message: Message, ownAddresses: rea
   return rowsNear(snapshot, message, chat, true).some((own) => isCopy(message, own));
 }
 
-/** Returns the row ids of the earlier incoming rows that are copies of an outgoing row. */
+/** Returns the row ids of the incoming copies that Messages stored before an outgoing message to oneself. */
 export function earlierCopiesOf(snapshot: Snapshot, own: Message): readonly number[] {
   const chat = own.is_from_me ? selfChatOf(snapshot, own, [own.sender]) : undefined;
   if (chat === undefined) return [];
@@ -64,7 +70,7 @@ export function earlierCopiesOf(snapshot: Snapshot, own: Message): readonly numb
     .map(({ id }) => Number(id));
 }
 
-/** Returns the row id of the chat if it is the conversation with oneself. */
+/** Returns the row id of a message's chat if that chat is the owner's conversation with oneself, else undefined. */
 function selfChatOf(snapshot: Snapshot, message: Message, ownAddresses: readonly string[]): number | undefined {
   const chat = snapshot.chatsWithId(message.conversation_id).find(({ guid }) => guid === message.conversation_id);
   const counterpart = chat?.counterpart().toLowerCase() ?? '';
@@ -79,7 +85,10 @@ function isCopy(incoming: Message, own: Message): boolean {
   return apartMs <= COPY_MS && contentOf(own) === contentOf(incoming);
 }
 
-/** Compares text and file names only, because the two rows' files are in different folders. */
+/**
+ * Returns the content by which the two rows of a message to oneself are compared: text and file names. Omits the
+ * folders of the files, which differ between the two rows.
+ */
 function contentOf({ body, attachments }: Message): string {
   return [body, ...attachments.map((path) => basename(path))].join('\0');
 }
@@ -94,7 +103,9 @@ function rowsNear(snapshot: Snapshot, message: Message, chat: number, isFromMe: 
   return database.all(rows, from, to, isFromMe ? 1 : 0, chat).map((row) => toMessage(row, snapshot));
 }
 
-/** Returns the range of dates around a row's date, in the unit of the stored date: seconds or nanoseconds. */
+/**
+ * Returns the dates `COPY_MS` before and after a row's date, in the unit of the stored date: seconds or nanoseconds.
+ */
 function datesAround({ database }: Snapshot, rowId: number): readonly [bigint, bigint] {
   const stored = database.get('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?', rowId)?.[0];
   const date = BigInt(/^-?\d+$/.exec(toText(stored))?.[0] ?? '0');

@@ -19,28 +19,33 @@ export interface Chat {
   readonly isGroup: boolean;
   /** The owner's address that was last used in this chat; "" if unknown. */
   readonly ownAddress: string;
-  /** Service named by the chat; null if it names none, or `any`. */
+  /** The service in the chat's row; null if the row names none, or `any`. */
   readonly service: string | null;
-  /** Addresses without duplicates, in stored order (decision B12). */
+  /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
-  /** The counterpart in a one-to-one chat; "" unless there is exactly one. */
+  /**
+   * Returns the other person's address in a one-to-one chat; "" for a group, or unless there is exactly one
+   * participant.
+   */
   counterpart(): string;
 }
 
 /** One file listed by a message. */
 interface ListedAttachment {
-  /** Its number in `GET /messages/{id}/attachments/{n}`. */
+  /** The attachment's number in `GET /messages/{id}/attachments/{n}`. */
   readonly n: number;
   readonly path: string;
-  /** In the form of `ATTACHMENT_COLUMNS`. */
+  /** The stored row of the attachment, with `ATTACHMENT_COLUMNS`. */
   readonly row: Row;
 }
 
 /** Facts about the dates of the rows of a chat, or of all chats. */
 export interface ListDates {
-  /** True if some rows are dated in seconds (decision B6). Such rows are another part of the index. */
+  /**
+   * True if some rows are dated in seconds instead of nanoseconds (decision B6). The date index sorts such rows apart.
+   */
   readonly hasSeconds: boolean;
-  /** Number of rows out of index order, counted up to `MAX_COUNTED` for each kind. */
+  /** Number of rows that the date index does not sort by time. Counts at most `MAX_COUNTED` rows of each kind. */
   readonly unindexed: number;
 }
 
@@ -51,7 +56,9 @@ export const STYLE_GROUP = 43;
  * Beyond it, messages with large bodies appear without text (decision B2).
  */
 export const MAX_LARGE_BYTES = 4_194_304;
-/** Bytes of content that one read decodes: as much as a hundred drawings. Only an attack exceeds it. */
+/**
+ * Maximum total bytes of content blobs that one read decodes: as much as a hundred drawings. Only an attack exceeds it.
+ */
 const MAX_CONTENT_BYTES = 16_777_216;
 
 /**
@@ -75,18 +82,21 @@ export class Snapshot {
     this.queries = queriesOf(database.schema);
   }
 
-  /** Begins a read, which may again decode `MAX_LARGE_BYTES` and `MAX_CONTENT_BYTES`. */
+  /** Begins a read: resets the bytes that may be decoded to `MAX_LARGE_BYTES` and `MAX_CONTENT_BYTES`. */
   beginRead(): void {
     this.#largeBytesLeft = MAX_LARGE_BYTES;
     this.#contentBytesLeft = MAX_CONTENT_BYTES;
   }
 
-  /** Number of blobs that were left out because a read had used up its bytes. */
+  /** Number of content blobs that this snapshot left out so far, because a read had exhausted `MAX_CONTENT_BYTES`. */
   get leftOut(): number {
     return this.#leftOut;
   }
 
-  /** Returns a blob of content; `too_large` if the query selected its length. */
+  /**
+   * Returns a selected content blob; undefined if it is missing or exceeds the bytes left for this read. Returns
+   * `too_large` if the query selected the blob's length in its place.
+   */
   storedBlob(value: SqlValue | undefined): StoredBlob {
     if (typeof value === 'number') return 'too_large';
     if (typeof value !== 'object' || value === null) return undefined;
@@ -99,8 +109,8 @@ export class Snapshot {
   }
 
   /**
-   * Reads an attributedBody that is too large to be selected with its row. Returns undefined once this read has used up
-   * its bytes.
+   * Reads an attributedBody that is too large to be selected with its row. Returns undefined if it exceeds
+   * `MAX_BLOB_BYTES`, or the rest of `MAX_LARGE_BYTES` that this read may still decode.
    */
   largeBody(rowId: number, bytes: number): Uint8Array | undefined {
     if (bytes > Math.min(MAX_BLOB_BYTES, this.#largeBytesLeft)) return undefined;
@@ -109,7 +119,7 @@ export class Snapshot {
     return typeof body === 'object' && body !== null ? body : undefined;
   }
 
-  /** Returns the address of a handle; undefined if it is gone or has none. */
+  /** Returns the address of a handle; undefined if the handle is missing or has no address. */
   address(handleId: number): string | undefined {
     return remember(this.#handles, handleId, () => {
       const id = toText(this.database.get(this.queries.handle, handleId)?.[0]);

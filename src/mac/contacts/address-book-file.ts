@@ -1,13 +1,13 @@
 import { openSqlite, type Row, type Sqlite, type SqlValue } from '../../runtime/sqlite.ts';
 
-/** Long enough for a commit of Contacts. The event loop is blocked meanwhile. */
+/** Longest wait for a lock on the file: long enough for a commit by Contacts. The wait blocks the event loop. */
 const BUSY_TIMEOUT_MS = 50;
 const CACHE_KIB = 512;
-/** Rows read at once; takes some milliseconds. */
+/** Number of rows read before other work can run, which takes some milliseconds. */
 const BATCH_SIZE = 1000;
-/** A longer text is neither a name nor an address. */
+/** Maximum length of a name or an address in UTF-16 code units. A longer text is read as "". */
 const MAX_TEXT = 400;
-/** Text that needs no cleaning: words separated by single spaces. */
+/** Text that `textOf` returns unchanged: ASCII words separated by single spaces. */
 const PLAIN = /^[!-~](?:[!-~]| (?=[!-~]))*$/;
 const ADDRESSES = [
   ['ZABCDPHONENUMBER', 'ZFULLNUMBER'],
@@ -21,7 +21,7 @@ export interface StoredCard {
   readonly last: string;
   readonly nickname: string;
   readonly organization: string;
-  /** Equal on cards that Contacts shows as one; "" if the card is not linked. */
+  /** Identifies the cards that Contacts shows as one, which all have the same value; "" if the card is not linked. */
   readonly link: string;
 }
 
@@ -29,7 +29,7 @@ export interface StoredCard {
 export class AddressBookFile {
   readonly #sqlite: Sqlite;
 
-  /** Throws SQLite's error if the file cannot be opened or is no database. */
+  /** Throws SQLite's error if the file cannot be opened or is not a database. */
   constructor(path: string) {
     this.#sqlite = openSqlite(path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
@@ -44,12 +44,15 @@ export class AddressBookFile {
     }
   }
 
-  /** Changes with every commit of another connection. */
+  /** Returns a number that changes with every commit by another connection. */
   version(): number {
     return Number(this.#sqlite.prepare('PRAGMA data_version').get()?.[0]);
   }
 
-  /** Passes every card to `add`, in batches. Looks up the entity number of cards, which differs between Macs. */
+  /**
+   * Passes every card to `add`, and yields after each batch. Recognizes cards by their entity number. That number
+   * differs between Macs, so it is looked up in the file.
+   */
   *people(add: (card: StoredCard) => void): Generator<void> {
     const table = 'ZABCDRECORD';
     const known = this.#columnsOf(table);
@@ -72,7 +75,7 @@ export class AddressBookFile {
     }
   }
 
-  /** Passes each stored address, with the key of its card, to `add`, in batches. */
+  /** Passes each stored address, with the key of its card, to `add`, and yields after each batch. */
   *addresses(add: (owner: number, address: string) => void): Generator<void> {
     for (const [table, column] of ADDRESSES) {
       const known = this.#columnsOf(table);
@@ -89,7 +92,7 @@ export class AddressBookFile {
     this.#sqlite.close();
   }
 
-  /** Yields the key and the columns of a table, in batches; nothing if the table does not exist. */
+  /** Yields the key and the given columns of a table's rows, in batches. Yields nothing if the table does not exist. */
   *#batches(
     table: string,
     known: ReadonlySet<string>,
@@ -135,7 +138,10 @@ function columnSql(name: string, known: ReadonlySet<string>): string {
   return known.has(name) ? name : 'NULL';
 }
 
-/** Returns any value in a damaged or hostile file as text. */
+/**
+ * Returns a value as text on one line. A damaged or hostile file may contain anything: returns "" for a blob, and for a
+ * text longer than `MAX_TEXT`.
+ */
 function textOf(value: SqlValue | undefined): string {
   if (typeof value === 'number') return String(value);
   if (typeof value !== 'string' || value.length > MAX_TEXT) return '';

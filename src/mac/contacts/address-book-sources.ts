@@ -18,9 +18,9 @@ export function failureOf(error: unknown): string {
   return errorCode(error) ?? (error as Error).message;
 }
 
-/** One file of the Address Book, and the reason if it is unreadable. */
+/** One file of the Address Book. It is either open, or has the reason why it cannot be read. */
 export class ContactSource {
-  /** Path of the file below the folder. */
+  /** Path of the file relative to the folder `AddressBook`. */
   readonly name: string;
   readonly #path: string;
   #file: AddressBookFile | undefined;
@@ -42,7 +42,10 @@ export class ContactSource {
     return this.#failure;
   }
 
-  /** Checks for changes, opening the file if necessary. Returns true if the file must be loaded again. */
+  /**
+   * Checks the file for changes, and opens it if necessary. Returns true if the contacts must be loaded again, because
+   * the file has changed or can no longer be read.
+   */
   check(): boolean {
     const before = this.#failure;
     try {
@@ -83,7 +86,7 @@ export class ContactSource {
   }
 }
 
-/** The files of all accounts below one folder. */
+/** The Address Book files of all accounts, below one folder. */
 export class AddressBookSources {
   readonly #folder: string;
   #sources: readonly ContactSource[] = [];
@@ -97,8 +100,8 @@ export class AddressBookSources {
   }
 
   /**
-   * Checks the folder and each file. Returns true if any file must be loaded again. Throws what listing the folder
-   * throws.
+   * Checks the folder and each file. Returns true if the contacts must be loaded again. Throws the file system's error
+   * if the folder cannot be listed.
    */
   check(): boolean {
     const names = this.#names();
@@ -114,7 +117,10 @@ export class AddressBookSources {
     this.#sources = [];
   }
 
-  /** Returns the names of the accounts' files, and of the file directly in the folder, which is often empty. */
+  /**
+   * Returns the relative paths of the existing files: one in each account's folder, and one directly in the folder
+   * `AddressBook`. The latter often contains no contacts.
+   */
   #names(): readonly string[] {
     const accounts = listed(join(this.#folder, 'Sources')).slice(0, MAX_SOURCES);
     const paths = [FILE, ...accounts.sort().map((account) => join('Sources', account, FILE))];
@@ -132,7 +138,7 @@ function listed(folder: string): string[] {
   }
 }
 
-/** Treats a path that cannot be examined as existing. */
+/** Reports whether a path exists. Also returns true if the path cannot be examined, so that opening it reports why. */
 function isThere(path: string): boolean {
   try {
     statSync(path);
@@ -142,7 +148,10 @@ function isThere(path: string): boolean {
   }
 }
 
-/** Throws unless it is a regular file: opening a named pipe would wait forever. */
+/**
+ * Returns the file's status. Throws unless the path leads to a regular file, because opening a named pipe would wait
+ * forever.
+ */
 function statFile(path: string) {
   const stat = statSync(path);
   if (!stat.isFile()) throw new Error('not a file');

@@ -9,7 +9,7 @@ import { contactsNamed, searchContacts } from './contact-search.ts';
 import { dialableAddress } from './dialable-address.ts';
 
 export interface AddressBookOptions {
-  /** The folder `AddressBook` of Contacts. */
+  /** Path of the folder `AddressBook`, in which Contacts keeps its files. */
   readonly folder: string;
   /** False while opening the files could make macOS prompt the user. */
   readonly isAllowed: () => boolean;
@@ -19,13 +19,13 @@ export interface AddressBookOptions {
   readonly log: Log;
 }
 
-/** Interval at which the files are checked while names are requested. */
+/** Minimum time between two checks of the files. Only a request for names starts a check. */
 const CHECK_MS = 60_000;
-/** Longest slice of work before other work runs. */
+/** Longest time for which loading runs before it lets other work run. */
 const SLICE_MS = 7;
-/** People added between two checks of the clock. */
+/** Number of people that are added before loading checks whether to let other work run. */
 const STEP = 100;
-/** A UUID, with or without the suffix that Contacts adds. */
+/** A UUID, with or without the suffix that Contacts adds. Links of cards are UUIDs or numbers. */
 const IDENTIFIER = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/i;
 
 type AddCard = (card: StoredCard, addresses: readonly string[], file: string) => void;
@@ -74,12 +74,15 @@ export class AddressBook implements Contacts {
     return this.#book.canonical(address);
   }
 
-  /** Reads every named card from the files again. Cards are not kept, because only the joining of people needs them. */
+  /**
+   * Reads every card with a name and an address from the files. The cards are not kept in memory, because only
+   * `PeopleReader` needs them, once after each load.
+   */
   async cards(): Promise<readonly Card[]> {
     await this.ready();
     while (this.#loading !== undefined) await this.#loading;
     const cards: Card[] = [];
-    // Setting `#loading` prevents checks of the files. A check could close a file that is being read.
+    // No check of the files starts while `#loading` is set. A check could close a file that is being read.
     this.#loading = this.#readAll((...card) => this.#addCard(cards, ...card))
       .then(noop, noop)
       .finally(() => {
@@ -153,7 +156,8 @@ export class AddressBook implements Contacts {
     if (name === '' || cards.length >= MAX_CONTACTS) return;
     const addresses = stored.slice(0, MAX_ADDRESSES_EACH).map((address) => dialableAddress(address, this.#home));
     const known = new Set(addresses.filter((address) => address !== undefined));
-    // Accounts use the same numbers, so a number links cards only within its file. A UUID links cards of all files.
+    // Different accounts use the same numbers as links, so a number links cards within one file only. A UUID links
+    // cards of all files.
     const link = card.link === '' || IDENTIFIER.test(card.link) ? card.link : `${file} ${card.link}`;
     if (known.size > 0) cards.push({ name, addresses: [...known], link });
   }
@@ -179,7 +183,9 @@ export class AddressBook implements Contacts {
     }
   }
 
-  /** Lets other work run once this slice is over. */
+  /**
+   * Lets other work run if the current slice has lasted `SLICE_MS`. Throws if the address book was closed meanwhile.
+   */
   async #pause(): Promise<void> {
     const { clock } = this.#options;
     if (clock.monotonic() < this.#sliceEndsAtMs) return;

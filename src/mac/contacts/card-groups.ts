@@ -4,18 +4,18 @@ import type { AmbiguousAddress } from '../../domain/ports/people-ports.ts';
 /** A card of the Address Book, with the data that identify its owner. */
 export interface Card {
   readonly name: string;
-  /** In canonical form, without duplicates. */
+  /** The card's addresses in canonical form, without duplicates. */
   readonly addresses: readonly string[];
-  /** Equal on cards that Contacts shows as one; "" if the card is not linked. */
+  /** Identifies the cards that Contacts shows as one, which all have the same value; "" if the card is not linked. */
   readonly link: string;
 }
 
 /** All cards of one person. */
 export interface CardGroup {
   readonly name: string;
-  /** Addresses that only this person has, in order. */
+  /** Addresses that are on this person's cards only, sorted. */
   readonly addresses: readonly string[];
-  /** Addresses shared with cards of other names, in order. */
+  /** Addresses that are also on cards of people with other names, sorted. */
   readonly ambiguous: readonly AmbiguousAddress[];
 }
 
@@ -24,7 +24,7 @@ export type AddressOwner = { readonly group: CardGroup } | { readonly ambiguous:
 
 /** Maximum number of names listed for one ambiguous address. */
 const MAX_NAMES = 10;
-/** Cards or addresses processed before other work runs. */
+/** Number of cards or addresses processed before other work can run. */
 const STEP = 1000;
 
 /**
@@ -109,7 +109,10 @@ function haveOneName([first = 0, ...others]: readonly number[], cards: readonly 
   });
 }
 
-/** Returns at most `MAX_NAMES` of the cards' names, sorted. The list stays short, because each card may have a name. */
+/**
+ * Returns the first `MAX_NAMES` different names of the cards, sorted. Never collects more, because thousands of cards
+ * with different names may have the address.
+ */
 function firstNames(indexes: readonly number[], cards: readonly Card[]): readonly string[] {
   const first: string[] = [];
   for (const index of indexes) {
@@ -124,8 +127,8 @@ function firstNames(indexes: readonly number[], cards: readonly Card[]): readonl
 }
 
 /**
- * Reports whether a name is longer than another. If both have the same length, the one with lower case or
- * accents is the fuller one.
+ * Reports whether a name is fuller than another: longer, or equally long with lower case or accents where the other has
+ * capitals or plain letters.
  */
 function isFuller(name: string, than: string): boolean {
   return name.length === than.length ? name > than : name.length > than.length;
@@ -137,7 +140,7 @@ function firstOf(known: Map<string, number>, key: string, index: number): number
   return first;
 }
 
-/** Union-find over the numbers below a size. */
+/** Disjoint sets of the numbers from 0 to `size` - 1 (union-find). */
 class DisjointSets {
   readonly #parents: Int32Array;
 
@@ -149,7 +152,7 @@ class DisjointSets {
     const parents = this.#parents;
     let root = index;
     while (parents[root] !== root) {
-      // Halves the path, so that a long chain is walked once.
+      // Halves the path to the root, so that later calls do not walk a long chain again.
       parents[root] = parents[parents[root] ?? root] ?? root;
       root = parents[root] ?? root;
     }

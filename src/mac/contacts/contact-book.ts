@@ -13,17 +13,17 @@ const FAMILY_FIRST = /^[\p{Script=Han}\p{Script=Hangul}]+$/u;
 
 interface Entry {
   readonly name: string;
-  /** Without duplicates, by canonical form. */
+  /** Addresses in canonical form, or as stored if they have no such form. Without duplicates. */
   readonly addresses: string[];
   nickname: string | null;
   organization: string | null;
 }
 
-/** The people of all files together, by address. Filled once, then only read. */
+/** The contacts of all Address Book files together, found by address. Filled once, then only read. */
 export class ContactBook implements NameLookup {
   readonly #home: string | undefined;
   readonly #entries: Entry[] = [];
-  /** By canonical address; null if people with different names have it. */
+  /** The contact with each canonical address; null if contacts with different names have the address. */
   readonly #owners = new Map<string, Entry | null>();
   readonly #remembered = new Map<string, string | undefined>();
   #isTruncated = false;
@@ -37,12 +37,15 @@ export class ContactBook implements NameLookup {
     return this.#entries;
   }
 
-  /** True if contacts were left out. */
+  /** True if contacts were left out because there are more than `MAX_CONTACTS`. */
   get isTruncated(): boolean {
     return this.#isTruncated;
   }
 
-  /** Adds a contact, or further data of a contact known from another file. Contacts without an address are left out. */
+  /**
+   * Adds a card as a contact, or adds its data to a contact with the same name that has one of its addresses. Leaves
+   * out cards without a name or an address.
+   */
   add(person: StoredCard, stored: readonly string[]): void {
     const name = cardName(person);
     if (name === '') return;
@@ -83,7 +86,7 @@ export class ContactBook implements NameLookup {
     return undefined;
   }
 
-  /** Assigns an address to a contact. An address of contacts with different names belongs to nobody. */
+  /** Assigns an address to a contact. If contacts with different names have the address, it belongs to none of them. */
   #own(canonical: string, entry: Entry): void {
     const owner = this.#owners.get(canonical);
     if (owner === undefined) this.#owners.set(canonical, entry);
@@ -104,7 +107,10 @@ export class ContactBook implements NameLookup {
   }
 }
 
-/** Returns the first and last name, else the nickname, else the organization. */
+/**
+ * Returns the first and last name in the order that is usual for their script, else the nickname, else the
+ * organization.
+ */
 export function cardName({ first, last, nickname, organization }: StoredCard): string {
   if (first === '' || last === '') return first || last || nickname || organization;
   return FAMILY_FIRST.test(first) && FAMILY_FIRST.test(last) ? last + first : `${first} ${last}`;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { folded } from '../../domain/folded.ts';
 import type { Contact } from '../../domain/ports/contacts-ports.ts';
 
-/** Contacts compared before other work runs; takes a few milliseconds. */
+/** Number of contacts compared before other work can run, which takes a few milliseconds. */
 const SLICE = 1000;
 
 interface Match {
@@ -10,7 +10,10 @@ interface Match {
   readonly contact: Contact;
 }
 
-/** Returns up to `limit` contacts that contain every word of `text`, sorted by name. */
+/**
+ * Returns up to `limit` contacts, sorted by name. Each word of `text` must occur in the contact's name, nickname,
+ * organization or addresses.
+ */
 export async function searchContacts(contacts: readonly Contact[], text: string, limit: number): Promise<Contact[]> {
   const words = folded(text).split(/\s+/u).filter(Boolean);
   const best: Match[] = [];
@@ -27,7 +30,7 @@ export async function searchContacts(contacts: readonly Contact[], text: string,
   return best.map(({ contact }) => contact);
 }
 
-/** Returns the contacts with exactly this name or nickname. */
+/** Returns the contacts whose name or nickname equals `name`, apart from case, accents and surrounding spaces. */
 export async function contactsNamed(contacts: readonly Contact[], name: string): Promise<Contact[]> {
   const wanted = folded(name);
   const found: Contact[] = [];

@@ -6,32 +6,32 @@ const SHORT_CODES = new Set(
   ).split(' '),
 );
 /**
- * By calling code: the trunk prefix within the country, if it is not 0. Empty if numbers keep their 0 abroad, as in
- * Italy.
+ * The trunk prefix, which is dialled before a national number within the country, by calling code. Every other country
+ * uses 0. Empty if numbers keep their leading 0 when dialled from abroad, as in Italy.
  */
 const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
 /**
- * By calling code: the number of digits of a national number with its trunk prefix. In a number of another length, the
- * first digit is no prefix.
+ * The number of digits in a national number that includes its trunk prefix, by calling code. A national number of
+ * another length has no trunk prefix, even if it begins with that digit.
  */
 const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
 /**
- * Digits before mobile numbers that `dialableAddress` leaves out: the 1 of Mexico, which is obsolete, and the 9 of
- * Argentina.
+ * The digit between calling code and mobile number that `dialableAddress` removes: the obsolete 1 of Mexico (52) and
+ * the 9 of Argentina (54).
  */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
 const EXTENSION = /[;,#]|(?:ext|x)[.:\s]*(?=\d)/i;
-/** A shorter number without `+` is a short code. */
+/** Minimum number of digits in a telephone number without `+`. A number with fewer digits is a short code. */
 const MIN_DIGITS = 7;
 const MAX_LENGTH = 320;
 const ASCII = /^[\x20-\x7e]*$/;
 const PLAIN = /^\+?\d+$/;
-/** A number as most people group it: only its digits matter. */
+/** A telephone number whose digits are grouped only by spaces, dots, hyphens and parentheses. */
 const GROUPED = /^\+?[\d .()-]+$/;
 const LETTER = /\p{L}/u;
 const NOT_DIALLED = /[^\d+]+/g;
 
-/** Returns the calling code of a complete number; undefined for any other text. */
+/** Returns the calling code of a number that begins with `+` and has 7 to 15 digits; undefined for any other text. */
 export function callingCodeOf(address: string): string | undefined {
   const digits = /^\+(\d{7,15})$/.exec(address)?.[1];
   if (digits === undefined) return undefined;
@@ -39,9 +39,10 @@ export function callingCodeOf(address: string): string | undefined {
 }
 
 /**
- * Returns one form for all spellings of an address, used to find names (never rights): `+` and all digits of a complete
- * number, the digits of a short code, and other text in lower case. Returns undefined for text that is too long or has
- * neither digits nor letters, and for a national number while its calling code, `home`, is unknown.
+ * Returns one form for all spellings of an address: `+` and all digits of a telephone number, the digits of a short
+ * code, or any other text in lower case. Returns undefined for text that is too long or has neither digits nor letters,
+ * and for a national number if `home`, its calling code, is unknown. The form serves to find names, never to decide
+ * rights.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;

@@ -3,9 +3,12 @@ import { conversationWithNames, messageWithNames } from '../../domain/names.ts';
 import type { Contacts } from '../../domain/ports/contacts-ports.ts';
 import type { MessageReader } from '../../domain/ports/reading-ports.ts';
 
-/** Adds requested names to another reader's results (decision K1). */
+/**
+ * Returns a reader that adds the names of contacts to the results of `reader`, for queries that include `contacts`
+ * (decision K1).
+ */
 export function namedReader(reader: MessageReader, contacts: Contacts): MessageReader {
-  /** Returns the names if they are requested, once they are loaded. */
+  /** Waits until the names are loaded and returns them. Returns undefined at once unless `include` has `contacts`. */
   const namesFor = async (include: IncludeSet | undefined) => {
     if (include?.has('contacts') !== true) return undefined;
     await contacts.ready();

@@ -2,7 +2,7 @@ import type { Contacts } from '../../domain/ports/contacts-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { CardSource } from './people-reader.ts';
 
-/** Knows no names. Used while names are switched off. */
+/** A source of contacts that knows no names. Takes the place of the Address Book while names are switched off. */
 export const noContacts: Contacts & CardSource = {
   ready: () => undefined,
   names: { nameOf: () => undefined },

@@ -12,14 +12,14 @@ import type {
 } from '../../domain/ports/people-ports.ts';
 import { type AddressOwner, type Card, groupCards } from './card-groups.ts';
 
-/** Conversations and people processed before other work runs; takes a few milliseconds. */
+/** Number of conversations or people processed before other work can run, which takes a few milliseconds. */
 const SLICE = 500;
 const ID_LENGTH = 16;
 
 /** The source of the cards that determine which addresses belong to one person. */
 export interface CardSource {
   ready(): Promise<void> | undefined;
-  /** A new object after each load. */
+  /** The names from the last load. Each load replaces this object, which shows that the cards must be read again. */
   readonly names: NameLookup;
   canonical(address: string): string;
   cards(): Promise<readonly Card[]>;
@@ -27,11 +27,11 @@ export interface CardSource {
 
 interface Draft {
   readonly id: string;
-  /** The person's smallest address, in canonical form. */
+  /** The person's first address in the order of canonical forms. `id` is its hash. */
   readonly first: string;
   readonly order: string;
   readonly name: string | null;
-  /** The addresses to display, by canonical form. Sorted by canonical form. */
+  /** The addresses to display, keyed and sorted by their canonical forms. */
   readonly addresses: ReadonlyMap<string, string>;
   readonly conversations: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
@@ -75,7 +75,10 @@ export class PeopleReader implements People {
     return undefined;
   }
 
-  /** Yields every person who exists in the view, in order. */
+  /**
+   * Yields every person of whom the view shows a conversation and an address, sorted by name. Without a view, yields
+   * all.
+   */
   async *#people(view: PeopleView | undefined): AsyncGenerator<Person> {
     for (const [index, draft] of (await this.#drafts()).entries()) {
       if (index % SLICE === SLICE - 1) await nextTurn();
@@ -161,7 +164,7 @@ function newDraft(address: string, owner: AddressOwner | undefined): NewDraft {
 function finished({ name, addresses, ambiguous, stored, conversations }: NewDraft): Draft {
   const shown = new Map(addresses.map((address) => [address, stored.get(address) ?? address]));
   const [first = ''] = addresses;
-  // Sorts people with a name first.
+  // People with a name come before people without one.
   const order = `${name === null ? '1' : '0'} ${folded(name ?? '')} ${first}`;
   return { id: idOf(first), first, order, name, addresses: shown, ambiguous, conversations };
 }

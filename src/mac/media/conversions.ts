@@ -13,16 +13,21 @@ import { MediaCache } from './media-cache.ts';
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_WAITING = 20;
-/** A file whose conversion fails after at least this time is not tried again for `SET_ASIDE_MS`, in any form. */
+/**
+ * If a conversion takes at least this time and fails, its file is not converted again for `SET_ASIDE_MS`, to any form.
+ */
 const TOO_SLOW_MS = 10_000;
 const SET_ASIDE_MS = 10 * 60_000;
 const MAX_SET_ASIDE = 1000;
-/** A larger source is not copied, because the cache keeps at most 500 MB. */
+/**
+ * Maximum size of a file to convert, in bytes. The file is copied into the folder of the cache, which keeps at most 500
+ * MB.
+ */
 const MAX_SOURCE_BYTES = 500_000_000;
 
 /** The unconverted files. */
 export interface OriginalFiles extends AttachmentReader {
-  /** Returns undefined if the attachment does not exist. */
+  /** Returns the state of an attachment's file, such as `in_cloud`; undefined if the attachment does not exist. */
   state(id: string, n: number): AttachmentState | undefined;
 }
 
@@ -86,7 +91,10 @@ export class Conversions implements AttachmentReader {
     };
   }
 
-  /** Converts once. An equal request that arrives meanwhile waits for the same result. */
+  /**
+   * Converts a file and caches the result. An equal request during the conversion waits for its result. Throws
+   * `conversion_busy` if `MAX_WAITING` conversions are waiting or running.
+   */
   async #once(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
     const running = this.#running.get(stored);
     if (running !== undefined || this.#running.size >= MAX_WAITING) {
@@ -138,7 +146,10 @@ export class Conversions implements AttachmentReader {
   }
 }
 
-/** Copies the opened file under a neutral name. Refuses formats that the converter does not handle. */
+/**
+ * Copies the opened file into `folder` under a neutral name. Throws `conversion_unavailable` for a file that is empty
+ * or too large, or whose format cannot be converted to `form`.
+ */
 async function copied(file: AttachmentFile, form: ConvertedForm, folder: string): Promise<string> {
   if (file.bytes === 0 || file.bytes > MAX_SOURCE_BYTES) throw problem('conversion_unavailable');
   const content = Readable.from(file.read(0, file.bytes - 1));
@@ -171,12 +182,12 @@ interface SourceFormat {
   readonly extension: string;
 }
 
-/** Number of bytes that determine the format. */
+/** Number of bytes at the beginning of a file from which its format and its size in pixels are read. */
 const HEAD_BYTES = 32;
 
 /**
- * Returns the format; undefined if it is not converted. A playlist, for example, is refused because it could name other
- * files.
+ * Returns the format of a file that begins with `head`; undefined if Postern converts no such files. Refuses playlists,
+ * for example, because a playlist could name other files.
  */
 export function formatOf(head: Buffer): SourceFormat | undefined {
   const text = head.toString('latin1');
@@ -219,7 +230,7 @@ const RESULTS = {
   m4a: { kind: 'sound', extension: 'm4a', mimeType: 'audio/mp4' },
 } as const;
 
-/** Returns the converter of macOS and its arguments. */
+/** Returns the macOS program that converts to this form, and its arguments. */
 function commandFor(form: ConvertedForm, source: string, target: string): readonly [string, readonly string[]] {
   if (form.as === 'm4a') return ['afconvert', ['-f', 'm4af', '-d', 'aac', source, target]];
   const size = form.max === undefined ? [] : ['-Z', String(form.max)];

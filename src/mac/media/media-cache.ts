@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 
 const MAX_BYTES = 500_000_000;
-/** How long leftovers of a crash are kept. */
+/** How long a working folder that a crash left behind is kept. */
 const WORK_KEPT_MS = 60 * 60 * 1000;
 const WORK = 'work-';
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -15,14 +15,14 @@ export class MediaCache {
   readonly #clock: Clock;
   readonly #keptMs: number;
 
-  /** Files not used for `keptMs` are removed too. */
+  /** Also removes files that have not been used for `keptMs`, even if the cache has room for them. */
   constructor(folder: string, clock: Clock, keptMs = Number.POSITIVE_INFINITY) {
     this.#folder = folder;
     this.#clock = clock;
     this.#keptMs = keptMs;
   }
 
-  /** Returns undefined if the file is not cached. */
+  /** Opens a cached file, and records that it was used now. Returns undefined if the file is not cached. */
   async open(name: string): Promise<{ readonly handle: FileHandle; readonly bytes: number } | undefined> {
     const path = join(this.#folder, name);
     let handle: FileHandle;

@@ -12,7 +12,7 @@ export const LOST = Number.MAX_SAFE_INTEGER;
 export class PlaceTable {
   readonly #database: HubDatabase;
   readonly #backfillMs: number;
-  /** Sources with lost events; undefined before they were looked up. */
+  /** Ids of the sources that have events marked as lost; undefined until they are looked up. */
   #lacking: Set<number> | undefined;
 
   /** `backfillHours`: how many hours of history Macs republish into a recreated stream. */
@@ -31,7 +31,8 @@ export class PlaceTable {
   /** Prepares for the next message, at `sequence`. Marks events as lost if the stream lost its end or was recreated. */
   follow(before: StreamPlace | undefined, { stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): void {
     if (before?.stream === stream && sequence <= before.sequence) this.#lose(stream, sequence);
-    // A stream that replaces another one must be read from its start.
+    // The first stream of a hub counts from the first message read. A stream that replaces another one counts from its
+    // start.
     const first = before === undefined ? sequence : 0;
     this.#database.run('INSERT OR IGNORE INTO stream (created, first_sequence) VALUES (?, ?)', stream, first);
     if (before !== undefined && before.stream !== stream) this.#expect(stream);
@@ -53,7 +54,7 @@ export class PlaceTable {
     }
   }
 
-  /** Forgets what is only in memory, after a failed transaction. */
+  /** Drops the cached sources after a failed transaction, because they may not match the table. */
   forget(): void {
     this.#lacking = undefined;
   }
@@ -67,8 +68,8 @@ export class PlaceTable {
   }
 
   /**
-   * Marks the events from this sequence on as lost by the stream. Hubs that read the stream after the loss may lack
-   * them.
+   * Marks the events from this sequence on as lost by the stream. A hub that reads the stream only after the loss may
+   * lack these events.
    */
   #lose(stream: string, sequence: number): void {
     const lost = (table: string): string =>

@@ -1,7 +1,7 @@
 import type { HubDatabase } from './hub-database.ts';
 import type { StreamPlace } from './stored-event.ts';
 
-/** The position of the copy in the stream. */
+/** Stores in hub.db how far this hub has copied the stream. */
 export class PositionTable {
   readonly #database: HubDatabase;
   #doubtfulAfter: number | undefined;
@@ -10,7 +10,7 @@ export class PositionTable {
     this.#database = database;
   }
 
-  /** The last message examined, whether or not it was an event. */
+  /** The place of the last message that this hub read, whether or not it was an event; undefined before the first. */
   get last(): StreamPlace | undefined {
     const row = this.#database.get('SELECT stream, sequence, message_id, at_ms FROM position');
     if (row === undefined) return undefined;

@@ -7,7 +7,7 @@ import type { Reaction } from '../../domain/reaction.ts';
 /** Returns a row's id for clients of the hub (decisions N1, N6); "" for "". */
 function idOf({ mac, member, isPair }: MacName, id: string, guid = ''): string {
   if (id === '') return '';
-  // Only this Mac knows a row without a guid.
+  // Without a guid, only this Mac can find the row, so the id names the Mac instead of the pair.
   return isPair && guid !== '' ? qualify(member, idOfGuid(guid)) : qualify(mac, id);
 }
 

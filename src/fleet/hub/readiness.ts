@@ -2,7 +2,7 @@ import { clockTrouble } from '../protocol/presence.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { StreamCopy } from './stream-copy.ts';
 
-/** A hub counts as behind if it has not been level with the stream for this long. */
+/** A hub counts as behind once its copy has lagged behind the stream for this long. */
 const BEHIND_MS = 5000;
 
 /** The reasons why a hub cannot serve (decision N4). */
@@ -18,11 +18,14 @@ export type HubReason = (typeof HUB_REASONS)[number];
 
 export interface ReadinessParts extends HubParts {
   readonly copy: StreamCopy;
-  /** Reports whether this hub cannot read the lease of webhooks. */
+  /** Reports whether the lease of webhooks is sealed with a content key that this hub lacks. */
   readonly isLeaseUnreadable: () => boolean;
 }
 
-/** Decides whether a hub can serve (decision N4). Load balancers poll it, and it decides whether the hub takes a lease. */
+/**
+ * Decides whether a hub can serve (decision N4). Load balancers poll the answer, and a hub takes a lease only if it can
+ * serve.
+ */
 export class Readiness {
   readonly #parts: ReadinessParts;
 

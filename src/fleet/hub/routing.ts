@@ -12,8 +12,8 @@ export interface SendRoute {
 }
 
 /**
- * Returns the Mac to send by (decision N1). Throws `from_required` with the candidates unless the choice is clear,
- * because the recipient sees the Mac's address.
+ * Returns the Mac or pair to send by (decision N1). The recipient sees the address of the sending Mac, so a hub never
+ * guesses: unless the choice is clear, throws `from_required` with the candidates.
  */
 export async function routeOfSend(
   { recipient, from }: { readonly recipient: string; readonly from?: string | undefined },
@@ -33,7 +33,10 @@ export async function routeOfSend(
   return { member: await memberWithConversation(recipient, parts), recipient };
 }
 
-/** Returns the Mac with this id, or the only one that announces this address as its own. */
+/**
+ * Returns the id of the Mac or pair that `from` names by id, or of the only one that announces the address `from`.
+ * Throws `mac_unknown` or `from_required`.
+ */
 function memberNamed(from: string, { macs }: HubParts): string {
   if (macs.get(from) !== undefined) return macs.nameOf(from).member;
   const address = plainAddress(from);

@@ -11,8 +11,8 @@ const REFRESH_MS = 1000;
 const ATTEMPTS = 3;
 
 /**
- * The lease of each pair: an entry of a bucket that names the Mac that sends. A hub moves it by compare-and-set once
- * the holder no longer answers (decision N6).
+ * The lease of each pair: an entry of the bucket `webhooks` that names the Mac that sends for the pair. A hub moves the
+ * lease by compare-and-set once the named Mac no longer answers (decision N6).
  */
 export class SendLeases {
   readonly #parts: HubParts;
@@ -27,7 +27,7 @@ export class SendLeases {
     return this.#holders.get(member) ?? member;
   }
 
-  /** Reads the lease of each pair. Never rejects; holders that cannot be read are kept. */
+  /** Reads the lease of each pair. Never rejects: if a lease cannot be read, `lastHolder` keeps its previous answer. */
   async refresh(): Promise<void> {
     const { connection, pairs, clock, log } = this.#parts;
     const members = pairs.list().map(({ mac }) => mac);
@@ -42,7 +42,7 @@ export class SendLeases {
 
   /**
    * Returns the Mac of a pair to send by: the one that knows the Idempotency-Key, else the holder of the lease. Throws
-   * `mac_away` if none answers, and `broker_away`.
+   * `mac_away` if neither Mac answers, and `broker_away` if the lease cannot be read or moved.
    */
   async holder(member: string, idempotencyKey = ''): Promise<string> {
     const { connection, clock, log } = this.#parts;
@@ -67,7 +67,10 @@ export class SendLeases {
     return { revision: entry?.revision ?? 0, named };
   }
 
-  /** Chooses the Mac and moves the lease to it. Returns undefined if another hub has just moved the lease. */
+  /**
+   * Chooses the Mac to send by, and moves the lease to it unless it was chosen for knowing the Idempotency-Key. Returns
+   * undefined if another hub has just moved the lease.
+   */
   async #attempt(member: string, idempotencyKey: string, bucket: KV): Promise<string | undefined> {
     const { macs, clock, log } = this.#parts;
     const { revision, named } = await withTimeLimit(this.#read(bucket, member), clock, TIME_LIMIT_MS);

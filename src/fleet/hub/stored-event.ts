@@ -1,13 +1,16 @@
 import type { ChangeEvent, Event } from '../../domain/event.ts';
 import type { StreamOffset } from '../../domain/offset.ts';
 
-/** A message of the stream. A restored broker may store the same message again later, even at the same sequence. */
+/**
+ * A message of the stream, by message id and time. The id alone is not enough: a restored broker may store the same
+ * message again later, even at the same sequence.
+ */
 export type StreamMessage = Pick<StreamOffset, 'messageId' | 'atMs'>;
 
 /** The place of a message in the stream. */
 export type StreamPlace = Pick<StreamOffset, 'stream' | 'sequence'> & StreamMessage;
 
-/** An event of a Mac. Its body is still sealed if it came sealed. */
+/** An event of a Mac, with its body as received: sealed if the fleet encrypts content. */
 export interface MacEvent {
   readonly mac: string;
   readonly epoch: string;
@@ -19,7 +22,7 @@ export interface MacEvent {
   readonly atMs: number;
   readonly keyId: string | null;
   readonly body: Uint8Array;
-  /** The opened body, if known. */
+  /** The opened body, as `EventReader.read` returned it; undefined if it has not been read yet. */
   readonly read?: Event | ChangeEvent | undefined;
 }
 
@@ -28,7 +31,7 @@ export type SealedEvent = Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'type' | 'key
 
 /** An event from the stream. */
 export interface ReceivedEvent extends MacEvent {
-  /** The row that the Mac published before it. */
+  /** The row that the Mac published before this one. */
   readonly previousRow: number;
   /** See EventMessage. */
   readonly previousSequence: number;
@@ -51,7 +54,7 @@ export type NewestRow = Pick<StreamPlace, 'stream' | 'sequence'> & Pick<MacEvent
 export interface Hole {
   readonly mac: string;
   readonly epoch: string;
-  /** The queue that waits for them. */
+  /** Name of the queue whose events wait for the missing rows. */
   readonly queue: string;
   /**
    * The last known row before the hole: rows `after` + 1 to `last` are missing. If the start of the hole is unknown,
@@ -59,14 +62,14 @@ export interface Hole {
    */
   readonly after: number;
   readonly last: number;
-  /** The row that revealed the hole. */
+  /** The row that revealed the hole: the next one after the missing rows. */
   readonly before: number;
   readonly openedMs: number;
   /** The place of the message that revealed the hole. The missing rows are stored under the same place. */
   readonly place: Pick<StreamPlace, 'stream' | 'sequence' | 'atMs'>;
-  /** The number of that message in the table `waiting`. */
+  /** The number, in the table `waiting`, of the message that revealed the hole. */
   readonly number: number;
 }
 
-/** A row that the Mac supplied in place of the stream. */
+/** A row that its Mac supplied on request, because the stream lacks it. */
 export type FilledRow = Pick<MacEvent, 'row' | 'type' | 'messageId' | 'keyId' | 'body' | 'read'>;

@@ -21,7 +21,10 @@ const RETRY_MS = 1000;
 export interface StreamCopyParts extends HubParts {
   /** Called with new events, in order. Copying continues once the promise resolves. */
   readonly onEvents: (events: readonly StoredEvent[]) => Promise<void>;
-  /** Called with a message that is not an event, and the reason. Its body never reaches a log. */
+  /**
+   * Called with a message that is not a readable event, and the reason. Receives no body, so that no body reaches a
+   * log.
+   */
   readonly onRejected: (message: { readonly subject: string; readonly sequence: number }, reason: string) => void;
   /** Called every two seconds with the broker's report of the stream. */
   readonly onChecked: (info: StreamInfo) => void;
@@ -40,7 +43,7 @@ export class StreamCopy {
   /** Since when the copy has been behind the stream; undefined while it is level. */
   #behindSinceMs: number | undefined;
   #isFilled: boolean;
-  /** Everything up to here was read, or was dropped before reading began. */
+  /** The place up to which each message was read, or was dropped by the stream before reading began. */
   #passed: Pick<StreamPlace, 'stream' | 'sequence'> | undefined;
   readonly #wakeup: Wakeup;
   #cancelCheck: Cancel | undefined;
@@ -79,7 +82,7 @@ export class StreamCopy {
     return this.#trouble;
   }
 
-  /** Milliseconds since the copy was level with the stream; 0 while it is level. */
+  /** Milliseconds since the copy was last level with the stream; 0 while it is level. */
   get behindMs(): number {
     return this.#behindSinceMs === undefined ? 0 : this.#parts.clock.monotonic() - this.#behindSinceMs;
   }
@@ -90,9 +93,9 @@ export class StreamCopy {
   }
 
   /**
-   * Resolves once the place of an offset is copied. Returns undefined if it is already copied. Resolves at once if the
-   * stream does not have the place although the copy is in step with the stream. Rejects with 503 `hub_behind` after
-   * `withinMs`.
+   * Resolves once the place of an offset is copied. Returns undefined if it is already copied. If the stream does not
+   * have the place and the copy matches the stream, resolves at once, because waiting would not help. Rejects with 503
+   * `hub_behind` after `withinMs`.
    */
   reached(place: StreamPlace, withinMs: number): Promise<void> | undefined {
     return this.#includes(place) ? undefined : this.#awaitPlace(place, withinMs);
@@ -112,7 +115,10 @@ export class StreamCopy {
     if (!this.#includes(place)) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
   }
 
-  /** Reports whether the stream has a place. If the copy is past the place, also compares the message there. */
+  /**
+   * Reports whether the stream reaches as far as `place`. If the copy is past `place`, the stream must also have the
+   * message of `place` there.
+   */
   async #holds(jsm: JetStreamManager, { created, state }: StreamInfo, place: StreamPlace): Promise<boolean> {
     if (created !== place.stream || state.last_seq < place.sequence) return false;
     return !this.#isPast(place) || isSameMessage(await messageAt(jsm, place.sequence), place);
@@ -168,11 +174,13 @@ export class StreamCopy {
     }
   }
 
-  /** Copies until the consumer ends, or until the stream turns out to be another one. */
+  /**
+   * Copies the stream until the consumer ends. `#check` stops the consumer if the stream was recreated or lost its end.
+   */
   async #follow(): Promise<void> {
     const { connection, store } = this.#parts;
     const jsm = await connection.js.jetstreamManager(false);
-    // Waits for the Macs and their pairs, because the pairs decide which events are copies of others.
+    // Waits for the list of Macs and pairs, because an event of a paired Mac may repeat an event of the other Mac.
     await this.#parts.macs.read();
     const info = await jsm.streams.info(EVENTS.stream);
     const from = await firstToRead(jsm, info, this.#parts);
@@ -210,7 +218,7 @@ export class StreamCopy {
     if (last === undefined) return;
     const received = messages.flatMap((message) => this.#received(message) ?? []);
     const before = store.position;
-    // A stream that replaces another one must be read from its start.
+    // A stream that replaces another one is read from sequence 1, so a higher first sequence is a gap as well.
     let next = before?.stream === stream ? before.sequence + 1 : 1;
     for (const { seq } of before === undefined ? [] : messages) {
       if (seq > next) onSkipped(next - 1);
@@ -223,7 +231,10 @@ export class StreamCopy {
     await onEvents(added);
   }
 
-  /** Returns the event of a message; undefined if it is unreadable, in which case the next event reveals a hole. */
+  /**
+   * Returns the event in a message; undefined if it is unreadable. The Mac's next event then reveals that a row is
+   * missing.
+   */
   #received(message: JsMsg): ReceivedEvent | undefined {
     const { reader, onRejected } = this.#parts;
     const { subject, seq: sequence, headers, data: body } = message;
@@ -277,8 +288,8 @@ function storedAtMs({ info }: JsMsg): number {
 }
 
 /**
- * Ends the consumer when the client recreates it, because the new one would continue at a sequence that may stand for
- * another message by now.
+ * Ends the consumer when the NATS client recreates it. The recreated consumer would continue at the next sequence,
+ * which may hold another message if the broker was restored or the stream recreated.
  */
 async function stopWhenReset(messages: ConsumerMessages): Promise<void> {
   for await (const { type } of messages.status()) {

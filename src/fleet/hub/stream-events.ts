@@ -13,7 +13,7 @@ import type { StoredEvent } from './stored-event.ts';
 import { StreamCopy } from './stream-copy.ts';
 import { withTimeLimit } from './time-limit.ts';
 
-/** The longest wait for readers that were caught up (decision C7). */
+/** The longest wait, after a batch was published, for readers that were up to date before the batch (decision C7). */
 const DRAIN_WAIT_MS = 250;
 /** Interval at which events that the stream no longer keeps are deleted from hub.db. */
 const CUT_EVERY_MS = 60_000;
@@ -21,7 +21,7 @@ const CUT_EVERY_MS = 60_000;
 const LOG_EVERY_MS = 10_000;
 const CLOSE_MS = 2000;
 
-/** The channel of the feed, which receives the events. */
+/** A channel of the feed, from which clients read the events that are published to it. */
 export interface EventChannel {
   publish(entries: readonly LogEntry[]): void;
   skipTo(offset: LogEntry['offset']): void;
@@ -31,7 +31,7 @@ export interface EventChannel {
 export interface StreamEventsParts extends HubParts {
   readonly events: HubEventLog;
   readonly channel: EventChannel;
-  /** The channel of rows and changes. */
+  /** The channel for readers of rows and changes; `channel` is the one for readers of rows only. */
   readonly channelWithChanges: EventChannel;
   readonly onPublished: () => void;
 }
@@ -43,7 +43,8 @@ export class StreamEvents {
   readonly #parts: StreamEventsParts;
   #info: StreamInfo | undefined;
   /**
-   * When the stream was found to lack messages; undefined once `#compare` has since covered every Mac that is not away.
+   * When the stream was found to lack messages. Becomes undefined once `#compare` has checked a newer presence of every
+   * Mac that is not away.
    */
   #doubtSinceMs: number | undefined;
   #rejected = 0;
@@ -115,7 +116,10 @@ export class StreamEvents {
     await withTimeLimit(this.copy.close(), this.#parts.clock, CLOSE_MS).catch(() => undefined);
   }
 
-  /** Compares the newest message that each Mac announces with the copy, because the stream may have dropped some. */
+  /**
+   * Compares the newest row and change that each Mac announces with the copy. A difference reveals events that the
+   * stream dropped before this hub read them.
+   */
   async #compare(): Promise<void> {
     const { store, macs, brokerClock } = this.#parts;
     const doubtSinceMs = this.#doubtSinceMs;
@@ -177,7 +181,7 @@ export class StreamEvents {
     await Promise.all([channel, channelWithChanges].map((one) => one.drained(clock, DRAIN_WAIT_MS)));
   }
 
-  /** Counts each rejected message and logs one every ten seconds, without its body. */
+  /** Counts each rejected message. Logs at most one every ten seconds, without its body. */
   #reject(message: Readonly<Record<string, unknown>>, reason: string): void {
     const { clock, log } = this.#parts;
     this.#rejected += 1;
@@ -201,7 +205,10 @@ export class StreamEvents {
     });
   }
 
-  /** Deletes old events by the broker's time. Measures it now, because this machine's clock may have been changed. */
+  /**
+   * Deletes the events that the stream no longer keeps, by the broker's time. Measures that time for each call, because
+   * this machine's clock may have been changed. Returns true if more events remain to be deleted.
+   */
   async #cut(): Promise<boolean> {
     const { store, connection, brokerClock } = this.#parts;
     if (this.#info === undefined || !connection.isConnected) return false;

@@ -7,7 +7,10 @@ import type { StreamMessage, StreamPlace } from './stored-event.ts';
 /** The NATS client reports the time of a message in two ways, which may differ by a millisecond. */
 const ROUNDING_MS = 1;
 
-/** Returns a message; undefined if there is none. Asks the leader, because another server may lag behind. */
+/**
+ * Returns the message at a sequence of the stream; undefined if there is none. Asks the stream's leader, because
+ * another server may lag behind.
+ */
 export async function messageAt(jsm: JetStreamManager, sequence: number): Promise<StreamMessage | undefined> {
   const found = await jsm.streams.getMessage(EVENTS.stream, { seq: sequence });
   return found === null
@@ -23,14 +26,17 @@ export function isSameMessage(one: StreamMessage | undefined, other: StreamMessa
 
 /**
  * Reports whether the copy has a different message at the sequence of `place`, and never had the message of `place`. In
- * that case the stream has lost its end, either before or after it stored that message.
+ * that case the stream has lost its end, either before or after it stored the message of `place`.
  */
 export function contradicts(store: EventStore, place: StreamPlace): boolean {
   const copied = store.messageAt(place.stream, place.sequence);
   return copied !== undefined && !isSameMessage(copied, place) && store.numberAt(place) === undefined;
 }
 
-/** Reports whether the stream is still the one that was copied. True if nothing was copied. */
+/**
+ * Reports whether the stream still continues the copy: it was not recreated, and has not lost its end. True if nothing
+ * was copied.
+ */
 export async function isInStep(
   jsm: JetStreamManager,
   { created, state }: StreamInfo,
@@ -43,13 +49,19 @@ export async function isInStep(
   return isSameMessage(await messageAt(jsm, position.sequence), position);
 }
 
-/** Reports whether a stream was created later than another one, by their creation times. */
+/**
+ * Reports whether stream `one` was created later than stream `other`. Both are creation times, as the broker writes
+ * them.
+ */
 export function isNewerStream(one: string, other: string): boolean {
   const difference = Date.parse(one) - Date.parse(other);
   return difference > 0 || (difference === 0 && one > other);
 }
 
-/** Returns the sequence of the first message that is not copied or differs from the copy. */
+/**
+ * Returns the sequence from which to read: that of the first message that is not copied or differs from the copy, or an
+ * earlier one, because the search goes back in growing steps.
+ */
 export async function firstToRead(
   jsm: JetStreamManager,
   { created, state }: StreamInfo,
@@ -73,6 +85,6 @@ export async function firstToRead(
     }
     sequence -= step;
   }
-  // The stream no longer has any message that was copied.
+  // No message was found both in the stream and in the copy, so all of the stream is read.
   return first;
 }

@@ -8,7 +8,7 @@ const MAX_COUNT = 1000;
 /** Rows that the stream lacks: those after `after`, up to `last`. */
 export type Missing = Pick<Hole, 'after' | 'last'>;
 
-/** The members of an entry that is not an event. */
+/** The members of a waiting entry that stands for a place without an event. */
 export const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Array() };
 
 /** Suffix of the name of a Mac's queue of changes. Mac ids contain no spaces. */
@@ -63,8 +63,8 @@ export class WaitingTable {
   }
 
   /**
-   * Returns the sequence up to which no rows wait, and the one up to which nothing waits. Each is undefined if there is
-   * no limit.
+   * Returns two sequences of the stream. No row waits at or below the first; neither rows nor changes wait at or below
+   * the second. The first is undefined if no row waits, the second if nothing waits.
    */
   floors(stream: string): readonly (number | undefined)[] {
     const sql = `SELECT min(CASE WHEN stream = ${STREAM_ID} THEN floor ELSE 0 END) FROM held`;
@@ -120,18 +120,21 @@ export class WaitingTable {
     );
   }
 
-  /** Sets the place of a waiting event in a refilled stream. */
+  /** Replaces the place of a waiting event with its place in a refilled stream. */
   move(stream: string, source: number, { row, sequence, atMs }: MacEvent): void {
     const sql = `UPDATE waiting SET stream = ${STREAM_ID}, sequence = ?, at_ms = ? WHERE source = ? AND row = ?`;
     this.#database.run(sql, stream, sequence, atMs, source, row);
   }
 
-  /** Moves the start of a hole to `upTo`, once the rows up to it are stored or given up. Closes it at its last row. */
+  /**
+   * Moves the start of a hole to `upTo`, once the rows up to it are stored or given up. Closes the hole if `upTo` is
+   * its last row.
+   */
   shrink({ number, last }: Hole, upTo: number): void {
     this.#database.run('UPDATE waiting SET after_row = ? WHERE number = ?', upTo < last ? upTo : null, number);
   }
 
-  /** Deletes the waiting events up to this one, which are about to be inserted. */
+  /** Deletes the waiting events of a queue up to this event, because they are about to be inserted as events. */
   deleteUpTo({ mac, epoch, number, stream, sequence }: StoredEvent): void {
     const queue = queueOf(mac, epoch);
     this.#database.run('DELETE FROM waiting WHERE queue = ? AND number <= ?', queue, number);

@@ -79,7 +79,7 @@ function assertEmpty(folder: string): void {
   });
 }
 
-/** Returns the NDJSON files of conversations in the folder, sorted. */
+/** Returns the paths of the conversations' NDJSON files, relative to the archive's folder and sorted. */
 export function chainsIn(folder: string): readonly string[] {
   const names = (path: string): readonly string[] => {
     try {
@@ -95,7 +95,7 @@ export function chainsIn(folder: string): readonly string[] {
     .sort();
 }
 
-/** Updates the index from the files. Returns the end of the log. */
+/** Updates the index from the NDJSON files. Returns the end of log.ndjson. */
 function synchronize(folder: string, index: ArchiveIndex, manifest: Manifest | undefined): Head {
   const sealed = manifest?.files ?? new Map<string, Head>();
   const isUnfinished = manifest === undefined || manifest.unfinished !== undefined;

@@ -5,14 +5,14 @@ import type { NameLookup } from '../domain/ports/contacts-ports.ts';
 import { appSentence, linkSentence } from '../domain/sentence.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 
-/** Elements of styled words, by style. */
+/** HTML elements of styled text, by the style's name. */
 const STYLES: ReadonlyMap<string, string> = new Map([
   ['bold', 'b'],
   ['italic', 'i'],
   ['underline', 'u'],
   ['strikethrough', 's'],
 ]);
-/** Placeholders of attachments and of apps' balloons in a text. */
+/** Characters that stand for attachments and apps' balloons in a message's text. */
 const PLACEHOLDERS = /[\uFFFC\uFFFD]/g;
 
 /** Renders the text of a message, with its styles if known. An unsent part is marked as such. */
@@ -43,7 +43,7 @@ function plain(text: string): Html {
 }
 
 function styled(content: Html, styles: NonNullable<TextRun['styles']>): Html {
-  // A damaged archive may contain any name here.
+  // Drops unknown styles: a damaged archive may name any.
   const names = styles.map((style) => STYLES.get(style)).filter((name) => name !== undefined);
   return names.reduce((inner, name) => new Html(`<${name}>${inner.text}</${name}>`), content);
 }
@@ -66,7 +66,7 @@ export function cardsHtml(details: MessageDetails, names: NameLookup): readonly 
 
 function linkHtml(link: LinkPreview): Html {
   const { type, url, title, summary, site_name: site } = link;
-  // For music, apps and places, the name is in other members than `title`.
+  // The name of linked music, apps and places is in other members than `title`, which `linkSentence` reads.
   const shown = (type === 'page' ? title : linkSentence(link, '')) ?? url ?? 'A link';
   const href = safeLink(url);
   const heading =
@@ -127,7 +127,7 @@ export function remarks({
   ].filter((remark): remark is string => typeof remark === 'string');
 }
 
-/** Describes a message without text. */
+/** Returns the words that stand in for the text of a message without any. */
 export function emptyWords(details: MessageDetails | undefined): string {
   if (details === undefined) return 'An empty message';
   const { sentence, handwriting, digital_touch: touch, kind } = details;

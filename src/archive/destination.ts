@@ -11,8 +11,8 @@ export interface ForbiddenFolder {
 }
 
 /**
- * Returns the folder of an archive with its links resolved. Throws `archive_misplaced` if it is a forbidden folder or
- * below one. Compares device and inode, so that no other spelling of a path evades the check.
+ * Returns the archive's folder with symbolic links resolved. Throws `archive_misplaced` if it is in or below a
+ * forbidden folder. Compares device and inode, so that every spelling of a forbidden path is recognised.
  */
 export function destination(out: string, forbidden: readonly ForbiddenFolder[]): string {
   const folder = realFolder(resolve(out));

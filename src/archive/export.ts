@@ -29,7 +29,7 @@ export interface ExportOptions {
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly names: NameLookup;
-  /** True to make pages. */
+  /** True to make HTML pages of the conversations. */
   readonly html: boolean;
   /** The time zone in which pages show times. */
   readonly timeZone: string;
@@ -37,7 +37,7 @@ export interface ExportOptions {
   readonly version: string;
   /** This Mac's name. */
   readonly mac: string;
-  /** Ends the run after the current rows. */
+  /** When aborted, ends the run after the rows that it is comparing. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
 }
@@ -64,11 +64,11 @@ export interface ExportReport {
   /** Number of this run's attachments that were not stored, by reason. */
   missing: Record<string, number>;
   notConverted: number;
-  /** Number of archived rows that are missing in this chat.db, but were last seen in another one. */
+  /** Number of archived rows that were last seen in another chat.db than this one. 0 if the run was limited. */
   elsewhere: number;
   warnings: string[];
   isInterrupted: boolean;
-  /** The seal of the whole archive; "" if the run was interrupted. */
+  /** The hash over the whole archive, from `sealOf`; "" if the run was interrupted. */
   seal: string;
 }
 
@@ -168,7 +168,7 @@ class Run {
     const { source, folder, signal, conversations, attachments } = this.#options;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
-    // Leaves rows that arrive during the run for the next one. So each reaction that this run archives existed before
+    // Leaves rows that arrive during this run to the next run. So each reaction that this run archives existed before
     // its message was read, and is among the message's details.
     const upTo = source.highestRowId();
     const totalRows = source.count();

@@ -42,8 +42,8 @@ function storedHtml({ name }: AttachmentDetails, stored: StoredFile): Html {
 }
 
 /**
- * Renders the name and size of a file. A file stored as `.bin` is not linked, because a browser might show it as a page
- * that somebody else wrote.
+ * Renders the name and size of a file. Does not link a file stored as `.bin`, because it may be HTML written by its
+ * sender, which a browser might open as a page.
  */
 function fileCard(name: string, { file, bytes }: StoredFile): Html {
   const size = html`<small>${sizeOf(bytes)}</small>`;

@@ -8,9 +8,9 @@ export interface ListedConversation {
   readonly title: string;
   readonly subtitle: string;
   readonly messages: number;
-  /** The date of its newest message, in seconds since 1970. */
+  /** Date of the conversation's newest message, in seconds since 1970. */
   readonly lastAt: number;
-  /** The years that have messages, with the names of their first and last page. */
+  /** The years that have messages, each with the file names of its first and last page. */
   readonly years: readonly { readonly year: string; readonly first: string; readonly last: string }[];
 }
 

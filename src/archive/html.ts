@@ -6,7 +6,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 const SPECIAL = /[&<>"']/g;
-/** Characters that a page must not contain. */
+/** Control characters that an HTML page must not contain. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROLS = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/g;
 
@@ -42,14 +42,16 @@ function filled(part: Part): string {
   return escaped(String(part));
 }
 
-/** Returns the URL if it is `https`, so that a page may link to it; undefined for any other, such as a script. */
+/**
+ * Returns the URL if it is an `https` URL, to which a page may link; undefined for any other, such as `javascript:`.
+ */
 export function safeLink(url: string | undefined): string | undefined {
   if (url === undefined || !/^https:\/\//i.test(url)) return undefined;
   return URL.canParse(url) ? new URL(url).href : undefined;
 }
 
 const LINK = /https:\/\/[^\s<>"'`]+/g;
-/** Punctuation at the end of a match, which belongs to the sentence around the link. */
+/** Punctuation at the end of a match of `LINK`. It belongs to the sentence around the link. */
 const AFTER_LINK = /[.,:;!?)\]}»”’…]$/;
 
 /** Renders a text with its https links as links. */

@@ -21,13 +21,13 @@ export interface Manifest {
   readonly database: string;
   /** The run that has begun but not finished. Files may then have lines beyond the ends in `files`. */
   readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
-  /** The ends of the files, by path. */
+  /** The end of each NDJSON file, by its path in the archive. */
   readonly files: ReadonlyMap<string, Head>;
 }
 
 /**
- * Returns one hash over the ends of all files. A user who keeps it can prove later that nothing in the archive was
- * changed.
+ * Returns the archive's seal: one hash over the ends of all NDJSON files. A user who keeps the seal can prove later
+ * that nothing in the archive was changed.
  */
 export function sealOf(files: ReadonlyMap<string, Head>): string {
   const sum = createHash('sha256');
@@ -45,7 +45,7 @@ export function writeManifest(folder: string, manifest: Manifest): void {
   try {
     let waiting = `${beginning.slice(0, -'\n}'.length)},\n "files": {`;
     let separator = '\n';
-    // Written in pieces, because ten years of a thousand conversations are ten thousand files.
+    // Writes in pieces to save memory: ten years of a thousand conversations are ten thousand files.
     for (const path of [...files.keys()].sort()) {
       waiting += `${separator}  ${JSON.stringify(path)}: ${JSON.stringify(files.get(path))}`;
       separator = ',\n';
@@ -62,7 +62,10 @@ export function writeManifest(folder: string, manifest: Manifest): void {
 
 const CHUNK_CHARACTERS = 1 << 16;
 
-/** Returns undefined if there is no manifest. Throws `archive_damaged` if it is not as a run wrote it. */
+/**
+ * Reads manifest.json. Returns undefined if the file is missing. Throws `archive_damaged` if it is not a valid
+ * manifest, or if a newer version of Postern wrote it.
+ */
 export function readManifest(folder: string): Manifest | undefined {
   const text = readWhole(join(folder, MANIFEST));
   if (text === undefined) return undefined;

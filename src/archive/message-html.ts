@@ -9,11 +9,11 @@ import { filesHtml } from './file-html.ts';
 import { type Html, html, NO_HTML } from './html.ts';
 import type { Calendar } from './page-frame.ts';
 
-/** One row in the form in which a page shows it. */
+/** A message with everything that its page shows about it. */
 export interface ShownMessage {
   readonly message: Message;
   readonly files: readonly ArchivedFile[];
-  /** The message in earlier lines of the archive, oldest first. */
+  /** The message before each change, from earlier lines of the archive, oldest first. */
   readonly earlier: readonly Message[];
   /** True if the message's row is gone from chat.db. */
   readonly isRemoved: boolean;
@@ -23,13 +23,13 @@ export interface MessageContext {
   readonly names: NameLookup;
   readonly calendar: Calendar;
   readonly isGroup: boolean;
-  /** Reports whether a message is on the same page. */
+  /** Reports whether the message with this guid is certainly on the same page, so that the page can link to it. */
   readonly isOnPage: (guid: string) => boolean;
-  /** The message that precedes this one on the page. */
+  /** The previous message of the same day on the page; undefined for the first one. */
   readonly before: Message | undefined;
 }
 
-/** Rows that report an event, shown in the middle. */
+/** Kinds of messages that report an event, such as a new group name. Pages show them as a line in the middle. */
 const EVENTS: ReadonlySet<MessageKind> = new Set([
   'participant_change',
   'group_rename',
@@ -47,7 +47,7 @@ const TAPBACKS: Readonly<Partial<Record<Reaction['reaction_type'], string>>> = {
   question: '❓',
   sticker: 'sticker',
 };
-/** Messages this close together share one time and one name. */
+/** Messages from one sender, each at most this long after the previous one, share one line with time and name. */
 const TURN_MS = 5 * 60_000;
 const MAX_BIG_EMOJI = 3;
 const EMOJI = /^\p{Extended_Pictographic}(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}\s]|\u200D|\uFE0F)*$/u;
@@ -71,13 +71,13 @@ ${isTurn && turnHtml(message, context)}${quote(details, context)}${contentHtml(s
 `;
 }
 
-/** Renders the sender, in a group, and the time. */
+/** Renders the line above one or more messages: their time and, for other people in a group, the sender's name. */
 function turnHtml(message: Message, { names, isGroup, calendar }: MessageContext): Html {
   const who = isGroup && !message.is_from_me && html`<b><bdi>${personOf(message, names)}</bdi></b> `;
   return html`<p class="who">${who}${calendar.time(message.timestamp)}</p>`;
 }
 
-/** Describes an event in the words of its sentence, with names from the archive. */
+/** Returns the sentence that describes an event, with the names that the archive has for people. */
 function eventWords(message: Message, details: MessageDetails, names: NameLookup): string {
   const people = [message.sender, details.group_event?.who ?? ''].filter((address) => address !== '');
   const known = Object.fromEntries(people.map((address) => [address, names.nameOf(address) ?? address]));
@@ -110,7 +110,7 @@ function contentHtml({ message, files }: ShownMessage, { names }: MessageContext
   const cards = details === undefined ? [] : cardsHtml(details, names);
   const more = html`${attachments.length > 0 && html`<div class="files">${attachments}</div>`}${cards}`;
   const subject = details?.subject !== undefined && html`<p class="subject" dir="auto">${details.subject}</p>`;
-  // The text of a link is often nothing but its address, which the card already shows.
+  // True if the text adds nothing: often it is only the address of a link, which the link's card already shows.
   const isSaid = body === '' || body === details?.link?.url;
   if (isSaid && subject === false && more.text !== '') {
     return html`${more}${isNamed(details) && html`<p class="note"><bdi>${details?.sentence}</bdi></p>`}`;
@@ -141,7 +141,7 @@ function reactionsHtml(details: MessageDetails | undefined, { names }: MessageCo
   return html`<ul class="reactions" aria-label="Reactions">${items}</ul>`;
 }
 
-/** Renders the message's former texts, as far as the archive has them. */
+/** Renders a note if the message was deleted, and its former texts as far as the archive has them. */
 function historyHtml({ message, earlier, isRemoved }: ShownMessage, { calendar }: MessageContext): Html {
   const isUnsent = message.details?.retracted_at != null;
   const former = message.details === undefined ? [] : formerTexts(message.details);

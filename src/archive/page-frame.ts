@@ -2,12 +2,12 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { escaped, Html, html } from './html.ts';
 
-// Pages load everything they show from the archive alone, and run no script, whatever people have sent.
+// Pages show only files of the archive and run no script, no matter what a message contains.
 
 const STYLE = ['page.css', 'message.css'].map((name) => readFileSync(new URL(name, import.meta.url), 'utf8')).join('');
 const POLICY = [
   "default-src 'none'",
-  // Some browsers do not treat a file in the page's folder as 'self'.
+  // Pages are opened from disk, where some browsers do not treat files of the archive as 'self'.
   "img-src 'self' file:",
   "media-src 'self' file:",
   `style-src 'sha256-${hash('sha256', STYLE, 'base64')}'`,
@@ -15,7 +15,7 @@ const POLICY = [
   "form-action 'none'",
 ].join('; ');
 
-/** Renders the beginning of a page, including the beginning of its body. */
+/** Renders a page up to and including its `<body>` tag. */
 export function pageBeginning(title: string): Html {
   return new Html(`<!DOCTYPE html>
 <html lang="en">
@@ -36,7 +36,7 @@ export const PAGE_END = html`
 </html>
 `;
 
-/** Writes dates for a reader in one time zone. */
+/** Formats dates and times in English, for one time zone. */
 export class Calendar {
   readonly timeZone: string;
   readonly #day: Intl.DateTimeFormat;

@@ -18,7 +18,7 @@ export interface PagesParts {
   readonly timeZone: string;
   /** This Mac's name. */
   readonly mac: string;
-  /** When the run began. */
+  /** Time at which the run began, in ISO 8601. The list of conversations shows it. */
   readonly at: string;
   readonly signal: AbortSignal;
   readonly onPage: (done: number, total: number) => void;
@@ -73,7 +73,7 @@ function* byConversation(records: Iterable<ChainRecord>): Generator<readonly [Ch
   if (current !== undefined) yield current;
 }
 
-/** A conversation and its years, which all of its pages show. */
+/** A conversation, with its title and its list of years, which each of its pages shows. */
 class Conversation {
   readonly key: string;
   readonly title: string;
@@ -114,7 +114,10 @@ class Conversation {
     this.lastAt = Math.max(this.lastAt, lastAt);
   }
 
-  /** Returns this conversation's entry in the list of conversations. It is small, so that all can stay in memory. */
+  /**
+   * Returns this conversation's entry in the list of conversations. Entries are small, so memory holds those of all
+   * conversations.
+   */
   listed(): ListedConversation {
     const { key, title, subtitle, messages, lastAt } = this;
     const years = this.years.flatMap(({ year, pages }) => {
@@ -127,8 +130,8 @@ class Conversation {
   }
 
   /**
-   * Returns the mark of a year's pages. It changes if the year's messages, the conversation's title or the names of the
-   * conversation's pages change, so that the pages are rebuilt.
+   * Returns the mark of a year's pages: a hash of the page layout's version, the year's lines, the conversation's title
+   * and the names of its pages. If the mark changes, the pages are rebuilt.
    */
   markOf({ head }: ChainRecord): string {
     const names = this.years.flatMap(({ pages }) => pages.map(({ name }) => name));
@@ -169,7 +172,7 @@ function areThere(folder: string, { record, pages }: Conversation['years'][numbe
   return pages.every(({ name }) => existsSync(join(folderOf(folder, record), name)));
 }
 
-/** Removes pages that the year no longer has, because the number of its messages has changed. */
+/** Removes old pages that the year no longer has, because the number of its messages has changed. */
 function removeOthers(folder: string, record: ChainRecord, pages: readonly YearPage[]): void {
   const year = chainOf(record.path)?.year ?? '';
   const names = new Set(pages.map(({ name }) => name));

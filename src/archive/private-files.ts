@@ -17,15 +17,15 @@ import { dirname, join } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
 import { PART } from './archive-layout.ts';
 
-// Files that only their owner can read: 0600, in folders of 0700. No link is followed.
+// Reads and writes files that only their owner can read: 0600, in folders of 0700. Follows no symbolic link.
 
 const { O_CREAT, O_TRUNC, O_WRONLY, O_APPEND, O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
 /**
- * Creates a folder and those above it. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Does not use `recursive`,
- * which never ends in a file system that refuses new folders with `ENOENT`, such as /proc.
+ * Creates a folder and its missing parents. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Does not use
+ * `recursive` of `mkdir`, which never ends in a file system that refuses new folders with `ENOENT`, such as /proc.
  */
 export function makeFolder(folder: string): void {
   try {
@@ -39,7 +39,10 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Creates every folder on the way from `root` to the file `path`. Throws `ENOTDIR` if one of them is a link. */
+/**
+ * Creates the missing folders below `root` for the file `path`, which is relative to `root`. Throws `ENOTDIR` if one of
+ * them is a symbolic link or a file.
+ */
 export function makeFolderOf(root: string, path: string): void {
   let folder = root;
   for (const name of dirname(path).split('/')) {
@@ -57,8 +60,8 @@ export function makeFolderOf(root: string, path: string): void {
 }
 
 /**
- * Opens a file to append to it, and creates it if it is missing. `isOwn`: this process has opened it before, so its
- * mode is already set.
+ * Opens a file to append to it, and creates it if it is missing. Sets its mode, unless `isOwn` says that this process
+ * has opened the file before.
  */
 export function openToAppend(path: string, isOwn = false): number {
   const file = openSync(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK, FILE_MODE);
@@ -66,7 +69,10 @@ export function openToAppend(path: string, isOwn = false): number {
   return file;
 }
 
-/** A new version of the file `path`. It is written beside the file and replaces it once it is complete. */
+/**
+ * A new version of the file `path`, written beside that file. `keep` replaces the file with it, and `discard` removes
+ * it.
+ */
 export class Draft {
   readonly #path: string;
   readonly #file: number;
@@ -82,7 +88,10 @@ export class Draft {
     writeAll(this.#file, typeof content === 'string' ? Buffer.from(content) : content);
   }
 
-  /** Syncs the draft and renames it. `target` is its path, if that was unknown when the draft was begun. */
+  /**
+   * Syncs the draft and renames it to `target`, which differs from the draft's `path` if the final path was not known
+   * at first.
+   */
   keep(target = this.#path): void {
     fsyncSync(this.#file);
     this.#close();
@@ -101,7 +110,7 @@ export class Draft {
   }
 }
 
-/** Replaces a file as a whole. */
+/** Creates or replaces a file: completely, or not at all. */
 export function writeWhole(path: string, content: string): void {
   const draft = new Draft(path);
   try {

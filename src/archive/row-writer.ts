@@ -35,10 +35,10 @@ export interface RowWriterParts {
 
 const NONE: ReadonlyMap<string, Entry> = new Map();
 
-/** Writes lines for rows that are new or differ from their last line. */
+/** Writes lines for rows of chat.db that are new to the archive, or differ from its last line about them. */
 export class RowWriter {
   readonly #parts: RowWriterParts;
-  /** Paths of the files by their numbers in the index. */
+  /** Paths of the NDJSON files, by `ChainRecord.id`. */
   readonly #paths = new Map<number, string>();
   /** Guids of the conversations whose descriptions were compared in this run. */
   readonly #described = new Set<string>();
@@ -50,7 +50,10 @@ export class RowWriter {
     this.#isFirst = parts.index.isEmpty;
   }
 
-  /** Compares rows with the archive, and writes the lines. Returns how many of these rows the archive then contains. */
+  /**
+   * Compares rows with the archive, and writes a line for each that is new or differs. Returns how many of these rows
+   * the archive then contains.
+   */
   async page(rows: readonly SourceRow[]): Promise<number> {
     const { index, source, database } = this.#parts;
     const known = this.#known(rows.map(({ guid, rowId }) => rowKey(guid, rowId)));
@@ -79,8 +82,8 @@ export class RowWriter {
   }
 
   /**
-   * Writes that these rows are gone from chat.db. Skips conversations whose keys are not in `keys`, unless it is
-   * undefined.
+   * Writes a line for each of these rows, which says that the row is gone from chat.db. If `keys` is defined, skips
+   * rows of conversations that it does not contain.
    */
   async removed(entries: readonly Entry[], keys: ReadonlySet<string> | undefined): Promise<void> {
     const { index, files, report, seenAt } = this.#parts;
@@ -100,7 +103,9 @@ export class RowWriter {
     await this.#again(reactedTo);
   }
 
-  /** Returns the entries of these rows. A first run looks up none, because it meets each row once. */
+  /**
+   * Returns the index entries of these rows. A first run looks up none: it meets each row once, so no row has an entry.
+   */
   #known(guids: readonly string[]): ReadonlyMap<string, Entry> {
     return this.#isFirst ? NONE : this.#parts.index.entries(guids);
   }
@@ -111,8 +116,8 @@ export class RowWriter {
 
   /**
    * Compares the messages that new reactions refer to, because a reaction does not change its message's row. Skips
-   * those that are compared anyway. Runs before the reactions' lines are written: if the run dies in between, the
-   * reactions are still new to the next run.
+   * messages that are compared anyway. Runs before the reactions' lines are written: if the run dies in between, the
+   * next run still finds the reactions new and compares their messages.
    */
   async #targets(
     entries: readonly SourceEntry[],
@@ -179,8 +184,8 @@ export class RowWriter {
   }
 
   /**
-   * Looks in earlier runs for the same message under another guid: same conversation, sender, second and text. Returns
-   * the number of its first line, or null if there is none.
+   * Looks for a message that an earlier run archived under another guid: with equal conversation, sender, second, text,
+   * kind and number of attachments. Returns the number of its first line; null if there is none.
    */
   #twinOf(message: Message | undefined): number | null {
     const { index, run } = this.#parts;
@@ -212,7 +217,7 @@ export class RowWriter {
     return files.append(path, key, `"seen_at":"${at}",${replaces}${twin}${row}`);
   }
 
-  /** Writes a line about the conversation at the beginning of each file, and after a change of the conversation. */
+  /** Writes a line about the conversation if the file has no line yet, or if the conversation has changed. */
   #describe(guid: string, path: string, key: string, at: string): void {
     const { index, files, source } = this.#parts;
     let isChanged = false;
@@ -227,10 +232,12 @@ export class RowWriter {
     files.append(path, key, `"seen_at":"${at}","conversation":${index.description(key) ?? 'null'}`);
   }
 
-  /** Returns the last line with the row's content; for a removed row, the line before its removal. */
+  /**
+   * Reads the last line with the row's content. For a removed row, this is the line before the one about its removal.
+   */
   #lineOf(entry: Entry): ArchivedLine {
     const start = entry.print === REMOVED ? Number(entry.earlier.split(',').at(-1)) : entry.start;
-    // A line of this run may not be written yet.
+    // A line that this run has appended may still wait in memory.
     if (entry.run === this.#parts.run) this.#parts.files.flush();
     const reader = new LineReader(join(this.#parts.folder, this.#pathOf(entry.file)));
     try {
@@ -253,7 +260,8 @@ function withEarlier({ earlier, start }: Entry): string {
 }
 
 /**
- * Describes a conversation. If chat.db has several chats for it, one per service, the description has the ids of all.
+ * Describes a conversation. If chat.db has several chats for it, one per service, `ids` collects their guids: those in
+ * the description `before`, and `guid`.
  */
 function describe(guid: string, chat: SourceChat | undefined, before: string | undefined): ArchivedConversation {
   const known = before === undefined ? undefined : (JSON.parse(before) as ArchivedConversation);
@@ -268,8 +276,8 @@ function describe(guid: string, chat: SourceChat | undefined, before: string | u
 }
 
 /**
- * Reports whether a line still describes its row. Compares only the number of stored files, because a stored file stays
- * stored.
+ * Reports whether a line still has its row's content. For attachments, compares only how many are stored, because a
+ * stored file is never replaced.
  */
 function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly ArchivedFile[] | undefined): boolean {
   const before = line.message ?? line.reaction;

@@ -17,7 +17,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
   ...['mov', 'mp4', 'm4v', '3gp'],
   ...['pdf', 'vcf', 'txt'],
 ]);
-/** Extensions by type, for files whose name has no extension. */
+/** Extensions by MIME type, for files whose name has no extension. */
 const BY_TYPE: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -35,20 +35,20 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
   'text/vcard': 'vcf',
 };
-/** Conversions of formats that some browsers cannot show or play. */
+/** The form to convert a file to, by its extension. Lists formats that some browsers cannot show or play. */
 const CONVERTED: Readonly<Record<string, ConvertedForm>> = {
   ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
   ...Object.fromEntries(['caf', 'amr', 'aif', 'aiff'].map((name) => [name, { as: 'm4a' }] as const)),
 };
 
-/** `none`: copies no file. `convert`: also stores a form that every browser can show or play. */
+/** `none` copies no file. `copy` copies each file. `convert` also stores a form that every browser can show or play. */
 export type AttachmentMode = 'none' | 'copy' | 'convert';
 
 export interface StoredFilesParts {
   readonly folder: string;
   readonly mode: AttachmentMode;
   readonly files: AttachmentReader;
-  /** Called for each file that was stored for the first time. */
+  /** Called with the size of each file whose content was not in the archive before. */
   readonly onStored: (bytes: number) => void;
   /** Called for each file that could not be converted. */
   readonly onNotConverted: () => void;
@@ -69,7 +69,10 @@ export class StoredFiles {
     this.#parts = parts;
   }
 
-  /** Returns one record for each attachment. `known` are the records in an earlier line: a stored file stays stored. */
+  /**
+   * Returns one record for each attachment. `known` holds the records in the message's previous line: a file that is
+   * stored there is not copied again.
+   */
   async store(message: Message, known: readonly ArchivedFile[] = []): Promise<readonly ArchivedFile[]> {
     const stored: ArchivedFile[] = [];
     for (const [index, attachment] of (message.details?.attachments ?? []).entries()) {
@@ -81,8 +84,8 @@ export class StoredFiles {
   }
 
   /**
-   * Restores a missing stored file from its attachment. Returns false if the attachment is gone or has another content
-   * by now.
+   * Copies an attachment again, because its stored file `path` is missing. Returns false if the attachment is gone or
+   * its content has changed.
    */
   async restore(message: Message, wanted: number, path: string): Promise<boolean> {
     const found = message.details?.attachments.find(({ n }, index) => (n ?? index) === wanted);
@@ -125,8 +128,8 @@ export class StoredFiles {
   }
 
   /**
-   * Copies an opened file into the archive. If the copy's path would differ from `only`, stores nothing and resolves to
-   * `changed`.
+   * Copies the file that `open` opens into the archive. If `only` is set and the copy's path, which contains its
+   * SHA-256, would differ from it, stores nothing and resolves to `changed`.
    */
   async #copied(
     message: Message,
@@ -145,7 +148,7 @@ export class StoredFiles {
       const path = storedPath(sha256, extension);
       if (only !== undefined && path !== only) return 'changed';
       const target = join(folder, path);
-      // An existing file stays even if it was changed: only a verification reports that.
+      // Never replaces an existing file. If that file was damaged, a verification reports it.
       if (lstatSync(target, { throwIfNoEntry: false }) === undefined) {
         makeFolderOf(folder, path);
         draft.keep(target);
@@ -162,8 +165,8 @@ export class StoredFiles {
 }
 
 /**
- * Returns the SHA-256 of the copy; undefined if the copy differs in length from the file, or if the file can no longer
- * be read.
+ * Copies `file` to the draft. Returns the SHA-256 of the copy; undefined if the copy differs in length from the file,
+ * or if the file can no longer be read.
  */
 async function copy(file: AttachmentFile, draft: Draft, folder: string): Promise<string | undefined> {
   const sum = createHash('sha256');
@@ -183,7 +186,10 @@ async function copy(file: AttachmentFile, draft: Draft, folder: string): Promise
   return bytes === file.bytes ? sum.digest('hex') : undefined;
 }
 
-/** Writes a chunk. Throws an error about the archive, so that it is not taken for a failure to read. */
+/**
+ * Writes a chunk to the draft. Throws only AppErrors about the archive, so that `copy` does not take a failed write for
+ * a failed read.
+ */
 function write(draft: Draft, chunk: Uint8Array, folder: string): void {
   try {
     draft.write(chunk);

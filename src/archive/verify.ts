@@ -25,9 +25,12 @@ export interface VerifyReport {
   readonly files: number;
   readonly lines: number;
   readonly attachments: number;
-  /** Number of lines that unfinished runs wrote. The next run continues after them. */
+  /**
+   * Number of lines after the ends recorded in the manifest, written by unfinished runs. The next run continues after
+   * them.
+   */
   readonly unsealed: number;
-  /** The hash over the ends of all files; "" without a manifest. */
+  /** The archive's seal, from `sealOf`: the hash over the ends in the manifest; "" without a manifest. */
   readonly seal: string;
 }
 
@@ -44,7 +47,7 @@ export interface VerifyOptions {
   readonly onLine?: (line: ArchivedLine) => void;
 }
 
-/** Bytes to read before other work runs. */
+/** Number of bytes to read before other work of this process gets a turn. */
 const TURN_BYTES = 1 << 22;
 const FILES_MEMBER = '"files":[';
 
@@ -112,7 +115,7 @@ class Verification {
     try {
       for (const line of readChain(join(folder, path))) {
         if (isWrong(line)) {
-          // The next run cuts off the incomplete last line that an unfinished run left.
+          // Not a fault: the next run cuts off the incomplete last line of an unfinished run.
           if (line.n > seal.lines && isUnfinished && line.wrong === 'is not complete') break;
           this.#faults.push({ file: path, line: line.n, what: line.wrong });
           return;

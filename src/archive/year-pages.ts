@@ -11,7 +11,7 @@ import { messageHtml, type ShownMessage } from './message-html.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
 import { Draft } from './private-files.ts';
 
-/** One page of a year. It shows `count` messages, which follow those of the page before it by date. */
+/** One page of a year. It shows the next `count` messages by date, after those of the previous page. */
 export interface YearPage {
   readonly name: string;
   readonly title: string;
@@ -102,8 +102,8 @@ function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
 }
 
 /**
- * Reports whether a message is certainly on this page. Returns true only if the page shows the whole year of the
- * message.
+ * Reports whether a message is certainly on this page. The index knows only the year of a message, so this is true only
+ * if the page shows a whole year.
  */
 function isOn({ name }: YearPage, index: ArchiveIndex, record: ChainRecord, guid: string): boolean {
   return name.length === '2026.html'.length && index.entries([guid]).get(guid)?.file === record.id;

@@ -113,26 +113,29 @@ export interface SendRequest extends SendPreferences {
   readonly attachments: readonly string[];
   /** Uploaded files, which are sent after the attachments (decision R1). */
   readonly uploads?: readonly UploadedFile[];
-  /** A repeat under the same key sends nothing (decision D9). */
+  /** A second request with this key sends nothing: it repeats the stored outcome (decision D9). */
   readonly idempotencyKey?: IdempotencyKey;
   /**
-   * The key to record with the parts instead of `idempotencyKey`, so that their rows can be found by it. The send does
-   * not claim this key.
+   * Recorded with each part of the message instead of `idempotencyKey`, so that the parts' rows can be found by this
+   * key. Unlike `idempotencyKey`, the send does not claim it.
    */
   readonly recordedAs?: IdempotencyKey;
-  /** Recorded with the parts: id of the limited key that sends; absent for the owner. */
+  /** Id of the limited key that sends, recorded with each part of the message. Absent for the owner. */
   readonly keyId?: string;
   /** Included in every log line of this send (decision E8). */
   readonly requestId?: string;
-  /** Only reports what would happen (decision L1). */
+  /** True to send nothing and only report what the send would do (decision L1). */
   readonly dryRun?: boolean;
-  /** The attachments are copies that Postern made when the send was held. */
+  /** True if `attachments` are Postern's own copies, made when the send was held for approval or scheduled. */
   readonly areCopies?: boolean;
   /** Called just before each part is handed to Messages. If it throws, the send ends. */
   readonly check?: () => void;
 }
 
-/** The result of a send. `confirmed` if its row was found; otherwise the Message is provisional (decision D6). */
+/**
+ * The result of a send. `confirmed` is true if the row of the message was found in chat.db. If not, `message` is
+ * provisional: its ids are empty (decision D6).
+ */
 export interface SendResult {
   readonly confirmed: boolean;
   readonly message: Message;
@@ -140,11 +143,11 @@ export interface SendResult {
   readonly replayed: boolean;
 }
 
-/** The answer to a dry run. Nothing is sent. */
+/** The answer to a dry run: what the request would do. Nothing is sent. */
 export interface DryRun {
   readonly would: 'send' | 'hold';
   readonly to: string;
-  /** The addresses of everyone who would read it. */
+  /** The addresses of everyone who would receive the message. Empty for a recipient that cannot be resolved. */
   readonly members: readonly string[];
   readonly text: string;
 }
@@ -157,9 +160,12 @@ export type SendAnswer =
   | { readonly kind: 'scheduled'; readonly scheduled: ScheduledSend; readonly replayed: boolean }
   | { readonly kind: 'dry_run'; readonly dryRun: DryRun };
 
-/** Sends for one caller. */
+/** Sends on behalf of one caller: the owner or a limited key. */
 export interface CallerSender {
-  /** Like `MessageSender.attachmentMistakes`, but silent about files that the caller may not send. */
+  /**
+   * Like `MessageSender.attachmentMistakes`, but returns no mistakes to a limited key, because they would reveal which
+   * files exist.
+   */
   attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
   /** Throws what `MessageSender.send` throws, and the refusals of decision L2. */
   send(request: SendRequest): Promise<SendAnswer>;
@@ -167,14 +173,20 @@ export interface CallerSender {
 
 export type GivenFiles = Pick<SendRequest, 'attachments' | 'uploads'>;
 
-/** Stores copies of the files of held sends. */
+/** Stores copies of the attachments of held and scheduled sends, so that later exactly these files are sent. */
 export interface HeldFiles {
-  /** Copies files that may be sent. Throws the problems with them, or `storage_full` above `maxBytes`. */
+  /**
+   * Copies the files of the held send `id`. Throws `invalid_request` if a file may not be sent, `storage_full` if the
+   * copies exceed `maxBytes` in total, and `attachment_not_copied` if copying fails.
+   */
   copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]>;
-  /** Returns the paths of the copies. Throws `attachment_changed` if a copy no longer matches. */
+  /**
+   * Returns the paths of the copies. Throws `attachment_changed` if a copy is missing or its hash differs from the one
+   * in `files`.
+   */
   paths(id: string, files: readonly HeldFile[]): Promise<readonly string[]>;
   remove(id: string): Promise<void>;
-  /** Removes all copies except those that belong to these ids. */
+  /** Removes the copies of every held send whose id is not in `ids`. */
   keepOnly(ids: ReadonlySet<string>): Promise<void>;
 }
 
@@ -189,7 +201,8 @@ export interface MessageSender {
 }
 
 /**
- * Outcome of an earlier send, kept for 24 hours (decision D9). Contains no message text: only an id or a problem.
+ * The stored outcome of a send with an `Idempotency-Key`, kept for 24 hours (decision D9). Contains no message text:
+ * only an id or a problem.
  */
 export type StoredOutcome =
   | { readonly state: 'running' }
@@ -201,7 +214,7 @@ export type StoredOutcome =
   | { readonly state: 'scheduled'; readonly id: string }
   | { readonly state: 'problem'; readonly problem: string };
 
-/** An earlier use of a key. */
+/** An earlier request with the same `Idempotency-Key`. */
 export interface EarlierUse {
   readonly requestHash: string;
   readonly outcome: StoredOutcome;
@@ -215,7 +228,10 @@ export interface IdempotencyStore {
   finish(key: IdempotencyKey, outcome: StoredOutcome): void;
 }
 
-/** An idempotency store whose claims can outlive the time of a scheduled send (decision X1). */
+/**
+ * An idempotency store that also serves scheduled sends: it keeps their keys until 24 hours after the latest time to
+ * send (decision X1).
+ */
 export interface SchedulingStore extends IdempotencyStore {
   /**
    * Claims the key for a scheduled send and calls `write` to store the send, in one transaction. Keeps the key until

@@ -13,25 +13,28 @@ export interface NewSentPart {
   /** Unix milliseconds. */
   readonly atMs: number;
   readonly requestId: string | undefined;
-  /** Why its service was used, if the request chose one (decision X3). */
+  /** Why the part's service was used. Recorded only if the request chose a service (decision X3). */
   readonly serviceReason?: ServiceReason | undefined;
   readonly idempotencyKey: IdempotencyKey | undefined;
-  /** Id of the limited key that sent it. */
+  /** Id of the limited key that sent the part; absent for the owner. */
   readonly keyId?: string | undefined;
-  /** Highest row id before the run; undefined if chat.db was unavailable. */
+  /**
+   * Highest row id of chat.db just before the part was handed to Messages: the part's row has a higher one. Undefined
+   * if chat.db was unavailable.
+   */
   readonly afterRowId: number | undefined;
   readonly chat: ExpectedChat;
-  /** Hash of its text or file name, by which its row is recognised. */
+  /** Hash of the part's text or file name, by which the part's row in chat.db is recognised. */
   readonly content: string;
 }
 
-/** A part whose row may still appear. */
+/** A sent part whose row in chat.db was not found yet, but may still appear. */
 export interface OpenPart extends Omit<NewSentPart, 'requestId' | 'idempotencyKey' | 'keyId'> {
   readonly number: number;
   readonly afterRowId: number;
 }
 
-/** The part that belongs to a row of chat.db. */
+/** A sent part whose row in chat.db was found. */
 export interface PairedPart {
   readonly guid: string;
   readonly requestId: string | undefined;
@@ -42,30 +45,34 @@ export interface PairedPart {
 }
 
 /**
- * The parts that this service has sent, and their rows: 30 days, at most 100,000 parts (decision I5). Contains no text.
+ * Keeps the parts that this service sent and the rows of chat.db that they became, for 30 days and at most 100,000
+ * parts (decision I5). Contains no text.
  */
 export interface SentPartStore {
   /** Records a part, durably even through a power failure. Returns the part's number. */
   record(part: NewSentPart): number;
-  /** Replaces the expected chat, which may differ at the next attempt. */
+  /** Replaces the chat in which the part's row is expected, because the next attempt may use another chat. */
   setChat(number: number, chat: ExpectedChat): void;
   /** Removes a part that was certainly not sent. */
   remove(number: number): void;
   pair(number: number, rowId: number, guid: string): void;
-  /** Stops waiting for the part's row. `highestRowId` is the highest row id so far. */
+  /** Stops waiting for the part's row. `highestRowId` is the highest row id of chat.db at that moment. */
   giveUp(number: number, highestRowId: number): void;
   /** Returns the open parts in the order in which they were recorded. */
   open(): readonly OpenPart[];
-  /** Returns the row of the newest part with this key that has a row. */
+  /** Returns the row id of the newest part with this key, ignoring parts whose row was not found. */
   rowOf(key: IdempotencyKey): number | undefined;
   /** Returns the part that was sent as this row; undefined if there is none. */
   ofRow(rowId: number): PairedPart | undefined;
   /**
-   * Returns the expected chat of each part that still lacks a row and could have led to this row. With `contents`,
-   * considers only parts with one of these contents.
+   * Returns the expected chat of each part that has no row yet and may have become row `rowId`. With `contents`,
+   * considers only parts with one of these content hashes.
    */
   unpaired(rowId: number, contents?: readonly string[]): readonly ExpectedChat[];
-  /** Returns the row id above which the record of sent parts is complete. Undefined before `begin`. */
+  /**
+   * Returns the row id above which every row that this service sent has its part recorded here. Undefined before
+   * `begin`.
+   */
   completeSince(): number | undefined;
   /** Stores the initial row id of `completeSince`. */
   begin(rowId: number): void;

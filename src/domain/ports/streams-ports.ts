@@ -3,7 +3,7 @@ import type { IncludeSet } from '../include.ts';
 import type { Narrowing } from '../narrowing.ts';
 import type { ClientOffset } from '../offset.ts';
 
-/** The request of a client that receives every event. */
+/** A client's request for a stream of events: where to begin, and which events to include. */
 export interface StreamRequest {
   /**
    * The offset to continue from. If absent, the stream begins now, and a client that is too slow loses the oldest
@@ -16,5 +16,5 @@ export interface StreamRequest {
   readonly caller: Caller;
 }
 
-/** Server-Sent Events, or one JSON text per line (decision Q1). */
+/** The format of a stream: Server-Sent Events, or one JSON text per line (decision Q1). */
 export type StreamForm = 'sse' | 'ndjson';

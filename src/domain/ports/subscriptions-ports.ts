@@ -12,7 +12,7 @@ export interface SubscriptionStore {
   get(id: string): StoredSubscription | undefined;
   /** Adds a subscription, or replaces one that has lapsed. */
   add(subscription: StoredSubscription): void;
-  /** Stores a subscription's secrets, lifetime and health. Its offset stays. */
+  /** Stores a subscription's secrets, expiry and health, but not its offset. */
   update(subscription: StoredSubscription): void;
   advance(id: string, offset: Offset, health: SubscriptionHealth): void;
   remove(id: string): void;
@@ -20,18 +20,20 @@ export interface SubscriptionStore {
 
 /** The subscriptions of all keys, each with its running worker. */
 export interface SubscriptionService {
-  /** Continues the stored subscriptions. */
+  /** Removes stored subscriptions that have lapsed, and starts a worker for each of the others. */
   start(): Promise<void>;
   /** Returns a key's subscriptions that have not lapsed. */
   of(keyId: string): readonly StoredSubscription[];
   /**
-   * Adds or refreshes a subscription; at most `maxOfKey` per key. Throws `callback_failed` if the receiver does not
-   * confirm a new address, `too_many_webhooks`, `invalid_cursor`, and `chat_db_unavailable`.
+   * Adds or refreshes a subscription. Throws `callback_failed` if the receiver does not confirm a new address,
+   * `too_many_webhooks` if the key already has `maxOfKey` subscriptions, `invalid_cursor`, and `chat_db_unavailable`.
    */
   subscribe(keyId: string, request: SubscriptionRequest, maxOfKey: number): Promise<SubscriptionGrant>;
-  /** Ends a subscription. Resolves once nothing is being posted, to false if it did not exist. */
+  /**
+   * Ends a subscription. Resolves once nothing is being posted: to true, or to false if there was no such subscription.
+   */
   unsubscribe(keyId: string, target: SubscriptionTarget): Promise<boolean>;
-  /** Ends a subscription without notifying the receiver. */
+  /** Ends a subscription in the background. Unlike `terminate`, does not notify the receiver. */
   remove(id: string): void;
   /** Ends all subscriptions of a key, and notifies each receiver once. */
   terminate(keyId: string): void;
@@ -39,8 +41,8 @@ export interface SubscriptionService {
 }
 
 /**
- * A limited key's own subscriptions. Methods throw what those of `SubscriptionService` throw, and refuse anything that
- * the key may not do.
+ * The subscriptions of one limited key. These methods throw what the methods of `SubscriptionService` throw, and refuse
+ * anything that the key may not do.
  */
 export interface Subscriptions {
   subscribe(request: SubscriptionRequest): Promise<SubscriptionGrant>;

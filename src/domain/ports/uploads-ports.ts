@@ -2,7 +2,7 @@ import type { Upload } from '../upload.ts';
 
 /** A file being uploaded. */
 export interface IncomingFile {
-  /** The name as the client sent it: any text. */
+  /** The file's name exactly as the client sent it. May be any text. */
   readonly name: string;
   readonly mimeType: string | undefined;
   readonly content: AsyncIterable<Uint8Array>;
@@ -30,8 +30,8 @@ export interface Uploads {
   add(file: IncomingFile): Promise<Upload>;
   /** Returns the files with these ids. Throws `upload_not_found` with every unknown id. */
   files(ids: readonly string[]): readonly UploadedFile[];
-  /** Removes the content of sent files. */
+  /** Removes the content of files that were sent. Their records stay, so that a repeat of the send is recognised. */
   discard(ids: readonly string[]): Promise<void>;
-  /** Removes files that will not be sent. */
+  /** Removes the content and the records of files that will not be sent. */
   remove(ids: readonly string[]): Promise<void>;
 }

@@ -11,16 +11,19 @@ import type {
   WebhookWire,
 } from '../webhook.ts';
 
-/** Absent settings have the values of `DEFAULT_SETTINGS`. */
+/** A webhook to register. Absent settings have the values of `DEFAULT_SETTINGS`. */
 export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
   Partial<Omit<WebhookSettings, 'url' | 'events'>> & {
-    /** The limited key that registers it; absent for the owner's. */
+    /** Id of the limited key that registers the webhook; absent if the owner registers it. */
     readonly keyId?: string;
-    /** The protocol that the webhook was registered with, if not the API. */
+    /** The other program's protocol in which the webhook is registered; absent for Postern's API. */
     readonly wire?: WebhookWire | undefined;
   };
 
-/** Absent settings stay as they are. A header is set to its value, or removed if the value is null. */
+/**
+ * Changes to a webhook's settings. Absent settings keep their values. A header whose value is null is removed;
+ * `headers: null` removes all headers.
+ */
 export interface WebhookChanges extends Partial<Omit<WebhookSettings, 'headers'>> {
   readonly headers?: Readonly<Record<string, string | null>> | null;
 }
@@ -28,7 +31,7 @@ export interface WebhookChanges extends Partial<Omit<WebhookSettings, 'headers'>
 /** A dropped event's position in the log. */
 export interface DroppedEvent {
   readonly rowId: number;
-  /** Number of the change; 0 for a new row. */
+  /** Number of the change in the change log; 0 if the event is a new row. */
   readonly change: number;
 }
 
@@ -39,7 +42,7 @@ export interface EndedDelivery extends DeliveryRecord {
 }
 
 /**
- * The point at which delivery continues: after a position, at the newest event, or with the dropped events (decisions
+ * Selects the events to deliver next: those after an offset, only new ones (`latest`), or the dropped ones (decisions
  * P1, P6).
  */
 export type ReplayFrom = ClientOffset | 'latest' | 'dropped';
@@ -60,20 +63,23 @@ export interface WebhookStore {
    */
   add(webhook: NewWebhook, start: Offset): StoredWebhook;
   /**
-   * Replaces the local record of a fleet's webhook. Without `keepsHistory` its deliveries and dropped events are
-   * deleted, because another hub has delivered since.
+   * Replaces this hub's record of a webhook with the fleet's record. Without `keepsHistory`, also deletes the webhook's
+   * deliveries and dropped events, because another hub has delivered to it since they were stored.
    */
   adopt(webhook: StoredWebhook, keepsHistory: boolean): void;
   /** Stores the webhook's settings, secrets and position. */
   update(webhook: StoredWebhook): void;
-  /** Returns false if it did not exist. */
+  /** Removes a webhook. Returns false if there was none with this id. */
   remove(id: string): boolean;
   /**
    * Sets the offset up to which the webhook is done, and stores the record if there is one. The last 100 records are
    * kept.
    */
   advance(id: string, offset: Offset, record?: EndedDelivery): void;
-  /** Moves the offset at the owner's command. Ends holding and replaying; skipped events do not count as dropped. */
+  /**
+   * Moves the webhook to another offset on request, and ends the holding and the redelivery of events. Events that the
+   * move skips do not count as dropped.
+   */
   seek(id: string, offset: Offset): void;
   /** Stores the held delivery, or null when none is held any more. */
   hold(id: string, held: HeldDelivery | null): void;
@@ -83,9 +89,12 @@ export interface WebhookStore {
   replayDropped(id: string): void;
   /** Returns the first event in log order that is marked for redelivery. */
   nextReplayed(id: string): DroppedEvent | undefined;
-  /** Ends the redelivery of an event: it was delivered, is gone, or with `isDropped` was dropped again. */
+  /**
+   * Ends the redelivery of a dropped event, because it was delivered or its row is gone. With `isDropped` it failed
+   * again, and stays among the dropped events.
+   */
   endReplayed(id: string, event: DroppedEvent, isDropped: boolean): void;
-  /** Like `advance`, for several webhooks and records, oldest first, in one transaction. */
+  /** Like `advance`, for several webhooks in one transaction. The records of each webhook are oldest first. */
   advanceMany(steps: readonly WebhookStep[]): void;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[];
@@ -95,8 +104,8 @@ export interface WebhookStore {
 }
 
 /**
- * The registered webhooks, each with its running worker (decision F3). Methods that return a promise may be answered by
- * another process.
+ * The registered webhooks, each with its running worker (decision F3). At a hub, a method may return a promise, because
+ * the hub that delivers for the fleet may be another process.
  */
 export interface WebhookRegistry {
   list(): readonly StoredWebhook[];
@@ -109,26 +118,33 @@ export interface WebhookRegistry {
   /** Changes settings, effective at the next attempt. Throws `webhook_not_found`, and what `add` throws. */
   change(id: string, changes: WebhookChanges): StoredWebhook | Promise<StoredWebhook>;
   /**
-   * Removes a webhook. Resolves once nothing can be sent to it any more (decision F5), to false if it did not exist.
+   * Removes a webhook. Resolves once nothing can be sent to it any more (decision F5): to true, or to false if there
+   * was none with this id.
    */
   remove(id: string): Promise<boolean>;
   /** Like all methods below, throws `webhook_not_found` for an unknown id. */
   status(id: string): WebhookStatus | Promise<WebhookStatus>;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
-  /** Returns the held delivery if there is one, then the finished deliveries, all with their attempts (decision Z2). */
+  /**
+   * Returns the held delivery, if there is one, then the finished deliveries. Each has those of its attempts that are
+   * still in memory (decision Z2).
+   */
   detailedDeliveries(id: string): readonly DetailedDelivery[] | Promise<readonly DetailedDelivery[]>;
   /** Returns the newest delivery; undefined before the first. */
   lastDelivery(id: string): DeliveryRecord | undefined | Promise<DeliveryRecord | undefined>;
-  /** Sends one `webhook.test` event, once, ahead of waiting events. */
+  /** Sends a `webhook.test` event in a single attempt, without waiting for the webhook's pending events. */
   test(id: string): Promise<WebhookTestResult>;
-  /** Sends the event of a finished delivery again, once, ahead of waiting events. Throws `delivery_not_found`. */
+  /**
+   * Sends the event of a finished delivery again in a single attempt, without waiting for the webhook's pending events.
+   * Throws `delivery_not_found`.
+   */
   resend(id: string, delivery: string): Promise<WebhookTestResult>;
   /** Attempts a held delivery now. Does nothing if none is held. */
   retry(id: string): StoredWebhook | Promise<StoredWebhook>;
   /**
-   * Continues delivery from `from`, durably. Throws `invalid_request` for a position ahead of the webhook's, and
-   * `offset_expired` as the feed does.
+   * Continues delivery from `from`, and stores that durably. Throws `invalid_request` if `from` is after the webhook's
+   * current position, and `offset_expired` if the changes after `from` are no longer kept.
    */
   replay(id: string, from: ReplayFrom): StoredWebhook | Promise<StoredWebhook>;
 }

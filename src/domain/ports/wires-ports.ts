@@ -3,7 +3,7 @@ import type { LogEntry } from '../event.ts';
 import type { AttachmentFile } from './reading-ports.ts';
 import type { UploadedFile } from './uploads-ports.ts';
 
-/** A request in the protocol of another program, made with a valid limited key. */
+/** A request in another program's protocol, such as BlueBubbles, made with a valid limited key. */
 export interface WireRequest {
   readonly method: string;
   /** The decoded segments of the path. */
@@ -20,14 +20,14 @@ export interface WireRequest {
 
 export interface WireAnswer {
   readonly status: number;
-  /** Sent as JSON, unless there is a file. */
+  /** Sent as JSON. Ignored if there is a `file`. */
   readonly body?: unknown;
   readonly file?: AttachmentFile;
   /** The pattern of the path, for logs and metrics. */
   readonly route?: string;
 }
 
-/** A refusal, before the wire writes it in its protocol's form. */
+/** A refused request, for `Wire.failure` to express in its protocol. */
 export interface WireFailure {
   readonly status: number;
   readonly code: string;
@@ -35,11 +35,14 @@ export interface WireFailure {
   readonly hint: string | undefined;
 }
 
-/** Translates the protocol of another program to Postern's use cases, which make all decisions. */
+/**
+ * Translates another program's protocol into calls of Postern's use cases. Decides nothing itself: the use cases check
+ * every right and limit.
+ */
 export interface Wire {
-  /** Names of the parameters that may hold the key. */
+  /** Names of the query parameters that may hold the API key. */
   readonly keyNames: readonly string[];
-  /** Throws the AppError to answer with. */
+  /** Answers a request. Throws an AppError to refuse it; the caller then sends what `failure` returns. */
   answer(request: WireRequest): Promise<WireAnswer>;
   failure(failure: WireFailure): WireAnswer;
 }

@@ -17,7 +17,7 @@ import { accessOptions } from './tls.ts';
 /** Ping interval in milliseconds. The connection to a server that misses two pings ends. */
 const PING_MS = 2000;
 const REQUEST_MS = 5000;
-/** Longest wait between attempts. Waits are random, so that a fleet does not reconnect all at once. */
+/** Longest wait between attempts to connect. Waits are random, so that a fleet does not reconnect all at once. */
 const MAX_RECONNECT_MS = 8000;
 const FIRST_RECONNECT_MS = 250;
 
@@ -27,7 +27,8 @@ export interface ConnectionHost {
   /** Name of this client: a Mac id, or the result of `hubName`. Its inboxes carry this name. */
   readonly name: string;
   /**
-   * Longest wait between attempts in milliseconds; 8 s by default. Hubs set less, because a fleet has only a few hubs.
+   * Longest wait between attempts to connect, in milliseconds; 8 s by default. Hubs set less: a fleet has only a few
+   * hubs, so they may try more often.
    */
   readonly maxReconnectMs?: number;
 }
@@ -77,7 +78,9 @@ export class FleetConnection {
   #isConnected = false;
   #isClosed = false;
   #attempts = 0;
-  /** The wait before the current attempt, stored because the client asks for it several times. */
+  /**
+   * Milliseconds before the next attempt to connect. Stored, because the NATS client asks several times per attempt.
+   */
   #wait = 0;
   #publicKey = '';
   #certificateEnd: number | undefined;
@@ -115,7 +118,9 @@ export class FleetConnection {
     return this.#isConnected ? undefined : this.#lastProblem;
   }
 
-  /** Throws `broker_away` before the first connection. Afterwards the object stays the same through every reconnect. */
+  /**
+   * The NATS client's connection, which reconnects when it is lost. Throws `broker_away` before the first connection.
+   */
   get nc(): NatsConnection {
     if (this.#nc === undefined) throw problem('broker_away');
     return this.#nc;

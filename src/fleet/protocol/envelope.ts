@@ -5,13 +5,15 @@ const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
-/** Maximum number of keys: the key in use and the one before it. */
+/**
+ * Maximum number of keys in a key file: the key in use and, while the fleet changes its key, the next or previous one.
+ */
 const MAX_KEYS = 2;
 
 /** Owner of the messages between hubs. No Mac has this name, so only hubs can derive its key. */
 export const HUBS = '~hubs';
 
-/** A content key of one Mac. Messages carry its id, which does not reveal the key. */
+/** A content key of one Mac. Sealed messages carry the id of the key, which does not reveal the key. */
 export interface MacKey {
   readonly id: string;
   readonly key: Uint8Array;

@@ -10,16 +10,19 @@ export interface EventMessage {
   /** Changes when chat.db is replaced: row ids of different epochs are unrelated. */
   readonly epoch: string;
   readonly row: number;
-  /** The row published before this one. If the stream has a different row there, rows are missing. */
+  /**
+   * The row that the Mac published before this one; 0 for the first of an epoch. A reader that has not seen that row
+   * has missed rows.
+   */
   readonly previousRow: number;
-  /** Sequence of the previous message of the chain; 0 if the message names none. */
+  /** Sequence of the previous message of the same chain; 0 if the headers name none. */
   readonly previousSequence: number;
   /** The Mac's other chain: in a row the chain of changes, in a change the chain of rows. */
   readonly other?: ChainState | undefined;
   readonly type: string;
   /** The event's `eventId`. */
   readonly id: string;
-  /** Identifies the run of the agent that published it. */
+  /** Identifies the run of the agent that published this event. */
   readonly instance: string;
   /** True if body and attachments were omitted. The Mac still has them. */
   readonly isMetadata: boolean;
@@ -34,7 +37,7 @@ export interface ChainState {
   readonly row: number;
   /** Sequence of the chain's newest message; 0 if the stream holds none. */
   readonly sequence: number;
-  /** `eventId` of its newest event; "" if it is not known. */
+  /** `eventId` of the chain's newest event; "" if unknown. */
   readonly id: string;
 }
 
@@ -45,7 +48,9 @@ export const CHAIN_START_BODY = '{"type":"messages.changed","data":{"first_id":"
 
 const CHANGES = 'c_';
 
-/** Returns the epoch of a chain of changes. No epoch of rows contains an underscore. */
+/**
+ * Returns the epoch of a chain of changes. It differs from every epoch of rows, because those contain no underscore.
+ */
 export function changesEpoch(generation: number, rowEpoch: string): string {
   return `${CHANGES}${generation}_${rowEpoch}`;
 }

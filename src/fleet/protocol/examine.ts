@@ -21,7 +21,10 @@ export interface FleetExamination {
   readonly missing?: readonly string[];
   /** The certificates that the connection needs, and when they expire, in Unix milliseconds. */
   readonly certificates?: readonly { readonly name: string; readonly end: number }[];
-  /** How far a Mac's clock was ahead of the broker's when it last announced itself, in milliseconds. */
+  /**
+   * How many milliseconds a Mac's clock was ahead of the broker's when the Mac last wrote its presence; undefined for a
+   * hub, and if there is no readable presence.
+   */
   readonly clockAheadMs?: number | undefined;
 }
 

@@ -17,7 +17,7 @@ export const MAX_SENDS = 10_000;
 export const BUCKETS = {
   /** The presence of each Mac, by Mac id; its claim, by `claimKey`; and the pairs, by `pairKey`. */
   macs: 'macs',
-  /** Outcomes of sends, by `outcomeKey`. */
+  /** Outcomes of sends, by `outcomeKey`, and the hubs' claims of Idempotency-Keys, by `SEND_CLAIMS`. */
   outcomes: 'outcomes',
   /** The lease of webhooks with their settings, the leases of pairs' sends, and the broker's clock. */
   webhooks: 'webhooks',
@@ -42,12 +42,15 @@ export const HEADERS = {
   previousSequence: 'Nats-Expected-Last-Subject-Sequence',
   /** Version of the message. Readers refuse versions that they do not know. */
   version: 'V',
-  /** Row id in chat.db. */
+  /** Row id in chat.db or, in a chain of changes, the number of the change. */
   row: 'Row',
   /** Row id published before this one; 0 for the first of an epoch. */
   previousRow: 'Prev-Row',
   epoch: 'Epoch',
-  /** Sequence of the previous message of the same chain. Absent if that message is the newest of the subject. */
+  /**
+   * Sequence of the previous message of the same chain. Absent if that is also the newest message of the subject, whose
+   * sequence is in `previousSequence`.
+   */
   chainSequence: 'Prev-Seq',
   /** State of the Mac's other chain; see EventMessage. */
   otherChain: 'Other',
@@ -55,7 +58,7 @@ export const HEADERS = {
   type: 'Type',
   /** `metadata` if body and attachments were omitted. */
   content: 'Content',
-  /** Identifies the run of the agent that published it. */
+  /** Identifies the run of the agent that published the event. */
   instance: 'Instance',
   /** Id of the content key; absent if the body is plain. */
   key: 'Key',
@@ -98,7 +101,10 @@ export function outcomeKey(mac: string, keyHash: string): string {
   return `${mac}.${keyHash}`;
 }
 
-/** Prefix of the keys in `outcomes` under which hubs claim an Idempotency-Key. No Mac id has an underscore. */
+/**
+ * Prefix of the keys in `outcomes` under which hubs claim an Idempotency-Key. No `outcomeKey` has this prefix, because
+ * no Mac id has an underscore.
+ */
 export const SEND_CLAIMS = 'claims_';
 
 /**
@@ -128,7 +134,10 @@ export function hubName(id: string): string {
 /** Name of the connection of a machine that asks to join. Mac ids have no capitals, so no Mac has this name. */
 export const JOINER = 'JOIN';
 
-/** Returns the subject at which a machine asks to join as this Mac. The desk answers while an invitation is open. */
+/**
+ * Returns the subject at which a machine asks to join as this Mac. The operator's machine answers while an invitation
+ * is open.
+ */
 export function joinSubject(mac: string): string {
   return `join.${mac}`;
 }

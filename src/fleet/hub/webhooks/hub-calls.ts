@@ -5,7 +5,10 @@ import { HUB_CALL, HUB_NEWS } from '../../protocol/layout.ts';
 import { exchange, fromHubProblem, type Reply, readQuestion, respond, toProblem } from '../../protocol/requests.ts';
 import type { HubParts } from '../hub-parts.ts';
 
-/** Time limits of calls in milliseconds. A test and a removal wait for a receiver; a read does not wait. */
+/**
+ * Time limits of calls in milliseconds. A test and a removal wait for the receiver of the webhook; a read waits for
+ * nothing.
+ */
 const CALL_MS = {
   add: 8000,
   change: 8000,
@@ -37,7 +40,10 @@ export class HubCalls {
     this.#parts = parts;
   }
 
-  /** Starts to answer calls. Resolves once the broker passes them on, or the connection is lost. */
+  /**
+   * Starts to answer the calls of other hubs. Resolves once the broker passes such calls to this hub, or the connection
+   * is lost.
+   */
   async listen(): Promise<void> {
     const { nc } = this.#parts.connection;
     this.#subscription ??= nc.subscribe(HUB_CALL, {
@@ -53,12 +59,15 @@ export class HubCalls {
     this.#subscription = undefined;
   }
 
-  /** Announces changed settings to the other hubs. */
+  /** Tells the other hubs that webhooks have changed, so that they read the lease. */
   announceChange(): void {
     this.#parts.connection.nc.publish(HUB_NEWS);
   }
 
-  /** Throws what the delivering hub threw, or 503 `webhooks_unavailable` if no hub answers. */
+  /**
+   * Performs a call at the delivering hub and returns its result. Throws the problem that the delivering hub threw, or
+   * 503 `webhooks_unavailable` if no hub answers.
+   */
   async ask(method: HubCallMethod, args: readonly unknown[]): Promise<unknown> {
     const { connection, envelope, clock, log } = this.#parts;
     const question = { subject: HUB_CALL, owner: HUBS, operation: OPERATION, request: { method, args } };
@@ -79,7 +88,7 @@ export class HubCalls {
     try {
       const call = readQuestion(message, HUBS, OPERATION, envelope) as { method: HubCallMethod; args: unknown[] };
       const performed = perform(call.method, call.args);
-      // Another hub delivers by now and answers instead.
+      // This hub no longer delivers, so the hub that does answers the call instead.
       if (performed === undefined) return;
       reply = { result: (await performed) ?? null };
     } catch (error) {

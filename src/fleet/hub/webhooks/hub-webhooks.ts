@@ -158,7 +158,10 @@ export class HubWebhooks implements WebhookRegistry {
   }
 }
 
-/** Throws 501 for includes (decision N2). The result contains no set, so it can be sent as JSON. */
+/**
+ * Returns the settings without `include`, which is a set and could not be sent as JSON. Throws 501 if it is not empty,
+ * because webhooks of a hub have no includes (decision N2).
+ */
 function possible<Given extends Partial<Pick<NewWebhook, 'include'>>>(given: Given): Omit<Given, 'include'> {
   const { include, ...others } = given;
   if ((include?.size ?? 0) > 0) throw problem('not_at_a_hub');

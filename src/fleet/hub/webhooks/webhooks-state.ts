@@ -35,7 +35,10 @@ export function fleetWebhook({ offset: _offset, include: _include, ...webhook }:
   return { ...webhook, after };
 }
 
-/** Returns the webhook at a position of this hub. A hub has no includes (decision N2). */
+/**
+ * Returns a webhook of the fleet in the form of this hub's store, at the position `offset`. A hub has no includes
+ * (decision N2).
+ */
 export function storedWebhook({ after: _, ...webhook }: FleetWebhook, offset: Offset): StoredWebhook {
   return { ...webhook, include: NO_INCLUDES, offset };
 }

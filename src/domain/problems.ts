@@ -272,7 +272,7 @@ type Values<Name extends ProblemName> = Readonly<
   Record<Placeholder<(typeof PROBLEMS)[Name]['detail']>, string | number>
 >;
 
-/** Creates the error for a problem of the catalogue. `values` fill its placeholders. */
+/** Creates the error for a problem of the catalogue. `values` replace the placeholders in its `detail`. */
 export function problem<Name extends ProblemName>(
   name: Name,
   ...[values, options]: Placeholder<(typeof PROBLEMS)[Name]['detail']> extends never

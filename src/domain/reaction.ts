@@ -21,7 +21,7 @@ export const ASSOCIATED_KINDS = ['app', 'poll_vote', 'poll_update'] as const;
 
 /** The `details` of a reaction event with `include=details`. */
 export interface ReactionDetails extends MessageContent {
-  /** One sentence for people. */
+  /** Describes the row in one sentence for people to read (decision V1). */
   readonly sentence: string;
   readonly kind: (typeof ASSOCIATED_KINDS)[number];
 }
@@ -36,18 +36,21 @@ export interface Reaction {
   readonly reaction_type: ReactionType;
   /** The character of an emoji reaction (2006/3006), else null. */
   readonly emoji: string | null;
-  /** Row id of the message reacted to; "" if it is not in the database. */
+  /** Row id of the message reacted to; "" if that message is not in chat.db. */
   readonly message_id: string;
   /** The guid of the message reacted to, without the `p:N/` or `bp:` prefix. */
   readonly message_guid: string;
   readonly timestamp: string;
   readonly associated_message_type: number;
-  /** Number of the part that was reacted to. Only in the details of a message, and if the row names the part. */
+  /**
+   * The part of the message that was reacted to, counted from 0. Present only in a message's details, and only if the
+   * reaction's row names the part.
+   */
   readonly part?: number | undefined;
-  /** The reaction's Mac; only at a hub (decision N1). */
+  /** Id of the Mac that the reaction came from; only at a hub (decision N1). */
   readonly mac?: string | undefined;
   /** Only in events with details, for a row that is neither a tapback nor a sticker. */
   readonly details?: ReactionDetails | undefined;
-  /** Only in events, and only if requested. */
+  /** The names of the people in the reaction. Only in events, and only if the client requested names. */
   readonly names?: Names | undefined;
 }

@@ -4,19 +4,22 @@ import { decodeOffset, type Offset } from './offset.ts';
 import type { EventFeed } from './ports/feed-ports.ts';
 
 const PAGE = 200;
-/** Maximum number of rows that are checked one by one for their age. */
+/** Maximum number of rows examined to find the first event that is not too old. */
 const MAX_ROWS = 20_000;
 
-/** The position from which a client of MCP Events continues, and whether events are skipped. */
+/**
+ * The position from which a client of MCP Events continues. `truncated` is true if events before this position are
+ * skipped.
+ */
 export interface ReplayStart {
   readonly offset: Offset;
   readonly truncated: boolean;
 }
 
 /**
- * Returns the position that a cursor stands for; without a cursor, the newest event. Skips events from before
- * `floorMs`. An expired cursor starts at the newest event. Throws `invalid_cursor` for a text that is not a cursor, and
- * `chat_db_unavailable`.
+ * Returns the position that a cursor stands for; without a cursor, the newest event. Skips events dated before
+ * `floorMs` (Unix milliseconds). An expired cursor starts at the newest event. Throws `invalid_cursor` for a text that
+ * is not a cursor, and `chat_db_unavailable`.
  */
 export async function replayStart(
   feed: EventFeed,
@@ -42,8 +45,8 @@ export async function replayStart(
 }
 
 /**
- * Moves forward to just before the first event since `floorMs`. Moves to the newest event if the next `MAX_ROWS` rows
- * have no such event.
+ * Returns the position just before the first event after `start` that is dated `floorMs` or later. If none of the next
+ * `MAX_ROWS` rows has such an event, returns the newest position.
  */
 async function young(feed: EventFeed, start: Offset, floorMs: number): Promise<ReplayStart> {
   let offset = start;

@@ -10,7 +10,7 @@ export const SCHEDULED_STATES = [
   'failed',
   /** It is unknown whether the message was sent. */
   'unknown',
-  /** Its time passed before it could be sent. */
+  /** The latest time to send passed before the message could be sent. */
   'missed',
   'cancelled',
 ] as const;
@@ -26,7 +26,7 @@ export const TOO_LATE: Readonly<Record<Exclude<ScheduledState, 'scheduled'>, str
   cancelled: 'This message was already cancelled: it will not be sent.',
 };
 
-/** `phone`: scheduled with Send Later in Messages itself. Postern only shows these. */
+/** Origin of a scheduled message. `phone`: scheduled with Send Later in Messages itself. Postern only lists these. */
 export const SCHEDULED_SOURCES = ['postern', 'phone'] as const;
 export type ScheduledSource = (typeof SCHEDULED_SOURCES)[number];
 
@@ -39,7 +39,7 @@ export interface ScheduledSend {
   readonly state: ScheduledState;
   /** The recipient's address or conversation id. */
   readonly to: string;
-  /** Null once the send has ended. */
+  /** The text to send. Erased once the send has ended, and then null. */
   readonly text: string | null;
   readonly attachments: readonly HeldFile[];
   readonly service?: ServiceChoice | undefined;
@@ -49,9 +49,9 @@ export interface ScheduledSend {
   readonly send_until: string | null;
   readonly created_at: string | null;
   readonly ended_at: string | null;
-  /** Row id of the message, once its row was seen. */
+  /** Row id of the sent message; null until its row was found in chat.db. */
   readonly message_id: string | null;
-  /** Code of the problem that ended it. */
+  /** Code of the problem that ended the send; null if there was none. */
   readonly problem: string | null;
 }
 

@@ -10,7 +10,10 @@ export interface SearchTerm {
   readonly text: string;
 }
 
-/** The sender of a message: the user of this Mac, or one of these addresses in any spelling of a handle. */
+/**
+ * A sender to search for: the user of this Mac, or a person with one of these addresses, however the address is
+ * spelled.
+ */
 export type SearchSender = { readonly isMe: true } | { readonly isMe: false; readonly addresses: readonly string[] };
 
 /** A query to the index (decision J2). Every condition must hold; an empty list is no condition. */
@@ -21,7 +24,8 @@ export interface SearchQuery {
   /** The message must be from one of these senders. */
   readonly senders: readonly SearchSender[];
   /**
-   * For each list, the message must be in one of its conversations. Ids as stored in chat.db, like `Conversation.id`.
+   * Lists of conversation ids: the message must be in one conversation of every list. Ids are spelled as in chat.db,
+   * like `Conversation.id`.
    */
   readonly conversations: readonly (readonly string[])[];
   readonly hasAttachment: boolean;
@@ -31,7 +35,7 @@ export interface SearchQuery {
   readonly beforeMs?: number | undefined;
 }
 
-/** UTF-16 offsets into `body`; the end is exclusive. */
+/** A match in the message's `body`, as UTF-16 offsets. The end is exclusive. */
 export type Highlight = readonly [start: number, end: number];
 
 /** Searchable texts of a message besides its body. */
@@ -44,7 +48,7 @@ export interface SearchableMessage extends Message {
 }
 
 export interface SearchHit {
-  /** Its current state in chat.db. */
+  /** The message in its current state in chat.db. */
   readonly message: Message;
   /** The matches in the body, in order and without overlap; empty for a hit by file name. */
   readonly highlights: readonly Highlight[];
@@ -52,14 +56,14 @@ export interface SearchHit {
   readonly in?: SearchedTextKind | undefined;
 }
 
-/** State of the index. */
+/** The state of the search index. */
 export interface SearchStatus {
   readonly isEnabled: boolean;
   /** False while older messages are still being added. */
   readonly isComplete: boolean;
   /**
-   * Messages from this instant on can be found (`YYYY-MM-DDTHH:MM:SSZ`); absent once complete, and before the first
-   * message.
+   * Date of the oldest indexed message (`YYYY-MM-DDTHH:MM:SSZ`), while older ones are still being added. Absent if the
+   * index is complete or still empty.
    */
   readonly indexedFrom?: string | undefined;
   readonly indexedRows: number;

@@ -4,26 +4,26 @@ import { isoSecond } from './iso-second.ts';
 export const SERVICE_CHOICES = ['auto', 'imessage', 'sms', 'rcs'] as const;
 export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 
-/** The choices of a sender besides the content. */
+/** The options of a send besides its recipient and content. */
 export interface SendPreferences {
   /** The service to use; if absent, the order of decision T1 applies. */
   readonly service?: ServiceChoice | undefined;
   /** Resends by SMS if the first service sent nothing, or if the message's row shows an error. */
   readonly fallback?: 'sms' | undefined;
-  /** Earliest and latest time to send, Unix milliseconds (decision X1). Both or neither. */
+  /** With `sendUntilMs`: the earliest and latest time to send, Unix milliseconds (decision X1). Set both or neither. */
   readonly sendAtMs?: number | undefined;
   readonly sendUntilMs?: number | undefined;
 }
 
-/** Returns the options of a request that are set. */
+/** Returns only the send options of a request, without those that are undefined. */
 export function sendOptions({ service, fallback, sendAtMs, sendUntilMs }: SendPreferences): SendPreferences {
   const all = { service, fallback, sendAtMs, sendUntilMs };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
 /**
- * Returns a text that is equal for equal sends to `to`. Uploads are compared by content, because a client that repeats
- * a send uploads its files again.
+ * Returns a text that is equal for two requests to send the same message to `to`. Compares uploads by name and content,
+ * not by id, because a client that repeats a send uploads its files again.
  */
 export function comparableSend(to: string, { body, attachments, uploads = [], ...rest }: ComparableSend): string {
   const uploaded = uploads.map(({ name, sha256 }) => [name, sha256]);
@@ -41,7 +41,10 @@ interface ComparableSend extends SendPreferences {
   readonly uploads?: readonly { readonly name: string; readonly sha256: string }[];
 }
 
-/** Why a service was used: the existing conversation, earlier messages, the request, or the default. */
+/**
+ * Why a service was used: the conversation already has it, earlier messages used it, the request asked for it, or it is
+ * the default.
+ */
 export const SERVICE_REASONS = ['conversation', 'history', 'asked', 'default'] as const;
 export type ServiceReason = (typeof SERVICE_REASONS)[number];
 
@@ -49,7 +52,7 @@ export type ServiceReason = (typeof SERVICE_REASONS)[number];
 export const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** Returns the service for any spelling; undefined if Messages cannot send by it. */
+/** Returns the service with this name, ignoring case; undefined if Messages cannot send by it. */
 export function serviceNamed(name: string | null | undefined): Service | undefined {
   return SERVICES.find((service) => service.toLowerCase() === name?.toLowerCase());
 }

@@ -44,7 +44,7 @@ export function bodySentence(text: string): string {
   return flat.length <= MAX_CHARACTERS ? flat : Array.from(flat).slice(0, MAX_CHARACTERS).join('');
 }
 
-/** Describes a change of a conversation; returns undefined for content. */
+/** Describes an event of a conversation, such as a new member. Returns undefined for a row with content. */
 export function eventSentence(
   person: Pick<Said, 'sender' | 'is_from_me'>,
   details: ToldEvent,
@@ -169,7 +169,7 @@ function textOf(body: string, { parts }: Told): string {
   return parts.map(({ text }) => text.slice(0, MAX_READ).replaceAll('\uFFFC', ' ')).join(' ');
 }
 
-/** Returns the notes in brackets that follow a text. */
+/** Returns the notes that follow a text in brackets, such as "edited" or "2 attachments". */
 function notesOf(details: Told, isText: boolean): readonly string[] {
   const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;
   const notes: string[] = [];
@@ -184,7 +184,7 @@ function notesOf(details: Told, isText: boolean): readonly string[] {
   return notes;
 }
 
-/** Counts attachments by their places in the text, because the files may not be listed yet. */
+/** Counts the attachments without inline images. Also counts placeholders: the files may not be listed yet. */
 function countOfFiles({ attachments, parts = [] }: Told): number {
   const runs = parts.flatMap((part) => part.runs ?? []);
   const placeholders = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;
@@ -257,7 +257,7 @@ function withChoices(question: string, choices: readonly string[] = []): string 
   return question === '' ? choices.join(', ') : `${question} (${choices.join(', ')})`;
 }
 
-/** Describes a poll by its options, with votes once there are any. */
+/** Describes a poll by its question and options, with the votes for each option once there are any. */
 function pollSentence(poll: Poll | undefined): string {
   if (poll === undefined) return 'Poll';
   const { question, options } = poll;

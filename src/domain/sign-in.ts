@@ -1,4 +1,4 @@
-/** An address with a code. Opening it signs the browser in to the console. */
+/** A URL that contains a sign-in code. Opening it signs the browser in to the console. */
 export interface SignInCode {
   readonly url: string;
   /** When the code expires. */

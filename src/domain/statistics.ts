@@ -1,13 +1,13 @@
-/** The subjects that are counted over time (decision Z1). */
+/** The kinds of counts that are kept over time (decision Z1). */
 export const STATISTIC_KINDS = ['events', 'sends', 'webhooks', 'keys'] as const;
 export type StatisticKind = (typeof STATISTIC_KINDS)[number];
 
-/** The number of spans of each length that are kept. */
+/** How many minutes, hours and days are kept. */
 export const KEPT_SPANS = { minute: 60, hour: 48, day: 30 } as const;
 export type StatisticSpan = keyof typeof KEPT_SPANS;
 export const STATISTIC_SPANS = ['minute', 'hour', 'day'] as const;
 
-/** The counts of one minute, hour or day. Names without an occurrence are absent. */
+/** The counts of one minute, hour or day. `counts` omits names with a count of 0. */
 export interface StatisticPoint {
   /** The beginning of the span, ISO 8601 UTC. Days begin at midnight in the Mac's time zone. */
   readonly at: string;
@@ -17,7 +17,10 @@ export interface StatisticPoint {
 /** The counts of one webhook or key. */
 export interface SubjectSeries {
   readonly points: readonly StatisticPoint[];
-  /** Median response time of first attempts, accurate to 12 %. For webhooks only; null if there were no deliveries. */
+  /**
+   * Median response time of first attempts in milliseconds, accurate to 12 %. For webhooks only; null if there were no
+   * deliveries.
+   */
   readonly median_ms?: number | null | undefined;
   readonly p95_ms?: number | null | undefined;
 }
@@ -27,13 +30,13 @@ export interface StatisticSeries {
   readonly by: StatisticSpan;
   /** When counting began; earlier spans are empty. */
   readonly since: string;
-  /** For events and sends. */
+  /** Present only for the kinds `events` and `sends`. */
   readonly points?: readonly StatisticPoint[] | undefined;
-  /** For webhooks and keys, by id. */
+  /** Present only for the kinds `webhooks` and `keys`: the counts of each, by id. */
   readonly subjects?: Readonly<Record<string, SubjectSeries>> | undefined;
 }
 
-/** The actions of a limited key, from the audit log. */
+/** Numbers from the audit log: how often a limited key read, asked to send, sent, and was refused. */
 export interface KeyUse {
   readonly read: number;
   readonly asked: number;

@@ -12,9 +12,9 @@ export interface WebhookSummary extends WebhookHealth {
   /** Absent for a webhook without a name. */
   readonly name?: string | undefined;
   readonly origin: string;
-  /** Outcome of its last event; null before the first. */
+  /** Outcome of the webhook's last finished delivery; null before the first. */
   readonly last_outcome: DeliveryRecord['outcome'] | null;
-  /** Error of the held delivery, or else of the last delivery. */
+  /** Error of the held delivery, or else of the last finished delivery; null if neither has one. */
   readonly last_error: string | null;
 }
 
@@ -41,7 +41,10 @@ export interface SearchReport {
   readonly indexed_rows: number;
   /** Upper bound of the number of rows to index: it counts reactions too, which are not indexed. */
   readonly total_rows: number;
-  /** Messages from this instant on can be found; null once complete, and before the first message. */
+  /**
+   * Date of the oldest indexed message, while older ones are still being added. Null if the index is complete or still
+   * empty.
+   */
   readonly indexed_from: string | null;
   /** Why the index is not being updated; null while it is. */
   readonly problem: string | null;
@@ -49,45 +52,53 @@ export interface SearchReport {
 
 /** The state of change detection. */
 export interface ChangesReport {
-  /** `starting`: changes of old messages are not seen until each has been examined once. */
+  /**
+   * `starting`: the first sweep, which examines every message once, has not finished. Until then, changes of old
+   * messages are not seen.
+   */
   readonly state: 'starting' | 'on';
-  /** Changes kept for readers that resume. */
+  /** Number of changes kept for readers that resume. */
   readonly logged: number;
-  /** Time of the last complete comparison; null before the first. */
+  /** When a sweep last finished examining every message; null before the first. */
   readonly swept_at: string | null;
 }
 
 /** A Mac, as a hub sees it. */
 export interface FleetMac {
   readonly id: string;
-  /** `unreadable`: the Mac is present, but its answers cannot be read, for example because of another content key. */
+  /**
+   * `unreadable`: the Mac is present, but this hub cannot read its presence, for example because it is sealed with a
+   * content key that the hub lacks.
+   */
   readonly state: 'present' | 'away' | 'unreadable';
   readonly version: string | null;
   /** Phone numbers and addresses of the Mac's owner; `from` of a send may be one of them. */
   readonly addresses: readonly string[];
   /** Whole seconds since the Mac was last heard from. */
   readonly seen_s: number;
-  /** The Mac's report on its own database. */
+  /** The health of chat.db as the Mac last reported it; null if `unreadable`. */
   readonly backend: BackendHealth | null;
   readonly newest_row: number | null;
-  /** Number of the Mac's rows that this hub does not have yet. */
+  /**
+   * How far the Mac's newest row id is above the last row that the Mac published or this hub copied. Null if unknown.
+   */
   readonly behind: number | null;
   /** Addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`. */
   readonly shared_addresses: readonly string[];
-  /** True if it publishes changes of existing messages. */
+  /** True if the Mac publishes changes of existing messages. */
   readonly changes: boolean;
-  /** In a pair: the id under which hubs show this Mac. */
+  /** Only for a Mac of a pair: the id under which hubs show the two Macs as one. */
   readonly pair?: string | undefined;
   /** In a pair: true if sends go through this Mac. */
   readonly sends?: boolean | undefined;
   /**
-   * Number of ranges of rows that the stream lacks and the Mac has not supplied yet. The Mac's later events wait for
-   * them.
+   * Number of gaps in the Mac's events: ranges of rows or changes that are missing from the broker and that the Mac has
+   * not supplied yet. The Mac's later events wait for them.
    */
   readonly open_holes: number;
   /** Name of the machine that owns the Mac's identity; absent if that machine has not announced a name. */
   readonly machine?: string | undefined;
-  /** Name of another machine that currently uses the Mac's key. It is refused and publishes nothing. */
+  /** Name of a second machine that currently uses this Mac's key. That machine is refused and publishes nothing. */
   readonly refused_machine?: string | undefined;
 }
 
@@ -98,7 +109,7 @@ export interface StatusProblem {
   readonly since: string;
   /** When the service noticed that the problem was gone; null while it lasts. */
   readonly until: string | null;
-  /** The webhook's name or origin; null for other problems. */
+  /** Name or origin of the webhook that has the problem; null if the problem concerns no webhook. */
   readonly subject: string | null;
   /** The reason, or what to do; null if neither is known. */
   readonly hint: string | null;
@@ -107,28 +118,31 @@ export interface StatusProblem {
 /** Answer of `GET /api/v1/status` (decision H). */
 export interface StatusReport {
   readonly version: string;
-  /** Present in a demo, whose people can be controlled. */
+  /** Present only in a demo, where clients can control the simulated people. */
   readonly demo?: true | undefined;
-  /** The service's address; only over the Unix socket. */
+  /** The service's URL. Present only in answers over the Unix socket. */
   readonly url?: string | undefined;
   /** Whole seconds since the service started. */
   readonly uptime_s: number;
   readonly backend: BackendHealth;
-  /** Highest row id in chat.db; null while it is unreadable. */
+  /** Highest row id in chat.db; null while chat.db is unreadable. */
   readonly newest_row: number | null;
   /** The last published event; `age_s` is null if it was published before the service started. */
   readonly newest_event: {
     readonly row_id: number;
     readonly age_s: number | null;
-    /** Present at a hub, instead of the row id. */
+    /** Only at a hub: the event's offset. `row_id` is 0 there. */
     readonly offset?: string | undefined;
   };
   /** Only at a hub: the Macs of the fleet, by id. */
   readonly macs?: readonly FleetMac[] | undefined;
   readonly webhooks: readonly WebhookSummary[];
-  /** Sends that wait for the owner's decision. Only for the owner, once there are limited keys. */
+  /** Number of sends that wait for the owner's decision. Only for the owner, once there are limited keys. */
   readonly held_sends?: number | undefined;
-  /** The last known state: reading the status never makes macOS prompt the user. */
+  /**
+   * The last known state of each permission. Reading the status checks none, because a check may make macOS prompt the
+   * user.
+   */
   readonly permissions: readonly PermissionReport[];
   /** How long Messages took for the last call that it answered (decision Z3). Absent before the first, and at a hub. */
   readonly messages?: MessagesAnswer | undefined;
@@ -136,7 +150,7 @@ export interface StatusReport {
   readonly problems?: readonly StatusProblem[] | undefined;
   /** The abilities of the service. Earlier versions omit this member. */
   readonly capabilities?: Capabilities | undefined;
-  /** State of the names of people. Absent until a client first asks for names. */
+  /** State of the contacts, from which people's names are read. Absent until a client first asks for names. */
   readonly contacts?: ContactsHealth | undefined;
   /** Absent while changes are not detected. */
   readonly changes?: ChangesReport | undefined;
@@ -148,7 +162,7 @@ export interface StatusReport {
   readonly canary?: CanaryReport | undefined;
 }
 
-/** Answer of `POST /api/v1/permissions/check`: the permissions, checked again by the agent itself. */
+/** Answer of `POST /api/v1/permissions/check`: the permissions, which the service's process has just checked. */
 export interface PermissionsAnswer {
   readonly permissions: readonly PermissionReport[];
 }

@@ -12,7 +12,7 @@ export interface SubscriptionArguments {
   /** A conversation id in any variant. */
   readonly conversation_id?: string | undefined;
   readonly sender?: string | undefined;
-  /** By default `full`, and `ids` for events posted to another machine. */
+  /** Defaults to `full`; for events posted to another machine, to `ids`. */
   readonly content?: EventContent | undefined;
   /** True to include messages that macOS filed as junk. */
   readonly junk?: boolean | undefined;
@@ -32,12 +32,15 @@ export interface SubscriptionTarget {
 
 /** A new subscription, or the refresh of an existing one. */
 export interface SubscriptionRequest extends SubscriptionTarget {
-  /** A secret as Standard Webhooks defines it. */
+  /** The secret that signs posts, in the format of Standard Webhooks. */
   readonly secret: string;
   /** The position to continue from; undefined to begin with new events. */
   readonly cursor: string | undefined;
   readonly maxAgeMs: number | undefined;
-  /** The lifetime that the client asks for; null asks for no end. The service allows a minute to a day. */
+  /**
+   * The lifetime that the client asks for. The service grants between a minute and a day; a day if this is null or
+   * undefined.
+   */
   readonly ttlMs: number | null | undefined;
 }
 
@@ -53,12 +56,12 @@ export type CallbackFailure =
 /** The outcome of a subscription's posts so far. */
 export interface SubscriptionHealth {
   readonly lastDeliveryMs: number | null;
-  /** Null if the last attempt succeeded. */
+  /** Why the last attempt failed; null if it succeeded or there was none. */
   readonly lastError: CallbackFailure | null;
   readonly failedSinceMs: number | null;
-  /** True if an event was given up since the client's last refresh. */
+  /** True if the delivery of an event was given up since the client's last refresh. */
   readonly hasSkipped: boolean;
-  /** True if chat.db was replaced and the receiver has not been told yet. */
+  /** True if chat.db was replaced, so that events may be missing, and neither the receiver nor the client knows yet. */
   readonly hasGap: boolean;
 }
 
@@ -72,7 +75,7 @@ export interface StoredSubscription extends SubscriptionTarget {
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
   readonly expiresMs: number;
   readonly health: SubscriptionHealth;
-  /** Everything up to here is done: delivered, given up, or not asked for. */
+  /** Offset up to which every event is done: delivered, given up, or not asked for. */
   readonly offset: Offset;
 }
 
@@ -81,9 +84,11 @@ export interface SubscriptionGrant {
   readonly id: string;
   readonly refreshBeforeMs: number;
   readonly cursor: string;
-  /** True if events were skipped. */
+  /**
+   * True if the client has missed events: its cursor was too old, deliveries were given up, or chat.db was replaced.
+   */
   readonly truncated: boolean;
-  /** Undefined for a new subscription. */
+  /** The health before this refresh; undefined for a new subscription. */
   readonly health: SubscriptionHealth | undefined;
 }
 

@@ -10,8 +10,8 @@ export interface Verdict {
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
- * Returns the sentences with which the menu and `postern status` begin, the worst problem first. The console has its
- * own copy (src/api/console/verdict.js); a test compares the two.
+ * Returns the sentences with which the menu and `postern status` begin. If several things are wrong, they name the
+ * worst. The console has its own copy of this function (src/api/console/verdict.js); a test compares the two.
  */
 export function verdictOf(report: StatusReport): Verdict {
   const { backend, permissions, webhooks, search, fleet, macs, canary, held_sends: held = 0 } = report;
@@ -52,7 +52,7 @@ export function verdictOf(report: StatusReport): Verdict {
   return { tone: 'good', text: 'Everything works', next };
 }
 
-/** The webhook's name, or else its address without `https://`. */
+/** Returns the webhook's name; without a name, the origin of its URL without `https://`. */
 export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'origin'>): string {
   return name ?? origin.replace(/^https?:\/\//, '');
 }

@@ -31,8 +31,8 @@ export function newStoredWebhook(id: string, webhook: NewWebhook, start: Offset,
 }
 
 /**
- * Returns the webhook with these changes. Absent settings stay, and so does the password of a URL that is sent back
- * masked. Throws `invalid_request` for too many headers.
+ * Returns the webhook with these changes. Absent settings keep their values. If `url` is the current URL with its
+ * password masked, the password stays. Throws `invalid_request` above `MAX_HEADERS`.
  */
 export function changedWebhook(webhook: StoredWebhook, changes: WebhookChanges, nowMs: number): StoredWebhook {
   const { headers, url, ...others } = changes;
@@ -61,7 +61,10 @@ export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSetti
   };
 }
 
-/** Sets and removes headers by name, ignoring case. Throws `invalid_request` above `MAX_HEADERS`. */
+/**
+ * Sets headers by name, ignoring case, and removes those whose value is null. Throws `invalid_request` above
+ * `MAX_HEADERS`.
+ */
 function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookChanges['headers']) {
   if (changes === undefined) return headers;
   if (changes === null) return {};

@@ -25,11 +25,11 @@ export interface WebhookFilter {
   readonly conversation_ids?: readonly string[] | undefined;
   readonly senders?: readonly string[] | undefined;
   readonly is_from_me?: boolean | undefined;
-  /** Maximum age in seconds. Rows that were older when they were first seen are skipped (decision U4). */
+  /** Skips rows that were older than this when Postern first saw them, in seconds (decision U4). */
   readonly max_age_s?: number | undefined;
   /** False skips messages that macOS filed as junk (decision V5). */
   readonly junk?: boolean | undefined;
-  /** True to receive canaries too (decision AA4). */
+  /** True to receive canaries too: messages with which Postern tests that messages still arrive (decision AA4). */
   readonly include_canary?: boolean | undefined;
 }
 
@@ -64,12 +64,11 @@ export const DEFAULT_SETTINGS: Omit<WebhookSettings, 'url' | 'events'> = {
 };
 
 /**
- * The protocol of another program (decision Y2). The webhook was registered in this protocol and receives its events in
- * it.
+ * The other program's protocol in which a webhook was registered, and in which it receives its events (decision Y2).
  */
 export interface WebhookWire {
   readonly protocol: 'bluebubbles';
-  /** As registered, in the protocol's own names. */
+  /** The event types as registered, in the protocol's own names. */
   readonly events: readonly string[];
 }
 
@@ -80,15 +79,15 @@ export interface StoredWebhook extends Webhook, WebhookSettings {
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
   /** The held delivery; null if there is none. */
   readonly held: HeldDelivery | null;
-  /** The limited key that the webhook belongs to; null for the owner's. */
+  /** Id of the limited key that the webhook belongs to; null for the owner's. */
   readonly keyId: string | null;
-  /** Everything up to here is done: delivered, dropped, not subscribed or gone (decision F4). */
+  /** Offset up to which every event is done: delivered, dropped, not subscribed or gone (decision F4). */
   readonly offset: Offset;
 }
 
 /**
- * Returns the URL with `***` instead of its password. For a webhook of another protocol the query is replaced too,
- * because those clients put the key there.
+ * Returns the URL with `***` instead of its password. For a webhook of another program's protocol, also masks the query
+ * and removes the fragment, because clients of that protocol put the API key into the query.
  */
 export function withoutPassword({ url, wire }: Pick<StoredWebhook, 'url' | 'wire'>): string {
   const shown = new URL(url);
@@ -108,19 +107,19 @@ export function wantsChanges({ events }: Pick<Webhook, 'events'>): boolean {
   return events.some((type) => (CHANGE_EVENT_TYPES as readonly string[]).includes(type));
 }
 
-/** The outcome of one event at one webhook; never the body. */
+/** The outcome of delivering one event to one webhook. Never contains the event's body. */
 export interface DeliveryRecord {
-  /** The `X-Webhook-Delivery` id. An event's id at a webhook never changes (decision F2). */
+  /** The `X-Webhook-Delivery` id. Every attempt to deliver this event to this webhook has this id (decision F2). */
   readonly id: string;
-  /** When it ended, ISO 8601 UTC. */
+  /** When the delivery ended, ISO 8601 UTC. */
   readonly at: string;
   readonly event: WebhookEventType | 'webhook.test' | 'gone';
   readonly row_id: number;
   readonly outcome: 'delivered' | 'dropped' | 'gone';
   readonly attempts: number;
-  /** Status of the last answer; null if there was none. */
+  /** HTTP status of the answer to the last attempt; null if there was no answer. */
   readonly status: number | null;
-  /** The last error; null if it was delivered. */
+  /** Why the last attempt failed, or which rows are gone; null if the event was delivered. */
   readonly error: string | null;
   /** Milliseconds from the start of the first attempt to the end of the last. */
   readonly duration_ms: number;
@@ -143,9 +142,12 @@ export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as con
 /** A delivery with its attempts (decision Z2); `held` if it is still being retried. */
 export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
-  /** Its newest attempts, at most 10, oldest first; absent if the service was restarted since. */
+  /**
+   * The delivery's newest attempts, at most 10, oldest first. Absent if there were several that are no longer in
+   * memory: after a restart of the service, or 500 later deliveries.
+   */
   readonly tries?: readonly AttemptRecord[] | undefined;
-  /** The beginning of the last answer. Only for the owner, and if the delivery failed. */
+  /** The first 2 KB of the receiver's last answer. Only for the owner, and only if the delivery failed. */
   readonly answer?: string | undefined;
 }
 
@@ -157,7 +159,7 @@ export interface HeldDelivery {
   readonly attempts: number;
   /** When the third attempt failed, ISO 8601 UTC. */
   readonly since: string;
-  /** The last error. */
+  /** Why the last attempt failed. */
   readonly error: string;
 }
 
@@ -185,7 +187,7 @@ export interface WebhookStatus extends WebhookHealth, ShownSettings {
   readonly held: HeldDelivery | null;
   /** When a held delivery is attempted next; absent during an attempt, and if none is held. */
   readonly next_attempt_at?: string | undefined;
-  /** Dropped events that can be delivered again (decision P6). */
+  /** Number of dropped events that can be delivered again (decision P6). */
   readonly dropped: number;
   /**
    * Row id up to which everything is done; slightly ahead of the stored position while rows are skipped (decision F4).

@@ -23,7 +23,7 @@ let newest;
 let isRead = false;
 
 /**
- * Returns the name of a conversation as people know it.
+ * Returns a conversation's display name, otherwise the names of its participants, otherwise the address in its id.
  * @param {Conversation} conversation
  */
 export const nameOf = ({ display_name: name, participants, id, names }) =>
@@ -134,7 +134,7 @@ function entryOf(conversation) {
 }
 
 /**
- * Reports whether a name or address contains all the words.
+ * Reports whether each word of `text` occurs in the entry's name, detail or id. Ignores case.
  * @param {Entry} entry
  * @param {string} text
  */

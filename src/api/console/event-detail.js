@@ -17,7 +17,7 @@ export function timeIn({ atMs, isExact }) {
 }
 
 /**
- * Shows an event as JSON, with links to related views.
+ * Returns the parts that show an event: its times, its JSON, and a link to its message. The arrow buttons call `step`.
  * @param {Taken} taken
  * @param {(by: number) => void} step
  * @param {() => void} close

@@ -37,7 +37,7 @@ async function watch(before) {
     if (count > 0 || document.hidden) await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
     if (document.hidden) continue;
     try {
-      // With `wait`, the service returns an empty list only after `WAIT_S`.
+      // With `wait`, the service answers once a send is held, or after `WAIT_S` with an empty list.
       const held = await call(`approvals?state=held${count > 0 ? '' : `&wait=${WAIT_S}`}`, { isByItself: true });
       count = held.length;
       noteHeld(count);

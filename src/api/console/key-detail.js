@@ -1,4 +1,4 @@
-// One limited key: what it can do, its limits, and its rights towards a person.
+// One limited key: what it can do, its limits, and a check of its rights for one person or group.
 
 import { call } from './api.js';
 import { fill, h, icon } from './dom.js';
@@ -132,7 +132,10 @@ export function showKey(root, key) {
   );
 }
 
-/** Returns a card that shows the key's rights towards a person. @param {string} id */
+/**
+ * Returns a card in which the user enters a person or group, to see whether the key may read and write there.
+ * @param {string} id
+ */
 function checkCard(id) {
   const input = h('input', {
     class: 'input',

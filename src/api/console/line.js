@@ -75,7 +75,7 @@ export class Line {
     });
   }
 
-  /** Returns the parameters with which the service continues after the last event. */
+  /** Returns the query parameters that make the service send the events after the last one taken. */
   #position() {
     return new URLSearchParams({ after: String(this.#after), ...(this.#hasChanges && { changes: 'true' }) });
   }

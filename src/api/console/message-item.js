@@ -179,7 +179,7 @@ function underOf(message, mark) {
   );
 }
 
-/** Names the limited key that sent a message. @param {string} id */
+/** Returns a label with the name of the limited key that sent a message. @param {string} id */
 function byKey(id) {
   const label = h('span');
   namesOfKeys([id]).then(

@@ -18,7 +18,7 @@ const KEPT_MS = 120_000;
 let asked;
 let askedAt = 0;
 
-/** Returns the scheduled messages of all conversations, cached for `KEPT_MS`. */
+/** Returns the messages that were scheduled through Postern, in all conversations. Cached for `KEPT_MS`. */
 export function waitingSends() {
   if (isHub() || !may('send')) return Promise.resolve([]);
   if (asked === undefined || Date.now() - askedAt > KEPT_MS) {

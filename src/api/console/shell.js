@@ -76,7 +76,8 @@ export function markCurrent() {
 }
 
 /**
- * Shows how many items in a view need attention, in blue if they wait for a decision.
+ * Shows how many items of a view need attention, on the view's navigation links. `words` follow the number for screen
+ * readers. The number of approvals has the accent colour, because they wait for a decision.
  * @param {string} view
  * @param {number} count
  * @param {string} words

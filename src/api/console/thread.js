@@ -66,7 +66,7 @@ function itemOf(message, mark) {
 }
 
 /**
- * Shows the newest messages of a conversation, or those around a given one.
+ * Shows the newest messages of a conversation. If `wanted` is older, shows the messages from `wanted` on.
  * @param {string} id
  * @param {any} [wanted]
  */
@@ -105,8 +105,8 @@ async function show(wanted) {
   list.setAttribute('aria-busy', 'true');
   try {
     const { items, next, isNewest } = await around(openId, wanted);
-    if (own !== openings) return; // Another conversation has been opened since.
-    // Messages that arrived as events in the meantime stay, after the loaded ones.
+    if (own !== openings) return; // The user has opened another conversation or closed this one.
+    // Keeps messages that arrived as events during the request, after the loaded ones.
     const known = new Set(items.map((message) => message.id));
     const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];
     pages = [{ items: [...items.map((message) => itemOf(message)), ...later], cursor: cursorIn(next) }];

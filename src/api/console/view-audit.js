@@ -172,7 +172,7 @@ async function readMore() {
     next = page.next;
     show();
   } catch {
-    // The next scroll will try again.
+    // The next scroll event sends the request again.
   } finally {
     isLoading = false;
   }

@@ -196,7 +196,7 @@ function showHead(id, conversation) {
   showDetails(conversation);
 }
 
-/** Reads a conversation that the list has not loaded. @param {string} id */
+/** Reads a conversation that the list has not loaded, and shows its name and details. @param {string} id */
 async function readHead(id) {
   try {
     /** @type {Conversation} */

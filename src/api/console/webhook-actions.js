@@ -40,7 +40,7 @@ export function menuOf(webhook, again) {
 }
 
 /**
- * Runs an action of a menu, shows its result, and shows the view again.
+ * Runs an action of the webhook's menu, shows its result as a toast, and reloads the view.
  * @param {() => Promise<string>} run
  * @param {() => Promise<unknown>} again
  */

@@ -5,7 +5,7 @@ import { fill, h } from './dom.js';
 import { button } from './parts.js';
 import { isHub } from './service.js';
 
-/** Groups of event types. Their tooltips show the names of the types. */
+/** Groups of event types. The tooltip of a group lists its types. */
 const GROUPS = [
   { title: 'Received', text: 'Somebody wrote.', types: ['message.received'] },
   { title: 'Sent', text: 'You wrote, on any device.', types: ['message.sent'] },

@@ -6,7 +6,7 @@ import { h } from './dom.js';
 const SPARE = 8;
 
 /**
- * Shows `items` in a scrolling element. Rows that stay in view are left alone, so that they keep the focus.
+ * Shows items in a scrolling element. Does not make the rows that stay in view again, so that they keep the focus.
  * @template Item
  */
 export class WindowList {

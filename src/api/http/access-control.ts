@@ -163,7 +163,7 @@ export class AccessControl {
       if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
     } else this.guard.checkHost(request);
     const caller = this.#keys.inQuery(rawQuery, request);
-    // A request from a foreign page is not counted, so that the page cannot use up the limit.
+    // A foreign page's handshake without a valid key is not counted, so that the page cannot use up the rate limit.
     if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized(request);
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized(request);

@@ -1,6 +1,6 @@
 import type { Exchange } from './exchange.ts';
 
-/** Reports whether `If-None-Match` lists the answer's tag, compared weakly, or `*` (RFC 9110, 13.1.2). */
+/** Reports whether `If-None-Match` contains `*` or the answer's ETag, by weak comparison (RFC 9110, 13.1.2). */
 export function isKnown(exchange: Exchange, etag: string): boolean {
   const header = exchange.header('if-none-match');
   if (header === undefined) return false;

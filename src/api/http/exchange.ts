@@ -101,7 +101,7 @@ export class Exchange {
     this.#caller = caller;
   }
 
-  /** Reports whether access control admitted a key. */
+  /** Reports whether access control has set the caller. */
   get hasCaller(): boolean {
     return this.#caller !== undefined;
   }
@@ -111,7 +111,7 @@ export class Exchange {
     return this.params[name] ?? '';
   }
 
-  /** Returns the JSON in the request. Throws if the key has ended while the body was arriving. */
+  /** Returns the JSON in the request. Throws if the caller's key expired or was revoked while the body was arriving. */
   async json(): Promise<unknown> {
     const body = await readJson(this.request);
     this.#caller?.assertAlive?.();

@@ -59,7 +59,7 @@ export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: B
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));
 }
 
-/** Returns only `close` and `keep-alive` of a Connection header, without the upgrade offer. */
+/** Returns the options `close` and `keep-alive` of a Connection header. Drops all others, such as `Upgrade`. */
 function aboutConnection(options: string): string {
   return options.match(/\b(?:close|keep-alive)\b/gi)?.join(', ') ?? '';
 }

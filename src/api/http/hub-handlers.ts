@@ -2,7 +2,10 @@ import { problem } from '../../domain/problems.ts';
 import { NOT_AT_A_HUB } from '../../schema/routes.ts';
 import type { Handlers } from './router.ts';
 
-/** Returns the handlers of a hub. Refuses operations that only the Postern of a single Mac offers (decision N2). */
+/**
+ * Returns `handlers`, except that operations which only a single Mac's Postern offers throw `not_at_a_hub` (decision
+ * N2).
+ */
 export function hubHandlers(handlers: Handlers): Handlers {
   const refused = [...NOT_AT_A_HUB].map((id) => [id, notAtAHub]);
   return { ...handlers, ...(Object.fromEntries(refused) as Partial<Handlers>) };

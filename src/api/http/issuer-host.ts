@@ -76,7 +76,7 @@ export class IssuerHost {
     if (refusal !== undefined) throw refusal;
     const { origin } = request.headers;
     if (origin !== undefined && origin !== issuer) throw problem('origin_not_allowed');
-    // Unknown paths are not counted, as at other hosts (decision S3). Vulnerability scanners request many of them.
+    // Requests for unknown paths are not counted, because vulnerability scanners send many (decisions S3 and Y5).
     if (!isMcp && !PATHS.has(path)) throw problem('not_found');
     exchange.route = path;
     if (caller === undefined) await this.#limit.count(headers);

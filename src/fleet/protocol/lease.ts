@@ -5,7 +5,7 @@ import { compareAndSet } from './compare-and-set.ts';
 
 const TICK_MS = 1000;
 const RENEW_EVERY_MS = 2000;
-/** A holder stops this long after it began its last successful renewal. Other processes wait `EXPIRES_AFTER_MS`. */
+/** A holder stops acting this long after it began its last successful renewal. Others wait for `EXPIRES_AFTER_MS`. */
 const LAPSES_AFTER_MS = 5000;
 /** A lease that has not changed for this long is free. Each process measures with its own monotonic clock. */
 const EXPIRES_AFTER_MS = 6000;
@@ -16,11 +16,11 @@ const UNREADY_MS = 3000;
 
 /** A lease as stored in the bucket. */
 export interface LeaseRecord<State> {
-  /** "" once the lease was given up. */
+  /** Id of the process that holds the lease; "" once that process gave it up. */
   readonly holder: string;
   /** The fencing number: increases with each holder. */
   readonly fence: number;
-  /** Counts the writes of one holder. */
+  /** Number of times that the holder has renewed or changed this record since it took the lease. */
   readonly version: number;
   readonly state: State;
 }
@@ -133,7 +133,7 @@ export class Lease<State> {
    * before this call is known. Rejects if the entry cannot be read, or another process takes the lease first.
    */
   look(): Promise<void> {
-    // A running read may have missed the last write.
+    // A read that is already running may have missed the newest write, so a second one follows it.
     if (this.#looking !== undefined) {
       this.#nextLook ??= this.#looking.catch(() => {}).then(() => this.look());
       return this.#nextLook;
@@ -180,7 +180,7 @@ export class Lease<State> {
     try {
       ({ revision, record } = await this.#read(await bucket()));
     } catch (error) {
-      // The holder may have been cut off too and unable to renew, so the wait starts again.
+      // The holder may be cut off as well, and unable to renew. The wait until the lease expires starts again.
       this.#seen = undefined;
       throw error;
     }
@@ -246,8 +246,8 @@ export class Lease<State> {
   }
 
   /**
-   * Reports whether this process still holds the lease after a conflict. The cause may be its own earlier write, whose
-   * answer was lost, or a broker restored from an older copy.
+   * Reports whether this process still holds the lease after its write was refused. The unexpected revision may come
+   * from its own earlier write, whose answer was lost, or from a broker restored from an older copy.
    */
   async #isStillOurs(bucket: KV, hold: Hold): Promise<boolean> {
     const { revision, record } = await this.#read(bucket);

@@ -20,11 +20,14 @@ export interface MachineClaim {
   readonly key: string;
   /** Hash of the machine's id. */
   readonly machine: string;
-  /** Undefined if they are sealed with a content key that is unknown here. */
+  /**
+   * Names of the holding machine and of a refused one. Undefined if this process lacks the content key that sealed
+   * them.
+   */
   readonly names: ClaimNames | undefined;
 }
 
-/** Returns the Mac of a claim's key; undefined for any other key. */
+/** Returns the Mac whose claim has this key in the bucket `macs`; undefined if `key` is not that of a claim. */
 export function macOfClaimKey(key: string): string | undefined {
   return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
 }
@@ -90,7 +93,7 @@ export async function claimIdentity(
       });
     } catch (error) {
       if (isConflict(error) && attempt < MAX_ATTEMPTS) continue;
-      // A claim that could not be updated still holds.
+      // An existing claim is valid even if its names could not be updated.
       if (present === undefined) throw error;
     }
     return isOwn ? undefined : present;

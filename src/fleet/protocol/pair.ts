@@ -6,18 +6,21 @@ import { parsedBytes } from './envelope.ts';
 export interface Pair {
   readonly mac: string;
   readonly standby: string;
-  /** When the operator made it, Unix milliseconds. */
+  /** When the operator made the pair, Unix milliseconds. */
   readonly sinceMs: number;
 }
 
 const PREFIX = 'pair_';
 
-/** Returns a pair's key in the bucket `macs`, which only the operator may write. No Mac id has an underscore. */
+/**
+ * Returns a pair's key in the bucket `macs`. Only the operator may write this key. It is never the key of a Mac's
+ * presence, because no Mac id has an underscore.
+ */
 export function pairKey(mac: string): string {
   return `${PREFIX}${mac}`;
 }
 
-/** Returns the first Mac of the pair at a key; undefined for any other key. */
+/** Returns the first Mac of the pair with this key in `macs`; undefined if `key` is not that of a pair. */
 export function macOfPairKey(key: string): string | undefined {
   return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
 }

@@ -155,7 +155,10 @@ export function readQuestion(message: Msg, owner: string, operation: string, env
   return parsedBytes(envelope.open(owner, ['rd', operation, message.reply ?? ''], sealed));
 }
 
-/** Answers a question, in as many messages as needed. */
+/**
+ * Answers a question in up to `MAX_PARTS` messages. A reply that needs more is replaced by the problem
+ * `mac_answer_too_large`.
+ */
 export function respond(message: Msg, owner: string, operation: string, reply: Reply, envelope: Envelope): void {
   const seal = (value: Reply) =>
     envelope.seal(owner, ['reply', operation, message.reply ?? ''], Buffer.from(JSON.stringify(value)));

@@ -4,7 +4,7 @@ import { type SendOrder, type SendOutcome, sendOrder, sendOutcome } from '../../
 import { type Envelope, pack, unpack, unreadable } from './envelope.ts';
 import { HEADERS, VERSION } from './layout.ts';
 
-/** Returns the hash that stands for a key in subjects and headers. */
+/** Returns the hash that stands for the key of a send in subjects and in the keys of buckets. */
 export function keyHash(key: string): string {
   return createHash('sha256').update(`postern send ${key}`).digest('hex');
 }
@@ -25,7 +25,10 @@ export function encodeOrder(mac: string, order: SendOrder, attemptId: string, en
   return { headers, body: pack(envelope, mac, ['send'], order) };
 }
 
-/** Throws AppError `fleet_content_unreadable`. The caller checks `request`. */
+/**
+ * Returns the order in a message. Throws AppError `fleet_content_unreadable`. Does not check `request`, which the
+ * caller must do.
+ */
 export function decodeOrder(
   mac: string,
   headers: MsgHdrs | undefined,

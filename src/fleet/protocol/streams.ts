@@ -25,7 +25,7 @@ export interface FleetSize {
 
 export const DEFAULT_SIZE: FleetSize = { replicas: 1, keepHours: 7 * 24, maxBytes: -1 };
 
-/** Creates missing streams and buckets. Agents and hubs never do. */
+/** Creates the fleet's missing streams and buckets. Only the operator's commands do this, never an agent or a hub. */
 export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAULT_SIZE): Promise<void> {
   const common = { storage: StorageType.File, num_replicas: size.replicas };
   await addMissing(jsm, {
@@ -64,7 +64,8 @@ export async function createMac(jsm: JetStreamManager, mac: string): Promise<voi
       durable_name: sendConsumer(mac),
       filter_subject: sendSubject(mac),
       ack_policy: AckPolicy.Explicit,
-      // A working agent extends this every 10 s, so that a dead one is noticed after this time.
+      // An agent that works on a send extends this wait every 10 s. If it dies, the server offers the send again after
+      // 25 s.
       ack_wait: nanos(25_000),
       max_ack_pending: 1,
     }),

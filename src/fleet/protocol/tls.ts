@@ -8,7 +8,7 @@ export interface BrokerAccess {
   readonly seed: string | undefined;
   /** PEM of the authority; undefined for the system's authorities. */
   readonly ca: string | undefined;
-  /** Called with the end of the certificate of each server reached, in Unix milliseconds. */
+  /** Called for each server reached, with the expiry of its certificate in Unix milliseconds. */
   readonly onCertificateEnd?: (end: number) => void;
 }
 
@@ -19,7 +19,7 @@ export function accessOptions({ servers, seed, ca, onCertificateEnd }: BrokerAcc
     servers: servers.map((server) => server.replace(/^(?:nats|tls):\/\//, '')),
     ...(seed !== undefined && { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())) }),
     ...(tls !== undefined && { tls }),
-    // The broker may announce addresses of servers that are not in their certificates.
+    // Ignores the server addresses that the broker announces, because the servers' certificates may not contain them.
     ignoreClusterUpdates: true,
   };
 }

@@ -3,7 +3,7 @@ import { openIndexFile } from './archive-index-file.ts';
 import { type ArchivedFile, pathsOf } from './archived-line.ts';
 import type { Head } from './chain.ts';
 
-/** One row of chat.db, with the position of its latest line. */
+/** A message or reaction in the archive, with the position of the latest line about it. */
 export interface Entry {
   /** The entry's id in the index; undefined before it is stored. */
   readonly id?: number | undefined;
@@ -13,38 +13,38 @@ export interface Entry {
   readonly n: number;
   /** Line number of the row's first line. It orders messages of the same second. */
   readonly first: number;
-  /** The byte at which the line begins in its file. */
+  /** Byte offset in the file at which the row's latest line begins. */
   readonly start: number;
   /** The date of a message in seconds since 1970; null for a reaction, which no page shows by itself. */
   readonly at: number | null;
   /** The row's fingerprint when it was last compared, or else `NOT_COMPARED` or `REMOVED`. */
   readonly print: number;
-  /** The run that wrote the line. */
+  /** Number of the run that wrote the row's latest line; 0 if the index read the line from the file. */
   readonly run: number;
-  /** The chat.db in which the row was last seen, as numbered by `ArchiveIndex.database`. */
+  /** `ArchiveIndex.database` of the chat.db in which the row was last seen; 0 until a run compares the row. */
   readonly database: number;
   /** Number of the message's attachments that are not in the archive. */
   readonly missing: number;
-  /** The bytes at which the row's earlier lines begin, oldest first, separated by commas. */
+  /** Byte offsets in the file at which the row's earlier lines begin, oldest first, separated by commas. */
   readonly earlier: string;
-  /** Number of the line at which this file first has the message under an earlier guid; null if it never has. */
+  /** Number of the file's first line about the same message under an earlier guid; null if there is none. */
   readonly twinOf: number | null;
 }
 
 export const NOT_COMPARED = 0;
 export const REMOVED = -1;
 
-/** One NDJSON file. `head` is the end of the part that the index covers. */
+/** One NDJSON file: a conversation's lines of one year. `head` is the end of the lines that the index covers. */
 export interface ChainRecord {
   readonly id: number;
   readonly path: string;
   readonly key: string;
   readonly head: Head;
-  /** The result of `markOf` when the year's pages were made; "" if there are none. */
+  /** The mark from `markOf` at the time the year's HTML pages were made; "" if there are no pages. */
   readonly page: string;
 }
 
-/** An attachment, and the path of its stored file. */
+/** Attachment `n` of the message `guid`, and the path of its stored file. */
 export interface StoredPath {
   readonly path: string;
   readonly guid: string;
@@ -55,7 +55,7 @@ const FILES_AT_ONCE = 500;
 const ENTRIES_AT_ONCE = 50;
 
 /**
- * SQL that creates the indexes, at the first lookup. A first run stores all rows before it looks one up. Indexing them
+ * SQL for the indexes of `entry`, created at the first lookup. A first run stores all rows before that: indexing them
  * all at once takes a third of the time of inserting the unordered guids one by one.
  */
 const INDEXES = `
@@ -66,13 +66,13 @@ const INDEXES = `
 const ENTRY =
   'e.id, e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier, e.twin_of';
 
-/** SQL condition for the messages that pages show. Excludes one that left chat.db and came back under another guid. */
+/** SQL condition for messages on pages. Excludes one that left chat.db and was archived again with a new guid. */
 const IS_SHOWN = `e.at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry t
   WHERE t.file = e.file AND t.twin_of = e.first AND (e.print = ${REMOVED} OR e.database <> t.database))`;
 
 /**
- * The index that finds the lines of each row. Everything in it can be read from the NDJSON files, which are the truth.
- * It is updated when the archive is opened, and rebuilt if it is missing or damaged.
+ * Finds the lines about each row. Everything in the index comes from the NDJSON files, which are the truth. It is
+ * updated when the archive is opened, and rebuilt if it is missing or damaged.
  */
 export class ArchiveIndex {
   readonly #sqlite: Sqlite;
@@ -169,7 +169,9 @@ export class ArchiveIndex {
     return Number(this.#get('SELECT count(*) FROM entry WHERE database <> ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
-  /** Returns the next rows of `database` after `guid`. Skips removed rows, and rows to which this run has written. */
+  /**
+   * Returns the next rows last seen in `database`, by guid. Skips removed rows, and those that this run has written.
+   */
   liveAfter(guid: string, database: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.guid > ? AND e.database = ? AND e.print <> ? AND e.run < ?
       ORDER BY e.guid LIMIT ?`;
@@ -183,14 +185,14 @@ export class ArchiveIndex {
     return this.#find(sql, path, at, run, limit).map(toEntry);
   }
 
-  /** Returns each month, in order, with its number of messages. Counts only messages of the file that pages show. */
+  /** Returns each month of a file, in order, with the number of its messages that pages show. */
   months(file: number): readonly (readonly [month: string, count: number])[] {
     const sql = `SELECT strftime('%m', e.at, 'unixepoch'), count(*) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}
       GROUP BY strftime('%Y-%m', e.at, 'unixepoch') ORDER BY min(e.at)`;
     return this.#find(sql, file).map(([month, count]) => [String(month), Number(count)]);
   }
 
-  /** Yields by date those messages of a file that pages show. Reads few at a time, to use little memory. */
+  /** Yields the messages of a file that pages show, by date. Reads few at a time, to use little memory. */
   *byDate(file: number): Generator<Entry, undefined> {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND (e.at, e.first) > (?, ?) AND ${IS_SHOWN}
       ORDER BY e.at, e.first LIMIT ?`;
@@ -204,7 +206,7 @@ export class ArchiveIndex {
     }
   }
 
-  /** Returns the number of messages of a file that pages show, and the date of the newest. */
+  /** Returns the number of a file's messages that pages show, and the newest one's date in seconds since 1970. */
   summary(file: number): { readonly messages: number; readonly lastAt: number } {
     const [row] = this.#find(`SELECT count(*), max(e.at) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, file);
     return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };
@@ -248,7 +250,7 @@ export class ArchiveIndex {
     return this.#statement(sql).all(...values);
   }
 
-  /** Reads entries by an index. Creates the indexes if there are none yet. */
+  /** Runs a query that needs the SQLite indexes. Creates them first if they are missing. */
   #find(sql: string, ...values: readonly (string | number)[]): Row[] {
     if (!this.#isIndexed) {
       this.#begin();

@@ -8,7 +8,7 @@ const HOST =
   'a host besides this machine that its webhooks may post to; host:port allows only that port; may be repeated';
 const ID = 'the id, or the beginning of it';
 
-/** The commands for limited keys, sends that wait for approval, and the audit log. */
+/** Declares the commands for limited keys, sends that wait for approval, and the audit log. */
 export function declareAccessCommands(program: Command, runs: Runs): void {
   declareKeyCommands(program, runs);
   declareApprovalCommands(program, runs);

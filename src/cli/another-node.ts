@@ -7,14 +7,14 @@ import { NODE_PACKAGES } from '../runtime/node-package.ts';
 import { type Context, EXIT } from './context.ts';
 
 /**
- * Runs the command again on a Node from npm that has SQLite, and resolves with its exit code. Refuses to start if
- * POSTERN_NODE_DOWNLOAD has a value other than 1, or if there is no such Node.
+ * Runs the command again on a Node from npm that has SQLite, and resolves with its exit code. Refuses if
+ * POSTERN_NODE_DOWNLOAD has a value other than 1, or if npm has no such Node for this platform.
  */
 export async function runOnAnotherNode(missing: AppError, context: Context): Promise<number> {
   const { environment, stderr } = context;
   const pinned = NODE_PACKAGES[`${environment.platform}-${process.arch}`];
   const { POSTERN_NODE_DOWNLOAD: download = '1' } = environment.env;
-  // The pinned version is already running, so an option of Node must have switched off SQLite. Starting the same
+  // If true, the pinned version is already running, and an option of Node must have switched off SQLite. Starting this
   // version again would never end.
   const isListed = process.version === `v${pinned?.version}`;
   if (pinned === undefined || isListed || !['', '1'].includes(download)) return refuse(missing, [], context);

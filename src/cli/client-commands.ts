@@ -19,7 +19,7 @@ import {
 import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
 import { declareWebhookCommands } from './webhook-commands.ts';
 
-/** The commands that talk to a running service. */
+/** Declares the commands that talk to a running service. */
 export function declareClientCommands(program: Command, runs: Runs): void {
   connected(program.command('status'))
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
@@ -160,7 +160,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .action(runs(async () => (await import('./update-notice.ts')).checkUpdate));
 }
 
-/** `postern scheduled`: messages to be sent at a set time. */
+/** Declares `postern scheduled`, which lists and cancels messages to be sent at a set time. */
 function declareScheduledCommands(program: Command, runs: Runs): void {
   const scheduled = program
     .command('scheduled')
@@ -178,7 +178,7 @@ function declareScheduledCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).cancelScheduled)));
 }
 
-/** The commands for files of messages and files to send. */
+/** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */
 function declareAttachmentCommands(program: Command, runs: Runs): void {
   const attachments = program
     .command('attachments')

@@ -95,7 +95,10 @@ function sendTime({ send_at: at = '', send_until: until }: Approval): string {
   return `${shownTime(at, nowMs)} (${at})${until === undefined ? '' : `, at the latest ${shownTime(until, nowMs)}`}`;
 }
 
-/** Returns the only reader's name and address. For several readers, or without a name, returns `to` alone. */
+/**
+ * Returns the recipient as a name and `to`, if only one person would read the message and that person has a name.
+ * Otherwise returns `to` alone.
+ */
 function recipient({ to, members, names = {} }: Approval): string {
   const [only = ''] = members;
   const name = members.length === 1 ? names[only] : undefined;

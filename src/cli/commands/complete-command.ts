@@ -14,13 +14,13 @@ import { conversationName } from '../shown-names.ts';
 const LIMIT_MS = 1000;
 const MAX_CONVERSATIONS = 200;
 const SHORT_ID = 8;
-/** Lines that the shells' scripts take as orders, not as candidates. */
+/** Lines that make the shells' scripts complete files or folders. No candidate may be one of these. */
 const COMMANDS: ReadonlySet<string> = new Set([':files', ':folders']);
 
 /**
- * `postern complete -- WORDS`, for shell scripts. Prints the candidates for the last word, one per line, each followed
- * by a tab and its description. Prints `:files` or `:folders` if the shell should complete those itself, and nothing on
- * any failure.
+ * `postern complete -- WORDS`, for the shells' completion scripts. Prints the candidates for the last word, one per
+ * line, each followed by a tab and its description. Prints `:files` or `:folders` if the shell should complete files or
+ * folders itself, and nothing on any failure.
  */
 export async function complete(
   program: Command,

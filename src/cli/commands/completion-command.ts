@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Context } from '../context.ts';
 
-/** The scripts, which `make install` links to where the shells look for them. */
+/**
+ * The file of each shell's completion script. `make install` links it into the folder in which that shell looks for it.
+ */
 const FILES = { zsh: '_postern', bash: 'postern.bash', fish: 'postern.fish' } as const;
 
 /** `postern completion SHELL`: prints the shell's script. */

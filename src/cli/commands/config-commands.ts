@@ -48,7 +48,7 @@ export async function showOwnerKey(options: ConfigOptions, context: Context): Pr
   return EXIT.config;
 }
 
-/** `postern config rotate-key`: writes a new key into the file. Never prints it. */
+/** `postern config rotate-key`: writes a new owner's key into config.toml. Never prints the key. */
 export async function rotate(options: ConfigOptions, context: Context): Promise<number> {
   const rotation = rotateOwnerKey(folderOf(options, context), context.environment);
   if (rotation.isDone) {

@@ -26,7 +26,7 @@ const UNREAD_COLUMNS: readonly Column[] = [
   ...WHO,
   { title: 'TEXT', isFlexible: true, least: 20 },
 ];
-/** The contract's maximum page size. */
+/** Maximum page size of the API. */
 const PAGE = 200;
 /** Maximum number of conversations searched for unread ones. */
 const MAX_SEARCHED = 2000;

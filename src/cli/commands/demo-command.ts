@@ -16,7 +16,7 @@ export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
   readonly port?: number;
   readonly host?: string;
-  /** True if the simulated people only answer, and write nothing by themselves, after their story. */
+  /** True if the simulated people, after their story, only answer and write nothing by themselves. */
   readonly quiet?: boolean;
   /** Allows a --host that other machines can reach. */
   readonly allowNetwork?: boolean;
@@ -89,10 +89,10 @@ function settingsOf(mac: SimulatedMac, port: number | undefined): ReadonlyMap<st
   ]);
 }
 
-/** Returns suggestions for what to try. No line contains the key. */
+/** Returns the lines that the demo prints at its start, with suggestions of what to try. No line contains the key. */
 function introduction(url: string, config: Config, options: DemoOptions, context: Context): readonly string[] {
   const folderText = folderArguments(config, options, context);
-  // If there is no socket, commands need the URL.
+  // Without a Unix socket, other commands need the URL.
   const where = 'path' in socketOf(config) ? folderText : `${folderText} --url ${url}`;
   const program = programText(context);
   return [

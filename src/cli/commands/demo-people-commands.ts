@@ -17,7 +17,10 @@ interface PeopleOptions extends DemoOptions, Omit<ConnectionOptions, 'configDir'
   readonly takeBack?: boolean;
 }
 
-/** `postern demo say`: makes a simulated person write, or with `me` the owner on another device. */
+/**
+ * `postern demo say`: makes a simulated person write to the owner. With `me` as the person, the owner writes on another
+ * device.
+ */
 export function say(who: string, text: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(folderOptions(options, context), context, async ({ client }) => {
     if (text === '' && (options.attach === undefined || who === 'me')) {
@@ -40,7 +43,10 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
   });
 }
 
-/** `postern demo react`: makes a simulated person react to a message, or without --from the owner on another device. */
+/**
+ * `postern demo react`: makes a simulated person react to a message. Without --from, the owner reacts on another
+ * device.
+ */
 export function react(row: number, reaction: string, options: PeopleOptions, context: ClientContext): Promise<number> {
   return withService(folderOptions(options, context), context, async ({ client }) => {
     const from = options.from === undefined ? undefined : (await recipientOf(client, options.from)).id;

@@ -47,7 +47,7 @@ export async function doctor(
 
 /** Runs all of doctor's checks. Prints nothing. */
 export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
-  // Lines for people are wrapped, but never within a command. JSON is not wrapped.
+  // Text for people is wrapped later; `UNBROKEN` spaces keep each command on one line. JSON is not wrapped.
   const space = options.json === true ? ' ' : UNBROKEN;
   const complete = (text: string): string => copyable(text, options, context, space);
   return (await findingsOf(options, context, machine)).map((found) => ({
@@ -106,8 +106,8 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
 }
 
 /**
- * Reports that the service was not asked, because its socket cannot be trusted. Never asks at the port instead, because
- * another program could have taken it.
+ * Reports that the service was not asked, because its socket cannot be trusted. Never asks at the service's port
+ * instead, because another program may have taken the port.
  */
 function notAsked(
   reason: string,

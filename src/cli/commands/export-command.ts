@@ -39,7 +39,7 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
       { path: join(context.environment.homeFolder, 'Library/Messages'), holds: 'Messages' },
     ]);
     const conversations = await chosen(options.conversation, messages.conversationsOf);
-    // Also opens chat.db, so that a problem with it is reported before anything is created.
+    // Opens chat.db now, so that a problem with it is reported before anything is created.
     messages.source.count();
     await messages.contacts.ready();
     const report = await exportArchive({

@@ -156,7 +156,9 @@ async function withServers(
   }
 }
 
-/** Creates the streams, buckets and queues that the servers lack. With `limits`, also sets how many events are kept. */
+/**
+ * Creates the streams, buckets and queues that the servers lack. If `limits` has values, sets how many events are kept.
+ */
 async function createMissing(folder: FleetFolder, limits: InitOptions, context: Context): Promise<void> {
   if (folder.updateUsers()) context.stdout('users.conf has changed with this version of Postern.', ...reload(folder));
   await withServers(folder, async ({ createFleet, createMac, DEFAULT_SIZE, keepEvents, writePair }, jsm) => {
@@ -170,8 +172,8 @@ async function createMissing(folder: FleetFolder, limits: InitOptions, context: 
 }
 
 /**
- * Runs `work` on the servers, unless `offline`. If they cannot be reached, only prints how to catch up later, because
- * the files have already been changed.
+ * Runs `work` on the servers, unless `offline`. If they cannot be reached, does not fail, because the fleet's files
+ * have already been changed, but prints how to update the servers later.
  */
 export async function onServers(
   { offline }: OneMacOptions,
@@ -269,7 +271,10 @@ export function today(): string {
   return isoSecond(systemClock.now());
 }
 
-/** Runs `work`, and prints an AppError as its sentence and advice. */
+/**
+ * Runs `work` and returns its exit code. For an AppError, prints its message and hint, and returns the exit code of its
+ * kind.
+ */
 export async function reported(context: Context, work: () => Promise<number>): Promise<number> {
   try {
     return await work();

@@ -4,7 +4,10 @@ import { type Context, EXIT } from '../context.ts';
 import { refuseConfig, runService, withLog } from '../run-service.ts';
 import { firstLaunch, type ServeOptions } from './serve-command.ts';
 
-/** `postern hub`: like `serve`, for a folder whose config.toml names the broker of a fleet. */
+/**
+ * `postern hub`: runs a hub, as `postern serve` runs the service of a Mac. The folder's config.toml must name the
+ * servers of a fleet.
+ */
 export function hub({ configDir, supervised = false }: ServeOptions, context: Context): Promise<number> {
   return withLog(context, async (log) => {
     const { environment, stdout } = context;

@@ -72,7 +72,7 @@ async function serve(options: ConnectionOptions, context: ClientContext): Promis
     rpc.take(next.value);
   }
   const left = watch.close();
-  // After an interruption, or if the service is away, waiting requests stay unanswered.
+  // Answers the waiting requests before the exit, except after an interruption or if the service is away.
   if (exitCode === EXIT.ok && !asked.aborted) await Promise.all([left, rpc.idle()]);
   return exitCode;
 }

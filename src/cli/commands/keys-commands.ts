@@ -30,7 +30,7 @@ export interface AddOptions extends ListChangeOptions {
   readonly maxWait?: number;
 }
 
-/** Additions to a key's lists, or removals. */
+/** The options of the commands that add entries to a key's lists or remove them. */
 export interface ListChangeOptions extends ListOptions {
   readonly callbackHost?: readonly string[];
 }
@@ -135,7 +135,7 @@ export async function changeLists(
   answer(now, ...description(now));
 }
 
-/** Reports what would happen to a send. Exits with 1 if it would be refused. */
+/** Reports what would happen to a send with this key. Exits with 1 if the send would be refused. */
 export async function checkKey(
   given: string,
   { send: recipient }: { readonly send: string },
@@ -182,7 +182,8 @@ async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
 }
 
 /**
- * Returns list entries: addresses and ids unchanged; for a name, all addresses of the person or the id of the group.
+ * Returns the list entries for what the user has named. Addresses and ids stay unchanged; a person's name becomes all
+ * their addresses, and a group's name its id.
  */
 async function entries(client: PosternClient, named: readonly string[]): Promise<'*' | readonly string[]> {
   if (named.includes(EVERYBODY)) return EVERYBODY;
@@ -218,7 +219,7 @@ function description(key: KeyRecord): readonly string[] {
   ].map(printable);
 }
 
-/** Describes the new key, and what to paste where. */
+/** Returns the lines that show a new key, and what to paste into which client. */
 function made(key: KeyWithSecret, setup: Omit<ClientSetup, 'secret' | 'scopes'>): readonly string[] {
   return [
     key.key,

@@ -8,7 +8,7 @@ import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../
 export interface McpOptions extends ConnectionOptions {
   /** True to pass incoming messages on to Claude Code. */
   readonly channel?: boolean;
-  /** With `channel`: row id or offset to start after. */
+  /** With `channel`: passes on only messages after this row id or offset. */
   readonly since?: string;
 }
 

@@ -12,11 +12,11 @@ export interface MessagesFlags extends ConnectionOptions {
   readonly since?: string;
   readonly person?: string;
   readonly limit?: number;
-  /** With --json: also prints what each message contains. */
+  /** With --json: also prints the `details` of each message. */
   readonly details?: boolean;
 }
 
-/** The contract's maximum page size. */
+/** Maximum page size of the API. */
 const PAGE = 200;
 
 /**

@@ -55,14 +55,16 @@ function assertEmpty(folder: string): void {
   });
 }
 
-/** Replaces both files or neither. Completes and checks both before it puts either in place. */
+/**
+ * Replaces config.toml and state.db, or neither. Writes and checks the new version of both before it replaces either.
+ */
 function replace(
   path: string,
   text: string,
   folder: string,
   { environment }: Context,
 ): { config: Config; state: RestoredState } {
-  // The names are fixed, so that the next restore removes what an interrupted one left.
+  // The drafts' names are fixed, so that the next restore removes the drafts that an interrupted one left.
   const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };
   const clean = (): void => {
     for (const file of [drafts.config, drafts.state, `${drafts.state}-wal`, `${drafts.state}-shm`]) removeIfThere(file);
@@ -96,8 +98,8 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
 
 /**
  * Describes what the backup decides: webhooks, keys, and changed settings for the address to listen on, the program
- * that sends, and the source of updates. Somebody else may have made the file, so the user reads this before the first
- * start.
+ * that sends, and the source of updates. Somebody else may have made the backup, so the user reads this before the
+ * first start.
  */
 function decided(
   { server, backend, update }: Config,
@@ -118,7 +120,7 @@ function decided(
   ];
 }
 
-/** Returns a sentence for each scheduled message that will not be sent, and one for those that still will be. */
+/** Returns a sentence for each scheduled message that will not be sent, and one sentence for all that will be. */
 function scheduled({ missed, scheduled: left }: RestoredState): readonly string[] {
   return [
     ...missed.map(

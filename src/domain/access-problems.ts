@@ -1,6 +1,6 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** Problems of limited keys (decisions L1 to L3). */
+/** The problems of limited keys, approvals and scheduled messages, by code (decisions L1 to L3, X1). */
 export const ACCESS_PROBLEMS = {
   recipient_not_allowed: {
     status: 403,

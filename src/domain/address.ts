@@ -6,8 +6,8 @@ const NUMBER = /^\+[1-9][0-9]{6,14}$/;
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/;
 
 /**
- * Returns the canonical form of an address, by which rights are compared: a number with its country code, or an e-mail
- * address in lower case. Returns undefined for everything else, so that lookalikes never match.
+ * Returns the form in which an address is compared with the addresses that a key may use: a number with its country
+ * code, or an e-mail address in lower case. Returns undefined for everything else, so that lookalikes never match.
  */
 export function rightsAddress(text: string): string | undefined {
   const number = text.replaceAll(PUNCTUATION, '');
@@ -19,13 +19,17 @@ export function rightsAddress(text: string): string | undefined {
 }
 
 /**
- * Returns a key by which members are compared: the canonical form of the address if it has one, else the stored text.
+ * Returns the form in which two members of conversations are compared: `rightsAddress` of the stored address, or the
+ * stored text if that returns undefined.
  */
 export function memberKey(stored: string): string {
   return rightsAddress(stored) ?? stored;
 }
 
-/** Splits a chat id into service, style and identifier. Returns undefined if it is not a chat id. */
+/**
+ * Splits a chat id such as `any;-;+15550100` into service (`any`), style (`-`) and identifier. Returns undefined for
+ * any other text.
+ */
 export function chatIdentity(
   id: string,
 ): { readonly service: string; readonly style: string; readonly identifier: string } | undefined {
@@ -40,8 +44,9 @@ const PREFIXES = ['iMessage', 'SMS', 'RCS', 'rcs', 'any', 'iMessageLite'] as con
 const KNOWN: ReadonlySet<string> = new Set(PREFIXES.map((prefix) => prefix.toLowerCase()));
 
 /**
- * Returns every guid that an id may refer to, the id itself first. The list always has seven entries, repeated if
- * necessary, so that one SQL statement serves every id. All entries keep the id's style (`-` or `+`).
+ * Returns every chat guid that a conversation id may refer to, beginning with the id itself. The list always has seven
+ * entries, some of them repeated, so that one SQL statement with seven parameters serves every id. All entries keep the
+ * id's style (`-` or `+`).
  */
 export function chatGuidVariants(id: string): readonly string[] {
   const at = id.indexOf(';');

@@ -5,8 +5,8 @@ import type { Diagnostics } from './diagnostics.ts';
 const MESSAGES_OF_APPS = ['2', '3'] as const;
 
 /**
- * If the newest rows contain messages of apps that are shown as reactions, returns two sentences: how many there are,
- * and how to show them as messages. Returns undefined if there are none, or if they are already shown as messages.
+ * Returns two sentences about messages of apps that are shown as reactions: how many the newest rows contain, and how
+ * to show them as messages. Returns undefined if there are none, or if `shown` is `by_kind`.
  */
 export function appMessages(
   { data_shapes: shapes }: Pick<Diagnostics, 'data_shapes'>,

@@ -6,17 +6,20 @@ export const APPROVAL_STATES = [
   'held',
   'approved',
   'sent',
-  /** Waits for its time. `GET /scheduled/{id}` with the same id returns its outcome (decision X1). */
+  /**
+   * Approved, and waits for its `send_at`. `GET /scheduled/{id}` with the approval's id returns the outcome (decision
+   * X1).
+   */
   'scheduled',
-  /** Handed to Messages; its row has not been seen. */
+  /** Handed to Messages, but the message's row in chat.db was not seen in time. */
   'pending',
   'failed',
-  /** It is unknown whether it was sent. */
+  /** It is unknown whether the message was sent. */
   'unknown',
   'denied',
   'expired',
   'withdrawn',
-  /** Approved, but no longer permitted when its turn came. */
+  /** Approved, but no longer permitted when it was about to be sent. */
   'void',
 ] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
@@ -28,16 +31,19 @@ export interface HeldFile {
   readonly sha256: string;
 }
 
-/** A send that waits for the owner's decision or has been decided. Only its state changes. */
+/**
+ * A send that waits for the owner's decision or has been decided. Its recipient, text and files never change, except
+ * that the text is erased once the state is final.
+ */
 export interface Approval {
   readonly id: string;
   readonly key_id: string;
   readonly state: ApprovalState;
   /** The recipient's address or chat id. */
   readonly to: string;
-  /** The addresses of everyone who will read it. */
+  /** The addresses of everyone who will receive the message. */
   readonly members: readonly string[];
-  /** Null once the approval has ended. */
+  /** The message's text; null once the state is final. */
   readonly text: string | null;
   readonly attachments: readonly HeldFile[];
   /** Absent if the send chooses no service (decision X3). */
@@ -50,12 +56,12 @@ export interface Approval {
   readonly decided_at: string | null;
   /** The id of the key that decided, `owner` for the owner's key, or `tapback` for the owner's tapback. */
   readonly decided_by: string | null;
-  /** Row id of the message, once the message was sent and its row seen. */
+  /** Row id of the sent message; null until its row was seen in chat.db. */
   readonly message_id: string | null;
   /** Code of the problem that ended the approval. */
   readonly problem: string | null;
   /**
-   * Hash of the content to decide on. Only callers who may decide see it. They send the hash back when they approve, so
+   * Hash of the content to decide on; only for callers who may decide. They send the hash back when they approve, so
    * that they approve exactly this content.
    */
   readonly shown?: string | undefined;

@@ -5,7 +5,7 @@ export interface AuditEntry {
   readonly id: number;
   /** ISO 8601 UTC. For a line that counts several occurrences, the time of the first. */
   readonly at: string;
-  /** `owner` for the owner's key, `tapback` for the owner's tapbacks. */
+  /** Id of the limited key; `owner` for the owner's key, `tapback` for the owner's tapbacks. */
   readonly key_id: string;
   readonly action: AuditAction;
   /**
@@ -13,9 +13,9 @@ export interface AuditEntry {
    * `OTHER_TARGETS`.
    */
   readonly target: string | null;
-  /** The result, or the code of the refusal. */
+  /** The result of the action, or the code of the problem with which it was refused. */
   readonly outcome: string;
-  /** Keyed hash of the text, from which the owner can prove what the text was. */
+  /** Keyed hash of the message's text. With it, the owner can prove what the text was. */
   readonly text_hmac: string | null;
   /** How many equal occurrences this line stands for. */
   readonly count: number;
@@ -27,8 +27,8 @@ export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', '
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * The target of refusals and dry runs beyond the first 10 targets in a minute, per key and outcome. One line counts
- * them.
+ * Replaces the target of a refusal or dry run once the key has had 10 other targets with the same outcome in a minute.
+ * One line counts all of these.
  */
 export const OTHER_TARGETS = '(others)';
 

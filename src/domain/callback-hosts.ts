@@ -23,12 +23,15 @@ export function mayCallBack(hosts: readonly string[], url: string): boolean {
   return isOnThisMachine(url) || [hostnameOf(url), hostAndPortOf(url)].some((host) => hosts.includes(host));
 }
 
-/** Accepts loopback names and literal addresses only: any other name could point to another machine tomorrow. */
+/**
+ * Reports whether the URL's host is `localhost` or a literal loopback address. Any other name could point to another
+ * machine tomorrow.
+ */
 export function isOnThisMachine(url: string): boolean {
   return isLoopback(new URL(url).hostname);
 }
 
-/** The host and port of a URL, without its path, which may hold a secret. */
+/** Returns the host and port of a URL, for texts that must omit the URL's path because it may contain a secret. */
 export function hostAndPortOf(url: string): string {
   const { port, protocol } = new URL(url);
   return `${hostnameOf(url)}:${port || (protocol === 'https:' ? '443' : '80')}`;

@@ -57,11 +57,11 @@ export interface StreamCount {
   open(): Cancel;
 }
 
-/** Narrows the events shown to a limited key. */
+/** Removes what a limited key may not see from the names and details of an event. */
 export interface EventView {
-  /** The names that the key may see, used instead of all names. */
+  /** The names that the key may see. Only these are added to an event. */
   readonly names: NameLookup;
-  /** Removes everything about conversations that do not exist for the key. */
+  /** Returns the details without anything from conversations that the key may not read. */
   readonly details: (details: MessageDetails) => MessageDetails;
 }
 
@@ -78,18 +78,18 @@ export interface Callers {
  */
 export type Access = 'open' | 'key' | 'owner' | readonly Scope[];
 
-/** Reports whether the rule admits this caller. */
+/** Reports whether a route with the rule `access` admits this caller. */
 export function isAllowed({ key }: Pick<Caller, 'key'>, access: Access): boolean {
   if (key === undefined || access === 'open' || access === 'key') return true;
   return access !== 'owner' && access.some((scope) => key.scopes.includes(scope));
 }
 
-/** Returns the requested wait in seconds, at most the key's `max_wait_s`. */
+/** Returns the requested wait in seconds, but at most the key's `max_wait_s`, or `MAX_WAIT_S` for the owner. */
 export function allowedWait({ key }: Pick<Caller, 'key'>, seconds: number): number {
   return Math.min(seconds, key?.max_wait_s ?? MAX_WAIT_S);
 }
 
-/** Throws `scope_missing` unless the rule admits this caller. */
+/** Throws `scope_missing` unless a route with the rule `access` admits this caller. */
 export function assertAllowed(caller: Caller, access: Access): void {
   if (isAllowed(caller, access)) return;
   caller.onRefused?.('scope_missing');

@@ -12,24 +12,27 @@ export function canaryText(number: string): string {
 }
 
 /**
- * `address_unproved`: nothing is sent until the conversation is proved. `unproved`: no canary has ever arrived on this
- * Mac, so a missing one means nothing. `arriving`: the last canary arrived. `push_dead`: the last canary was sent and
- * did not arrive within ten minutes. `not_sent`: the last canary could not be sent. `unknown`: it is unknown whether
- * the last canary was sent.
+ * `address_unproved`: no canary is sent until the owner proves that the conversation is theirs. `unproved`: no canary
+ * has ever arrived on this Mac, so a missing one means nothing. `arriving`: the last canary arrived, or may still
+ * arrive. `push_dead`: a canary did not arrive within ten minutes, and none has arrived since. `not_sent`: the last
+ * canary could not be sent. `unknown`: it is unknown whether the last canary was sent.
  */
 export const CANARY_STATES = ['address_unproved', 'unproved', 'arriving', 'push_dead', 'not_sent', 'unknown'] as const;
 export type CanaryState = (typeof CANARY_STATES)[number];
 
-/** The state of the canary (decision AA4). */
+/**
+ * The state of the canaries, the messages that Postern sends to its owner to see that messages still arrive (decision
+ * AA4).
+ */
 export interface CanaryReport {
   readonly state: CanaryState;
   /** When the last canary was sent; null before the first. */
   readonly sent_at: string | null;
   /** When a canary last arrived; null before the first. */
   readonly arrived_at: string | null;
-  /** Milliseconds that the last arrived canary took to arrive. */
+  /** Milliseconds from sending to arrival of the canary that arrived last; null before the first arrival. */
   readonly delay_ms: number | null;
-  /** When the first canary that did not arrive was sent; null while canaries arrive. */
+  /** When the first canary was sent that has not arrived since the last arrival; null while canaries arrive. */
   readonly push_dead_since: string | null;
   /** Code of the problem that made the last send fail; null if that send did not fail. */
   readonly problem: string | null;

@@ -1,4 +1,4 @@
-/** Reasons why something is unavailable. Clients must expect others. */
+/** Reasons why a capability is unavailable. Clients must expect reasons that they do not know. */
 export const CAPABILITY_REASONS = [
   /** Messages has no AppleScript command for it. */
   'not_scriptable',
@@ -6,7 +6,7 @@ export const CAPABILITY_REASONS = [
   'macos_too_old',
   /** A setting of config.toml switches it off. */
   'switched_off',
-  /** macOS does not allow it; `permissions` says which permission is missing. */
+  /** macOS does not allow it; `permissions` in the service's status says which permission is missing. */
   'not_permitted',
   /** The Messages database is currently unreadable. */
   'chat_db_unavailable',
@@ -45,7 +45,7 @@ const NOT_SCRIPTABLE = [
   'delete',
 ] as const;
 
-/** For each capability, the column of `message` that it needs. */
+/** The column of chat.db's table `message` that each capability needs. */
 const COLUMNS = {
   read_replies: 'thread_originator_guid',
   read_edits: 'date_edited',
@@ -78,7 +78,10 @@ export function macCapabilities({ hasColumn, maySend, isSearchOn, areContactsOn 
   };
 }
 
-/** Returns the capabilities of a hub, whose Macs may run other versions. */
+/**
+ * Returns the capabilities of a hub. Omits those that depend on chat.db, because the hub's Macs may run different
+ * versions of macOS.
+ */
 export function hubCapabilities(): Capabilities {
   return {
     ...all(['send'], undefined),

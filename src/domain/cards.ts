@@ -10,7 +10,7 @@ export interface LinkPreview {
   readonly site_name?: string | undefined;
   readonly item_type?: string | undefined;
   readonly images?: readonly string[] | undefined;
-  /** Messages is still fetching the preview. */
+  /** True while Messages is still fetching the preview. */
   readonly placeholder?: true | undefined;
   readonly music?: Texts<'artist' | 'album' | 'track' | 'preview_url' | 'lyrics'> | undefined;
   readonly app_store?: Texts<'name' | 'subtitle' | 'platform' | 'genre'> | undefined;
@@ -48,7 +48,7 @@ export interface AppCard
 
 export const BUSINESS_TYPES = ['quick_reply', 'list_picker', 'form_request', 'form_response'] as const;
 
-/** A question from a business, or the answer to one. */
+/** A question from a business, or a person's answer to such a question. */
 export interface BusinessCard extends Texts<'title' | 'subtitle' | 'summary' | 'selected'> {
   readonly type: (typeof BUSINESS_TYPES)[number];
   readonly options?: readonly string[] | undefined;
@@ -72,7 +72,7 @@ export interface PollOption {
 /** A poll with each person's current choice (decision V2). */
 export interface Poll {
   readonly question?: string | undefined;
-  /** Guid of the message that contains the question; only if the poll itself has none. */
+  /** Guid of the message that asks the question; only if the poll itself contains no question. */
   readonly question_guid?: string | undefined;
   readonly creator?: string | undefined;
   readonly options: readonly (PollOption & { readonly votes: readonly string[] })[];
@@ -85,7 +85,7 @@ export interface PollVote {
   readonly choices: readonly string[];
 }
 
-/** An option added to a poll, together with the earlier options. */
+/** All options of a poll after one was added: the earlier options and the new one. */
 export interface PollUpdate {
   readonly poll_guid: string;
   readonly options: readonly PollOption[];

@@ -3,7 +3,7 @@ import type { Scope } from './key.ts';
 /** A new key and its service, as needed to set up a client. */
 export interface ClientSetup {
   readonly secret: string;
-  /** The scopes of the key. Clients that need more are left out. */
+  /** The key's scopes. No lines are made for a client that needs other scopes too. */
   readonly scopes: readonly Scope[];
   /** Address of the service, without a slash at its end. */
   readonly url: string;
@@ -11,11 +11,11 @@ export interface ClientSetup {
   readonly mcp: { readonly command: string; readonly args: readonly string[] };
   /** The command line of `postern imsg` against this service, quoted for a shell. */
   readonly imsg: string;
-  /** Address of the BlueBubbles port; undefined while it is off. */
+  /** Address of Postern's BlueBubbles-compatible API; undefined while that API is off. */
   readonly blueBubblesUrl?: string | undefined;
 }
 
-/** The set-up lines of one client. */
+/** The lines with which one client is set up to use Postern. */
 export interface ClientLines {
   readonly client: string;
   /** The file or form that the lines belong in. */

@@ -1,6 +1,6 @@
 import type { AppCard, DigitalTouch, Handwriting, LinkPreview, Poll, PollUpdate, PollVote } from './cards.ts';
 
-/** Text styles (macOS 15). */
+/** Text styles, which Messages offers since macOS 15. */
 export const TEXT_STYLES = ['bold', 'italic', 'underline', 'strikethrough'] as const;
 
 /** Something that macOS detected in a text, such as a date or an amount of money. */
@@ -20,7 +20,10 @@ export interface DetectedData {
   readonly country_code?: string | undefined;
 }
 
-/** A range of a part that is more than plain text. UTF-16 offsets into the part's text; the end is exclusive. */
+/**
+ * A range of a part that is more than plain text. `start` and `end` are UTF-16 offsets into the part's text; `end` is
+ * exclusive.
+ */
 export interface TextRun {
   readonly start: number;
   readonly end: number;
@@ -37,13 +40,13 @@ export interface TextRun {
   readonly name?: string | undefined;
   readonly width?: number | undefined;
   readonly height?: number | undefined;
-  /** A picture inside the text: a genmoji, a memoji or a sticker. */
+  /** True for a picture inside the text: a genmoji, a memoji or a sticker. */
   readonly inline?: true | undefined;
-  /** Words of a voice message. */
+  /** Apple's transcript of the voice message in this range. */
   readonly transcript?: string | undefined;
 }
 
-/** One bubble of a message. Reactions and replies refer to it by its number. */
+/** One bubble of a message. Reactions and replies refer to it by its number, `part`. */
 export interface MessagePart {
   readonly part: number;
   /** U+FFFC stands for each attachment. */
@@ -63,7 +66,7 @@ export interface PartEdits {
   }[];
 }
 
-/** A part as macOS 26 translated it. */
+/** A translation of one part of a message, made by macOS 26. */
 export interface Translation {
   readonly part: number;
   readonly text: string;
@@ -71,7 +74,7 @@ export interface Translation {
   readonly source_language?: string | undefined;
 }
 
-/** The effect of a message; `id` is Apple's. */
+/** The effect with which a message is displayed. `id` is Apple's identifier of the effect. */
 export interface MessageEffect {
   /** `other` for an effect that this version does not know. */
   readonly name: string;
@@ -100,7 +103,7 @@ export interface GroupEvent {
   readonly who?: string | undefined;
   /** The new name. */
   readonly name?: string | undefined;
-  /** The stored type, if this version does not know it. */
+  /** `item_type` as stored; only if this version does not know the change. */
   readonly item_type?: number | undefined;
   readonly group_action_type?: number | undefined;
 }
@@ -110,13 +113,16 @@ export interface LocationShare {
   readonly by_me: boolean;
 }
 
-/** A message scheduled on the phone; `state` is as stored. */
+/**
+ * The schedule of a message that was scheduled on the phone. `for` is the time to send; `state` is `schedule_state` as
+ * stored.
+ */
 interface PhoneSchedule {
   readonly for: string;
   readonly state: number | null;
 }
 
-/** Columns with encoded content, in the order of `undecoded`. */
+/** Columns of chat.db with encoded content, in the order in which `undecoded` lists them. */
 export const CONTENT_COLUMNS = [
   'attributedBody',
   'message_summary_info',
@@ -127,7 +133,7 @@ export const CONTENT_COLUMNS = [
 ] as const;
 export type ContentColumn = (typeof CONTENT_COLUMNS)[number];
 
-/** The content of a row besides its text (decision V1). Members without content are absent. */
+/** The content of a row besides its text (decision V1). Members for which the row has no content are absent. */
 export interface MessageContent {
   /** Absent if the message consists of one plain part, or was unsent. */
   readonly parts?: readonly MessagePart[] | undefined;
@@ -137,7 +143,7 @@ export interface MessageContent {
   /** Numbers of the unsent parts. */
   readonly unsent_parts?: readonly number[] | undefined;
   readonly translations?: readonly Translation[] | undefined;
-  /** The transcripts of its voice messages, one per line. */
+  /** The transcripts of all voice messages in the row, one per line. */
   readonly transcript?: string | undefined;
   readonly link?: LinkPreview | undefined;
   readonly app?: AppCard | undefined;
@@ -150,12 +156,15 @@ export interface MessageContent {
   readonly group_event?: GroupEvent | undefined;
   readonly location_share?: LocationShare | undefined;
   readonly reply_to_part?: number | undefined;
-  /** UTF-16 offsets in the part that is replied to. */
+  /** The range that the reply refers to: UTF-16 offsets into the text of part `reply_to_part`. */
   readonly reply_to_range?: readonly [number, number] | undefined;
   readonly subject?: string | undefined;
   readonly scheduled?: PhoneSchedule | undefined;
-  /** Columns that exist but cannot be decoded. */
+  /** Columns that have content that cannot be decoded. */
   readonly undecoded?: readonly ContentColumn[] | undefined;
-  /** True if earlier messages in the list used up the decoding budget. Reading the message alone returns the rest. */
+  /**
+   * True if members are missing because earlier messages in the list used up the decoding budget. Reading the message
+   * alone returns all members.
+   */
   readonly content_left_out?: true | undefined;
 }

@@ -10,8 +10,8 @@ export interface Conversation {
   readonly participants: readonly string[];
   /** `YYYY-MM-DDTHH:MM:SSZ`; `2001-01-01T00:00:00Z` for a conversation without messages (decision B12). */
   readonly last_message_at: string;
-  /** Only if requested (decision K3). */
+  /** Only with `include=details` (decision K3). */
   readonly details?: ConversationDetails | undefined;
-  /** Only if requested (decision K1). */
+  /** Only with `include=contacts` (decision K1). */
   readonly names?: Names | undefined;
 }

@@ -1,6 +1,9 @@
 import type { Offset } from './offset.ts';
 
-/** How far the log has been published, with enough to detect that chat.db was replaced (decision C5). */
+/**
+ * The position up to which rows of chat.db have been published. The other members serve to detect that chat.db was
+ * replaced (decision C5).
+ */
 export interface Cursor {
   readonly offset: Offset;
   /** guid of the newest row that had been published when the cursor was stored; null if there was none. */
@@ -9,18 +12,18 @@ export interface Cursor {
   readonly inode: string;
 }
 
-/** The database's current identity. */
+/** The current state of chat.db, to be compared with a `Cursor`. */
 export interface LogIdentity {
   readonly inode: string;
   /** guid of the row at the cursor; null if the row is gone. */
   readonly guidAtCursor: string | null;
-  /** The highest row id ever used (sqlite_sequence), or max(ROWID) if that is missing. */
+  /** The highest row id ever used, from sqlite_sequence; max(ROWID) if sqlite_sequence has no entry. */
   readonly highestRowId: number;
 }
 
 /**
- * Reports whether the database was replaced (decision C5): the row at the cursor has another guid, the highest row id
- * is below the cursor, or the file is a different one and the row is gone. A missing row alone proves nothing, because
+ * Reports whether chat.db was replaced (decision C5): the row at the cursor has another guid, the highest row id is
+ * below the cursor, or the inode differs and the row at the cursor is gone. A missing row alone proves nothing, because
  * Messages routinely deletes the rows of reactions.
  */
 export function isReplaced(cursor: Cursor, now: LogIdentity): boolean {

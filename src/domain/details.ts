@@ -3,7 +3,7 @@ import type { MessageContent } from './content.ts';
 import type { Reaction } from './reaction.ts';
 import type { ServiceReason } from './send-service.ts';
 
-/** The kinds of messages. `other`: unknown to this version. */
+/** The kinds of messages. `other`: a kind that this version does not know. */
 export const MESSAGE_KINDS = [
   'message',
   'link',
@@ -21,7 +21,7 @@ export const MESSAGE_KINDS = [
 ] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** How macOS 27 filed a message. `other`: unknown to this version. */
+/** The categories in which macOS 27 files messages. `other`: a category that this version does not know. */
 export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;
 export type FilterAction = (typeof FILTER_ACTIONS)[number];
 
@@ -52,7 +52,10 @@ export const ATTACHMENT_STATES = ['available', 'downloading', 'in_cloud', 'missi
 export type AttachmentState = (typeof ATTACHMENT_STATES)[number];
 
 export interface AttachmentDetails {
-  /** Its number in `GET /messages/{id}/attachments/{n}`, if that differs from its index in the list (decision U8). */
+  /**
+   * The attachment's number in `GET /messages/{id}/attachments/{n}`, if it differs from the index in this list
+   * (decision U8).
+   */
   readonly n?: number | undefined;
   readonly name: string;
   readonly mime_type: string | null;
@@ -91,7 +94,7 @@ export interface LastMessage {
   readonly body: string;
   /** The message's `sentence` from its details, for lists that also show messages without text. */
   readonly sentence?: string | undefined;
-  /** The event that the sentence describes, if the row is a change of the conversation. */
+  /** The change that `sentence` describes, if the newest message is a change of the conversation. */
   readonly group_event?: MessageContent['group_event'];
   readonly location_share?: MessageContent['location_share'];
   readonly timestamp: string;
@@ -104,9 +107,9 @@ export interface ConversationDetails {
   /** Unread incoming messages; absent if the database does not record it. */
   readonly unread_count?: number | undefined;
   readonly is_group: boolean;
-  /** As stored (`iMessage`, `SMS`, `RCS`); null if the conversation names none. */
+  /** The conversation's service as stored (`iMessage`, `SMS`, `RCS`); null if none is stored. */
   readonly service: string | null;
-  /** Null if there is none. */
+  /** Null if the conversation has no messages. */
   readonly last_message: LastMessage | null;
 }
 
@@ -126,7 +129,7 @@ export type Origin =
       readonly by: 'gateway';
       readonly request_id?: string | undefined;
       readonly idempotency_key?: string | undefined;
-      /** Id of the limited key that sent it; only for the owner (decision Z4). */
+      /** Id of the limited key that sent the message; shown only to the owner (decision Z4). */
       readonly key_id?: string | undefined;
     }
   | { readonly by: 'elsewhere' };
@@ -136,7 +139,7 @@ export type Origin =
  * is null.
  */
 export interface MessageDetails extends MessageContent {
-  /** As stored (`iMessage`, `SMS`, `RCS`); null if the row names none. */
+  /** The message's service as stored (`iMessage`, `SMS`, `RCS`); null if none is stored. */
   readonly service: string | null;
   readonly kind: MessageKind;
   readonly reply_to_guid: string | null;
@@ -150,28 +153,27 @@ export interface MessageDetails extends MessageContent {
   readonly read_at: string | null;
   /** Messages' error number; null if the message did not fail. */
   readonly error: number | null;
-  /** The Message's attachments, in the same order. */
+  /** One entry for each of the message's `attachments`, in the same order. */
   readonly attachments: readonly AttachmentDetails[];
   /** Current reactions, oldest first. */
   readonly reactions: readonly Reaction[];
   /** Only for an outgoing message, if known. */
   readonly origin?: Origin | undefined;
-  /** The service that the row names; only if the send request chose one (decision X3). */
+  /** The service that Messages wrote into the row; only if the send request chose a service (decision X3). */
   readonly service_used?: string | null | undefined;
   /** Why the service in `service_used` was chosen. */
   readonly service_reason?: ServiceReason | undefined;
   /**
-   * Messages stores some messages as two rows, one with the text and one with the link. Only on the row with the link:
-   * the row with the text.
+   * Messages stores a text with a link as two rows. On the row of the link's balloon, this names the row with the text.
    */
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
-  /** True for an incoming row that repeats an outgoing message in a conversation with oneself. */
+  /** True for an incoming row that repeats an outgoing message: Messages stores a message to oneself as two rows. */
   readonly mirror?: true | undefined;
   /**
-   * True if the row arrived more than 30 minutes after it was written, while this service was running and the Mac was
-   * awake (decision U4).
+   * True if the row appeared in chat.db more than 30 minutes after its date, counting only time in which the service
+   * ran and the Mac was awake (decision U4).
    */
   readonly late?: true | undefined;
-  /** How macOS filed the message; absent if it did not (decision V5). */
+  /** The category in which macOS filed the message; absent if macOS did not file it (decision V5). */
   readonly filter?: MessageFiling | undefined;
 }

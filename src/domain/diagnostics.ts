@@ -30,13 +30,15 @@ export interface AccountDiagnostics {
   readonly enabled: boolean;
 }
 
-/** Messages' own list of chats compared with chat.db. */
+/** The chats that Messages lists to AppleScript (`live`), compared with those in chat.db. */
 export interface LiveChatDiagnostics {
   readonly live: number;
   readonly prefixes: PrefixCounts;
-  /** Live ids that equal a chat guid in chat.db exactly. */
+  /** Number of chat ids from Messages that equal a chat guid in chat.db exactly. */
   readonly same_guid: number;
-  /** Live ids whose style and identifier match a chat in chat.db, with any prefix. */
+  /**
+   * Number of chat ids from Messages whose style and identifier match a chat in chat.db, whatever service both name.
+   */
   readonly same_identifier: number;
 }
 
@@ -53,14 +55,17 @@ export interface NewRow {
   readonly error: number;
   /** Seconds from the row's date until it was first seen; null for a future date. Older services omit it. */
   readonly age_s?: number | null | undefined;
-  /** True if `is_from_me` or the handle changed between first sight and the end of the watch. */
+  /** True if `is_from_me` changed between first sight of the row and the end of the watch. */
   readonly flipped?: boolean | undefined;
   readonly had_handle?: boolean | undefined;
-  /** Locations of its attachments' files at the end of the watch. */
+  /** Locations of the files of the row's attachments at the end of the watch. */
   readonly attachments: readonly AttachmentLocation[];
 }
 
-/** `staged`: the copy that Postern made for sending; `messages`: elsewhere in Messages' own folder. */
+/**
+ * `staged`: the copy that Postern made for sending. `messages`: another file in Messages' own folder. `elsewhere`: any
+ * other path. `none`: the attachment has no path.
+ */
 export const ATTACHMENT_LOCATIONS = ['staged', 'messages', 'elsewhere', 'none'] as const;
 export type AttachmentLocation = (typeof ATTACHMENT_LOCATIONS)[number];
 
@@ -69,9 +74,9 @@ export interface ChangeDiagnostics {
   readonly seconds: number;
   /** How often `PRAGMA data_version` changed. */
   readonly data_version_changes: number;
-  /** Events of a watch on the -wal by kind; null if it could not be watched. */
+  /** File system events of chat.db's -wal file, counted by kind; null if the file could not be watched. */
   readonly wal_events: { readonly change: number; readonly rename: number } | null;
-  /** For each event that was followed by a commit: milliseconds from the event until the commit was readable. */
+  /** For each event of the -wal file that was followed by a commit: milliseconds until the commit was readable. */
   readonly event_to_row_ms: readonly number[];
   readonly rows: readonly NewRow[];
 }
@@ -101,7 +106,7 @@ export interface DataShapes {
   readonly link_previews_hidden: number | null;
   readonly link_previews_shown: number | null;
   readonly link_rows_with_reply: number | null;
-  /** Rows dated more than an hour before their predecessor. */
+  /** Rows whose date is more than an hour before the date of the row with the next lower row id. */
   readonly backfilled: number;
   readonly columns: number;
   /**
@@ -121,11 +126,14 @@ export interface SqliteDiagnostics {
 /** Gaps in a one-second timer since the service started: the Mac slept, or the process was stopped. */
 export interface SleepGaps {
   readonly count: number;
-  /** Seconds; 0 without a gap. */
+  /** Seconds of the longest gap; 0 if there was none. */
   readonly longest_s: number;
 }
 
-/** `no_answer`: Postern's own time limit ended the attempt. `http`: the answer is not HTTP. */
+/**
+ * Reasons why a delivery to a webhook failed. `no_answer`: Postern's own time limit ended the attempt. `http`: the
+ * answer is not HTTP.
+ */
 export const DELIVERY_ERRORS = [
   'EACCES',
   'EADDRNOTAVAIL',
@@ -153,11 +161,11 @@ export const DELIVERY_ERRORS = [
 export type DeliveryError = (typeof DELIVERY_ERRORS)[number];
 export type DeliveryErrorCounts = Readonly<Record<HostClass, Readonly<Partial<Record<DeliveryError, number>>>>>;
 
-/** Answer of `POST /api/v1/diagnostics`: facts that only the program with the permissions can find out. */
+/** Answer of `POST /api/v1/diagnostics`: facts that only the program with the macOS permissions can find out. */
 export interface Diagnostics {
   readonly accounts: readonly AccountDiagnostics[] | ScriptFailure;
   readonly live_chats: LiveChatDiagnostics | ScriptFailure;
-  /** Chat guids in chat.db by prefix; null if it is unreadable. */
+  /** Number of chat guids in chat.db by prefix; null if chat.db is unreadable. */
   readonly stored_prefixes: PrefixCounts | null;
   readonly changes: ChangeDiagnostics | null;
   /** Null if chat.db is unreadable. Older services omit it. */
@@ -165,7 +173,7 @@ export interface Diagnostics {
   readonly sqlite?: SqliteDiagnostics | null | undefined;
   /** Older services omit it. */
   readonly sleep_gaps?: SleepGaps | undefined;
-  /** Failed attempts of webhooks since the service started. Older services omit it. */
+  /** Number of failed attempts to deliver to webhooks since the service started. Older services omit it. */
   readonly delivery_errors?: DeliveryErrorCounts | undefined;
   /** Addresses under which this Mac has sent or received, most recent first. */
   readonly own_addresses: readonly string[];

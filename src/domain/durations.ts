@@ -3,6 +3,6 @@ export const MINUTE_MS = 60 * MS_PER_S;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Dates in chat.db are nanoseconds, as bigint because they exceed 2^53. */
+/** Nanoseconds in a millisecond. A bigint like the dates in chat.db, which are nanoseconds and exceed 2^53. */
 export const NS_PER_MS = 1_000_000n;
 export const NS_PER_S = 1_000_000_000n;

@@ -50,7 +50,7 @@ export function isAppError(error: unknown): error is AppError {
   return typeof error === 'object' && error !== null && (error as { name?: unknown }).name === 'AppError';
 }
 
-/** The `code` of a foreign error (`ENOENT`, `SQLITE_BUSY`, …), or undefined. */
+/** Returns the `code` of any error, such as `ENOENT` or `SQLITE_BUSY`; undefined if it has none. */
 export function errorCode(error: unknown): string | undefined {
   const code = typeof error === 'object' && error !== null ? (error as { code?: unknown }).code : undefined;
   return typeof code === 'string' ? code : undefined;

@@ -11,7 +11,7 @@ import { type StoredWebhook, type WebhookEventType, wantsChanges } from './webho
  */
 export function eventFilter(webhook: Pick<StoredWebhook, 'events' | 'filter'>): (entry: LogEntry) => boolean {
   const types = new Set<WebhookEventType>(webhook.events);
-  // A webhook that asks for either kind of change also receives ranges of changed messages (decision I3).
+  // A webhook that asks for `message.updated` or `message.removed` also receives `messages.changed` (decision I3).
   if (wantsChanges(webhook)) types.add('messages.changed');
   const { conversation_ids: ids, senders: addresses, is_from_me: isOwn } = webhook.filter ?? {};
   const conversations = ids && new Set(ids.map(conversationKey));
@@ -29,12 +29,15 @@ export function eventFilter(webhook: Pick<StoredWebhook, 'events' | 'filter'>): 
   };
 }
 
-/** At a hub, an id without a Mac means the conversation on any Mac. */
+/**
+ * Reports whether a filter lists the conversation `id`. At a hub, a listed id that names no Mac stands for the
+ * conversation on any Mac.
+ */
 function isListed(id: string, keys: ReadonlySet<string>): boolean {
   return keys.has(conversationKey(id)) || keys.has(conversationKey(splitId(id)?.id ?? id));
 }
 
-/** Returns the same key for every variant of a conversation id, whichever service it names. */
+/** Returns a key that is the same for all ids of a conversation, whichever service they name. */
 function conversationKey(text: string): string {
   const { mac, id } = splitId(text) ?? { mac: '', id: text };
   const identity = chatIdentity(id);

@@ -11,8 +11,8 @@ export type EventType = (typeof ROW_EVENT_TYPES)[number];
 export const CHANGE_EVENT_TYPES = ['message.updated', 'message.removed', 'messages.changed'] as const;
 
 /**
- * The changes that a message can undergo (decisions I3, V3), in the order in which an event lists them. Stored by
- * index, so new ones go at the end.
+ * The changes that a message can undergo (decisions I3, V3), in the order in which an event lists them. Append new
+ * names: a change is stored as its index in this list.
  */
 export const CHANGE_NAMES = [
   'sent',
@@ -82,21 +82,21 @@ export function isRowEvent(event: Event | ChangeEvent): event is Event {
 export interface LogEntry {
   /** The position of a reader that has seen this entry and everything before it. */
   readonly offset: Offset;
-  /** The event's row; for `messages.changed` the last one. */
+  /** Row id of the row that the event reports; for `messages.changed`, of the last row in the range. */
   readonly rowId: number;
-  /** guid of that row, "" if unknown. The delivery ids of new rows are derived from it (decision F2). */
+  /** guid of the row `rowId`, "" if unknown. The delivery ids of new rows are derived from it (decision F2). */
   readonly guid: string;
   readonly event: Event | ChangeEvent;
-  /** Number of the change; undefined for a new row. */
+  /** Number of the change in the change log; undefined for a new row. */
   readonly change?: number | undefined;
   /**
-   * Generation of the change log, which `EventFeed.offsetText` needs. Present in every entry for a reader with changes,
-   * and in every entry at a hub.
+   * Generation of the change log, which `EventFeed.offsetText` needs. Present in every entry for a reader that asked
+   * for changes, and in every entry at a hub.
    */
   readonly generation?: number | undefined;
   /**
-   * The row's age in seconds when it was first seen, counting only time in which chat.db was watched (decision U4).
-   * Undefined for an age below a minute, for an age that was deleted since, and at a hub.
+   * Seconds from the row's date until Postern first saw the row, counting only time in which chat.db was watched
+   * (decision U4). Undefined below 60 seconds, after the stored age was deleted, and at a hub.
    */
   readonly ageS?: number | undefined;
   /** True if macOS had filed the row as junk before Postern read it (decision V5); never at a hub. */
@@ -118,21 +118,23 @@ export function isRowEntry(entry: LogEntry): entry is RowEntry {
 export interface PendingRow extends RowEntry {
   /** The date stored in the row, Unix milliseconds. */
   readonly datedMs: number;
-  /** True while its chat join or an announced attachment is missing. */
+  /** True while chat.db lacks the row's chat, or an attachment that the row announces. */
   readonly isIncomplete: boolean;
   /** True for an outgoing row that is neither sent nor failed yet. */
   readonly isUnsent: boolean;
-  /** True for a row without an event: a vote or an added option, if rows are shown by kind (decision U5). */
+  /**
+   * True for a row that causes no event: a vote or an added option of a poll, if rows are shown by kind (decision U5).
+   */
   readonly isSilent?: boolean;
   /**
-   * Earlier rows that this row proves to be copies of an outgoing message (decision U7). Absent if the row was read
-   * without its print.
+   * For an outgoing message to oneself: row ids of the earlier incoming rows that repeat it (decision U7). Absent if
+   * the row was read without its print.
    */
   readonly copies?: readonly number[];
   /**
    * True for an incoming message without a handle: Messages may mark the row as outgoing a moment later (decision U1).
    */
   readonly lacksHandle: boolean;
-  /** The print of the row in this state; undefined if not requested (decision I4). */
+  /** The row's print when the row was read; undefined if prints were not requested (decision I4). */
   readonly print?: Print | undefined;
 }

@@ -4,7 +4,7 @@ const MAX_NAME_BYTES = 200;
 const MAX_EXTENSION_BYTES = 20;
 /** Maximum length of a name that is examined, in UTF-16 units. A longer name is cut first. */
 const MAX_UNITS = 1000;
-/** Control characters, line separators, and characters that change the direction of the text around them. */
+/** Characters to remove: control characters, line separators, and those that change the direction of text. */
 const NEVER = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
 /** Returns the name under which an upload is kept and sent: a single path segment, whatever the client wrote. */
@@ -19,12 +19,12 @@ export function safeFileName(given: string): string {
   return plain === '' ? 'file' : shortened(plain);
 }
 
-/** Shortens a name that is far too long to its beginning and its extension. */
+/** Cuts the middle out of a name that is longer than `MAX_UNITS`. Keeps the end, which contains the extension. */
 function shortEnough(name: string): string {
   return name.length > MAX_UNITS ? name.slice(0, MAX_UNITS / 2) + name.slice(-MAX_UNITS / 2) : name;
 }
 
-/** Shortens a name but keeps the extension, from which programs recognise the type. */
+/** Shortens a name to `MAX_NAME_BYTES`. Keeps the extension, from which programs recognise the file's type. */
 function shortened(name: string): string {
   if (Buffer.byteLength(name) <= MAX_NAME_BYTES) return name;
   const dot = name.lastIndexOf('.');

@@ -1,19 +1,22 @@
 import { CHANGE_NAMES, type ChangeName } from './event.ts';
 
 /**
- * A row of chat.db as one whole number below 2^53. From the highest bit: attachments and deletion, seven flags, later
- * additions by Messages, and a checksum of the content. The difference between two prints of a row shows what happened
- * to the row (decisions I4, U1).
+ * A row of chat.db as one whole number below 2^53. From the highest bit: deletion, transcripts, attachments, seven
+ * flags, later additions by Messages, and a checksum of the content. The difference between two prints of a row shows
+ * what happened to the row (decisions I4, U1).
  */
 export type Print = number;
 
 /** Prints of consecutive rows, in the stored form. */
 export type PrintArray = Float64Array;
 
-/** Version of the computation of prints. Stored prints of another version are replaced silently (decision U1). */
+/**
+ * Version of the way in which prints are computed. Stored prints of another version are replaced without reporting
+ * changes (decision U1).
+ */
 export const PRINTS_VERSION = 2;
 
-/** The row has not been examined, or is gone. */
+/** Stands for a row that has not been examined, or is gone. */
 export const NO_PRINT: Print = 0;
 
 export const CONTENT_BITS = 16;
@@ -40,14 +43,17 @@ export const FLAGS = {
   deleted: 2 ** (TRANSCRIPTS_AT + TRANSCRIPT_BITS),
 } as const;
 
-/** The lowest bit of the checksum of later additions. */
+/** Value of the lowest bit of the checksum of what Messages added to the row later. */
 export const ADDED = 2 ** CONTENT_BITS;
 
-/** The kinds of later additions, stored in the bits above the additions' checksum. An unsent part has no kind. */
+/**
+ * The kinds of later additions, stored in the bits above the additions' checksum. Unsending a part also changes the
+ * checksum, but has no kind.
+ */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
 /**
- * The change that each kind of addition means, by the kind's number. Number 0 stands for a row without a kind: its
- * additions can only have changed because a part was unsent.
+ * The change to report for each kind of addition, indexed by the kind's number. Number 0 is a row without a kind: the
+ * checksum of its additions can only have changed because a part was unsent.
  */
 const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 
@@ -65,7 +71,7 @@ export function printOf(row: number, additions: Additions): Print {
   return row + additionOf(additions) || 1;
 }
 
-/** Returns what attachments and a deletion add to a row's print. */
+/** Returns the attachments, transcripts and deletion as the number that they add to a row's print. */
 export function additionOf({ attachments, transcripts = 0, isDeleted }: Additions): number {
   return (
     (attachments % 2 ** ATTACHMENT_BITS) * 2 ** ATTACHMENTS_AT +

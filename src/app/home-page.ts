@@ -69,7 +69,7 @@ export interface HomeParts {
   readonly uploads: { readonly bytes: number };
 }
 
-/** Collects the owner's home page into one answer (decision Z1). */
+/** Collects everything that the owner's home page shows into one answer (decision Z1). */
 export class HomePage implements Home {
   readonly #parts: HomeParts;
   #macos: Promise<string | undefined> | undefined;

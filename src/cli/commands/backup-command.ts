@@ -11,7 +11,7 @@ import { reportFailure } from '../failure.ts';
 import { copyable } from '../invocation.ts';
 
 export interface BackupOptions extends FolderOptions {
-  /** Replaces an existing file. */
+  /** True to replace existing files. */
   readonly force?: boolean;
 }
 

@@ -34,8 +34,8 @@ export function open(options: ConnectionOptions, context: ClientContext): Promis
 }
 
 /**
- * Opens the signed-in console through a page that only this user can read. The process list would show an address that
- * is passed to a browser.
+ * Opens the signed-in console through a page that only this user can read. If the browser was started with the
+ * console's address, the process list would show the one-time code to other users.
  */
 async function openSignedIn(
   client: PosternClient,

@@ -7,7 +7,7 @@ import {
   type RowOrigin,
 } from '../../domain/ports/changes-ports.ts';
 
-/** The stored prints of some blocks, each read once. */
+/** The stored prints of rows. Reads each block of rows from the store at most once. */
 export class StoredPrints implements KnownPrints {
   readonly #store: Pick<ChangeStore, 'prints' | 'nextBlock'>;
   readonly #blocks = new Map<number, PrintArray | undefined>();
@@ -20,7 +20,7 @@ export class StoredPrints implements KnownPrints {
     return this.#block(blockOf(rowId))?.[rowId % BLOCK_ROWS] ?? NO_PRINT;
   }
 
-  /** Returns the row ids of a range that have a print. */
+  /** Returns the row ids from `from` to `to` that have a stored print. */
   between(from: number, to: number): number[] {
     const rowIds: number[] = [];
     const end = blockOf(to);
@@ -31,7 +31,7 @@ export class StoredPrints implements KnownPrints {
     ) {
       const first = number * BLOCK_ROWS;
       const prints = this.#block(number) ?? new Float64Array();
-      // Uses an index, because an iterator over all these numbers would cost more than everything else here.
+      // Uses an index: an iterator over all these numbers would cost more than everything else here.
       for (let at = Math.max(0, from - first); at < prints.length && first + at <= to; at += 1) {
         if (prints[at] !== NO_PRINT) rowIds.push(first + at);
       }
@@ -53,7 +53,7 @@ export interface Difference {
   readonly changes: readonly Change[];
   /** Prints to store: the new print of each row that differs, and the first print of each row without one. */
   readonly prints: ReadonlyMap<number, Print>;
-  /** Number of rows with a stored print that are gone. Unlike `changes`, includes reactions. */
+  /** Number of rows that have a stored print but are gone from chat.db. Unlike `changes`, includes reactions. */
   readonly removed: number;
 }
 

@@ -17,21 +17,21 @@ import { summary } from './compare.ts';
 import { Passes, type PassLimits } from './passes.ts';
 import { Sweep, type SweepLimits } from './sweep.ts';
 
-/** The configured value. `auto` switches detection on once a client asks for changes (decision I2). */
+/** The value of `changes.enabled`. `auto` switches detection on once a client asks for changes (decision I2). */
 export type DetectionMode = 'auto' | true | false;
 
 /** The default limits (decision I4). */
 const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
 
 /**
- * Delay from a commit to the pass. A new message reaches its readers first, and one pass covers several commits in a
- * row, which Messages often makes.
+ * Delay from a commit in chat.db to the pass. It lets a new message reach its readers first. Messages often makes
+ * several commits in a row, which one pass then covers.
  */
 const PASS_AFTER_MS = 50;
 const PASS_EVERY_MS = 1000;
 /** Delay after a failure of the store before the next pass. */
 const RETRY_MS = 1000;
-/** A block takes 1.3 ms. With this pause a sweep takes less than 3 % of a core. */
+/** Pause of a sweep between two blocks. Comparing a block takes 1.3 ms, so a sweep takes less than 3 % of a core. */
 const SLICE_EVERY_MS = 50;
 /** The pause during the first sweep. It is shorter, because changes of old rows are not seen until that sweep ends. */
 const FIRST_SLICE_EVERY_MS = 2;
@@ -47,7 +47,7 @@ export interface DetectionParts {
   readonly store: ChangeStore;
   readonly prints: PrintReader;
   readonly background: BackgroundPrintReader;
-  /** How far rows are published; undefined before chat.db was first read. */
+  /** Returns the position up to which rows are published; undefined before chat.db was first read. */
   readonly cursor: () => Cursor | undefined;
   readonly stream: { readonly lastRowId: number; readonly readers: number; restart(rowId: number): void };
   /** Called when there are changes to publish. */
@@ -58,8 +58,9 @@ export interface DetectionParts {
 }
 
 /**
- * Detects changes of published rows (decision I4). After commits, a pass compares the newest rows and the rows that
- * joined or left a set that chat.db has an index for. In the background, a sweep compares all rows.
+ * Detects changes of published rows (decision I4). After commits, a pass compares the newest rows, and rows that became
+ * or ceased to be unread, undelivered, failed or deleted, for which chat.db has indexes. In the background, a sweep
+ * compares all rows.
  */
 export class ChangeDetection implements ChangeControl {
   readonly #parts: DetectionParts;
@@ -74,10 +75,13 @@ export class ChangeDetection implements ChangeControl {
   #sweepEndedAtMs = Number.NEGATIVE_INFINITY;
   #isSweeping = false;
   #swept: Promise<void> = Promise.resolve();
-  /** True if a row that no pass compares may have changed. A sweep must then find it. */
+  /** True if a row that no pass compares may have changed. Only a sweep finds such a change. */
   #isDoubtful = true;
   #hasCommits = false;
-  /** The change log's generation when `#passes` last forgot the rows of an earlier one. */
+  /**
+   * Generation of the change log to which the rows remembered by `#passes` belong. Once the log has another one,
+   * `#passes` must forget them.
+   */
   #generation = -1;
   readonly #passes: Passes;
 
@@ -170,7 +174,7 @@ export class ChangeDetection implements ChangeControl {
     this.#lastPassAtMs = this.#parts.clock.monotonic();
     try {
       if (!this.#pass()) {
-        // Makes the publisher notice that the log was replaced.
+        // Makes the publisher read chat.db, and start over if it was replaced.
         this.#parts.publish();
         this.#passIn(RETRY_MS);
       }
@@ -252,7 +256,7 @@ export class ChangeDetection implements ChangeControl {
     this.#sweepIfDoubtful();
   }
 
-  /** Waits. Returns false if the service is closing. */
+  /** Waits for `ms` milliseconds, or until the service closes. Resolves to false if the service is closing. */
   async #pause(ms: number): Promise<boolean> {
     await this.#wakeup.wait(ms);
     return !this.#isClosed;

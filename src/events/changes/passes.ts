@@ -19,15 +19,18 @@ export interface PassParts {
 }
 
 export interface PassLimits {
-  /** Rows that every pass compares. */
+  /** Number of newest rows that every pass compares. */
   readonly windowRows: number;
-  /** Maximum number of changes that a pass lists one by one. If it finds more, older rows may have changed too. */
+  /**
+   * Maximum number of changes that a pass lists one by one. If it finds more, it records one summary, and a sweep
+   * follows, because older rows may have changed too.
+   */
   readonly maxListed: number;
 }
 
 /**
- * Compares, after commits, the newest rows and the rows that since the previous pass joined or left a set that chat.db
- * has an index for.
+ * Compares, after commits, the newest rows, and rows that became or ceased to be unread, undelivered, failed or deleted
+ * since the previous pass. chat.db has an index for each of these sets.
  */
 export class Passes {
   readonly #parts: PassParts;
@@ -87,11 +90,14 @@ export class Passes {
 
 type RowIds = readonly number[];
 
-/** Remembers the rows in each set that chat.db has an index for. A row that joins or leaves a set has changed. */
+/**
+ * Remembers which rows are in each set that chat.db has an index for, such as the unread messages. A row that joins or
+ * leaves a set has changed.
+ */
 class WatchedSets {
   #known: readonly RowIds[] | undefined;
 
-  /** Returns the rows that joined or left one of the sets since `keep`. */
+  /** Returns the ids of rows that joined or left one of the sets since the last call of `keep`. */
   moved(now: readonly RowIds[]): readonly number[] {
     const before = this.#known;
     if (before === undefined) return [];
@@ -119,7 +125,9 @@ function without(rowIds: RowIds, others: RowIds): number[] {
   return rowIds.filter((rowId) => !known.has(rowId));
 }
 
-/** Maximum number of rows read directly, without the reader thread. */
+/**
+ * Maximum number of rows read on this thread. The reader thread reads larger ranges, so that this one is not blocked.
+ */
 const MAX_AT_ONCE = 100;
 
 interface OriginReaders {
@@ -127,11 +135,14 @@ interface OriginReaders {
   readonly background: Pick<BackgroundPrintReader, 'origins'>;
 }
 
-/** Caches the guid and conversation of the newest rows. If a row is removed, its event contains both. */
+/**
+ * Caches the guid and conversation of the newest rows. The event `message.removed` contains both, and chat.db no longer
+ * has them once a row is removed.
+ */
 class RecentOrigins {
   readonly #readers: OriginReaders;
   #rows = new Map<number, RowOrigin>();
-  /** Rows up to here were read, or are being read. */
+  /** Highest row id that was read or is being read. */
   #upTo = 0;
 
   constructor(readers: OriginReaders) {

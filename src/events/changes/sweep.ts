@@ -31,7 +31,10 @@ export interface SweepLimits {
   readonly blocksHeld: number;
 }
 
-/** A row that differs. Its change, if it has one, will be part of the next summary. */
+/**
+ * A row whose print differs from the stored one, held back for the next summary. `change` is undefined if the
+ * difference is not reported to clients.
+ */
 interface Held {
   readonly change: Change | undefined;
   readonly old: Print;
@@ -77,7 +80,10 @@ export class Sweep {
     return this.#flush();
   }
 
-  /** Returns the next block that has rows or prints; undefined if there is none. Row ids may have wide gaps. */
+  /**
+   * Returns the first block after `block` that has rows in chat.db or stored prints; undefined if there is none. Skips
+   * gaps in the row ids, which may be wide.
+   */
   #next(block: number, nextRow: number | undefined): number | undefined {
     const stored = this.#parts.store.nextBlock(block + 1);
     const found = nextRow === undefined ? undefined : Math.max(block + 1, blockOf(nextRow));

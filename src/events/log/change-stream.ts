@@ -33,13 +33,14 @@ export class ChangeStream {
   }
 
   /**
-   * True if change detection is switched on in state.db. Until chat.db was first read, there is no channel even then.
+   * True if change detection is switched on in state.db. `channel` may still be undefined then, because it is created
+   * once chat.db was first read.
    */
   get isOn(): boolean {
     return this.#log.state().isOn;
   }
 
-  /** The newest row that readers have received. Changes of later rows are not reported. */
+  /** Id of the newest row in this stream; 0 without a channel. Changes of later rows are not reported. */
   get lastRowId(): number {
     return this.#channel?.last.rowId ?? 0;
   }
@@ -131,7 +132,7 @@ export class ChangeStream {
 
   /**
    * Tells a reader whose position is before the oldest kept change to read everything again, including rows that it
-   * knows only from a list.
+   * knows only from `GET /messages`.
    */
   #forgotten(offset: Offset, count: number): FeedPage {
     const { change } = offset;
@@ -151,7 +152,7 @@ export class ChangeStream {
 
   /**
    * Returns the entry for a change. An update has none if its row is gone, or if a reader at `rowId` has not received
-   * the row yet. A removal always has one, because the reader may know the row from a list.
+   * the row yet. A removal always has one, because the reader may know the row from `GET /messages`.
    */
   #changeEntry(change: LoggedChange, rowId: number): LogEntry[] {
     const { seq } = change;

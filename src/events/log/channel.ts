@@ -20,15 +20,15 @@ export interface Member {
 
 /**
  * A broadcast channel of fixed capacity (decision C7): a ring of the newest events, which members read at their own
- * positions. If a live member falls behind by more than the capacity, it loses the oldest events. A resumed one reads
- * them from chat.db (`feed.ts`).
+ * positions. If a live member falls behind by more than the capacity, it loses the oldest events. A resumed member
+ * reads lost events from chat.db instead (`feed.ts`).
  */
 export class Channel {
   readonly #capacity: number;
   readonly #ring: (LogEntry | undefined)[];
   /** Sequence number of the next event. An event is stored at its sequence number modulo the capacity. */
   #next = 0;
-  /** First sequence number since the log last started over. */
+  /** Sequence number of the first event since the log last started over. */
   #start = 0;
   /** Every published event after this offset is still in the ring. */
   #floor = rowOffset(0);
@@ -50,17 +50,17 @@ export class Channel {
     return this.#last;
   }
 
-  /** Number of events ever published here. */
+  /** Number of events published since this channel was created. */
   get published(): number {
     return this.#next;
   }
 
-  /** Offset at which publishing last started. */
+  /** The offset passed to the last `restart`: the events after it are published here. */
   get base(): Offset {
     return this.#base;
   }
 
-  /** Counts how often the log started over. */
+  /** Number of calls of `restart`. A reader that finds a new number must start over. */
   get generation(): number {
     return this.#generation;
   }
@@ -121,8 +121,8 @@ export class Channel {
   }
 
   /**
-   * Waits up to `atMostMs` until each member that was caught up before the latest batch has taken it. A member that
-   * misses the deadline is ignored until it has caught up again.
+   * Waits up to `atMostMs` until each member that was caught up before the latest batch has taken that batch. A member
+   * that misses the deadline is ignored until it has caught up again.
    */
   async drained(clock: Clock, atMostMs: number): Promise<void> {
     if (this.#pending === 0) return;
@@ -223,7 +223,7 @@ class LiveReader implements Member, FeedReader {
   isPending = false;
   readonly onMore: () => void;
   readonly #channel: Channel;
-  /** Sequence number of the next event. */
+  /** Sequence number of the next event to take. */
   #next: number;
 
   constructor(channel: Channel, onMore: () => void) {

@@ -12,7 +12,7 @@ import type {
 import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
 
-/** Entries taken from the feed at once. */
+/** Maximum number of entries taken from the feed at once. */
 const BATCH_SIZE = 64;
 /** Delay after a failure of the feed or the store before the next attempt. */
 const RETRY_MS = 1000;
@@ -127,7 +127,7 @@ export class Consumer<Outcome> implements EventConsumer {
     this.#reader.close();
   }
 
-  /** Takes the next entries. Returns false if there are none. */
+  /** Takes the next batch from the feed. Returns false if it has no entries and its offset is not new. */
   #take(): boolean {
     this.#skipTo(this.#takenUpTo);
     this.#mayHaveMore = false;
@@ -151,7 +151,7 @@ export class Consumer<Outcome> implements EventConsumer {
     const reader = this.#reader;
     const handled = await this.#task.handle(entry);
     if (!handled.isDone) return false;
-    // If the reader was replaced, `seek` was called meanwhile. Then only the outcome is recorded, and the offset stays.
+    // If `seek` replaced the reader meanwhile, only the outcome is recorded: the offset stays where `seek` set it.
     if (reader === this.#reader) {
       this.#next += 1;
       this.#offset = entry.offset;

@@ -25,7 +25,7 @@ export interface FeedParts {
   /** Absent if changes cannot be delivered to readers. */
   readonly changes?: { readonly stream: ChangeSource; readonly control: ChangeControl };
   readonly messages: MessageLog;
-  /** True if there may be canaries, which most readers skip. */
+  /** True if there may be canaries: test messages of Postern, which readers skip unless they ask for them. */
   readonly hasCanaries?: boolean;
   readonly clock: Clock;
   readonly log: Log;
@@ -34,8 +34,8 @@ export interface FeedParts {
 export type ChangeSource = Pick<ChangeStream, 'channel' | 'generation' | 'isKept' | 'read'>;
 
 /**
- * Supplies a resumed reader with events. `read` returns the events after a position, from the channel if it still holds
- * them, otherwise from storage.
+ * Supplies a resumed reader with events. `read` returns the events after a position: from the channel if the channel
+ * still holds all of them, otherwise from storage.
  */
 interface Source {
   readonly channel: Channel;
@@ -44,8 +44,8 @@ interface Source {
 
 /**
  * The feed of published events. A resumed reader catches up from chat.db up to the last published offset, then
- * continues from the channel's ring once the ring holds everything after its offset. Both are read with the same
- * offset, so the switch needs no lock and can neither skip nor repeat an event.
+ * continues from the channel's ring once the ring holds everything after its offset. It reads chat.db and the ring with
+ * the same offset, so the switch needs no lock and can neither skip nor repeat an event.
  */
 export class Feed implements EventFeed {
   readonly #rows: Source;

@@ -3,7 +3,7 @@ import type { EventFeed } from '../../domain/ports/feed-ports.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 
 /**
- * How long to wait for an event. A row is published at most 2 s after it was first seen (decision C2), unless it
+ * Maximum wait for a row's event. A row is published at most 2 s after it was first seen (decision C2), unless it
  * follows a burst of rows.
  */
 const MAX_WAIT_MS = 2500;

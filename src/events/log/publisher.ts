@@ -12,10 +12,10 @@ import type { Channel } from './channel.ts';
 import { aged, type RowAges } from './row-ages.ts';
 import { waitEndsAt } from './settle.ts';
 
-/** Rows published in one batch, and the longest wait for members that were caught up (decision C7). */
+/** Maximum rows per batch. After a batch, caught-up members get up to `DRAIN_WAIT_MS` to take it (decision C7). */
 const BATCH_ROWS = 256;
 const DRAIN_WAIT_MS = 250;
-/** How long the newest row may remain unpublished before health reports it. */
+/** How long a row may remain unpublished after it was first seen, before health reports it. */
 const MAX_LAG_MS = 30_000;
 /** Delay before the next attempt after a failure, unless chat.db is unavailable. */
 const RETRY_MS = 1000;
@@ -70,7 +70,7 @@ export class Publisher {
     this.#parts.changes?.stream.restart(this.#cursor.offset.rowId);
   }
 
-  /** How far rows are published; undefined before chat.db was first read. */
+  /** The position up to which rows are published; undefined before chat.db was first read. */
   get cursor(): Cursor | undefined {
     return this.#cursor;
   }
@@ -102,7 +102,7 @@ export class Publisher {
       if (newest <= published) return null;
       this.#noteSighting(newest);
     } catch {
-      return null; // chat.db is unavailable, which its own health reports
+      return null; // chat.db is unavailable, which the database's health reports
     }
     const oldest = this.#sightings[0];
     const lagMs = oldest === undefined ? 0 : this.#parts.clock.monotonic() - oldest.atMs;
@@ -147,8 +147,8 @@ export class Publisher {
       this.#parts.changes?.stream.channel?.wake();
     }
     while (!this.#isClosed) {
-      // The time must be taken before the rows are read. If the process is stopped in between, missing parts may arrive
-      // meanwhile, and the rows would seem to have waited in vain.
+      // The time must be taken before the rows are read. If it were taken after a suspension of the process, rows would
+      // seem to have waited in vain for parts that arrived meanwhile.
       const askedAtMs = clock.monotonic();
       const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
       if (pending.length === 0) this.#sightings.length = 0; // rows seen after the cursor have been deleted again

@@ -7,7 +7,7 @@ import type { Log } from '../../domain/ports/host-ports.ts';
 import type { RowAgeStore } from '../../domain/ports/row-ages-ports.ts';
 import type { RunningTime } from './running-time.ts';
 
-/** Younger rows are not stored, because no client can ask to skip them. */
+/** Smaller ages are not stored, because no client can ask to skip rows that young. */
 export const LEAST_AGE_S = 60;
 
 /** A row, its date, and when it was first seen, both in Unix milliseconds. */

@@ -2,21 +2,21 @@ const UNREACHABLE =
   /^(?:ECONNREFUSED|ENOENT|ENOTSOCK|EACCES|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT|ERR_TLS|CERT_|DEPTH_ZERO)/;
 
 /**
- * The error that every method of the client throws: the service's own problem (RFC 9457) if it refused, otherwise the
- * reason why there was no answer.
+ * The error that every method of the client throws. It contains the service's problem document (RFC 9457) if the
+ * service refused, otherwise the reason why there was no valid answer.
  */
 export class PosternError extends Error {
   override readonly name = 'PosternError';
   /** HTTP status of the answer; 0 if there was none. */
   readonly status: number;
   /**
-   * Stable and snake_case: the service's own code, or `unreachable`, `connection_lost`, `not_postern`, `invalid_key` or
-   * `not_capable`.
+   * Stable and snake_case: the service's own code, or one of the client's: `unreachable`, `connection_lost`,
+   * `not_postern`, `invalid_key`, `not_capable` or `dry_run`.
    */
   readonly code: string;
   /** Advice on how to solve the problem; undefined if there is none. */
   readonly hint: string | undefined;
-  /** How long to wait before a retry; undefined if the answer has no Retry-After. */
+  /** Milliseconds to wait before a retry; undefined if the answer has no Retry-After in seconds. */
   readonly retryAfterMs: number | undefined;
   /** The whole problem document (RFC 9457); made by the client if the service sent none. */
   readonly problem: Readonly<Record<string, unknown>>;

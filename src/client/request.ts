@@ -29,7 +29,7 @@ export interface RequestOptions {
  */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
-/** Returns the time limit for requests that are slow by nature; undefined for all others. */
+/** Returns the time limit, in milliseconds, of a request that can be slow; undefined for all other requests. */
 export function slowAnswerMs(path: string): number | undefined {
   // The service waits up to 20 s for macOS.
   if (path === 'permissions/check') return DEFAULT_TIMEOUT_MS;

@@ -35,7 +35,7 @@ export class ScheduledApi {
 
   /**
    * Cancels a message. Once this resolves, the message is certain not to be sent. Rejects with the code `too_late` if
-   * the message was already handed to Messages, or has ended.
+   * the message was already handed to Messages or its state is final.
    */
   cancel(id: string): Promise<void> {
     return this.#requests.none('DELETE', `scheduled/${encodeURIComponent(id)}`);

@@ -1,7 +1,7 @@
 import type { ConversationDetails } from './details.ts';
 import type { Names } from './names.ts';
 
-/** A conversation, in exactly the contract's shape and field order. */
+/** A conversation, with exactly the members and their order in the API's contract. */
 export interface Conversation {
   /** Chat guid exactly as stored. */
   readonly id: string;

@@ -71,7 +71,7 @@ export interface AttachmentDetails {
   readonly location?: LocationPin | undefined;
   /** Apple's transcript of a voice message. */
   readonly transcript?: string | undefined;
-  /** Size at which a picture is displayed. */
+  /** `width` and `height` are the size at which Messages displays a picture. */
   readonly width?: number | undefined;
   readonly height?: number | undefined;
 }

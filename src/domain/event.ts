@@ -31,10 +31,10 @@ export const CHANGE_NAMES = [
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 
-/** Age in seconds above which a newly seen row counts as late (decision U4). */
+/** A row counts as late if it was more than this many seconds old when Postern first saw it (decision U4). */
 export const LATE_S = 30 * 60;
 
-/** The contract's event envelope. */
+/** The envelope of an event, as in the API's contract. */
 export type Event =
   | { readonly type: 'message.received' | 'message.sent'; readonly data: Message }
   | { readonly type: 'reaction.added' | 'reaction.removed'; readonly data: Reaction };
@@ -44,7 +44,7 @@ export interface RemovedMessage {
   readonly id: string;
   readonly guid: string;
   readonly conversation_id: string;
-  /** The message's Mac; only at a hub. */
+  /** Id of the Mac that reported the removal; only at a hub. */
   readonly mac?: string | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface ChangedRange {
   readonly first_id: string;
   readonly last_id: string;
   readonly count: number;
-  /** The messages' Mac; only at a hub. */
+  /** Id of the Mac that reported the changes; only at a hub. */
   readonly mac?: string | undefined;
 }
 
@@ -114,7 +114,7 @@ export function isRowEntry(entry: LogEntry): entry is RowEntry {
   return isRowEvent(entry.event);
 }
 
-/** An unpublished row, with what it still lacks (decision C2). */
+/** A row that is not published yet, and what it still lacks (decision C2). */
 export interface PendingRow extends RowEntry {
   /** The date stored in the row, Unix milliseconds. */
   readonly datedMs: number;

@@ -66,7 +66,7 @@ export interface Additions {
   readonly isDeleted: boolean;
 }
 
-/** Returns a print, never `NO_PRINT`. `row` is the sum of flags, added bits and content. */
+/** Returns the print of a row, never `NO_PRINT`. `row` is the sum of the print's flags, additions and content. */
 export function printOf(row: number, additions: Additions): Print {
   return row + additionOf(additions) || 1;
 }

@@ -16,12 +16,12 @@ import { canaryStore } from '../store/state/canary-store.ts';
 const EVERY_MS = 6 * 60 * 60_000;
 const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
-/** Longest time for which chat.db may mark a row that Postern sent as incoming (decision U1). */
+/** Longest time for which a row that Postern sent may look like an incoming one in chat.db (decision U1). */
 const OWN_MARKED_WITHIN_MS = 5000;
-/** Number of the conversation's newest rows that are searched for a canary. */
+/** Number of newest rows in the owner's conversation with themselves that are searched for a canary. */
 const ROWS = 20;
 const WITH_DETAILS = includeSet(['details']);
-/** Problems after which the message may have been sent anyway. */
+/** Codes of problems after which the canary may have been sent anyway. */
 const UNKNOWN: ReadonlySet<string> = new Set(['send_outcome_unknown', 'send_interrupted', 'internal_error']);
 
 export interface CanaryParts {

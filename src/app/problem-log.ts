@@ -2,7 +2,10 @@ import type { StatusProblem, StatusReport } from '../domain/status.ts';
 
 /** A problem that exists now. */
 export interface CurrentProblem extends Pick<StatusProblem, 'code' | 'subject' | 'hint'> {
-  /** Distinguishes problems with the same code, such as a webhook's id. Does not change while the problem lasts. */
+  /**
+   * Tells apart problems with the same code; for a webhook's problem, the webhook's id. Does not change while the
+   * problem lasts.
+   */
   readonly key?: string | undefined;
 }
 
@@ -66,7 +69,7 @@ export function problemsIn({
         key: id,
       })),
     ...others,
-    // Listed only without `others`, because the message of a connected backend may repeat one of them.
+    // Listed only if `others` is empty, because the message of a connected backend may repeat one of them.
     ...(backend.connected && backend.message !== null && others.length === 0
       ? [named('warning', backend.message)]
       : []),

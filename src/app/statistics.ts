@@ -14,7 +14,7 @@ import {
 import type { DeliveryRecord } from '../domain/webhook.ts';
 import type { Counters } from '../runtime/counters.ts';
 
-/** Counts wait at most this long until they are written (decision Z1). */
+/** Maximum time from a count until it is written to the store (decision Z1). */
 const FLUSH_MS = 10_000;
 /** Counting ends once nobody has asked for the counters for this long. */
 const UNASKED_MS = 30 * DAY_MS;
@@ -119,8 +119,8 @@ export class Statistics {
   }
 
   /**
-   * Counts a send under its word of `GET /stats/sends`. Ignores repeats, dry runs, invalid requests, and sends refused
-   * at shutdown.
+   * Counts a send by its outcome, under the word that `GET /stats/sends` has for it. Ignores repeats, dry runs, invalid
+   * requests, and sends refused at shutdown.
    */
   countSend(outcome: string): void {
     const name =

@@ -192,7 +192,7 @@ export class ArchiveIndex {
     return this.#find(sql, file).map(([month, count]) => [String(month), Number(count)]);
   }
 
-  /** Yields the messages of a file that pages show, by date. Reads few at a time, to use little memory. */
+  /** Yields those messages of a file that appear on pages, by date. Reads few at a time, to use little memory. */
   *byDate(file: number): Generator<Entry, undefined> {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.file = ? AND (e.at, e.first) > (?, ?) AND ${IS_SHOWN}
       ORDER BY e.at, e.first LIMIT ?`;

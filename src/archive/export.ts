@@ -64,7 +64,7 @@ export interface ExportReport {
   /** Number of this run's attachments that were not stored, by reason. */
   missing: Record<string, number>;
   notConverted: number;
-  /** Number of archived rows that were last seen in another chat.db than this one. 0 if the run was limited. */
+  /** Number of rows last seen in another chat.db than this one; 0 if the run was limited by conversation or date. */
   elsewhere: number;
   warnings: string[];
   isInterrupted: boolean;

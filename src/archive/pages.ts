@@ -115,8 +115,8 @@ class Conversation {
   }
 
   /**
-   * Returns this conversation's entry in the list of conversations. Entries are small, so memory holds those of all
-   * conversations.
+   * Returns this conversation's entry in the list of conversations. Entries are small enough to keep all of them in
+   * memory.
    */
   listed(): ListedConversation {
     const { key, title, subtitle, messages, lastAt } = this;

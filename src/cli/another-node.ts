@@ -8,7 +8,7 @@ import { type Context, EXIT } from './context.ts';
 
 /**
  * Runs the command again on a Node from npm that has SQLite, and resolves with its exit code. Refuses if
- * POSTERN_NODE_DOWNLOAD has a value other than 1, or if npm has no such Node for this platform.
+ * POSTERN_NODE_DOWNLOAD is set to a value other than 1, or if npm has no such Node for this platform.
  */
 export async function runOnAnotherNode(missing: AppError, context: Context): Promise<number> {
   const { environment, stderr } = context;

@@ -172,8 +172,8 @@ async function createMissing(folder: FleetFolder, limits: InitOptions, context: 
 }
 
 /**
- * Runs `work` on the servers, unless `offline`. If they cannot be reached, does not fail, because the fleet's files
- * have already been changed, but prints how to update the servers later.
+ * Runs `work` on the servers, unless `offline`. Unreachable servers are no failure, because the fleet's files have
+ * already been changed: prints how to update the servers later.
  */
 export async function onServers(
   { offline }: OneMacOptions,
@@ -272,8 +272,8 @@ export function today(): string {
 }
 
 /**
- * Runs `work` and returns its exit code. For an AppError, prints its message and hint, and returns the exit code of its
- * kind.
+ * Runs `work` and returns its exit code. For an AppError, prints its message and hint, and returns the error's exit
+ * code.
  */
 export async function reported(context: Context, work: () => Promise<number>): Promise<number> {
   try {

@@ -8,14 +8,14 @@ export interface NewPerson {
   readonly last?: string;
   readonly nickname?: string;
   readonly organization?: string;
-  /** Numbers as their owner typed them. */
+  /** Telephone numbers with the punctuation that the owner of the Address Book typed. */
   readonly numbers?: readonly string[];
   readonly emails?: readonly string[];
 }
 
 /**
- * Returns the path of an account's contacts. Without an account, returns the path of the file directly in the folder,
- * which is often empty.
+ * Returns the path of an account's Address Book file. Without `account`, returns the path of the file directly in
+ * `folder`, which often contains no contacts.
  */
 export function addressBookFile(folder: string, account?: string): string {
   const name = 'AddressBook-v22.abcddb';
@@ -69,7 +69,10 @@ export class AddressBookSource extends Tables {
   }
 }
 
-/** Writes the demo's people and others: the files of three accounts, and an empty file directly in the folder. */
+/**
+ * Writes an Address Book with the demo's people and some others: a file for each of three accounts, and a file without
+ * contacts directly in `folder`.
+ */
 export function writeAddressBook(folder: string): void {
   const write = (account: string | undefined, people: readonly NewPerson[]): void => {
     const source = AddressBookSource.open(addressBookFile(folder, account));

@@ -8,7 +8,7 @@ import { isSelfChat } from './own-messages.ts';
 
 type Arrival = Extract<Command, { do: 'wake' | 'backfill' | 'burst' }>;
 
-/** Inserts many incoming messages in one transaction. For `wake`, a second transaction adds their chat joins. */
+/** Inserts many incoming messages in one transaction. For `wake`, a second transaction adds their chat joins later. */
 export function arrive(
   database: ChatDatabase,
   command: Arrival,
@@ -36,15 +36,15 @@ export function arrive(
 function datesOf(command: Arrival, nowMs: number): (index: number) => number {
   const { count } = command;
   if (command.do === 'burst') return () => nowMs;
-  // iCloud fills in messages an hour apart, the newest a day old.
+  // The messages of a backfill are an hour apart. The newest is 25 hours old.
   if (command.do === 'backfill') return (index) => nowMs - (count - index + 24) * HOUR_MS;
   const nightMs = command.hours * HOUR_MS;
   return (index) => nowMs - nightMs + Math.floor((index * nightMs) / count);
 }
 
 /**
- * Inserts a copy of a row with another guid (claude-plugins, issue 5224). In the conversation with oneself, the copy is
- * an incoming message.
+ * Inserts a copy of a message's row under a new guid, as iCloud was seen to do (claude-plugins, issue 5224). In the
+ * conversation with oneself, marks the copy as incoming.
  */
 function insertAgain(database: ChatDatabase, row: number): void {
   const chat = database.chatOf(row);

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { safeFileName } from '../domain/file-name.ts';
 import type { Behaviour } from './commands.ts';
 
-/** A file as chat.db names it. */
+/** A file of a message: its path as chat.db stores it, and its size. */
 export interface KeptFile {
   readonly name: string;
   readonly bytes: number;
@@ -16,7 +16,7 @@ export interface SimulatedFile {
   readonly content: Buffer;
 }
 
-/** The files of sent and received messages: one folder per message, beside chat.db. */
+/** Keeps the files of sent and received messages in `Library/Messages/Attachments`, one folder per message. */
 export class AttachmentFolder {
   readonly #home: string;
 
@@ -25,8 +25,8 @@ export class AttachmentFolder {
   }
 
   /**
-   * Keeps a copy of a sent file, or uses the file in place. Messages may do the latter: steipete/imsg, which stages
-   * files as Postern does, reports that the history names the staged path.
+   * Keeps a copy of a sent file. Unless `mode` is `copied`, keeps only the path of the original. Messages may do so
+   * too: steipete/imsg, which stages files as Postern does, reports that the history names the staged path.
    */
   keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): KeptFile {
     if (mode !== 'copied') {
@@ -39,8 +39,8 @@ export class AttachmentFolder {
   }
 
   /**
-   * Writes a received file. chat.db has the name that the sender gave it. Its name on disk is made safe, so that it
-   * cannot lead out of the folder.
+   * Writes a received file. chat.db also has the file name that the sender chose. The name on disk is a safe version,
+   * which cannot lead out of the folder.
    */
   write(content: Buffer, fileName: string, row: number, guid: string): KeptFile {
     const { path, name } = this.#target(safeFileName(fileName), row, guid);

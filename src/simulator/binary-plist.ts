@@ -1,11 +1,14 @@
-/** A value in a property list of Messages. A bigint is an integer; a number is a real. */
+/** A value in a property list of Messages. A bigint is encoded as an integer, a number as a real. */
 export type PlistValue = string | number | bigint | boolean | Uint8Array | readonly PlistValue[] | PlistDictionary;
 
 export interface PlistDictionary {
   readonly [key: string]: PlistValue;
 }
 
-/** 0 false/true, 1 integer, 2 real, 4 data, 5 ASCII, 6 UTF-16, A array, D dictionary (CFBinaryPList.c). */
+/**
+ * First byte of an object, by its type (CFBinaryPList.c). The upper four bits are the type. The lower four are the
+ * length, or the value of a boolean.
+ */
 const TYPE = {
   boolean: 0x08,
   integer: 0x10,
@@ -17,7 +20,9 @@ const TYPE = {
   dictionary: 0xd0,
 };
 
-/** Bytes per offset and per reference: enough for any row of the simulated Mac. */
+/**
+ * Number of bytes per offset, and per reference to another object. Enough for any property list of the simulated Mac.
+ */
 const OFFSET_BYTES = 4;
 const REFERENCE_BYTES = 2;
 
@@ -41,10 +46,10 @@ export function encodeBinaryPlist(top: PlistValue): Buffer {
   return Buffer.concat([header, ...objects, offsets, trailer]);
 }
 
-/** Adds a value and everything inside it. Returns the value's number. */
+/** Appends a value to `objects`, followed by the values inside it. Returns the value's index in `objects`. */
 function add(value: PlistValue, objects: Buffer[]): number {
   const number = objects.length;
-  objects.push(Buffer.alloc(0)); // reserves the value's place: its contents follow
+  objects.push(Buffer.alloc(0)); // reserves the index: a value precedes its contents
   objects[number] = encode(value, objects);
   return number;
 }
@@ -86,7 +91,7 @@ function integer(value: bigint): Buffer {
   return bytes;
 }
 
-/** Encodes an object's type and length. From 15 on, the length is a separate integer. */
+/** Encodes an object's type and length. A length of 15 or more follows as a separate integer. */
 function head(type: number, length: number): Buffer {
   if (length < 15) return Buffer.from([type + length]);
   return Buffer.concat([Buffer.from([type + 15]), integer(BigInt(length))]);

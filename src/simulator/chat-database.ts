@@ -23,12 +23,12 @@ export interface NewMessage {
   readonly from?: string;
   readonly service?: string;
   readonly runs?: readonly Run[];
-  /** Additional columns, which take precedence. */
+  /** More columns of `message`. They override the default values of a new row. */
   readonly columns?: Readonly<Record<string, SqlValue>>;
 }
 
 export interface NewAttachment {
-  /** As stored: with `~`, absolute, or null during the transfer. */
+  /** The stored path, absolute or beginning with `~`; null during the transfer. */
   readonly filename: string | null;
   readonly mimeType?: string;
   readonly bytes?: number;
@@ -71,13 +71,13 @@ export class ChatDatabase extends Tables {
     return ChatDatabase.open(path, this.version);
   }
 
-  /** Returns the handle of an address. Messages keeps one row per service. */
+  /** Returns the row of `handle` for an address and service. Creates it if it is missing. */
   handle(address: string, service = 'iMessage'): number {
     const known = this.sqlite.prepare('SELECT ROWID FROM handle WHERE id = ? AND service = ?').get(address, service);
     return known === undefined ? this.insert('handle', { id: address, service, country: 'us' }) : Number(known[0]);
   }
 
-  /** Finds the chat with this guid. */
+  /** Returns the row id of the chat with this guid; undefined if there is none. */
   findChat(guid: string): number | undefined {
     const row = this.sqlite.prepare('SELECT ROWID FROM chat WHERE guid = ?').get(guid);
     return row === undefined ? undefined : Number(row[0]);
@@ -100,7 +100,7 @@ export class ChatDatabase extends Tables {
     return `${isSince26(this.version) ? 'any' : service};${style};${identifier}`;
   }
 
-  /** Returns the one-to-one chat with an address. Creates it if it is missing. */
+  /** Returns the row id of the one-to-one chat with an address. Creates the chat if it is missing. */
   directChat(address: string, service = 'iMessage'): number {
     const guid = this.chatGuid(address, '-', service);
     return this.findChat(guid) ?? this.chat(guid, [address], { service_name: service });
@@ -135,7 +135,7 @@ export class ChatDatabase extends Tables {
 
   /**
    * Inserts a row of `message` without its chat join, which Messages writes a moment later. Since macOS 26 the text is
-   * in attributedBody only, before that in both columns.
+   * only in `attributedBody`. In earlier versions it is also in `text`.
    */
   message({ text, dateMs, from, service = 'iMessage', runs, columns = {} }: NewMessage): number {
     const isOwn = from === undefined;
@@ -200,7 +200,9 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** Inserts a reaction as a separate row. Deletes the reaction that it replaces, which leaves a gap in the row ids. */
+  /**
+   * Inserts a reaction's row. Deletes the person's earlier reaction to the target, which leaves a gap in the row ids.
+   */
   reaction(
     chat: number,
     target: number,
@@ -210,7 +212,7 @@ export class ChatDatabase extends Tables {
       ...message
     }: Omit<NewMessage, 'text'> & { readonly type: number; readonly emoji?: string | null },
   ): number {
-    // A vote names the poll itself, not a part of it.
+    // A vote names its target by the bare guid, a reaction by a part of the target.
     const guid = type === 4000 ? this.guid(target) : `p:0/${this.guid(target)}`;
     const isOwn = message.from === undefined ? 1 : 0;
     const handle = message.from === undefined ? 0 : this.handle(message.from, message.service);
@@ -235,7 +237,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /** Deletes a message as the user does: it stays recoverable for a while. */
+  /** Moves a message to Recently Deleted, as when the user deletes it in Messages. */
   deleteToRecoverable(message: number, nowMs: number): void {
     this.transaction(() => {
       const chats = this.sqlite.prepare('SELECT chat_id FROM chat_message_join WHERE message_id = ?').all(message);
@@ -281,7 +283,7 @@ export class ChatDatabase extends Tables {
     return typeof row?.[0] === 'number' ? row[0] : undefined;
   }
 
-  /** Returns the handle of a chat's first participant; 0 if there is none. */
+  /** Returns the lowest row of `handle` among a chat's participants; 0 if it has none. */
   firstHandle(chat: number): number {
     const row = this.sqlite.prepare('SELECT min(handle_id) FROM chat_handle_join WHERE chat_id = ?').get(chat);
     return Number(row?.[0] ?? 0);

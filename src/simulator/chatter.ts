@@ -56,8 +56,8 @@ const WORDS = `the a to and is it you I we they of in on at for with from about 
 const ENDS = ['', '', '', '.', '!', '?', '…'] as const;
 
 /**
- * Returns a plausible text: mostly a few words, sometimes a single word or a long story. Only single words repeat
- * often.
+ * Returns a plausible text: mostly a few words, sometimes a single word or a long story. Texts of a single word repeat
+ * often, longer texts hardly ever.
  */
 export function chatter(chance: Chance): string {
   const words = chance.in(0.07) ? 1 : 3 + Math.floor(chance.next() ** 3 * (chance.in(0.01) ? 300 : 35));

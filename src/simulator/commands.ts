@@ -1,6 +1,6 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 
-/** Faults of the next sends. After `times` sends Messages works again. */
+/** A fault that the next sends meet. After the number of sends in the command's `times`, Messages works again. */
 export type Scenario =
   | 'no_such_chat' // −1728
   | 'not_permitted' // −1743
@@ -16,13 +16,13 @@ export type Scenario =
   | 'nothing' // exit 0, no row at all
   | 'crash'; // osascript dies of a signal
 
-/** One attempt to send, from osascript's environment. */
+/** One attempt to send, with the values that osascript received as environment variables. */
 export interface SendCommand {
   readonly do: 'send';
   readonly recipient: string;
-  /** Empty if the recipient is a participant. */
+  /** Id of the chat to send to. Empty to send to `recipient` as a participant. */
   readonly chatId: string;
-  /** Empty for any account. */
+  /** Service of the account to send from. Empty for any account. */
   readonly service: string;
   readonly body?: string;
   readonly attachment?: string;
@@ -32,11 +32,16 @@ export interface SendCommand {
 export interface Behaviour {
   /** How macOS answers a program that wants to control Messages. `asks` shows a dialog until somebody answers it. */
   readonly automation: 'granted' | 'asks' | 'denied';
-  /** The accounts of Messages, in the order of its list. */
+  /** The accounts of Messages, in the order in which Messages lists them to a script. */
   readonly accounts: readonly { readonly service: string; readonly isEnabled: boolean }[];
-  /** The prefix of the ids in the live list; null for the prefixes in chat.db. */
+  /**
+   * Prefix of the chat ids that Messages lists to a script, such as `any`; null to list the ids as chat.db has them.
+   */
   readonly livePrefix: string | null;
-  /** `people` lists 200 one-to-one chats and no others. */
+  /**
+   * `complete`: Messages lists all chats to a script. `people`: it lists 200 one-to-one chats that chat.db lacks, and
+   * no others.
+   */
   readonly liveList: 'complete' | 'people';
   /** Maps a participant's address to the address whose conversation Messages uses instead. */
   readonly chooses: Readonly<Record<string, string>>;
@@ -52,11 +57,12 @@ export interface Behaviour {
   /** `two_rows`: a link beside text is sent as a separate row, as on macOS 26.4. */
   readonly links: 'two_rows' | 'one_row';
   /**
-   * How an outgoing row is inserted: marked as outgoing at once, or as an incoming row without a handle or with the
-   * other person's. Such a row is marked a moment after its chat join (steipete/imsg issue 80, pull request 87).
+   * How an outgoing row is inserted. `marked`: as an outgoing row. `without_handle` and `with_handle`: as an incoming
+   * row, without a handle or with the other person's. It is marked as outgoing a moment after its chat join
+   * (steipete/imsg issue 80, pull request 87).
    */
   readonly ownRows: 'marked' | 'without_handle' | 'with_handle';
-  /** Seed of the rows' delays. With null, the delays step through each range in order. */
+  /** Seed of the random delays between changes of chat.db. With null, the delays are the same in every run. */
   readonly seed: number | null;
 }
 
@@ -91,7 +97,10 @@ export type Command =
       readonly dateMs?: number;
       /** Delay between the row and its chat join; 0 writes both in one transaction. */
       readonly joinAfterMs?: number;
-      /** How macOS 27 files it: `filter_action` and `filter_sub_action`, which earlier versions lack. */
+      /**
+       * How macOS 27 filters the message: the columns `filter_action` and `filter_sub_action`, which earlier versions
+       * lack.
+       */
       readonly filter?: { readonly code: number; readonly subCode?: number };
       /** A file of `bytes` bytes, or with the content of `path`. It is complete `afterMs` after the message's row. */
       readonly attachment?: {
@@ -143,8 +152,8 @@ export type Command =
       readonly name?: string;
     }
   /**
-   * iCloud fills in old messages, an hour apart, the newest a day old. Rows in `again` come a second time under new
-   * guids. Reported: 1,958 such rows in 18 days, none with the original's guid (claude-plugins, issue 5224).
+   * iCloud fills in old messages, an hour apart. The newest is 25 hours old. Rows in `again` come a second time under
+   * new guids. Reported: 1,958 such rows in 18 days, none with the original's guid (claude-plugins, issue 5224).
    */
   | { readonly do: 'backfill'; readonly from: string; readonly count: number; readonly again?: readonly number[] }
   /**
@@ -164,7 +173,7 @@ export type Command =
   | { readonly do: 'replace' }
   | { readonly do: 'insert'; readonly table: string; readonly values: Readonly<Record<string, SqlValue>> };
 
-/** The end of an osascript run. */
+/** How a run of osascript ends. */
 export interface ScriptEnd {
   readonly exitCode: number;
   readonly stdout?: string;
@@ -186,7 +195,9 @@ const REACTIONS: Readonly<Record<string, number | undefined>> = {
 const EMOJI = 2006;
 const REMOVED = 1000;
 
-/** Returns the number of a reaction in `associated_message_type`. An unknown name counts as an emoji. */
+/**
+ * Returns the value of `associated_message_type` for a reaction. A name that is not in `REACTIONS` counts as an emoji.
+ */
 export function reactionNamed(name: string, isRemoved: boolean): { readonly type: number; readonly emoji?: string } {
   const known = Object.hasOwn(REACTIONS, name) ? REACTIONS[name] : undefined;
   const type = (known ?? EMOJI) + (isRemoved ? REMOVED : 0);

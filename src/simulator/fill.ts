@@ -17,8 +17,8 @@ export interface Filling {
 const FIRST_MS = Date.UTC(2016, 0, 1);
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - FIRST_MS;
 /**
- * Rows before this time are dated in whole seconds. In old conversations, the chat joins of such rows have no date: 0,
- * or NULL in some.
+ * The release of macOS High Sierra. Earlier messages are dated in whole seconds. In old conversations, the chat joins
+ * of these messages have no date: mostly 0, sometimes NULL.
  */
 const HIGH_SIERRA_MS = Date.UTC(2017, 8, 25);
 
@@ -51,9 +51,9 @@ interface Conversation {
   readonly service: string;
   readonly roomName: string | null;
   readonly members: readonly [Member, ...Member[]];
-  /** True if its joins from before High Sierra have no date. */
+  /** True if the conversation's chat joins from before High Sierra have no date. */
   readonly isOld: boolean;
-  /** The message to react or reply to. */
+  /** Guid of the message that the next reaction or reply refers to. Empty before the first message. */
   lastGuid: string;
 }
 
@@ -64,12 +64,12 @@ interface Member {
 
 /**
  * Fills an empty database with ten years of messages: one conversation far busier than the rest, groups, reactions,
- * replies, attachments, old chats with undated joins, rows that arrived later than their dates. Four bodies in five
+ * replies, attachments, old chats with undated joins, and rows that arrived later than their dates. Four bodies in five
  * are only in attributedBody, and hardly two are alike.
  *
- * It is many times faster than Messages because it drops the schema's indexes and triggers first and restores them
- * when all rows exist; it writes the triggers' results itself. The indexes end up the same, only more tightly packed
- * than after years of inserts.
+ * For speed, drops the schema's indexes and triggers first, writes the results of the triggers itself, and restores
+ * both once all rows exist. The restored indexes have the entries that Messages would have written, only more tightly
+ * packed than after years of inserts.
  */
 export function fillLarge(database: ChatDatabase, filling: Filling): void {
   const { sqlite } = database;
@@ -234,14 +234,20 @@ class Filler {
     this.#attachmentJoins.add([message, this.#attachmentCount]);
   }
 
-  /** Returns a row's date. Rows are in date order, except for the few that iCloud delivered later. */
+  /**
+   * Returns the date of row number `at` in Unix milliseconds. Dates ascend, except for a few rows that iCloud delivered
+   * late.
+   */
   #dateMs(at: number): number {
     const arrivedMs = ((at + this.#chance.next()) / this.#filling.messages) * TEN_YEARS_MS;
     return FIRST_MS + Math.floor(this.#chance.in(0.005) ? arrivedMs * this.#chance.next() : arrivedMs);
   }
 }
 
-/** Returns each row's conversation in random order. Conversation 0 is the busiest; few others are busy. */
+/**
+ * Returns the conversation's number for each row, in random order. Conversation 0 is the busiest. Only a few of the
+ * others are busy.
+ */
 function turnsOf({ messages, conversations, busiest }: Filling, chance: Chance): Uint32Array {
   const turns = new Uint32Array(messages);
   for (let at = 0; at < messages; at += 1) {

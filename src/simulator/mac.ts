@@ -17,7 +17,7 @@ export interface MacOptions {
   readonly macosVersion?: MacosVersion;
   /** Adds simulated people who write and answer on their own. Default false. */
   readonly hasPeople?: boolean;
-  /** These people write nothing unprompted after their story. Default false. */
+  /** Keeps the simulated people from writing unprompted after their story. Default false. */
   readonly isQuiet?: boolean;
   /** Folder of the compiled simulator. Default: this module's folder. */
   readonly moduleFolder?: string;
@@ -30,11 +30,13 @@ export interface RecordedCall {
   /** Names of all environment variables. */
   readonly environment: readonly string[];
   readonly values: Readonly<Partial<Record<'RECIPIENT' | 'CHAT_IDS' | 'SERVICE' | 'BODY' | 'ATTACHMENT', string>>>;
-  /** The values as hexadecimal UTF-8. */
+  /** The UTF-8 bytes of each of `values`, in hexadecimal. */
   readonly bytes: Readonly<Record<string, string>>;
 }
 
-/** A simulated Mac: a home folder with a chat.db that another process writes, an `osascript` and an `open`. */
+/**
+ * A simulated Mac: a home folder whose chat.db another process writes, and simulated programs `osascript` and `open`.
+ */
 export class SimulatedMac {
   readonly homeFolder: string;
   readonly chatDbPath: string;
@@ -105,7 +107,10 @@ export class SimulatedMac {
     child.removeAllListeners('exit');
   }
 
-  /** Sends Messages a command and returns its answer. Rejects with Messages' sentence if the command is invalid. */
+  /**
+   * Sends the simulated Messages a command and returns the result. Rejects with its explanation if the command is
+   * invalid.
+   */
   async command<Result = unknown>(command: Command): Promise<Result> {
     const socket = connect(this.#socketPath);
     socket.write(`${JSON.stringify(command)}\n`);
@@ -140,7 +145,10 @@ export class SimulatedMac {
     rmSync(this.#socketPath, { force: true });
   }
 
-  /** Installs a tool as a script. The script's paths are absolute, because its environment is almost empty. */
+  /**
+   * Installs a tool as a shell script. Its paths are absolute, because Postern runs it with an almost empty
+   * environment.
+   */
   #install(tool: 'osascript' | 'open'): void {
     const words = [
       process.execPath,
@@ -162,8 +170,8 @@ export class SimulatedMac {
 }
 
 /**
- * Stand-ins for the macOS converters that Postern calls. They need ffmpeg, and heif-convert for HEIC; without them
- * they end like a missing program.
+ * Stand-ins for the macOS converters that Postern calls. They need ffmpeg, and heif-convert for HEIC. If ffmpeg or
+ * heif-convert is missing, the stand-in exits with the shell's code for a missing program.
  */
 const CONVERTERS = {
   sips: `#!/bin/sh

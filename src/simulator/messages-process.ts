@@ -17,7 +17,7 @@ export interface ProcessSettings {
   readonly version: MacosVersion;
   /** True to add simulated people who write and answer on their own. */
   readonly hasPeople: boolean;
-  /** True if nobody writes unprompted after the story. */
+  /** True if the simulated people write nothing unprompted after their story. */
   readonly isQuiet: boolean;
   /** True to start as after a kill: deletes and recreates -wal and -shm. */
   readonly isReborn: boolean;
@@ -26,7 +26,7 @@ export interface ProcessSettings {
 const settings = JSON.parse(process.argv[2] ?? '{}') as ProcessSettings;
 const path = `${settings.home}/Library/Messages/chat.db`;
 if (settings.isReborn && existsSync(path)) {
-  // Commits of the killed Messages stay; only the side files are new.
+  // Keeps what the killed Messages committed. Removes only the side files, so that SQLite creates new ones.
   const database = openSqlite(path);
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   database.close();
@@ -57,7 +57,7 @@ process.on('SIGINT', () => undefined); // Ctrl+C is for the gateway, which then 
 
 async function obey(line: string, socket: Socket): Promise<void> {
   let answer: unknown;
-  // Aborts when the asking program has ended, because nobody needs the answer then.
+  // Aborts when the program that sent the command has ended, because nobody needs the answer then.
   const ended = new AbortController();
   socket.once('close', () => ended.abort());
   try {

@@ -10,8 +10,8 @@ interface Elsewhere {
 }
 
 /**
- * Writes a message that the owner sent from another device, as one complete row. Only the mark as outgoing may be
- * missing.
+ * Writes a message that the owner sent from another device, with its chat join. Unless `ownRows` is `marked`, the row
+ * is not marked as outgoing yet.
  */
 export function writeElsewhere(database: ChatDatabase, { to, text, dateMs, ownRows }: Elsewhere): number {
   const chat = to.includes(';') ? database.findChat(to) : database.directChat(to);
@@ -23,7 +23,7 @@ export function writeElsewhere(database: ChatDatabase, { to, text, dateMs, ownRo
 /** The columns that mark a row as outgoing. */
 export const MARKED = { is_from_me: 1, handle_id: 0 } as const;
 
-/** Returns the columns of an outgoing row that is not marked yet. */
+/** Returns the columns that make an outgoing row look incoming until it is marked; none if `ownRows` is `marked`. */
 export function unmarkedColumns(
   database: ChatDatabase,
   chat: number,

@@ -33,7 +33,7 @@ export type RowCommand = Extract<
   }
 >;
 
-/** Performs a command, and writes it as Messages was seen to write it. */
+/** Performs a command: writes to chat.db as the real Messages was seen to write. */
 export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: number): unknown {
   switch (command.do) {
     case 'react': {
@@ -102,7 +102,8 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       return { row: database.joinedMessage(chat, { text: '', from: command.by, dateMs: nowMs, columns }) };
     }
     default: {
-      // On macOS 26 the two copies were about five minutes apart, the incoming one first (KiroCrew #5255).
+      // `write_to_self`: a message to oneself is two rows. On macOS 26 they were about five minutes apart, the incoming
+      // one first (KiroCrew #5255).
       const chat = database.directChat(command.address);
       const { text, isIncoming, address } = command;
       const sent = { is_sent: 1, is_delivered: 1 };
@@ -113,9 +114,9 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
 }
 
 /**
- * Unsends a whole message with Undo Send: `date_edited`, neither text nor body, each part under `rp` in the summary,
- * and `date_retracted` still 0 (nixfred/blip, pull request 32: 33,600 rows on macOS 26); `part_count` 0
- * (mautrix/imessage, pull request 199). The rows of its attachments stay.
+ * Unsends a whole message as Undo Send does. Sets `date_edited`, removes text and body, lists each part under `rp` in
+ * `message_summary_info`, and leaves `date_retracted` 0 (nixfred/blip, pull request 32: 33,600 rows on macOS 26). Sets
+ * `part_count` to 0 (mautrix/imessage, pull request 199). Keeps the rows of attachments.
  */
 function unsend(database: ChatDatabase, row: number, nowMs: number): void {
   database.update('message', row, {
@@ -130,8 +131,8 @@ function unsend(database: ChatDatabase, row: number, nowMs: number): void {
 }
 
 /**
- * Inserts a vote or an added option: a row of Polls that names the poll by its bare guid (imsg, pull requests 125 and
- * 162).
+ * Inserts a vote or an added option: a row of the app Polls, which refers to the poll by its bare guid (imsg, pull
+ * requests 125 and 162).
  */
 function ofPoll(
   database: ChatDatabase,
@@ -148,8 +149,8 @@ function ofPoll(
 }
 
 /**
- * Inserts the balloon of a link beside text: a separate row that names the text's row by `reply_to_guid` and is in no
- * thread. The text's row lacks the URL (imsg, pull request 181, macOS 26.4.1).
+ * Inserts the row of a link's balloon, for a message that has both text and a link. The row refers to the text's row by
+ * `reply_to_guid`, and is in no thread. The text's row lacks the URL (imsg, pull request 181, macOS 26.4.1).
  */
 export function linkBalloon(
   database: ChatDatabase,
@@ -167,7 +168,10 @@ export function linkBalloon(
 
 const LINK = /^https?:\/\/\S+$/;
 
-/** Splits a text from the link at its start or end. Returns undefined without such a link, or without other text. */
+/**
+ * Splits a message into its text and the link at its start or end. Returns undefined if it has no such link, or no text
+ * besides the link.
+ */
 export function textAndLink(body: string): { readonly text: string; readonly url: string } | undefined {
   const words = body.trim().split(/(\s+)/);
   const [first = '', last = ''] = [words[0], words.at(-1)];
@@ -186,8 +190,8 @@ function chatOf(database: ChatDatabase, row: number): number {
 export type WrittenContents = Readonly<Record<string, number>>;
 
 /**
- * Writes one message of each kind of content, a second apart, in a conversation with a person; another person votes in
- * the poll.
+ * Writes one message of each kind of content, a second apart, in the one-to-one conversation with `from`. Another
+ * person votes in the poll.
  */
 function writeContents(database: ChatDatabase, from: string, nowMs: number): WrittenContents {
   const chat = database.directChat(from);
@@ -236,8 +240,8 @@ export function voteColumns(database: ChatDatabase, poll: number): Readonly<Reco
 }
 
 /**
- * Returns the columns that give a new row the content with this name. They empty the row's text unless the content has
- * a text.
+ * Returns the columns that give a new row the content with this name. Their `text` and `attributedBody` are null unless
+ * the content sets them.
  */
 export function contentColumns(name: string): Readonly<Record<string, SqlValue>> {
   const content = CONTENT_ROWS.find((row) => row.name === name);

@@ -12,9 +12,11 @@ const ERROR_NUMBERS: Partial<Record<Scenario, number>> = {
 export interface Happening {
   readonly name: Scenario;
   readonly delayMs: number;
-  /** True if the message is sent anyway. */
+  /** True if the message is sent despite the fault. */
   readonly goesOut: boolean;
-  /** How osascript ends; undefined if the fault is elsewhere. */
+  /**
+   * How osascript ends. Undefined if the fault is not a failure of osascript, but a delay or a wrong row in chat.db.
+   */
   readonly end: ScriptEnd | undefined;
 }
 
@@ -30,7 +32,7 @@ export class Scenarios {
     this.#left = command.times ?? 1;
   }
 
-  /** Returns the fault of the run that begins now. */
+  /** Returns the fault of the run that begins now, and counts the run. Undefined for no fault. */
   next(): Happening | undefined {
     const current = this.#current;
     if (current === undefined || current.name === 'none') return undefined;
@@ -54,9 +56,7 @@ export class Scenarios {
 
 export type Language = 'en' | 'de' | 'ja';
 
-/**
- * Messages reports errors in the Mac's language. Only the number in the last parentheses is the same in all of them.
- */
+/** Messages reports errors in the Mac's language. Only the number in the last parentheses is equal in all languages. */
 const WORDS: Readonly<Record<Language, (what: string) => string>> = {
   en: (what) => `execution error: Messages got an error: ${what}`,
   de: (what) => `execution error: Fehler in „Messages“: ${what}`,

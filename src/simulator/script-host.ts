@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { Behaviour, ScriptEnd } from './commands.ts';
 
-/** Time limits of Apple events, from the scripts. */
+/** Timeouts of Apple events in milliseconds, as Postern's scripts set them. */
 export const EVENT_LIMIT_MS = { send: 25_000, probe: 600_000 } as const;
 
 const DEFAULTS: Behaviour = {
@@ -37,7 +37,7 @@ export class ScriptHost {
   readonly #fail: (number: number) => ScriptEnd;
   #behaviour = DEFAULTS;
   #isRunning = true;
-  /** Time from `open` until Messages is up. */
+  /** Time from `open` until Messages runs. */
   #startupMs = 0;
   #dialog: Dialog | undefined;
   #dialogsShown = 0;
@@ -55,12 +55,12 @@ export class ScriptHost {
     return { isOpen: this.#dialog !== undefined, shown: this.#dialogsShown };
   }
 
-  /** Sets the behaviour. The default of each member is that of a Mac where everything works. */
+  /** Sets the behaviour. Members that are absent return to the behaviour of a Mac where everything works. */
   behave(behaviour: Partial<Behaviour>): void {
     this.#behaviour = { ...DEFAULTS, ...behaviour };
   }
 
-  /** Quits Messages. The next `open` returns at once, and Messages takes this long to start, as on an Intel Mac. */
+  /** Quits Messages. The next `open` returns at once, but Messages runs only `startupMs` later, as on an Intel Mac. */
   quit(startupMs: number): void {
     this.#isRunning = false;
     this.#startupMs = startupMs;
@@ -88,8 +88,8 @@ export class ScriptHost {
     switch (this.#behaviour.automation) {
       case 'granted':
         return work();
-      // macOS 27.0 also gave this answer to an app started by LaunchServices, at once and without a dialog (reported of
-      // 27.0, build 26A428).
+      // Error -1743. macOS 27.0 also answered it to an app started by LaunchServices, at once and without a dialog
+      // (reported of build 26A428).
       case 'denied':
         return this.#fail(-1743);
       case 'asks': {
@@ -100,7 +100,7 @@ export class ScriptHost {
     }
   }
 
-  /** Answers the dialog. Returns false if there is none. */
+  /** Answers the permission dialog as the user would. Returns false if no dialog is open. */
   answer(isAllowed: boolean): boolean {
     const dialog = this.#dialog;
     if (dialog === undefined) return false;
@@ -110,9 +110,9 @@ export class ScriptHost {
   }
 
   /**
-   * Shows one dialog, however many programs wait for it. The dialog disappears when the event times out
-   * (T0mSIlver/localvoxtral PR #183, measured: a timeout of one second gave a dialog of one second) or when the asking
-   * program ends.
+   * Shows the permission dialog, or waits for the one that is already open. The dialog disappears when the event times
+   * out (T0mSIlver/localvoxtral PR #183, measured: a timeout of one second gave a dialog of one second) or when the
+   * asking program ends.
    */
   async #ask(limitMs: number, signal: AbortSignal): Promise<'allowed' | 'refused' | 'gone'> {
     const dialog = this.#dialog ?? this.#show();

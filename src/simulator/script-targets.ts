@@ -1,21 +1,26 @@
 import type { ChatDatabase } from './chat-database.ts';
 import type { Behaviour, SendCommand } from './commands.ts';
 
-/** Length of the live list on macOS 27.0, however many chats there were (reported of 27.0, build 26A428). */
+/**
+ * Number of chats that Messages listed to a script on macOS 27.0, however many there were (reported of build 26A428).
+ */
 const LIVE_LIST_LENGTH = 200;
 
 /** A telephone number or an e-mail address. Messages has no participant for anything else (decision S5). */
 const ADDRESS = /^(?:\+?[\d\s().-]{3,}|[^\s@;]+@[^\s@;]+)$/u;
 
-/** The target of a send: a chat, a row in no chat, or the error number that is raised before anything is sent. */
+/**
+ * The target of a send: a chat, `ghost` for a row in no chat, or the number of an error that is raised before anything
+ * is sent.
+ */
 export type ScriptTarget = { readonly chat: number; readonly service: string } | 'ghost' | number;
 
-/** Resolves the target of one run of the send script. The target need not be a chat in chat.db. */
+/** Finds the target of one run of the send script. Creates the one-to-one chat with a participant if it is missing. */
 export function targetOf(database: ChatDatabase, command: SendCommand, behaviour: Behaviour): ScriptTarget {
   const { recipient, chatId, service } = command;
   if (chatId !== '') return chatTarget(database, chatId, behaviour);
   if (!ADDRESS.test(recipient)) return -1728;
-  // Without a matching account, `1st account whose … and enabled = true` is an invalid index.
+  // Without a matching account, `1st account whose … and enabled = true` fails with -1719, an invalid index.
   const accounts = behaviour.accounts.filter((account) => account.isEnabled);
   const account = accounts.find((one) => service === '' || one.service === service);
   if (account === undefined) return -1719;
@@ -24,19 +29,19 @@ export function targetOf(database: ChatDatabase, command: SendCommand, behaviour
   return { chat: database.directChat(address, account.service), service: account.service };
 }
 
-/** Returns the ids in Messages' live list. */
+/** Returns the chat ids that Messages lists to a script. */
 export function liveIds(database: ChatDatabase, { livePrefix, liveList }: Behaviour): readonly string[] {
   if (liveList === 'complete') {
     return database.guids().map((guid) => (livePrefix === null ? guid : livePrefix + guid.slice(guid.indexOf(';'))));
   }
-  // macOS 27.0: 200 ids, all `any;-;…`, even if chat.db has `iMessage;-;…` (reported of 27.0, build 26A428).
+  // macOS 27.0 listed 200 ids, all `any;-;…`, even if chat.db had `iMessage;-;…` (reported of build 26A428).
   const others = Array.from({ length: LIVE_LIST_LENGTH }, (_, index) => `any;-;+1555900${1000 + index}`);
   return liveList === 'people' ? others : [];
 }
 
 /**
- * Resolves a chat id. An id that is not in the live list fails with -1728 even if chat.db has it (steipete/imsg #244).
- * On macOS 26 that includes ids with a service prefix.
+ * Finds the target with a chat id. An id that Messages does not list to a script fails with -1728, even if chat.db has
+ * it (steipete/imsg #244). On macOS 26, ids with a service prefix fail too.
  */
 function chatTarget(database: ChatDatabase, chatId: string, behaviour: Behaviour): ScriptTarget {
   const style = chatId.slice(chatId.indexOf(';') + 1);

@@ -16,7 +16,7 @@ import { liveIds, targetOf } from './script-targets.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 const BALLOON_AFTER_MS = 40;
-/** Delay until a row is sent, from its chat join and its mark as outgoing. Delivered and read follow. */
+/** Delays from a row's chat join and mark as outgoing until the row is sent, delivered and read. */
 const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;
@@ -63,7 +63,7 @@ export class Messages {
     this.#database.close();
   }
 
-  /** Performs a command. Throws an error with a sentence if the command is invalid. */
+  /** Performs a command. Throws an error that says why if the command is invalid. */
   async perform(command: Command, signal: AbortSignal = NEVER): Promise<unknown> {
     const database = this.#database;
     const nowMs = this.#options.clock.now();
@@ -149,7 +149,7 @@ export class Messages {
     return this.#host.event(EVENT_LIMIT_MS.send, signal, async () => ({ exitCode: 0, stdout: `${text()}\n` }));
   }
 
-  /** Performs one run of the send script, once Messages runs and macOS permits it. */
+  /** Performs one run of the send script. Called only if Messages runs and macOS permits the run. */
   async send(command: SendCommand): Promise<ScriptEnd> {
     const scenario = this.#scenarios.next();
     if (scenario?.name === 'slow') await pause(this.#options.clock, scenario.delayMs);
@@ -165,7 +165,7 @@ export class Messages {
       return { exitCode: 0 };
     }
     if (scenario?.name === 'misdirected') {
-      // On macOS 26 this makes an SMS conversation with the group's identifier as its person (openclaw/imsg #90).
+      // On macOS 26, Messages made an SMS conversation with the group's identifier as its person (openclaw/imsg #90).
       const identifier = (command.chatId || command.recipient).split(';').at(-1) ?? '';
       const chat = this.#database.directChat(identifier, 'SMS');
       this.#deliver(chat, this.#outgoing(command, 'SMS', chat), command, 22);
@@ -179,7 +179,7 @@ export class Messages {
     return failure ?? { exitCode: 0 };
   }
 
-  /** Inserts an outgoing row. Without a chat it is a ghost: an empty row that belongs to no chat. */
+  /** Inserts an outgoing row. Without `chat`, inserts a ghost: an empty row that belongs to no chat. */
   #outgoing(command: SendCommand, service: string, chat?: number): number {
     const database = this.#database;
     const isGhost = chat === undefined;
@@ -201,7 +201,7 @@ export class Messages {
     return body === undefined || this.#host.behaviour.links === 'one_row' ? undefined : textAndLink(body);
   }
 
-  /** Continues after osascript has ended: join, sent, delivered, read, or a late failure. */
+  /** Schedules the later changes of a row: chat join, sent, delivered and read, or a failure with the code `error`. */
   #deliver(chat: number, row: number, command: SendCommand, error: number | undefined): void {
     const database = this.#database;
     const joinAfterMs = this.#delays.in(JOIN_AFTER_MS);
@@ -236,7 +236,7 @@ export class Messages {
     );
   }
 
-  /** Marks a row as outgoing after its join. Returns the delay. */
+  /** Schedules the mark as outgoing if rows are inserted without it. Returns its delay after the chat join, in ms. */
   #markAfter(joinAfterMs: number, row: number): number {
     if (this.#host.behaviour.ownRows === 'marked') return 0;
     const afterMs = this.#delays.in(MARK_AFTER_MS);
@@ -267,7 +267,7 @@ export class Messages {
     return { row, guid: database.guid(row) };
   }
 
-  /** Adds an incoming file: first its row without a name, then the name once the bytes are on disk. */
+  /** Adds an incoming file: first its row without a path, then the path once the bytes are on disk. */
   #attachLater(row: number, { name, bytes, path, afterMs = 0 }: IncomingFile): void {
     const database = this.#database;
     const arrive = (): void => {

@@ -5,7 +5,7 @@ import type { Messages } from './simulated-messages.ts';
 import { ANA, BEN, CHO, GARDEN, HISTORY, LATER, STORY } from './story.ts';
 import { StoryTeller } from './story-teller.ts';
 
-/** Time between two messages after the story. */
+/** Interval of the messages that Ana writes unprompted after the story. */
 const WRITE_EVERY_MS = 600_000;
 const SOON_MS = 3000;
 const ANSWER_AFTER_MS = 1200;
@@ -22,7 +22,7 @@ const ANSWERS = [
 /** Love, like, emphasis, laugh. A dislike would contradict most of the answers. */
 const REACTIONS = [2000, 2001, 2004, 2003] as const;
 
-/** Fixed answers, so that a program can be tried out. */
+/** Fixed answers to certain texts, so that a program that is tried out can rely on them. */
 const KEYWORDS: Readonly<Record<string, string | undefined>> = {
   ping: 'pong',
   hello: 'Hello! How are you?',
@@ -49,7 +49,7 @@ export class SimulatedPeople {
     this.#isQuiet = isQuiet;
   }
 
-  /** Writes the history if there is none, and tells the story. */
+  /** Writes the history and tells the story if chat.db has no messages. Otherwise Ana soon writes her next message. */
   start(): void {
     if (this.#messages.database.newestRow() !== 0) {
       this.#later(SOON_MS);
@@ -102,7 +102,7 @@ export class SimulatedPeople {
     const { database } = this.#messages;
     this.#cancel = this.#clock.after(step.at * 1000, () => {
       if (database !== this.#messages.database) {
-        this.#later(WRITE_EVERY_MS); // the rows that the story refers to are gone with the file
+        this.#later(WRITE_EVERY_MS); // chat.db was replaced, without the story's rows
         return;
       }
       this.#teller?.perform(step, this.#clock.now());

@@ -24,7 +24,7 @@ export class StoryTeller {
   readonly #isRead: boolean;
   readonly #rows = new Map<string, number>();
 
-  /** `garden` is the row of the group's chat. `isRead` means that the owner has read what arrived. */
+  /** `garden` is the row id of the group's chat. `isRead` marks incoming messages as read by the owner. */
   constructor(messages: Messages, garden: number, { isRead = false }: { readonly isRead?: boolean } = {}) {
     this.#messages = messages;
     this.#database = messages.database;
@@ -47,7 +47,7 @@ export class StoryTeller {
       const { from, type, emoji = null } = step;
       const to = this.#row(step.reactTo);
       const chat = database.chatOf(to);
-      if (chat === undefined) return undefined; // the owner deleted it
+      if (chat === undefined) return undefined; // the owner deleted the message
       database.reaction(chat, to, { dateMs, type, emoji, ...(from !== undefined && { from }) });
     } else if ('file' in step) {
       return this.#file(step, dateMs);
@@ -114,7 +114,7 @@ export class StoryTeller {
     });
   }
 
-  /** Outgoing messages count as read; new incoming ones are unread in the story. */
+  /** Outgoing messages count as read by their recipient. Incoming ones are read only if `isRead`. */
   #readColumns({ from }: Step, dateMs: number): Readonly<Record<string, SqlValue>> {
     const date = appleDate(dateMs + 1000);
     if (from !== undefined) return this.#isRead ? { is_read: 1, date_read: date } : {};

@@ -25,7 +25,7 @@ export class Tables {
     }
   }
 
-  /** Inserts the columns that this schema has. Returns the row id. */
+  /** Inserts a row. Skips values whose column the table lacks. Returns the row id. */
   insert(table: string, values: Readonly<Record<string, SqlValue>>): number {
     const known = Object.entries(values).filter(([name]) => this.hasColumn(table, name));
     const names = known.map(([name]) => name);
@@ -55,7 +55,7 @@ export class Tables {
     return columns.has(name);
   }
 
-  /** Returns the first column of the first row as a number. */
+  /** Returns the first column of the query's first row as a number. */
   number(sql: string): number {
     return Number(this.#prepared(sql).get()?.[0]);
   }

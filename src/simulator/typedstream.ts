@@ -7,7 +7,7 @@ export interface Run {
 const NEW = 0x84;
 const NIL = 0x85;
 const END = 0x86;
-/** References start here: index 0 is 0x92. */
+/** The byte that refers to entry 0 of a table. Entry n is 0x92 + n. */
 const FIRST_REFERENCE = 0x92;
 
 /**
@@ -23,8 +23,8 @@ function plainRuns(text: string): readonly Run[] {
 }
 
 /**
- * Writes a typedstream. Two tables grow as it is written: shared strings (types and class names) and objects (objects,
- * classes, C strings).
+ * Writes a typedstream. References are indexes into two tables, which grow as the stream is written: shared strings
+ * (types and class names) and objects (objects, classes, C strings).
  */
 class Writer {
   readonly #bytes: number[] = [4, 11, ...Buffer.from('streamtyped'), 0x81, 0xe8, 0x03];
@@ -88,7 +88,7 @@ class Writer {
     this.#bytes.push(END);
   }
 
-  /** Begins an object: the object gets its number before its class does. */
+  /** Begins an object. The object takes its index in the table before its classes take theirs. */
   #begin(...classes: readonly (readonly [name: string, version: number])[]): void {
     this.#bytes.push(NEW);
     this.#objectCount += 1;
@@ -107,7 +107,7 @@ class Writer {
     this.#bytes.push(NIL);
   }
 
-  /** Writes an object, or a reference if it was written before. */
+  /** Writes an object, or a reference to it if an object with this key was written before. */
   #once(key: string, write: () => void): void {
     const known = this.#objects.get(key);
     if (known !== undefined) {

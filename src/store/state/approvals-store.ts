@@ -33,8 +33,8 @@ const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;
 const ENDED = "state NOT IN ('held', 'approved')";
 /**
- * SQL that is true for an approved send that is still scheduled or being sent. It is kept, so that a repeated request
- * finds it.
+ * SQL that is true for an approved send that is still scheduled or being sent. Such a row is not removed, so that a
+ * repeated request finds it.
  */
 const IS_SCHEDULED = "id IN (SELECT id FROM scheduled WHERE state IN ('scheduled', 'sending'))";
 

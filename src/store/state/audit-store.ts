@@ -9,7 +9,10 @@ const MAX_ROWS = 100_000;
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 
 const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac, count FROM audit';
-/** SQL that is true for the line of an allowed send, held or not. Another line records its outcome. */
+/**
+ * SQL that is true for the line that records an allowed request to send, held or not. A separate line records the
+ * outcome of the send.
+ */
 const ASKED = "action = 'send' AND ask IS NOT NULL";
 /**
  * SQL that is true for lines of which a key can cause any number. They are removed first, so that they never displace
@@ -18,8 +21,8 @@ const ASKED = "action = 'send' AND ask IS NOT NULL";
 const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 
 /**
- * Counts the actions of limited keys in spans: reads and events as `read`, refusals, requests to send, and sends that
- * went out.
+ * Counts the actions of limited keys per span of time, in four groups: `read` (reads and events), `refused`, `asked`
+ * (requests to send) and `sent` (sends that went out).
  */
 const USES = `SELECT key_id, at_ms / CAST(? AS INTEGER) * CAST(? AS INTEGER), what, sum(count) FROM (
     SELECT key_id, at_ms, count, CASE
@@ -64,7 +67,7 @@ export function auditStore(database: Sqlite): AuditStore {
     list(query) {
       const { conditions, values } = conditionsOf(query);
       const { after, isNewestFirst = false, limit } = query;
-      // Without `after`, selects the newest lines, in whichever order they are returned.
+      // Without `after`, selects the newest lines, even if they are returned oldest first.
       const order = after === undefined || isNewestFirst ? 'DESC' : 'ASC';
       const sql = `${SELECT}${conditions} ORDER BY number ${order} LIMIT ?`;
       const entries = database

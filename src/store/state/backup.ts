@@ -15,9 +15,9 @@ const NOTE = 'A backup of Postern. It holds the API key and the secrets of webho
 /** Name of a file that exists while the other files in its folder are being replaced. */
 const UNFINISHED = 'restore.unfinished';
 
-/** A backup's description of itself. */
+/** A backup's description, which is stored in the backup file. */
 export interface Backup {
-  /** Version of the Postern that made it. */
+  /** Version of the Postern that made the backup. */
   readonly version: string;
   readonly createdAt: string;
   /** The text of config.toml. */
@@ -37,8 +37,8 @@ export interface RestoredState {
 }
 
 /**
- * Copies the state at one commit, even while a service writes to it, and adds the description. `target` is an empty
- * file.
+ * Writes a backup to `target`, an empty file: a copy of the state at one commit, and the description. A service may
+ * write to the state meanwhile. Throws `state_db_unusable` if the state cannot be copied.
  */
 export function writeBackup(statePath: string, target: string, { version, createdAt, config }: Backup): void {
   try {
@@ -98,15 +98,15 @@ export function extractState(path: string, target: string, nowMs: number): Resto
       const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
       expireOffsets(state);
-      // The backup lacks the sends made since. Without this entry, the next start determines again from which row on
-      // all sends are recorded.
+      // The backup lacks the sends made after it. Without the row of `sent_since`, the next start determines again from
+      // which row of chat.db on all sends are recorded.
       state.exec('DELETE FROM sent_since');
       // `writeBackup` has ended held sends, but a file made by another program must not send anything at the first
       // start either.
       endHeldSends(state);
       const missed = endScheduled(state, nowMs);
       const scheduled = Number(state.prepare("SELECT count(*) FROM scheduled WHERE state = 'scheduled'").get()?.[0]);
-      // Ends the write-ahead log, so that renaming a single file puts the state in place.
+      // Ends write-ahead logging, so that the state is a single file, and one rename puts it in place.
       state.exec('PRAGMA journal_mode = DELETE');
       return { cursor, webhooks, keys, missed, scheduled };
     });
@@ -119,8 +119,8 @@ export function extractState(path: string, target: string, nowMs: number): Resto
 }
 
 /**
- * Replaces both files in `folder` with the drafts. The caller holds the folder's lock. After a crash in between,
- * `assertRestored` throws until another restore completes the replacement.
+ * Replaces state.db and config.toml in `folder` with the drafts. The caller holds the folder's lock. After a crash
+ * between the two, `assertRestored` throws until another restore completes the replacement.
  */
 export function replaceFiles(folder: string, drafts: { readonly config: string; readonly state: string }): void {
   const state = join(folder, 'state.db');
@@ -135,7 +135,10 @@ export function replaceFiles(folder: string, drafts: { readonly config: string; 
   rmSync(marker);
 }
 
-/** Throws `restore_unfinished` if only one of the files may have been replaced. */
+/**
+ * Throws `restore_unfinished` if a restore was interrupted, so that only state.db may have been replaced and not
+ * config.toml.
+ */
 export function assertRestored(folder: string): void {
   if (!existsSync(join(folder, UNFINISHED))) return;
   throw new AppError('restore_unfinished', `A restore into ${folder} was interrupted.`, {
@@ -143,7 +146,7 @@ export function assertRestored(folder: string): void {
   });
 }
 
-/** Copies the write-ahead log into the file, so that removing the log loses nothing. */
+/** Copies the write-ahead log into the database file `state`, so that removing the log loses nothing. */
 function foldLog(state: string): void {
   if (lstatSync(state, { throwIfNoEntry: false })?.isFile() !== true) return;
   try {
@@ -155,7 +158,7 @@ function foldLog(state: string): void {
 
 function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Result {
   try {
-    // Opening a pipe would block.
+    // Examines the file first, because opening a pipe would block.
     const found = lstatSync(path, { throwIfNoEntry: false });
     if (found === undefined) throw new Error('there is no such file');
     if (!found.isFile()) throw new Error('it is not a file');
@@ -164,7 +167,7 @@ function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Resu
         throw new Error('it is a database of another program');
       }
       assertUndamaged(backup);
-      // Reading a view instead of a table could take very long.
+      // In a file made by another program, a view could replace a table, and reading it could take very long.
       const schema = backup.prepare("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')").get();
       if (Number(schema?.[0]) > 0) throw new Error('it holds a trigger or a view, which Postern never makes');
       return use(backup);
@@ -196,19 +199,19 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Ends held sends. The owner may approve them after the backup was made, and a restore must not send them again. The
- * backup does not contain their texts.
+ * Ends held sends and erases their texts. The owner may approve and send them after the backup was made, and a restored
+ * service must not send them again.
  */
 function endHeldSends(backup: Sqlite): void {
-  // The state database of an earlier version has no approvals.
+  // The state database of an earlier version lacks the table of approvals.
   if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
   backup.exec(`PRAGMA secure_delete = ON;
     UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
 }
 
 /**
- * Ends scheduled sends that may have been sent since the backup (decision X1). A send that was due becomes `missed`,
- * and one that was being sent becomes `unknown`. Returns the missed ones.
+ * Ends scheduled sends that may have been sent since the backup (decision X1). A send whose time has passed becomes
+ * `missed`. One that was being sent during the backup becomes `unknown`. Returns the missed ones.
  */
 function endScheduled(state: Sqlite, nowMs: number): RestoredState['missed'] {
   const due = "state = 'scheduled' AND send_at_ms <= ?";

@@ -3,17 +3,17 @@ import { NO_PRINT, PRINTS_VERSION, type Print, type PrintArray } from '../../dom
 import { BLOCK_ROWS, type Change, type ChangeStore, type LoggedChange } from '../../domain/ports/changes-ports.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 
-/** Number of changes kept, for at most `KEPT_MS` (decision I4). */
+/** Maximum number of changes kept. A change is kept for at most `KEPT_MS` (decision I4). */
 const KEPT_CHANGES = 100_000;
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
-/** How many outdated changes are deleted at once. */
+/** Maximum number of changes that one statement deletes because of their age. */
 const FORGOTTEN_AT_ONCE = 1000;
 
 const RESTART = 'DELETE FROM change; DELETE FROM fingerprint; UPDATE change_detection SET generation = generation + 1';
 
 /**
- * Stores the change log and the fingerprints that reveal changes (decision I4). Deletes fingerprints that an earlier
- * version made.
+ * Stores the change log, and the fingerprints of rows by which changes are detected (decision I4). Deletes all
+ * fingerprints if an earlier version of Postern computed them differently.
  */
 export function changeStore(database: Sqlite): ChangeStore {
   takePrintsAgain(database);
@@ -108,8 +108,9 @@ export function changeWriter(database: Sqlite): (change: Change, atMs: number) =
 }
 
 /**
- * Discards all prints if an earlier version computed them differently. The change log and its generation stay, and the
- * new prints are taken silently, so that an upgrade alone causes no event and expires no offset (decision U1).
+ * Discards all fingerprints if an earlier version of Postern computed them differently. The change log and its
+ * generation stay, and new fingerprints are taken without reporting changes. An upgrade alone therefore causes no event
+ * and expires no offset (decision U1).
  */
 function takePrintsAgain(database: Sqlite): void {
   const version = database.prepare('SELECT prints_version FROM change_detection').get()?.[0];
@@ -126,16 +127,18 @@ export function restartChanges(database: Sqlite): void {
 }
 
 /**
- * Expires every offset with changes, because a restored log reuses numbers that clients have received since the backup.
- * The new generation is at least the time in seconds, which is beyond any earlier one.
+ * Expires every offset that has a change number, because a restored change log reuses numbers that clients have
+ * received since the backup. The new generation is at least the Unix time in seconds, which is higher than any earlier
+ * generation.
  */
 export function expireOffsets(database: Sqlite): void {
   database.exec("UPDATE change_detection SET generation = max(generation + 1, CAST(strftime('%s', 'now') AS INTEGER))");
 }
 
 /**
- * Returns a function that writes prints inside the caller's transaction, and touches only their blocks. With `isFirst`
- * a row keeps an existing print, because the changes since that print have not been reported yet.
+ * Returns a function that writes the fingerprints of rows inside the caller's transaction, and rewrites only the blocks
+ * that contain these rows. With `isFirst`, a row keeps an existing fingerprint, because the changes since that
+ * fingerprint have not been reported yet.
  */
 export function printWriter(database: Sqlite): (prints: ReadonlyMap<number, Print>, isFirst?: boolean) => void {
   const select = database.prepare('SELECT prints FROM fingerprint WHERE block = ?');

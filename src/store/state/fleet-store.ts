@@ -2,7 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { FleetStore } from '../../domain/ports/fleet-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 
-/** Name of the agent's position among the consumers. `cursorStore` moves all of them after chat.db was replaced. */
+/**
+ * Name of the agent's row in the table `consumer`. `cursorStore` moves the positions of all rows in that table after
+ * chat.db was replaced.
+ */
 const CONSUMER = 'fleet';
 
 /** Stores the state of a fleet's agent. Writes nothing before its first use. */

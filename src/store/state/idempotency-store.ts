@@ -41,7 +41,7 @@ export function idempotencyStore(database: Sqlite): SchedulingStore {
         const earlier = find(key, nowMs);
         if (earlier !== undefined) return earlier;
         forget.run(nowMs - KEPT_MS);
-        // Dated in the future, so that the claim is kept for longer.
+        // Dates the claim `untilMs`, which is in the future, so that it is kept for 24 hours after the scheduled send.
         insert.run(hashed(key), requestHash, untilMs);
         update.run('scheduled', null, id, hashed(key));
         write();

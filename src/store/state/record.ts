@@ -3,7 +3,7 @@ import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /** Converts a member of a record to the value of its column, and back. */
 export interface ColumnType<Value> {
-  /** Default: the member's name in snake case. */
+  /** Name of the column. Default: the member's name in snake case. */
   readonly column?: string;
   write(value: Value): SqlValue;
   read(stored: SqlValue): Value;
@@ -24,7 +24,7 @@ export const columnTypes = {
   }),
 } as const;
 
-/** Describes the columns of a record, naming each only once. */
+/** Builds the SQL and the conversions of a record from its members, so that no column must be named twice. */
 export function recordOf<Value extends object>(members: { readonly [Name in keyof Value]: ColumnType<Value[Name]> }) {
   const all = Object.entries<ColumnType<unknown>>(members);
   const names = all.map(
@@ -36,20 +36,20 @@ export function recordOf<Value extends object>(members: { readonly [Name in keyo
     columns,
     insert: (table: string): string => `INTO ${table} (${columns}) VALUES (${marks})`,
     update: (table: string): string => `UPDATE ${table} SET (${columns}) = (${marks})`,
-    /** Returns the values of the columns, in their order. */
+    /** Returns the record's values in the order of `columns`. */
     values: (value: Value): SqlValue[] => all.map(([name, member]) => member.write(value[name as keyof Value])),
-    /** Returns the record in the first columns of a row. */
+    /** Returns the record of a row that was selected with `columns` first. */
     read: (row: Row): Value =>
       Object.fromEntries(all.map(([name, member], index) => [name, member.read(row[index] ?? null)])) as Value,
   };
 }
 
-/** Returns the number in the first column; undefined if there is none. */
+/** Returns the number in the row's first column; undefined without a row, or if the column is no number. */
 export function firstNumber(row: Row | undefined): number | undefined {
   return typeof row?.[0] === 'number' ? row[0] : undefined;
 }
 
-/** Returns the total size of the files listed in the first columns. */
+/** Returns the total size, in bytes, of the files that the rows list as JSON in their first column. */
 export function bytesOfFiles(rows: readonly Row[]): number {
   return rows.flatMap(([json]) => JSON.parse(String(json)) as HeldFile[]).reduce((sum, { bytes }) => sum + bytes, 0);
 }

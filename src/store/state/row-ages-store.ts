@@ -2,7 +2,7 @@ import type { RowAgeStore } from '../../domain/ports/row-ages-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { firstNumber } from './record.ts';
 
-/** Limits of the stored ages (decision U4). */
+/** An age is kept for `KEPT_MS` after the row was first seen, and at most `KEPT_ROWS` ages are kept (decision U4). */
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const KEPT_ROWS = 100_000;
 

@@ -3,7 +3,7 @@ import type { SelfChatStore } from '../../domain/ports/self-chat-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './state-database.ts';
 
-/** Name of the tapback reader among the consumers. */
+/** Name of the tapback reader's row in the table `consumer`. */
 const CONSUMER = 'tapbacks';
 
 /** Maximum number of messages per hour that Postern writes into the self-chat (decision L6). */
@@ -14,7 +14,10 @@ const MAX_AN_HOUR = 20;
  */
 const COUNTED_MS = 48 * HOUR_MS;
 
-/** Stores the proof of the self-chat, and which of its messages ask for which decision (decision L6). */
+/**
+ * Stores the proof of which chat is the self-chat, and the approval that each of Postern's messages there asks for
+ * (decision L6).
+ */
 export function selfChatStore(database: Sqlite): SelfChatStore {
   const selectProof = database.prepare('SELECT address, chat, proved_ms FROM self_chat');
   const insertProof = database.prepare('INSERT INTO self_chat (one, address, chat, proved_ms) VALUES (1, ?, ?, ?)');
@@ -64,7 +67,10 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
   };
 }
 
-/** Erases the proof and the canary, which hold only for the chat.db in which the code was read. */
+/**
+ * Erases the proof of the self-chat, the requests in it, and the canary. They hold only for the chat.db in which
+ * Postern read the code that proved the self-chat.
+ */
 export function forgetSelfChat(database: Sqlite): void {
   database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request; DELETE FROM canary');
 }

@@ -8,7 +8,7 @@ import { durably } from './state-database.ts';
 const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const KEPT_PARTS = 100_000;
 
-/** Stores the parts of sends and their rows in chat.db (decision I5). */
+/** Stores the parts of each send, and the row in chat.db that belongs to each part (decision I5). */
 export function sentPartStore(database: Sqlite): SentPartStore {
   const insert = database.prepare(
     `INSERT INTO sent_part (at_ms, request_id, idempotency_key, after_row_id, chat, content, is_open, service_reason,
@@ -40,8 +40,8 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');
 
   /**
-   * Removes parts that are too old or too many. The origin of rows up to the row of the last removed part is unknown
-   * from then on.
+   * Removes the oldest parts, those beyond `KEPT_MS` or `KEPT_PARTS`. From then on, it is unknown who sent the rows up
+   * to that of the last removed part.
    */
   const forget = (nowMs: number): void => {
     const last = Number(newest.get()?.[0]);
@@ -101,7 +101,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   };
 }
 
-/** Returns the text to store. An address always contains a `;`, which distinguishes it from the other values. */
+/** Returns the text to store for a chat: `any`, `one_to_one`, or an address, which always contains a `;`. */
 function textOf(chat: ExpectedChat): string {
   return typeof chat === 'string' ? chat : chat.address;
 }

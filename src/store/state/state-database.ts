@@ -49,9 +49,9 @@ export function openStateDatabase(path: string): Sqlite {
     // Nothing is written until the file is known to be Postern's.
     const version = versionOf(database);
     database.exec('PRAGMA journal_mode = WAL');
-    // Commits survive a crash of the process. `durably` also survives a power failure.
+    // With NORMAL, commits survive a crash of the process. Those of `durably` also survive a power failure.
     database.exec('PRAGMA synchronous = NORMAL');
-    // A checkpoint waits for the disk. This makes one per 16 MiB instead of one per 4 MiB.
+    // A checkpoint waits for the disk. 4000 pages mean one checkpoint per 16 MiB written, instead of one per 4 MiB.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
     migrate(database, version);
@@ -140,7 +140,7 @@ function schemaOf(database: Sqlite): ReadonlyMap<string, string> {
   return new Map(rows.map(([name, made]) => [String(name), String(made).replace(/\s+/g, ' ')]));
 }
 
-/** Runs `read` on a new database in memory. */
+/** Runs `read` on a new database in memory that has the current schema. */
 function withModel<Result>(read: (model: Sqlite) => Result): Result {
   const model = openSqlite(':memory:');
   try {

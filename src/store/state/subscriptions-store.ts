@@ -8,7 +8,7 @@ const CHANGEABLE = `secret, previous_secret, previous_until_ms, expires_ms, ${HE
 const SELECT = `SELECT ${`${FIXED}, ${CHANGEABLE}`.replaceAll(/\w+/g, 'subscription.$&')}, row_id, change
   FROM subscription JOIN consumer ON consumer.name = 'subscription/' || id`;
 
-/** Stores the subscriptions of MCP Events, and how far each has been posted. */
+/** Stores the subscriptions of MCP Events, and the offset up to which the events of each have been posted. */
 export function subscriptionStore(database: Sqlite): SubscriptionStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
@@ -48,7 +48,7 @@ export function subscriptionStore(database: Sqlite): SubscriptionStore {
   };
 }
 
-/** Reports whether there are subscriptions. The code that runs them is loaded only then. */
+/** Reports whether there are subscriptions. If there are none, the code that runs them is not loaded. */
 export function hasSubscriptions(database: Sqlite): boolean {
   return database.prepare('SELECT 1 FROM subscription LIMIT 1').get() !== undefined;
 }

@@ -19,7 +19,10 @@ import type { Row, Sqlite, SqlValue } from '../../runtime/sqlite.ts';
 import { auditStore } from './audit-store.ts';
 import { columnTypes, recordOf } from './record.ts';
 
-/** Number of records kept per webhook (decision H). Trimmed every 50 deliveries, so there may be more. */
+/**
+ * Number of delivery records kept per webhook (decision H). They are trimmed every 50 deliveries, so there may be more
+ * for a while.
+ */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
 
@@ -251,7 +254,7 @@ function droppedEvents(database: Sqlite) {
     add: (id: string, { rowId, change }: DroppedEvent): void => void insert.run(rowId, change, id),
     trim: (id: string): void => void trim.run(id, id),
     count: (id: string): number => Math.min(KEPT, Number(count.get(id)?.[0])),
-    /** Forgets dropped events after the offset, because they will be delivered anyway. */
+    /** Forgets dropped events after the offset, because the webhook continues there and delivers them anyway. */
     forgetAfter(id: string, { rowId, change }: Offset): void {
       forget.run(id, rowId);
       forgetChanges.run(id, change);

@@ -15,7 +15,7 @@ const KEPT_MS = 24 * 60 * 60 * 1000;
 const MAX_FILE_BYTES = 100_000_000;
 const MAX_BYTES = 1_000_000_000;
 const MAX_FILES = 1000;
-/** Concurrent uploads per key. */
+/** Maximum number of concurrent uploads per key. */
 const MAX_ARRIVING = 10;
 /** Number of sent files whose records are kept, so that repeated sends are recognised. The oldest are removed first. */
 const MAX_GONE = 2000;
@@ -28,7 +28,7 @@ export interface UploadStoreParts {
   readonly folder: string;
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the size of held sends' files in bytes. They count towards `MAX_BYTES` too. */
+  /** Returns the size of held sends' files in bytes. These files count towards `MAX_BYTES` too. */
   readonly heldBytes: () => number;
 }
 
@@ -39,8 +39,8 @@ interface Taken {
 }
 
 /**
- * Stores uploaded files, each in a separate folder, so that they keep their names (decision R1). A file without a
- * record was never complete.
+ * Stores uploaded files, each in a separate folder, so that they keep their names (decision R1). A record is written
+ * once its file is complete; `start` removes files without a record.
  */
 export class UploadStore {
   readonly #parts: UploadStoreParts;
@@ -77,7 +77,7 @@ export class UploadStore {
     this.#cancel?.();
   }
 
-  /** Size of all uploads in bytes, including arriving ones. */
+  /** Total size in bytes of all stored uploads, including those still arriving. */
   get bytes(): number {
     return this.#bytesOf(() => true);
   }
@@ -129,7 +129,10 @@ export class UploadStore {
     }
   }
 
-  /** Writes the content as it arrives. Returns its hash. */
+  /**
+   * Writes the content as it arrives. Returns its SHA-256 in hexadecimal. Throws `upload_too_large` or
+   * `no_room_for_upload`.
+   */
   async #receive(path: string, content: AsyncIterable<Uint8Array>, taken: Taken): Promise<string> {
     const hash = createHash('sha256');
     // The folder is new, so the path cannot be an existing file or a link.
@@ -193,7 +196,8 @@ export class UploadStore {
     for (const record of records) {
       if (record.isGone) continue;
       const gone = { ...record, isGone: true, expiresMs: clock.now() + KEPT_MS };
-      // Moves the record to the end, after the records of files that were sent earlier.
+      // Moves the record to the end, after the records of files that were sent earlier, because the oldest are removed
+      // first.
       this.#records.delete(record.id);
       this.#records.set(record.id, gone);
       await writeRecord(folder, gone).catch((error: unknown) => this.#warn(error));

@@ -19,7 +19,7 @@ export const APPROVAL_STATES = [
   'denied',
   'expired',
   'withdrawn',
-  /** Approved, but no longer permitted when it was about to be sent. */
+  /** Approved, but expired or no longer permitted when it was about to be sent. */
   'void',
 ] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];

@@ -1,6 +1,6 @@
 import type { Names } from './names.ts';
 
-/** One line of the audit log: who did what to whom, and the decision. Never a body. */
+/** One line of the audit log: who did what to whom, and with which outcome. Never contains a message's text. */
 export interface AuditEntry {
   readonly id: number;
   /** ISO 8601 UTC. For a line that counts several occurrences, the time of the first. */

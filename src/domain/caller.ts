@@ -18,8 +18,8 @@ import { problem } from './problems.ts';
 import type { StatusReport } from './status.ts';
 
 /**
- * The caller of a request, and the ports it may use. The owner has the service's own ports. A limited key has ports
- * that are already narrowed to its rights, so that a handler never checks a right itself.
+ * The caller of a request, with the interfaces through which a handler serves it. The owner has the service's own
+ * interfaces. A limited key has interfaces that are narrowed to its rights, so that no handler checks a right itself.
  */
 export interface Caller extends SearchNames {
   /** Undefined for the owner, whose key is in config.toml. */
@@ -39,7 +39,7 @@ export interface Caller extends SearchNames {
   status(): StatusReport | Promise<StatusReport>;
   /** Serialises an event with the requested includes, as far as this caller may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet) => string;
-  /** For a limited key: its right to write to this address or conversation. */
+  /** For a limited key: returns its right to send to an address or conversation. */
   readonly canSend?: (recipient: string) => SendRight;
   /** For a limited key: counts its open WebSockets and streams. */
   readonly streams?: StreamCount;
@@ -65,7 +65,7 @@ export interface EventView {
   readonly details: (details: MessageDetails) => MessageDetails;
 }
 
-/** Finds the caller behind a key. */
+/** Finds the caller to whom a key belongs. */
 export interface Callers {
   readonly owner: Caller;
   /** Returns the caller with this limited key; undefined if the key is unknown, wrong, expired or revoked. */

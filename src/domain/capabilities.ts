@@ -1,16 +1,16 @@
 /** Reasons why a capability is unavailable. Clients must expect reasons that they do not know. */
 export const CAPABILITY_REASONS = [
-  /** Messages has no AppleScript command for it. */
+  /** Messages has no AppleScript command for the capability. */
   'not_scriptable',
-  /** The chat.db of this macOS has no column for it. */
+  /** The chat.db of this macOS lacks the column that the capability needs. */
   'macos_too_old',
-  /** A setting of config.toml switches it off. */
+  /** A setting of config.toml switches the capability off. */
   'switched_off',
   /** macOS does not allow it; `permissions` in the service's status says which permission is missing. */
   'not_permitted',
   /** The Messages database is currently unreadable. */
   'chat_db_unavailable',
-  /** Only the Postern of a single Mac offers it. */
+  /** A hub does not offer the capability; a Postern that serves a single Mac does. */
   'not_at_a_hub',
 ] as const;
 export type CapabilityReason = (typeof CAPABILITY_REASONS)[number];
@@ -55,7 +55,7 @@ const COLUMNS = {
 } as const;
 
 export interface CapabilityFacts {
-  /** Undefined while chat.db is unreadable. */
+  /** Reports whether chat.db's table `message` has a column. Undefined while chat.db is unreadable. */
   readonly hasColumn: ((name: string) => boolean) | undefined;
   readonly maySend: boolean;
   readonly isSearchOn: boolean;

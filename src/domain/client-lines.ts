@@ -7,9 +7,9 @@ export interface ClientSetup {
   readonly scopes: readonly Scope[];
   /** Address of the service, without a slash at its end. */
   readonly url: string;
-  /** The command line of `postern mcp` against this service. */
+  /** The command line that runs `postern mcp` with this service. */
   readonly mcp: { readonly command: string; readonly args: readonly string[] };
-  /** The command line of `postern imsg` against this service, quoted for a shell. */
+  /** The command line that runs `postern imsg` with this service, quoted for a shell. */
   readonly imsg: string;
   /** Address of Postern's BlueBubbles-compatible API; undefined while that API is off. */
   readonly blueBubblesUrl?: string | undefined;

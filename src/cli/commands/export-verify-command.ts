@@ -14,7 +14,10 @@ export interface VerifyCommandOptions extends FolderOptions {
   readonly json?: boolean;
 }
 
-/** `postern export verify`: exits with 0, or with 65 and the first wrong line of each file. */
+/**
+ * `postern export verify`: checks an archive and prints the first fault of each file. Exits with 65 if there is a
+ * fault.
+ */
 export function verify(folder: string, options: VerifyCommandOptions, context: ClientContext): Promise<number> {
   return reportFailure('The archive was not checked', options, context, () => run(resolve(folder), options, context));
 }

@@ -135,11 +135,12 @@ describe('the search box of the console', () => {
       const { searchParams } = new URL(route.request().url());
       if (searchParams.has('cursor')) return route.fulfill({ json: [] });
       if (searchParams.get('order') !== 'asc') return route.fulfill({ json: newest });
-      expect(searchParams.get('since')).toBe('2021-03-04T05:06:06.999Z');
+      // The console also asks at times what is newer than the messages that it shows.
+      if (searchParams.get('since') !== '2021-03-04T05:06:06.999Z') return route.fulfill({ json: [] });
       const link = '</api/v1/messages?cursor=1.901>; rel="next"';
       return route.fulfill({ json: [MESSAGE, later, ...after], headers: { link } });
     });
-    await page.locator('#hit-list button').click();
+    await page.locator('#hit-list button', { hasText: 'The ladder is' }).click();
     await page.locator('#message-list li.found', { hasText: 'The ladder is' }).waitFor();
     expect(await page.locator('#message-list li[data-id]').count()).toBe(50);
     await page.locator('#newest-messages').click();

@@ -42,7 +42,10 @@ interface Order extends SendClaim {
   readonly requestId: string | undefined;
 }
 
-/** Sends through the work queue of the chosen Mac (decision N1), once per Idempotency-Key across all hubs. */
+/**
+ * Sends messages through the work queue of the chosen Mac (decision N1). A message with an Idempotency-Key is sent only
+ * once, even if several hubs receive the request.
+ */
 export class HubSender implements CallerSender {
   readonly #parts: HubSenderParts;
   readonly #claims: SendClaims;

@@ -30,18 +30,19 @@ interface Item {
   readonly at: string;
 }
 
-/** Returns the bit that stands for a Mac of a pair. */
+/** Returns the bit that stands for the Mac of an event in hub.db: 1 for the pair's first Mac, 2 for its standby. */
 export function bitOf({ mac }: MacEvent, pair: Pair): number {
   return mac === pair.mac ? 1 : 2;
 }
 
 /**
  * Recognizes the changes that both Macs of a pair report, so that clients receive each once (decision N9). The table
- * `told` has a row for each change that clients were told:
+ * `told` has a row for each change that clients received:
  * - `part`: the kind of change.
- * - `value`: the state after it; "" if the state is not visible.
- * - `at`: the date of an edit; "" for anything else.
- * - `teller`: the Mac that reported it first. `macs` has the bit of each Mac that has reported it.
+ * - `value`: the state after the change; "" if the state is not visible.
+ * - `at`: the date of an edit; "" for any other change.
+ * - `teller`: the bit of the Mac that reported the change first.
+ * - `macs`: the bits of all Macs that have reported the change.
  */
 export class PairChanges {
   readonly #database: HubDatabase;
@@ -159,7 +160,8 @@ export class PairChanges {
     const later = `SELECT number FROM told WHERE ${OF_PART} AND at > ? ORDER BY place LIMIT 1`;
     const number = at === '' ? undefined : this.#database.number(later, member, guid, part, at);
     if (number !== undefined) return { place: 0, number };
-    // A Mac may report several invisible changes as one. If in doubt, clients receive one event too many.
+    // For an invisible change (`value` is ""), takes the newest match, because a Mac may report several such changes as
+    // one. If in doubt, clients receive one event too many.
     const own = `SELECT ifnull(max(place), 0) FROM told WHERE ${OF_PART} AND teller = ?`;
     const sql = `SELECT place, number FROM told WHERE ${OF_PART} AND value = ? AND (macs & ?) = 0 AND place > (${own})
       ORDER BY place ${value === '' ? 'DESC' : 'ASC'} LIMIT 1`;

@@ -132,7 +132,10 @@ export class PairCopies {
     this.#insert(pair.mac, data.guid, event.number, bitOf(event, pair), content);
   }
 
-  /** Returns the number after which a client at a merged copy's place continues; undefined for any other place. */
+  /**
+   * Returns the number after which a client continues if its offset names the place of a merged copy; undefined for any
+   * other place.
+   */
   numberAt({ stream, sequence, messageId, atMs }: StreamPlace): number | undefined {
     const where = `WHERE stream = ${STREAM_ID} AND sequence = ? AND at_ms = ? AND message_id = ?`;
     return this.#database.number(`SELECT number FROM merged_place ${where}`, stream, sequence, atMs, messageId);
@@ -155,7 +158,10 @@ export class PairCopies {
     this.changes.cut(MAX_KNOWN);
   }
 
-  /** Returns the number of an equal message that only the other Mac has reported, under another guid. */
+  /**
+   * Looks for an equal message that only the other Mac has reported, under another guid. If there is one, returns its
+   * number and records that both Macs have reported it.
+   */
   #renamed(member: string, data: Event['data'], bit: number): number | undefined {
     const content = contentOf(member, data);
     if (content === undefined) return undefined;

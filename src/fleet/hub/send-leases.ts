@@ -79,8 +79,8 @@ export class SendLeases {
     const answers = await Promise.all(
       asked.map(async ({ mac }) => ({ mac, isUsed: await this.#ask(mac, idempotencyKey) })),
     );
-    // Chooses the Mac that has used the key, because the other one would send again. The Mac knows the key even if the
-    // broker has lost it.
+    // Chooses the Mac that has used the Idempotency-Key, because the other Mac would send the message again. A Mac
+    // knows the keys it has used even if the broker has lost them.
     const user = answers.find(({ isUsed }) => isUsed === true);
     if (user !== undefined) return user.mac;
     const [best] = answers

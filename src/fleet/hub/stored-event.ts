@@ -18,7 +18,7 @@ export interface MacEvent {
   readonly type: string;
   readonly messageId: string;
   readonly sequence: number;
-  /** When the stream stored it, Unix milliseconds. */
+  /** When the stream stored the event, Unix milliseconds. */
   readonly atMs: number;
   readonly keyId: string | null;
   readonly body: Uint8Array;
@@ -39,7 +39,7 @@ export interface ReceivedEvent extends MacEvent {
 
 /** An event as hub.db holds it. */
 export interface StoredEvent extends MacEvent {
-  /** Its position in this hub's order, which no client sees. */
+  /** The event's position in this hub's order. Clients never see it. */
   readonly number: number;
   readonly stream: string;
   /** See StreamOffset. */

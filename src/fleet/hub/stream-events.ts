@@ -176,7 +176,7 @@ export class StreamEvents {
       if (last !== undefined) one.skipTo(rowOffset(last.number));
     }
     if (rows.length > 0) onPublished();
-    // First lets requests and sockets proceed, then waits for the readers that were caught up.
+    // First lets requests and sockets proceed, then waits for the readers that were up to date before this batch.
     await nextTurn();
     await Promise.all([channel, channelWithChanges].map((one) => one.drained(clock, DRAIN_WAIT_MS)));
   }

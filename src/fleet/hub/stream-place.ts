@@ -18,7 +18,7 @@ export async function messageAt(jsm: JetStreamManager, sequence: number): Promis
     : { messageId: found.header.get(HEADERS.messageId) ?? '', atMs: found.time.getTime() };
 }
 
-/** Reports whether both are the same message, stored at the same time. */
+/** Reports whether two messages are the same one, stored at the same time; false if either is undefined. */
 export function isSameMessage(one: StreamMessage | undefined, other: StreamMessage | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return one.messageId === other.messageId && Math.abs(one.atMs - other.atMs) <= ROUNDING_MS;

@@ -11,11 +11,11 @@ export type Missing = Pick<Hole, 'after' | 'last'>;
 /** The members of a waiting entry that stands for a place without an event. */
 export const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Array() };
 
-/** Suffix of the name of a Mac's queue of changes. Mac ids contain no spaces. */
+/** Suffix of the name of a Mac's queue of changes. No queue of rows ends with it, because Mac ids contain no spaces. */
 const OF_CHANGES = ' changes';
 /**
  * Maximum number of gaps of a queue in an hour. A gap in rows ends every client's connection, and a gap in changes ends
- * those of readers of changes. Any number is allowed within five seconds of the first.
+ * those of readers of changes. The five seconds after the first gap of the hour have no limit.
  */
 const MAX_LOSSES = { rows: 1, changes: 4 };
 const LOSS_MS = { first: 5000, all: 3_600_000 };
@@ -103,8 +103,8 @@ export class WaitingTable {
   add(stream: string, source: number, event: MacEvent, missing: Missing | undefined, nowMs: number): void {
     const { mac, epoch, row, sequence, messageId, atMs, type, keyId, body } = event;
     const queue = queueOf(mac, epoch);
-    // Without missing rows, hub.db has everything before the event. Otherwise it has everything up to the last row
-    // before the missing ones.
+    // If no rows are missing, hub.db has everything before the event's sequence. Otherwise it has everything up to the
+    // last row before the missing ones.
     const known = `SELECT max(sequence) FROM event WHERE source = ? AND row = ? AND event.stream = stream.id`;
     this.#database.run(
       `INSERT OR IGNORE INTO held (queue, stream, floor)
@@ -145,8 +145,8 @@ export class WaitingTable {
   }
 
   /**
-   * Uses up a number without an event, so that durable readers record the number as gone. Returns false if the queue
-   * has had too many gaps in the last hour.
+   * Records a gap under the next number, which then has no event, so that durable readers record the number as gone.
+   * Returns false if the queue has had too many gaps in the last hour.
    */
   addGap(queue: string, nowMs: number): boolean {
     const sql = 'SELECT count(*), min(at_ms) FROM gap WHERE queue = ? AND at_ms > ?';

@@ -10,7 +10,7 @@ const CIPHER = 'aes-256-gcm';
  */
 const MAX_KEYS = 2;
 
-/** Owner of the messages between hubs. No Mac has this name, so only hubs can derive its key. */
+/** Owner of the messages between hubs. No Mac has this name, so only hubs can derive the key for these messages. */
 export const HUBS = '~hubs';
 
 /** A content key of one Mac. Sealed messages carry the id of the key, which does not reveal the key. */
@@ -28,7 +28,7 @@ export interface Sealed {
 /** Returns the keys of a Mac. The first one encrypts; any of them decrypts. */
 export type KeysOf = (mac: string) => readonly MacKey[];
 
-/** Reads the key file of an agent, which contains only its Mac's keys. */
+/** Reads the key file of an agent. It contains only the keys of the agent's Mac. */
 export function agentKeys(text: string): KeysOf {
   const keys = readKeys(text).map(macKey);
   return () => keys;
@@ -113,7 +113,10 @@ interface Schema<Value> {
   safeParse(given: unknown): { readonly success: true; readonly data: Value } | { readonly success: false };
 }
 
-/** Opens a value that `pack` sealed. Throws AppError `fleet_content_unreadable`, also if the schema refuses it. */
+/**
+ * Opens a value that `pack` sealed. Throws AppError `fleet_content_unreadable` if it cannot be opened or the schema
+ * refuses it.
+ */
 export function unpack<Value>(
   schema: Schema<Value>,
   envelope: Envelope,

@@ -67,7 +67,10 @@ export const HEADERS = {
 } as const;
 export const VERSION = 1;
 
-/** The question that an agent asks before it joins. Only another agent with the same id answers it. */
+/**
+ * The question by which an agent, before it takes part in the fleet, finds out if another agent already has its Mac id.
+ * Only such an agent answers.
+ */
 export const WHO = 'who';
 
 /** A Mac counts as away after this long without a sign of life. */

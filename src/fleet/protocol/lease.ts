@@ -42,7 +42,7 @@ export interface LeaseParts<State> {
   readonly onTaken: (state: State, wasOwn: boolean) => void;
   /** Called when the lease has ended, or may have ended. This process must no longer act in its name. */
   readonly onLost: () => void;
-  /** Ends all work in the lease's name, before it is released. */
+  /** Ends all work in the lease's name. Called before this process gives the lease up. */
   readonly release: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
@@ -58,7 +58,8 @@ interface Hold {
 
 /**
  * A lease that one of many processes holds: an entry of a bucket that the holder renews by compare-and-set, together
- * with a state. Each write names the revision that it replaces, so a holder that slept can write nothing.
+ * with a state. Each write names the revision that it replaces. A holder that slept while another process took the
+ * lease can therefore write nothing.
  */
 export class Lease<State> {
   readonly #parts: LeaseParts<State>;
@@ -93,7 +94,7 @@ export class Lease<State> {
     return this.#hold !== undefined && this.#now() - this.#hold.renewedAtMs < LAPSES_AFTER_MS;
   }
 
-  /** True if `decode` refused the entry, because another key sealed it. */
+  /** True if `decode` refused the entry when it was last read, for example because another key sealed it. */
   get isUnreadable(): boolean {
     return this.#isUnreadable;
   }

@@ -16,7 +16,10 @@ export const REFUSED_MS = 90_000;
 
 /** The machine to which a Mac's identity belongs: the first one that connected with its key. */
 export interface MachineClaim {
-  /** Public half of the nkey. A claim with another key is void, because the broker admits only the Mac's newest key. */
+  /**
+   * Public half of the nkey with which the machine connected. A claim with an earlier key of the Mac is void, because
+   * the broker admits only the Mac's newest key.
+   */
   readonly key: string;
   /** Hash of the machine's id. */
   readonly machine: string;
@@ -56,14 +59,14 @@ export interface Claimant {
   readonly machine: string;
   readonly name: string;
   readonly nowMs: number;
-  /** True if another agent acts under this id, so that nothing may be claimed. */
+  /** True if another agent acts under this Mac id, so that this machine may not claim the identity. */
   readonly isAnswered: boolean;
 }
 
 /**
- * Claims an identity for this machine by compare-and-set. Returns undefined if no other machine has it. Otherwise
- * returns the claim of another machine with the same key, after adding this machine to it as refused. Throws what the
- * NATS client throws.
+ * Claims a Mac's identity for this machine by compare-and-set, unless `isAnswered`. Returns undefined if no other
+ * machine with the same key has claimed it. Otherwise returns that machine's claim, after adding this machine to it as
+ * refused. Throws what the NATS client throws.
  */
 export async function claimIdentity(
   connection: FleetConnection,
@@ -108,7 +111,7 @@ export function machineHash(mac: string, machineId: string): string {
     .slice(0, 32);
 }
 
-/** Reports whether the broker's users.conf forbids the attempt. */
+/** Reports whether a request failed because the broker's users.conf forbids it. */
 export function isForbidden(error: unknown): boolean {
   return error instanceof PermissionViolationError || (error as Error).cause instanceof PermissionViolationError;
 }

@@ -6,7 +6,7 @@ export interface BrokerAccess {
   readonly servers: readonly string[];
   /** The seed of an nkey; undefined for no key. */
   readonly seed: string | undefined;
-  /** PEM of the authority; undefined for the system's authorities. */
+  /** PEM of the authority that signs the servers' certificates; undefined for the system's authorities. */
   readonly ca: string | undefined;
   /** Called for each server reached, with the expiry of its certificate in Unix milliseconds. */
   readonly onCertificateEnd?: (end: number) => void;
@@ -35,7 +35,8 @@ function tlsOptions(
   const addresses = hosts.filter((host) => isIP(host) !== 0);
   const options = {
     ...(ca !== undefined && { ca }),
-    // For an IP address, Node receives no host from the NATS client, so one of the configured addresses must match.
+    // For a server at an IP address, the NATS client passes no host to Node. Accepts the certificate if it is valid for
+    // any of the configured IP addresses.
     checkServerIdentity: (host: string, certificate: PeerCertificate): Error | undefined => {
       onEnd(Date.parse(certificate.valid_to));
       if (hosts.includes(host)) return checkServerIdentity(host, certificate);

@@ -23,9 +23,9 @@ import {
   type WebhooksState,
 } from './webhooks-state.ts';
 
-/** Maximum size of all webhooks together, in bytes. The lease is one message of the broker, which accepts 1 MiB. */
+/** Maximum size of all webhooks together, in bytes. The lease holds them in one message, which may have 1 MiB. */
 const MAX_BYTES = 512 * 1024;
-/** The longest time that an attempt may take (decision A7). */
+/** How long a release waits for running attempts to deliver: the longest time of one attempt (decision A7). */
 const ATTEMPTS_END_WITHIN_MS = 8700;
 const RETRY_MS = 1000;
 
@@ -38,7 +38,7 @@ export interface Deliveries extends WebhookRegistry {
 
 export interface ElectedDeliveriesParts extends Pick<HubParts, 'connection' | 'envelope' | 'clock' | 'log'> {
   readonly store: WebhookStore;
-  /** Id of this hub's copy of the stream. Positions in the store are numbers of this copy. */
+  /** Id of this hub's copy of the stream. Positions of webhooks in `store` are event numbers of this copy. */
   readonly history: string;
   readonly feed: EventFeed;
   /** Reports whether this hub can serve every event of the stream. */
@@ -49,17 +49,17 @@ export interface ElectedDeliveriesParts extends Pick<HubParts, 'connection' | 'e
 }
 
 interface ElectionEvents {
-  /** Called when this hub can answer calls. Resolves once calls from every hub reach it. */
+  /** Called when this hub can answer other hubs' calls on the webhooks. Resolves once such calls reach it. */
   readonly onBegun: () => Promise<void>;
   /** Called when this hub no longer answers calls. */
   readonly onEnded: () => void;
-  /** Called once a change is stored at the broker. */
+  /** Called once a change to the webhooks is stored at the broker. */
   readonly onChanged: () => void;
 }
 
 /** The time during which this hub holds the lease. */
 interface Term {
-  /** The state found at its beginning. */
+  /** The state of the lease when this hub took it. */
   readonly found: WebhooksState;
   readonly wasOwn: boolean;
   deliveries: Deliveries | undefined;
@@ -68,13 +68,13 @@ interface Term {
   isOver: boolean;
 }
 
-/** Delivers to all webhooks of the fleet, with the dispatcher that a Mac uses, while this hub holds the lease. */
+/** Delivers to all webhooks of the fleet while this hub holds the lease. Uses the same dispatcher as a Mac. */
 export class ElectedDeliveries {
   readonly #parts: ElectedDeliveriesParts;
   readonly #events: ElectionEvents;
   readonly #lease: Lease<WebhooksState>;
   readonly #store: WebhookStore;
-  /** The newest state that this hub wrote or saw. */
+  /** The newest state of the lease that this hub wrote or read. */
   #known = NO_WEBHOOKS;
   #term: Term | undefined;
   #ending: Promise<void> = Promise.resolve();
@@ -128,7 +128,7 @@ export class ElectedDeliveries {
     return this.#delivering !== undefined && this.#term?.isReachable === true;
   }
 
-  /** True if another key sealed the lease. */
+  /** True if the lease is sealed with a content key that this hub lacks. */
   get isLeaseUnreadable(): boolean {
     return this.#lease.isUnreadable;
   }
@@ -138,7 +138,7 @@ export class ElectedDeliveries {
     if (!this.isDelivering) await this.#lease.look();
   }
 
-  /** Performs a call. Returns undefined unless this hub delivers. */
+  /** Performs a call on the webhooks. Returns undefined unless this hub delivers. */
   perform(method: HubCallMethod, args: readonly unknown[]): Promise<unknown> | undefined {
     const deliveries = this.#delivering;
     return deliveries && this.#performed(deliveries, method, args);
@@ -183,7 +183,7 @@ export class ElectedDeliveries {
     return id;
   }
 
-  /** Resolves once the fleet has stored the change, so that no other hub can undo it. Throws 503 otherwise. */
+  /** Resolves once the broker has stored the change, so that the next holder knows it. Throws 503 otherwise. */
   async #saved(): Promise<void> {
     try {
       await this.#lease.flush();
@@ -223,8 +223,8 @@ export class ElectedDeliveries {
   }
 
   /**
-   * Returns the state to write into the lease. Until the webhooks are adopted, this is the state found at the beginning
-   * of the term; afterwards it is that of the store.
+   * Returns the state to write into the lease: until the webhooks are adopted, the state found when this hub took it;
+   * afterwards, the content of the store.
    */
   #state(): WebhooksState {
     const { history, store, feed } = this.#parts;
@@ -266,7 +266,7 @@ export class ElectedDeliveries {
       const { id, held } = webhook;
       // With `wasOwn`, no other hub has delivered in between, so the local position is not behind the lease's.
       const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(webhook);
-      // Event numbers have a meaning only at the hub that assigned them.
+      // A held event's number is valid only at the hub `history`. Elsewhere, takes the event after `offset`.
       const isNamed = held === null || history === own;
       return storedWebhook(isNamed ? webhook : { ...webhook, held: { ...held, row_id: offset.rowId + 1 } }, offset);
     });

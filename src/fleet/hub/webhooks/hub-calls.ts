@@ -25,7 +25,7 @@ const OPERATION = 'call';
 export type HubCallMethod = keyof typeof CALL_MS;
 
 export interface HubCallsParts extends Pick<HubParts, 'connection' | 'envelope' | 'clock' | 'log'> {
-  /** Performs a call here. Returns undefined unless this hub delivers. */
+  /** Performs a call at this hub. Returns undefined unless this hub is the one that delivers. */
   readonly perform: (method: HubCallMethod, args: readonly unknown[]) => Promise<unknown> | undefined;
 }
 

@@ -2,11 +2,13 @@ import { addressOf } from '../../domain/address.ts';
 import type { Attempt, KnownChat, RunOutcome } from '../../domain/ports/sending-ports.ts';
 import { SERVICES, type Service, serviceNamed } from '../../domain/send-service.ts';
 
-/** A chat id: prefix, style and identifier. */
+/** A chat id such as `iMessage;-;+15550100`: prefix, style (`-` for one person, `+` for a group) and identifier. */
 const TYPED_ID = /^([^;]*);([-+]);(.+)$/s;
 /** Prefixes of a group's id: `any` since macOS 26, the name of the service in earlier versions. */
 const GROUP_PREFIXES = ['any', ...SERVICES] as const;
-/** Messages raises these errors before it sends anything: no such object, bad index, cannot be coerced. */
+/**
+ * Numbers of the errors that Messages raises before it sends anything: no such object, bad index, cannot be coerced.
+ */
 const NOTHING_SENT: readonly number[] = [-1728, -1719, -1700];
 
 /** All attempts for one recipient, in order (decision T1). */
@@ -14,26 +16,34 @@ export interface Plan {
   readonly attempts: readonly Attempt[];
   /** `style;identifier` of the chat in which the row will appear; null if no known chat matches (decision D5). */
   readonly address: string | null;
-  /** For groups only: tried if every attempt fails, in a live chat whose id ends with `suffix`. */
+  /**
+   * For groups only: the last attempt, made if all others fail. Its chat is looked up in Messages' own list of chats,
+   * by the end of its id (`suffix`).
+   */
   readonly liveChat: { readonly suffix: string; readonly attempt: Attempt } | null;
 }
 
-/** Reports whether nothing was sent and another attempt may succeed. Any other outcome is final. */
+/**
+ * Reports whether a run failed with an error that proves that nothing was sent, so that the next attempt may follow.
+ * Any other outcome is final.
+ */
 export function leadsToNext(outcome: RunOutcome): boolean {
   return outcome.kind === 'failed' && outcome.number !== null && NOTHING_SENT.includes(outcome.number);
 }
 
-/** Reports whether the typed recipient, or its chat, is a group. */
+/**
+ * Reports whether a send goes to a group. The best of the matching chats decides, or the typed id if no chat matches.
+ */
 export function isGroup(typed: string, [best]: readonly KnownChat[]): boolean {
   return best === undefined ? typedId(typed).style === '+' : best.guid.includes(';+;');
 }
 
-/** Returns the service that was typed as the prefix of an id. */
+/** Returns the service that a typed chat id has as its prefix; undefined if it has no such prefix. */
 export function typedService(typed: string): Service | undefined {
   return serviceNamed(typedId(typed).prefix);
 }
 
-/** Returns the attempts for a typed address or chat id, from the matching chats, best first. */
+/** Returns the plan for a typed address or chat id. `chats` are the chats that match it, best first. */
 export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   const [best] = chats;
   const { prefix, style } = typedId(typed);
@@ -49,7 +59,8 @@ export function plan(typed: string, chats: readonly KnownChat[]): Plan {
 }
 
 /**
- * Returns the attempt for a group found in Messages' own list; undefined if the list lacks it or it was already tried.
+ * Returns the last attempt for a group, with the group's id from Messages' own list (`liveIds`). Returns undefined if
+ * the list lacks the group or that id was already tried.
  */
 export function liveAttempt({ attempts, liveChat }: Plan, liveIds: readonly string[]): Attempt | undefined {
   const tried = new Set(attempts.map(({ chatId }) => chatId));
@@ -57,7 +68,10 @@ export function liveAttempt({ attempts, liveChat }: Plan, liveIds: readonly stri
   return liveChat === null || chatId === undefined ? undefined : { ...liveChat.attempt, chatId };
 }
 
-/** Returns the plan for a person by exactly this service (decision X3): no other conversation or account is tried. */
+/**
+ * Returns the plan for a send to a person by exactly this service (decision X3). Tries only conversations of the
+ * service, then its account.
+ */
 export function planBy(service: Service, typed: string, chats: readonly KnownChat[]): Plan {
   const recipient = identifierOf(typed);
   const ids = chats
@@ -68,7 +82,10 @@ export function planBy(service: Service, typed: string, chats: readonly KnownCha
   return { attempts, address: best === undefined ? null : addressOf(best.guid), liveChat: null };
 }
 
-/** Returns the attempts for a person. Keeps a typed service: there is no fallback to SMS. */
+/**
+ * Returns the attempts for a person. If the typed id names a service, every attempt uses it, and none falls back to
+ * SMS.
+ */
 function forPerson(address: string, prefix: string | undefined, chats: readonly KnownChat[]): readonly Attempt[] {
   const typedService = serviceNamed(prefix);
   const isAnyPrefix = prefix === undefined || prefix.toLowerCase() === 'any';
@@ -96,8 +113,8 @@ function personIds(address: string, typedService: string | undefined, chats: rea
 }
 
 /**
- * Returns the ids to try for a group. None is made with `;-;`, because Messages would create a row in no chat
- * (openclaw/imsg #90).
+ * Returns the chat ids to try for a group. Builds none with `;-;`, the style of one person, because Messages would
+ * create a row that is in no chat (openclaw/imsg #90).
  */
 function groupIds(recipient: string, chats: readonly KnownChat[]): readonly string[] {
   const stored = chats.map(({ guid }) => guid);

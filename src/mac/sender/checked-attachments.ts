@@ -10,17 +10,20 @@ const MAX_ATTACHMENTS = 10;
 const MAX_BYTES = 100_000_000n;
 
 export interface AttachmentRules {
-  /** `send.attachment_roots`; empty means any path. */
+  /** The folders from which files may be sent (`send.attachment_roots`). If empty, files may have any path. */
   readonly roots: readonly string[];
   readonly chatDbPath: string;
   readonly configDir: string;
 }
 
-/** Names of Postern's own folders: one for the copies made when a send is held, one for uploads. */
+/**
+ * Names of Postern's folders inside `configDir`: one for the copies made when a send is held or scheduled, one for
+ * uploads.
+ */
 export const HELD_FILES = 'held';
 export const UPLOADS = 'uploads';
 
-/** Returns rules that allow only files in one of Postern's own folders. */
+/** Returns rules that allow only files in this folder inside `configDir`. */
 function within(folder: string, rules: AttachmentRules): AttachmentRules {
   return { ...rules, roots: [join(rules.configDir, folder)], configDir: '' };
 }
@@ -29,20 +32,23 @@ function within(folder: string, rules: AttachmentRules): AttachmentRules {
 export interface CheckedFile {
   /** JSON pointer of the file in the request. */
   readonly pointer: string;
-  /** The path as typed: the receiver sees its file name. */
+  /** The path in the request. The receiver sees its file name, which may differ from that of `realPath`. */
   readonly path: string;
   readonly realPath: string;
-  /** Device, inode and time of birth, because inodes are reused. */
+  /** Device, inode and creation time of the file. The time is included because inodes are reused. */
   readonly identity: string;
 }
 
 export interface CheckedFiles {
   readonly mistakes: readonly Mistake[];
-  /** The files that may be sent. Send them only if there are no mistakes. */
+  /** The files without mistakes. Send them only if `mistakes` is empty. */
   readonly files: readonly CheckedFile[];
 }
 
-/** Returns the mistakes in these files (decision D7), or the files' identities. Never opens the files. */
+/**
+ * Checks whether a request's files may be sent (decision D7). Returns the mistakes, and the identity of each file
+ * without one. Never opens the files.
+ */
 export async function checkAttachments(
   { attachments, uploads = [], areCopies = false }: Pick<SendRequest, 'attachments' | 'uploads' | 'areCopies'>,
   rules: AttachmentRules,
@@ -119,15 +125,15 @@ async function check(path: string, rules: AttachmentRules): Promise<Checked | st
   if (rules.roots.length > 0 && !(await includesAny(folders, rules.roots))) {
     return 'The file is outside the folders in send.attachment_roots.';
   }
-  // SQLite follows links, and keeps its side files beside the file itself.
+  // If `chatDbPath` is a link, SQLite keeps the side files beside the file that the link leads to.
   const database = await realpath(rules.chatDbPath).catch(() => rules.chatDbPath);
   if (await includesAny(new Set([identity(file)]), withSideFiles(database))) {
     return 'The Messages database cannot be sent.';
   }
   if (rules.configDir === '') return { path, realPath: real, identity: identity(file) };
   if (await includesAny(folders, [rules.configDir])) return "Postern's own files cannot be sent.";
-  // Compares identities, not paths: macOS reaches a file through /dev/fd and /.vol as well, and a link in Postern's
-  // folder may lead out of it.
+  // Compares identities, not paths: macOS reaches a file through /dev/fd and /.vol as well, and a link in `configDir`
+  // may lead to a file outside it.
   if (await includesAny(new Set([identity(file)]), await filesIn(rules.configDir))) {
     return "Postern's own files cannot be sent.";
   }

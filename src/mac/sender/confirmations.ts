@@ -6,18 +6,18 @@ import type { ServiceReason } from '../../domain/send-service.ts';
 import { contentHash, contentHashes, fits, fitsWhole } from './content-hash.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
 
-/** Interval at which to look if nothing reports a change of chat.db. One look costs about 30 microseconds. */
+/** Longest pause between two looks while a send waits for its row. One look costs about 30 microseconds. */
 const LOOK_EVERY_MS = 25;
 /**
- * How long an unconfirmed send has priority if a row fits several sends. Rows appear within seconds of a run or not at
- * all, and a run takes at most 30 s (decision D3).
+ * How long a send without its row has priority over older sends if a row fits several. Rows appear within seconds of a
+ * run or not at all, and a run takes at most 30 s (decision D3).
  */
 const FIRST_CLAIM_MS = 90_000;
 /** A row belongs to a send only if the row is dated at most this long after the send (decision I5). */
 const PAIRED_WITHIN_MS = 600_000;
 /** A row may be dated up to this long before its send, because dates have whole seconds and clocks change. */
 const TOLERANCE_MS = 60_000;
-/** Interval at which to look for late rows of recent and of older sends. */
+/** Intervals at which late rows are looked for: `recent` for `FIRST_CLAIM_MS` after the newest send, then `old`. */
 const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
 /** Longer than the time for which Messages leaves an outgoing row marked as incoming (decision U1). */
 const UNMARKED_MS = 1000;
@@ -30,14 +30,14 @@ export interface Expectation {
   readonly number: number | undefined;
   /** Highest row id before the run; undefined if chat.db was unavailable, in which case the row is not looked for. */
   readonly afterRowId: number | undefined;
-  /** The chats in which its row may appear; each attempt updates it. */
+  /** The chats in which the part's row may appear. An attempt may change this. */
   readonly chat: ExpectedChat;
   readonly content: string;
-  /** On the monotonic clock. */
+  /** When the part was recorded, on the monotonic clock. */
   readonly notedAtMs: number;
-  /** On the wall clock. */
+  /** When the part was recorded, on the wall clock. */
   readonly atMs: number;
-  /** Its row, once found. */
+  /** Row id of the part's row, once it is found. */
   readonly rowId?: number;
 }
 
@@ -50,7 +50,7 @@ export interface ConfirmOptions {
   readonly log: Log;
   /** `send.confirm_ms`. */
   readonly confirmMs: number;
-  /** Calls `look` when chat.db may have changed. Without it, rows are only found later. */
+  /** Registers `look`, which is called when chat.db may have changed. If absent, only the intervals find rows. */
   readonly onChange?: (look: () => void) => Cancel;
 }
 
@@ -59,7 +59,7 @@ export interface ConfirmOptions {
  * Keeps looking for missing rows for 10 minutes, even after a restart.
  */
 export class Confirmations {
-  /** In order of arrival. If two sends have equal texts, the first row belongs to the first send. */
+  /** Parts without a row, in order of arrival. If two have equal texts, the first row belongs to the first part. */
   #expected: Waiting[] = [];
   /** Parts whose row was found within the last `UNMARKED_MS`. */
   #justGiven: (Pick<Waiting, 'afterRowId' | 'content'> & { readonly givenAtMs: number })[] = [];
@@ -150,7 +150,7 @@ export class Confirmations {
     return isWanted;
   }
 
-  /** Looks until the row exists and has its chat, the time is up, or the signal aborts. */
+  /** Looks until the part's row exists and has its chat, the signal aborts, or `send.confirm_ms` have passed. */
   async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
     if (expectation.afterRowId !== undefined) await this.until(() => this.#isComplete(expectation), signal);
   }
@@ -166,7 +166,7 @@ export class Confirmations {
     }
   }
 
-  /** Reports whether the row has its chat. The answer names the chat, but Messages adds it a moment after the row. */
+  /** Reports whether the part's row exists and has its chat, which Messages adds a moment after the row. */
   #isComplete(expectation: Expectation): boolean {
     const rowId = this.find(expectation);
     if (rowId === undefined) return false;
@@ -266,7 +266,7 @@ export class Confirmations {
   }
 }
 
-/** Gives each text without a chat the chat of its link. The link is a separate row (decision U6). */
+/** Gives each row of a text without a chat the chat of its link, which is a separate row (decision U6). */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

@@ -23,18 +23,23 @@ export function fits(content: string, contents: readonly string[]): boolean {
   return content.split(' ').some((hash) => contents.includes(hash));
 }
 
-/** Reports whether the row contains the whole sent part. */
+/** Reports whether a row with these contents contains the whole sent part, not only its text without the link. */
 export function fitsWhole(content: string, contents: readonly string[]): boolean {
   return contents.includes(content.split(' ', 1)[0] ?? '');
 }
 
-/** Returns the content hashes that a row may match. */
+/**
+ * Returns the hashes of a row's contents: its text as the whole part, its text as the text beside a link, and each
+ * file.
+ */
 export function contentHashes(body: string, fileNames: readonly string[]): readonly string[] {
   const text = comparable(body);
   return [hashed('body', text), hashed('text', text.trim()), ...fileNames.map(fileHash)];
 }
 
-/** macOS may store file names composed or decomposed. */
+/**
+ * Hashes the composed form (NFC) of a file name, because macOS may store letters with accents composed or decomposed.
+ */
 function fileHash(name: string): string {
   return hashed('file', name.normalize('NFC'));
 }
@@ -55,7 +60,7 @@ function textBesideLink(body: string): string | undefined {
   return LINK.test(text.slice(last + 1)) ? text.slice(0, last).trim() : undefined;
 }
 
-/** Normalizes line endings, and removes the placeholders that reading removes from a body (decision B2). */
+/** Normalizes line endings, and removes placeholders as `cleanBody` does when it reads a message (decision B2). */
 function comparable(text: string): string {
   const begun = text.replace(/\r\n?/g, '\n').replace(/^(?:[\uFFFC\uFFFD]\n?)+/, '');
   let end = begun.length;

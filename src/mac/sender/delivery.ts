@@ -13,7 +13,7 @@ import { type ChosenPlan, chosenPlan } from './service-choice.ts';
 import type { Staging } from './staging.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
 
-/** A request whose attachments may be sent. */
+/** A request whose attachments were checked and may be sent. */
 export interface CheckedRequest extends SendRequest {
   readonly files: readonly CheckedFile[];
 }
@@ -24,9 +24,9 @@ export interface DeliveryOptions {
   readonly confirmations: Confirmations;
   readonly clock: Clock;
   readonly log: Log;
-  /** Absent if Messages may read every path (decision D8). */
+  /** Copies attachments to where Messages may read them. Undefined if Messages may read every path (decision D8). */
   readonly staging: Staging | undefined;
-  /** Aborts the current run. */
+  /** Aborts the running script, and the waiting for a row. */
   readonly signal: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
         const delivered = await deliverPart(request, chosen, content, partsSent);
         expectations.push(delivered.expectation);
         partsSent.push(pointer);
-        // The other parts follow the route of the first.
+        // If this part was sent by the fallback, the parts after it use the fallback too.
         chosen = delivered.chosen;
       }
     } catch (error) {
@@ -86,7 +86,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
     return body === '' ? attached : [{ pointer: '/body', content: { body } }, ...attached];
   }
 
-  /** Returns the path to pass to Messages: that of a copy if files are staged. */
+  /** Returns the path that Messages receives: that of a copy if files are staged, else the file's real path. */
   async function ready(file: CheckedFile): Promise<string> {
     if (staging !== undefined) return staging.copy(file);
     await (await openChecked(file)).close();
@@ -109,7 +109,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
       signal,
       onAttempt({ chatId }) {
         request.check?.();
-        // For a participant, Messages itself chooses the conversation.
+        // An attempt without a chat id names only a participant, and Messages itself chooses the conversation.
         if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
       },
     });
@@ -126,8 +126,8 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
   }
 
   /**
-   * Reports whether Messages marked the row as failed. Returns false while the row is pending, because it may still be
-   * sent.
+   * Waits for the part's row, and reports whether Messages marked it as failed. Returns false if the row is missing or
+   * still pending, because the part may still be sent.
    */
   async function hasFailed(expectation: Expectation): Promise<boolean> {
     await confirmations.wait(expectation, signal);

@@ -82,7 +82,7 @@ export class HeldCopies implements HeldFiles {
   }
 }
 
-/** Counts and hashes the bytes that pass through, up to a limit. */
+/** Returns a stream that passes bytes on, counts and hashes them. It fails with `storage_full` after `maxBytes`. */
 function counting(maxBytes: number) {
   const hash = createHash('sha256');
   let total = 0;

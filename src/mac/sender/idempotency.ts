@@ -6,7 +6,7 @@ import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '.
 import { namesOf, PROBLEMS, problem } from '../../domain/problems.ts';
 import { comparableSend } from '../../domain/send-service.ts';
 
-/** An outcome that a repeat of the request may receive. */
+/** An outcome with which a repeat of the request is answered. With every other outcome, a repeat fails. */
 export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
 
 /** Ensures at most one send per `Idempotency-Key`, even across a crash (decision D9). */
@@ -24,8 +24,9 @@ export class Idempotency {
   }
 
   /**
-   * Lets a send with this key wait for its turn. Stores nothing. While another send with the key waits or runs, throws
-   * `send_in_progress`, or `idempotency_key_reused` if the two requests differ.
+   * Registers a send with this key as waiting or running, until the returned function is called. Stores nothing. If
+   * another send with the key is registered, throws `send_in_progress`, or `idempotency_key_reused` if the two requests
+   * differ.
    */
   enter(key: IdempotencyKey, requestHash: string): Cancel {
     const stored = storedKey(key);
@@ -51,18 +52,22 @@ export class Idempotency {
     return earlier === 'claimed' ? undefined : outcomeOf(earlier, requestHash);
   }
 
-  /** Stores a failed send. After an unexpected failure it is unknown whether anything was sent. */
+  /**
+   * Stores the failure of a send. Stores an unexpected failure as `send_outcome_unknown`, because a message may have
+   * been sent before it.
+   */
   keepFailure(key: IdempotencyKey, error: unknown): void {
     const failure = isAppError(error) ? error : problem('send_outcome_unknown');
     this.keep(key, { state: 'problem', problem: toText(failure) });
   }
 
-  /** Stores the outcome of a send before it is reported. */
+  /** Stores the outcome of a send, before the client is answered. Only logs if it cannot be stored. */
   keep(key: IdempotencyKey, outcome: StoredOutcome): void {
     try {
       this.#store.finish(key, outcome);
     } catch (error) {
-      // The outcome is still reported correctly this time. The key stays claimed, so that nothing is sent twice.
+      // The client still receives the outcome, but a repeat of its request will not. The key stays claimed, so that
+      // nothing is sent twice.
       this.#log.error('could not store the outcome of a send', { code: errorCode(error) });
     }
   }
@@ -86,7 +91,7 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
   }
 }
 
-/** Returns a hash that distinguishes requests without keeping text. */
+/** Returns a hash by which two requests are compared, so that no text has to be stored. */
 export function requestHash(request: SendRequest): string {
   return createHash('sha256').update(comparableSend(request.recipient, request)).digest('hex');
 }

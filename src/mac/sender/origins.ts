@@ -34,7 +34,10 @@ export class Origins {
     this.#parts = parts;
   }
 
-  /** Stores the row id above which every send is recorded, unless one is stored already. */
+  /**
+   * Stores chat.db's highest row id, above which the record of sends is complete. Does nothing if a row id is stored
+   * already, or while chat.db is unreadable.
+   */
   start(): void {
     const { store, lookup } = this.#parts;
     if (store.completeSince() !== undefined) return;
@@ -42,7 +45,10 @@ export class Origins {
     if (highestRowId !== undefined) store.begin(highestRowId);
   }
 
-  /** Returns the details with the origin. */
+  /**
+   * Returns the details of a message with its origin. Returns them unchanged for an incoming message, or if the origin
+   * is uncertain.
+   */
   added(message: Message, details: MessageDetails): MessageDetails {
     if (!message.is_from_me) return details;
     try {
@@ -101,7 +107,7 @@ export class Origins {
 }
 
 interface DetailsReader extends MessageReader {
-  /** Returns undefined if the row is gone. */
+  /** Returns the details of a message; undefined if its row is gone. */
   details(message: Message): MessageDetails | undefined;
 }
 
@@ -113,7 +119,7 @@ function contentsOf({ body, attachments }: Message, details: MessageDetails | un
   ]);
 }
 
-/** Adds the origin to the details from another reader. */
+/** Adds the origins of messages to the details that another reader returns. */
 export class OriginReader implements DetailsReader {
   readonly #reader: DetailsReader;
   readonly #origins: Pick<Origins, 'added'>;

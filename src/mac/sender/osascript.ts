@@ -7,7 +7,7 @@ import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
 import { NOT_RUNNING } from './send-failure.ts';
 
-/** The longest run of a script (decision D3). */
+/** Time after which a running script is killed (decision D3). */
 const RUN_LIMIT_MS = 30_000;
 /** The longest wait for Messages to start (decision D2). */
 const OPEN_LIMIT_MS = 10_000;
@@ -19,8 +19,9 @@ const SEND_SCRIPT = fileURLToPath(new URL('./send.applescript', import.meta.url)
 const CHATS_SCRIPT = fileURLToPath(new URL('./chats.applescript', import.meta.url));
 
 /**
- * The environment of a run, apart from its data. LANG sets the encoding in which osascript writes errors; the data are
- * read as UTF-8 in any case. Apple Events need no HOME: the session is inherited through Mach.
+ * The environment variables of every script, besides those with the data of a send. LANG sets the encoding in which
+ * osascript writes errors; the data are read as UTF-8 in any case. Apple Events need no HOME: the session is inherited
+ * through Mach.
  */
 const ENVIRONMENT = { LANG: 'en_US.UTF-8' };
 
@@ -51,7 +52,7 @@ export function osascript({ path, clock, onAnswer }: OsascriptOptions): Messages
       const limits = { timeoutMs: OPEN_LIMIT_MS, hasOwnGroup: true, signal };
       const opened = await run(join(dirname(path), 'open'), ['-gjb', 'com.apple.MobileSMS'], limits);
       if (opened.code !== 0) return;
-      // With nothing to send, the script only reports whether Messages is up.
+      // Without a message in its environment, the script sends nothing and only reports whether Messages is running.
       while (isNotRunning(await runScript(SEND_SCRIPT, signal))) {
         if (signal.aborted || clock.monotonic() + POLL_MS > endMs) return;
         await pause(clock, POLL_MS, signal);

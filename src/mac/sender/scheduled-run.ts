@@ -19,17 +19,20 @@ const PASSING: ReadonlySet<string> = new Set([
   'internal_error',
 ]);
 const AGAIN_MS = 60_000;
-/** A little longer than the time for which rows are looked for after a send (decision I5). */
+/**
+ * How long the row of a scheduled send is looked for: a little longer than `Confirmations` looks for rows (decision
+ * I5).
+ */
 const FOLLOWED_MS = 11 * 60_000;
 const FOLLOW_EVERY_MS = 2000;
 
-/** Thrown if a send was cancelled, or its time had passed, a moment before its turn. */
+/** Thrown just before a send would begin, if it was cancelled or its `send_until` has passed while it waited. */
 const NOT_BEGUN = new Error('it was cancelled or ended before its turn');
 
 /** Sends the messages whose time has come, and looks for their rows. */
 export class ScheduledRun {
   readonly #parts: SchedulerParts;
-  /** By id: when a send that could not leave is tried again, and the code of its problem. */
+  /** The sends that could not begin, by id: the time of the next attempt, and the code of the problem. */
   readonly #later = new Map<string, { readonly atMs: number; readonly code: string }>();
   readonly #following = new Map<string, Cancel>();
   #isClosed = false;
@@ -48,7 +51,10 @@ export class ScheduledRun {
     for (const entry of this.#parts.store.list({ states: ['sending'] })) this.#follow(entry);
   }
 
-  /** Returns when something must be done next. `dueMs` is when the next send is due. */
+  /**
+   * Returns the time at which the scheduler must run next, to send a message or to end a missed send. `dueMs` is the
+   * earliest time at which a send is due. Both are undefined if no send is scheduled.
+   */
   nextMs(dueMs: number | undefined): number | undefined {
     if (dueMs === undefined || dueMs > this.#parts.clock.now()) return dueMs;
     return Math.min(...this.#due().map(({ id, sendUntilMs }) => Math.min(this.#later.get(id)?.atMs ?? 0, sendUntilMs)));
@@ -117,7 +123,7 @@ export class ScheduledRun {
     const code = isAppError(error) ? error.code : 'internal_error';
     if (!isAppError(error)) this.#parts.log.error('a scheduled send failed', { id: entry.id, error });
     if (hasBegun) {
-      // The send's row may still appear.
+      // Messages may have sent the message, so its row may still appear.
       if (code === 'send_outcome_unknown' || code === 'internal_error') this.#follow(entry);
       else this.#end(entry, 'sending', 'failed', code);
     } else if (code !== 'shutting_down') {
@@ -126,7 +132,10 @@ export class ScheduledRun {
     }
   }
 
-  /** Looks for the row of a send that was handed to Messages. If none appears, the outcome is unknown. */
+  /**
+   * Looks for the row of a send that was handed to Messages, until it is found. If none appears within `FOLLOWED_MS`,
+   * the send ends in the state `unknown`.
+   */
   #follow(entry: StoredScheduled): void {
     const { clock, sentParts } = this.#parts;
     const endMs = clock.monotonic() + FOLLOWED_MS;

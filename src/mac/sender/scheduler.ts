@@ -21,7 +21,10 @@ const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
 const MAX_WAITING = 500;
 /** Maximum size of all held files and uploads together, in bytes (decision R1). */
 const MAX_HELD_BYTES = 1_000_000_000;
-/** Longest time between two checks. Timers do not run while the Mac sleeps, and the clock may be changed. */
+/**
+ * Longest time between two checks for due sends. One long timer could be late: timers do not run while the Mac sleeps,
+ * and the clock may be changed.
+ */
 const LOOK_EVERY_MS = 15_000;
 
 export interface SchedulerParts {
@@ -35,14 +38,17 @@ export interface SchedulerParts {
   };
   readonly clock: Clock;
   readonly log: Log;
-  /** Returns the bytes of all other held files and uploads, which count towards the same limit. */
+  /**
+   * Returns the bytes of held files and uploads that do not belong to scheduled sends, but count towards the limit of
+   * `MAX_HELD_BYTES`.
+   */
   readonly otherBytes: () => number;
   /**
    * Checks whether a due send may still leave, and throws the reason if not (decision X1). Returns a function that
    * repeats the last part of the check.
    */
   readonly admit: (entry: StoredScheduled) => Promise<() => void>;
-  /** Lists the messages that Messages will send by itself. */
+  /** Lists the messages of Send Later, which Messages itself will send. */
   readonly onPhone: ScheduledOnPhone;
   /** Called when a send has ended and its end is stored. */
   readonly onEnd: (entry: StoredScheduled, outcome: string) => void;
@@ -50,7 +56,7 @@ export interface SchedulerParts {
 
 /**
  * Sends messages at their time, each at most once: just before Messages is asked, the state changes durably from
- * `scheduled` to `sending`. A cancellation needs the state `scheduled`.
+ * `scheduled` to `sending`. Only a send in the state `scheduled` can be cancelled.
  */
 export class SendScheduler implements Scheduler {
   readonly entries: ScheduledSends;
@@ -67,7 +73,7 @@ export class SendScheduler implements Scheduler {
     this.entries = allScheduled(parts.store, parts.onPhone, (entry) => this.cancel(entry));
   }
 
-  /** Continues what an earlier process left. Call this once sends are possible. */
+  /** Continues the scheduled sends of an earlier process. Call this once sends are possible. */
   start(): void {
     this.#isStarted = true;
     this.#parts.store.prune(this.#parts.clock.now());
@@ -139,7 +145,7 @@ export class SendScheduler implements Scheduler {
     return { scheduled: shownScheduled(store.get(id) ?? entry), replayed: false };
   }
 
-  /** Cancels a send. Throws `too_late` if it is no longer scheduled. */
+  /** Cancels a send. Throws `too_late` if its state is no longer `scheduled`. */
   cancel(entry: StoredScheduled): void {
     const { store, clock, files, onEnd } = this.#parts;
     if (!store.end(entry.id, 'scheduled', 'cancelled', { atMs: clock.now() })) {
@@ -158,7 +164,7 @@ export class SendScheduler implements Scheduler {
         this.cancel(entry);
         cancelled += 1;
       } catch (error) {
-        // The send was handed to Messages a moment ago.
+        // The send was handed to Messages, or ended, after the list was read.
         log.info('a scheduled send could not be cancelled', { id: entry.id, code: errorCode(error) });
       }
     }
@@ -208,7 +214,10 @@ export class SendScheduler implements Scheduler {
   }
 }
 
-/** Returns the times of a send. A send approved after its `send_at` leaves at once, unless `send_until` has passed. */
+/**
+ * Returns the times of a send, or throws `invalid_request`. Only an approved send may have a `send_at` in the past: it
+ * leaves at once, unless its `send_until` has passed too.
+ */
 function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, isApproved: boolean) {
   const mistakes = [
     ...(sendAtMs <= nowMs && !isApproved ? [{ pointer: '/send_at', message: 'send_at must be in the future.' }] : []),
@@ -255,7 +264,7 @@ function allScheduled(
   };
 }
 
-/** Returns the entry as its owner sees it. */
+/** Returns an entry without its internal members. Also omits the text once the send is over. */
 function shownScheduled(stored: StoredScheduled): ScheduledSend {
   const { sendAtMs: _at, sendUntilMs: _until, createdMs: _created, begunMs: _begun, ...rest } = stored;
   const { members: _members, isApproved: _approved, requestId: _request, ...shown } = rest;

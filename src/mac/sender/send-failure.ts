@@ -2,20 +2,27 @@ import type { AppError } from '../../domain/errors.ts';
 import type { RunOutcome } from '../../domain/ports/sending-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Messages is not running. Only after this error, the same attempt is repeated once (decision D2). */
+/**
+ * The error number for "Messages is not running", the only error after which an attempt is repeated, once (decision
+ * D2).
+ */
 export const NOT_RUNNING = -600;
-/** Automation was denied, or nobody could be asked. */
+/** Error numbers: the user denied control of Messages, or macOS could ask nobody. */
 const NOT_ALLOWED: readonly number[] = [-1743, -1744];
-/** Messages is not running, cannot be launched (no login session), or may not be controlled from here. */
+/**
+ * Error numbers: Messages is not running, cannot be launched (no login session), or may not be controlled from here.
+ */
 const CANNOT_RUN: readonly number[] = [NOT_RUNNING, -10810, -10004];
-/** The connection broke, or there was no answer in time: the message may have been sent. */
+/**
+ * Error numbers: the connection to Messages broke, or Messages did not answer in time. The message may have been sent.
+ */
 const UNKNOWN: readonly number[] = [-609, -1712];
 
 type Failure = Exclude<RunOutcome, { readonly kind: 'done' }>;
 
 /**
- * Returns the error that reports a failed run to the client (decisions D2, D7). `partsSent` are JSON pointers of the
- * parts that were sent before. Omits osascript's words, because they quote addresses and text.
+ * Returns the error that reports a failed run to the client (decisions D2, D7). `partsSent` are the JSON pointers of
+ * the parts that were sent before the failure. Omits osascript's words, because they quote addresses and text.
  */
 export function sendFailure(failure: Failure, partsSent: readonly string[]): AppError {
   const extra = partsSent.length === 0 ? {} : { parts_sent: partsSent };

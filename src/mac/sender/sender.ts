@@ -28,7 +28,7 @@ import { type TolerantLookup, tolerantLookup } from './tolerant-lookup.ts';
 const SHUTDOWN_LIMIT_MS = 8000;
 /** Maximum number of provisional answers remembered, so that a repeated request can still find the send's row. */
 const LATE_KEPT = 1000;
-/** The identifier of a group, without a service. */
+/** The identifier of a group's chat id, such as `chat123456789`, without prefix and style. */
 const BARE_GROUP = /^chat\d+$/i;
 
 export interface SenderOptions {
@@ -41,7 +41,7 @@ export interface SenderOptions {
   /** `send.confirm_ms` (decision D5). */
   readonly confirmMs: number;
   readonly attachments: AttachmentRules;
-  /** Reports whether macOS is asking the user for control of Messages. */
+  /** Reports whether macOS is showing the dialog that asks the user to allow control of Messages. */
   readonly isAsking?: () => Promise<boolean>;
   /** Folder for copies of attachments; absent if Messages may read every path (decision D8). */
   readonly stagingFolder?: string;
@@ -49,7 +49,7 @@ export interface SenderOptions {
   readonly published?: (rowId: number) => Promise<void>;
   /** Returns the details of a message, for the answer to a send that chose its service (decision X3). */
   readonly details?: (message: Message) => MessageDetails | undefined;
-  /** Calls `look` when chat.db may have changed. */
+  /** Registers `look`, which is called when chat.db may have changed. */
   readonly onChange?: (look: () => void) => Cancel;
 }
 
@@ -64,7 +64,7 @@ export class Sender implements MessageSender {
   readonly #deliver: ReturnType<typeof openDelivery>;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
-  /** The expectation behind each provisional answer, by idempotency key. */
+  /** The expectation of each send that was answered provisionally, by idempotency key. */
   readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {
@@ -98,7 +98,7 @@ export class Sender implements MessageSender {
     });
   }
 
-  /** Adopts the pending rows and the copies of attachments that an earlier process left. */
+  /** Resumes looking for the rows of an earlier process's sends, and adopts its copies of attachments. */
   async start(): Promise<void> {
     this.origins.start();
     this.#confirmations.start();
@@ -120,7 +120,7 @@ export class Sender implements MessageSender {
 
   async send(request: SendRequest): Promise<SendResult> {
     const result = await this.#send(request);
-    // Waits outside the send's turn, so that the next send is not delayed.
+    // Waits for the event of the send's row. The send's turn in the queue is over, so the next send is not delayed.
     if (result.confirmed) await this.#options.published?.(Number(result.message.id));
     return result;
   }
@@ -151,14 +151,16 @@ export class Sender implements MessageSender {
       if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
       return work(ready);
     });
-    // If the check or the send fails, the first failure is the answer. A second failure is the same or does not matter.
+    // If the check fails, `sent` rejects later with the same error. The client receives the first error, and the second
+    // is ignored.
     const [, result] = await Promise.all([checked, sent]);
     return result;
   }
 
   async check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
-    // Messages would take the identifier for a person, and create a conversation with nobody (decision U8).
+    // Messages would take a group's identifier without a known chat for a person's address, and create a conversation
+    // that reaches nobody (decision U8).
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }

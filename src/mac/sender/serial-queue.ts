@@ -1,7 +1,7 @@
 import type { AppError } from '../../domain/errors.ts';
 import { problem } from '../../domain/problems.ts';
 
-/** Number of sends that may wait, besides the running one (decision D4). */
+/** Maximum number of sends that wait, besides the running one (decision D4). */
 const MAX_WAITING = 100;
 const RETRY_AFTER_SECONDS = '30';
 
@@ -18,8 +18,8 @@ export class SerialQueue {
   #whenIdle: (() => void)[] = [];
 
   /**
-   * Queues a job. Rejects at once with `send_queue_full` or, once closed, with `shutting_down`; the job is not started
-   * then.
+   * Queues a job and resolves to its result. Rejects at once, without starting the job: with `send_queue_full`, or with
+   * `shutting_down` after `close`.
    */
   add<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(shuttingDown());

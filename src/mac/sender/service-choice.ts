@@ -7,9 +7,15 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
 /** The plan of a send, and the reason for the service that it uses. */
 export interface ChosenPlan {
   readonly plan: Plan;
-  /** Absent if the request leaves the service to decision T1. */
+  /**
+   * The reason for the plan's service. Absent if the request asks for neither service nor fallback, and decision T1
+   * alone determines the service.
+   */
   readonly reason?: ServiceReason;
-  /** The plan by SMS, tried if nothing was sent or the row has an error. Absent unless the request asks for it. */
+  /**
+   * The plan for sending by SMS, tried if nothing was sent or the row has an error. Absent unless the request asks for
+   * it.
+   */
   readonly fallback?: Plan;
 }
 
@@ -17,7 +23,8 @@ type Asked = Pick<SendRequest, 'recipient' | 'service' | 'fallback'>;
 
 /**
  * Returns the plan for the service that a send chose (decision X3). Throws `service_not_possible` if a send to a group
- * asks for a fallback or for another service than the group's, and if the recipient's id names another service.
+ * asks for a fallback or for another service than the group's, or if the recipient's id begins with another service
+ * than the requested one.
  */
 export function chosenPlan(
   asked: Asked,
@@ -25,7 +32,7 @@ export function chosenPlan(
   lookup: Pick<TolerantLookup, 'newestServiceTo'>,
 ): ChosenPlan {
   const { recipient, fallback } = asked;
-  // A request for the fallback alone leaves the service to Postern.
+  // A request with `fallback` but without `service` counts as `auto`: Postern chooses the service.
   const service = asked.service ?? (fallback === undefined ? undefined : 'auto');
   if (service === undefined) return { plan: plan(recipient, chats) };
   assertPossible(asked, chats);
@@ -50,7 +57,10 @@ function automatic(
   return { plan: planBy(service, recipient, chats), reason: 'history' };
 }
 
-/** A group always keeps its service. `assertPossible` has checked that the request names it. */
+/**
+ * Returns the plan for a send by a requested service. For a group, this is the group's own service: `assertPossible`
+ * has refused every other.
+ */
 function byService(service: Service, recipient: string, chats: readonly KnownChat[]): Plan {
   return isGroup(recipient, chats) ? plan(recipient, chats) : planBy(service, recipient, chats);
 }

@@ -9,7 +9,10 @@ import { problem } from '../../domain/problems.ts';
 import { type CheckedFile, openChecked } from './checked-attachments.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
 
-/** How long copies are kept: Messages may read a file long after the script has reported success (decision D8). */
+/**
+ * Minimum time for which a copy is kept: Messages may read a file long after the script has reported success (decision
+ * D8).
+ */
 const KEPT_MS = 60 * 60 * 1000;
 /** Minimum time between two searches of chat.db for copies in use. */
 const SWEEP_EVERY_MS = 10 * 60 * 1000;
@@ -23,8 +26,8 @@ export interface StagingOptions {
 }
 
 /**
- * Makes copies of attachments that Messages' sandbox may read (decision D8). A conversation may show the copy itself,
- * so after an hour only copies that chat.db does not refer to are removed (decision T2).
+ * Copies attachments into a folder that Messages' sandbox may read (decision D8). Removes a copy after an hour unless
+ * chat.db refers to it, because a conversation then shows the copy itself (decision T2).
  */
 export class Staging {
   readonly #options: StagingOptions;
@@ -51,8 +54,8 @@ export class Staging {
   }
 
   /**
-   * Copies a file and returns the copy's path. The copy keeps the file's name, which the receiver sees, in a separate
-   * folder.
+   * Copies a file into a new subfolder, and returns the copy's path. The copy keeps the file's name, because the
+   * receiver sees it.
    */
   async copy(file: CheckedFile): Promise<string> {
     const { folder, clock } = this.#options;

@@ -3,8 +3,8 @@ import type { Log } from '../../domain/ports/host-ports.ts';
 import type { SendLookup } from '../../domain/ports/sending-ports.ts';
 
 /**
- * Looks up in chat.db what a send needs. Returns undefined while chat.db is unreadable, because sending works without
- * it (decision C6).
+ * Looks up in chat.db the facts that a send needs. If chat.db cannot be read, returns an empty list, false or undefined
+ * instead of throwing, because sending works without chat.db (decision C6).
  */
 export function tolerantLookup(lookup: SendLookup, log: Log) {
   /** Logs a failed read instead of throwing, which would turn a sent message into a failed send. */

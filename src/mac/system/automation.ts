@@ -6,12 +6,15 @@ import { pause } from '../../runtime/clock.ts';
 import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
 
-/** The script itself waits 600 s. It must not be killed before that, because macOS would remove the dialog. */
+/**
+ * Time after which the script is killed. It waits 600 s for the user's answer. Killing it earlier would make macOS
+ * remove the dialog.
+ */
 const ASK_LIMIT_MS = 610_000;
 /** The longest wait for Messages to start (decision D2). */
 const OPEN_LIMIT_MS = 10_000;
 const POLL_MS = 300;
-/** A refusal within this time comes from macOS: nobody answers a dialog so fast. */
+/** Minimum time that a user takes to answer a dialog. A faster refusal comes from macOS itself, without a dialog. */
 const DIALOG_TAKES_MS = 300;
 const SCRIPT = fileURLToPath(new URL('./automation.applescript', import.meta.url));
 
@@ -22,9 +25,9 @@ export interface AutomationOptions {
   /** Absolute path of osascript. `open` is expected in the same folder. */
   readonly osascriptPath: string;
   readonly clock: Clock;
-  /** Ends the request, and with it the dialog. */
+  /** Aborts the request to Messages, which also closes the dialog. */
   readonly signal: AbortSignal;
-  /** True if the user has refused in a dialog before. An immediate refusal then repeats the user's answer. */
+  /** True if the user has refused in a dialog before. macOS then repeats that answer at once, without a dialog. */
   readonly wasAsked?: boolean;
   /** Called with the time that the last request took, if Messages answered it. */
   readonly onAnswer?: (tookMs: number) => void;
@@ -60,7 +63,7 @@ export async function askAutomation(options: AutomationOptions): Promise<Permiss
   return report(result, isAtOnce);
 }
 
-/** Returns the report while the dialog is still open. */
+/** Returns the report on the automation permission for the time in which the dialog is open. */
 export function asking(): PermissionReport {
   return automation(
     'unknown',

@@ -60,7 +60,7 @@ const POLL_MS = 250;
  * stuck.
  */
 const BOOTOUT_LIMIT_MS = 25_000;
-/** Longest time until a job that launchd is loading is listed. */
+/** Longest wait until launchd lists a job that it is loading. */
 const LOADING_LIMIT_MS = 5_000;
 const BOOTSTRAP_ATTEMPTS = 5;
 

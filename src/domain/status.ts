@@ -96,7 +96,7 @@ export interface FleetMac {
    * not supplied yet. The Mac's later events wait for them.
    */
   readonly open_holes: number;
-  /** Name of the machine that owns the Mac's identity; absent if that machine has not announced a name. */
+  /** Name of the machine whose claim holds the Mac's id; absent if that machine has not announced a name. */
   readonly machine?: string | undefined;
   /** Name of a second machine that currently uses this Mac's key. That machine is refused and publishes nothing. */
   readonly refused_machine?: string | undefined;

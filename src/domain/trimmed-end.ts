@@ -1,6 +1,6 @@
 /**
- * Returns the text without trailing characters that `one` matches. Takes linear time, where `/…+$/` takes quadratic
- * time.
+ * Returns the text without the characters at its end that match `one`, a pattern for a single character. Takes linear
+ * time, where `/…+$/` takes quadratic time.
  */
 export function trimmedEnd(text: string, one: RegExp): string {
   let end = text.length;

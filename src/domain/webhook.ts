@@ -37,7 +37,9 @@ export interface WebhookFilter {
 export const FAILURE_MODES = ['drop', 'hold'] as const;
 export type FailureMode = (typeof FAILURE_MODES)[number];
 
-/** The settings of a webhook that can be changed. Changing them keeps its position and history (decision P1). */
+/**
+ * The settings of a webhook that can be changed. Changing them keeps the webhook's position and history (decision P1).
+ */
 export interface WebhookSettings {
   readonly url: string;
   readonly events: readonly WebhookEventType[];
@@ -136,7 +138,10 @@ export interface AttemptRecord {
   readonly duration_ms: number;
 }
 
-/** The outcomes of deliveries. `held`, still being retried, is listed only when attempts are requested. */
+/**
+ * The outcomes of deliveries. `held`: the delivery failed and is still being retried. Such a delivery is listed only if
+ * the client asks for attempts.
+ */
 export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as const;
 
 /** A delivery with its attempts (decision Z2); `held` if it is still being retried. */

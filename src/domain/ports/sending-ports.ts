@@ -139,7 +139,7 @@ export interface SendRequest extends SendPreferences {
 export interface SendResult {
   readonly confirmed: boolean;
   readonly message: Message;
-  /** True if this is a stored outcome of an earlier send (decision D9). */
+  /** True if this is the stored result of an earlier request with the same `Idempotency-Key` (decision D9). */
   readonly replayed: boolean;
 }
 
@@ -167,7 +167,7 @@ export interface CallerSender {
    * files exist.
    */
   attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
-  /** Throws what `MessageSender.send` throws, and the refusals of decision L2. */
+  /** Throws what `MessageSender.send` throws, and the refusals of decision L2, such as `recipient_not_allowed`. */
   send(request: SendRequest): Promise<SendAnswer>;
 }
 
@@ -196,7 +196,10 @@ export interface MessageSender {
    * sent.
    */
   attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]>;
-  /** Sends, after checking the attachments. Throws AppError as decisions D4, D7 and D9 say. */
+  /**
+   * Checks the attachments, then sends. Throws the problems of decisions D4, D7 and D9, such as `send_failed`,
+   * `messages_unavailable` and `send_outcome_unknown`.
+   */
   send(request: SendRequest): Promise<SendResult>;
 }
 

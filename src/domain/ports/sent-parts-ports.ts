@@ -62,7 +62,7 @@ export interface SentPartStore {
   open(): readonly OpenPart[];
   /** Returns the row id of the newest part with this key, ignoring parts whose row was not found. */
   rowOf(key: IdempotencyKey): number | undefined;
-  /** Returns the part that was sent as this row; undefined if there is none. */
+  /** Returns the sent part that became row `rowId`; undefined if there is none. */
   ofRow(rowId: number): PairedPart | undefined;
   /**
    * Returns the expected chat of each part that has no row yet and may have become row `rowId`. With `contents`,

@@ -50,7 +50,7 @@ export interface DetectionParts {
   /** Returns the position up to which rows are published; undefined before chat.db was first read. */
   readonly cursor: () => Cursor | undefined;
   readonly stream: { readonly lastRowId: number; readonly readers: number; restart(rowId: number): void };
-  /** Called when there are changes to publish. */
+  /** Makes the publisher look for new rows and changes, and for a replaced chat.db. */
   readonly publish: () => void;
   readonly clock: Clock;
   readonly log: Log;

@@ -13,7 +13,7 @@ export interface PassParts {
   readonly store: ChangeStore;
   readonly prints: PrintReader;
   readonly background: Pick<BackgroundPrintReader, 'origins'>;
-  /** `lastRowId` is the newest row that readers with changes have received. */
+  /** `lastRowId` is the id of the newest row published to readers with changes. */
   readonly stream: { readonly lastRowId: number };
   readonly record: (changes: readonly Change[], prints: ReadonlyMap<number, Print>) => void;
 }

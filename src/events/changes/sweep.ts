@@ -15,7 +15,7 @@ export interface SweepParts {
   readonly prints: PrintReader;
   readonly background: Pick<BackgroundPrintReader, 'range'>;
   readonly cursor: () => Cursor | undefined;
-  /** The newest row that readers with changes have received. */
+  /** Returns the id of the newest row published to readers with changes. */
   readonly lastRowId: () => number;
   /** Waits between two slices. Returns false if the sweep should end. */
   readonly pause: () => Promise<boolean>;

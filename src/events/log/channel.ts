@@ -66,7 +66,7 @@ export class Channel {
   }
 
   /**
-   * Starts publishing after `offset`. At launch this is the stored offset; at the very first start, and after the log
+   * Starts publishing after `offset`. At launch this is the stored offset; at the very first start, and after chat.db
    * was replaced, it is the newest row (decisions C4, C5).
    */
   restart(offset: Offset): void {

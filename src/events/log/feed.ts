@@ -22,7 +22,7 @@ import { Consumer } from './consumer.ts';
 
 export interface FeedParts {
   readonly channel: Channel;
-  /** Absent if changes cannot be delivered to readers. */
+  /** Absent in a service without change detection: a request for changes is then refused. */
   readonly changes?: { readonly stream: ChangeSource; readonly control: ChangeControl };
   readonly messages: MessageLog;
   /** True if there may be canaries: test messages of Postern, which readers skip unless they ask for them. */
@@ -127,7 +127,8 @@ export class Feed implements EventFeed {
     return {
       take: (limit): FeedBatch => {
         if (!isCurrent()) {
-          // The log was replaced: every reader starts again at the newest row of the new log (decision C5).
+          // The channel was restarted, for example because chat.db was replaced (decision C5). Every reader continues
+          // after the offset of that restart.
           position = channel.base;
           generation = channel.generation;
         }

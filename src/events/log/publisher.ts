@@ -28,7 +28,7 @@ export interface PublisherParts {
   readonly changes?: { readonly stream: ChangeStream; readonly printsUpTo: (at: Offset) => ReadonlyMap<number, Print> };
   /** Reports whether an incoming message may be the row of an unconfirmed send (decision U1). */
   readonly isAwaited?: (row: PendingRow) => boolean;
-  /** Ages of rows when first seen (decision U4). */
+  /** Stores how old rows were when they were first seen (decision U4). */
   readonly ages?: Pick<RowAges, 'note'>;
   readonly clock: Clock;
   readonly log: Log;
@@ -189,7 +189,7 @@ export class Publisher {
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /** Returns the cursor to continue from. Starts over if there is none (decision C4) or if the log was replaced. */
+  /** Returns the cursor to continue from. Starts over if there is none (decision C4) or chat.db was replaced (C5). */
   #currentCursor(): Cursor {
     const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;
@@ -202,7 +202,7 @@ export class Publisher {
       }
     }
     const newest = messages.newest();
-    // Stored first, because that may fail. The next run then finds the log replaced again, and starts over.
+    // Stored first, because that may fail. The next run then finds chat.db replaced again, and starts over.
     store.restart(newest, changes?.stream.isOn === true ? changes.printsUpTo(newest.offset) : undefined);
     this.#cursor = newest;
     this.#isStored = true;

@@ -79,8 +79,8 @@ export class Offsets {
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
     // The hub that issued the offset may lack these events, if it read the stream after the stream had lost them.
     const lost = index.firstLost(this.#store.position?.stream ?? stream);
-    // A gap that was recorded after the offset was issued may hide rows that this client lacks as well. The client
-    // continues before the gap, so that it learns of it.
+    // The client may lack the rows of a gap that was recorded after its offset was issued. It continues before the gap,
+    // so that it learns that they are missing.
     const gap = index.firstGapSince(atMs, changes);
     const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1, gap && gap - 1];
     return Math.min(before, ...known.filter((number) => number !== undefined));

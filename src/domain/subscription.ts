@@ -21,7 +21,7 @@ export interface SubscriptionArguments {
 }
 
 /**
- * The events that a client asks for, and the URL that receives them. Together with the key they identify a
+ * The events that a client asks for, and the URL that receives them. These members and the key together identify a
  * subscription.
  */
 export interface SubscriptionTarget {

@@ -177,7 +177,7 @@ export type GivenFiles = Pick<SendRequest, 'attachments' | 'uploads'>;
 export interface HeldFiles {
   /**
    * Copies the files of the held send `id`. Throws `invalid_request` if a file may not be sent, `storage_full` if the
-   * copies exceed `maxBytes` in total, and `attachment_not_copied` if copying fails.
+   * copies exceed `maxBytes` in total, and `send_failed` if copying fails.
    */
   copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]>;
   /**

@@ -77,8 +77,8 @@ export interface WebhookStore {
    */
   advance(id: string, offset: Offset, record?: EndedDelivery): void;
   /**
-   * Moves the webhook to another offset on request, and ends the holding and the redelivery of events. Events that the
-   * move skips do not count as dropped.
+   * Moves the webhook to another offset on request. Forgets the held delivery, and stops redelivering dropped events.
+   * Events that the move skips do not count as dropped.
    */
   seek(id: string, offset: Offset): void;
   /** Stores the held delivery, or null when none is held any more. */

@@ -149,8 +149,8 @@ export class Channel {
   }
 
   /**
-   * Like `after`, for a channel with changes. Also returns undefined if the channel was never at this offset, because
-   * an event in the ring may then be older than what the reader has seen.
+   * Like `after`, for a channel that contains changes. Also returns undefined if the channel was never at this offset,
+   * because the ring may then contain events that the reader has already received.
    */
   afterEntry(offset: Offset, limit: number): LogEntry[] | undefined {
     if (isAfter(this.#floor, offset)) return undefined;

@@ -175,8 +175,8 @@ export class HubSender implements CallerSender {
   }
 
   /**
-   * Publishes an order. Throws `send_queue_full`, `broker_full` or `broker_away` if it was certainly not queued, and
-   * `send_outcome_unknown` if it may have been.
+   * Publishes an order. Throws `send_queue_full`, `broker_full` or `broker_away` if the order was certainly not queued,
+   * and `send_outcome_unknown` if it may have been queued.
    */
   async #publish({ mac, key, request, requestId }: Order): Promise<void> {
     const { connection, envelope, brokerClock, log } = this.#parts;

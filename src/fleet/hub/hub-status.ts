@@ -149,8 +149,8 @@ function refusalMessage(mac: string, names: ClaimNames | undefined): readonly st
 }
 
 /**
- * Returns the addresses of a Mac that a Mac outside its pair announces, too. A compromised Mac may announce anyone's
- * address.
+ * Returns the addresses of a Mac that are also announced by a Mac outside its pair. A compromised Mac may announce
+ * anyone's address.
  */
 function sharedAddresses({ mac, presence }: KnownMac, macs: Macs): readonly string[] {
   const { member } = macs.nameOf(mac);

@@ -167,7 +167,7 @@ export class Macs {
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
     // Also looks up the known pairs that `keys` does not list, because only a deletion marker ends a pair, and `keys`
-    // omits deleted entries. An entry without a marker was lost by the broker, so its pair continues.
+    // omits deleted entries. If there is no marker either, the broker has lost the entry, and the pair continues.
     for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(
       [...stored].map(async (mac) => {

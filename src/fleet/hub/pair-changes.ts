@@ -56,8 +56,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns the number of the event that already told clients every change in `event`. Returns undefined if any change
-   * in `event` is new to clients.
+   * Returns the number of the event that already told clients the changes in `event`, or the lowest if there are
+   * several. Returns undefined if any change in `event` is new to clients.
    */
   numberOf(pair: Pair, event: MacEvent): number | undefined {
     const { mac: member } = pair;

@@ -30,8 +30,8 @@ export class PairCopies {
   }
 
   /**
-   * Reports whether this Mac belongs to a new pair whose earlier events are still being merged. New events of both Macs
-   * wait until that is done.
+   * Reports whether this Mac belongs to a pair whose events from before the pairing are still being merged. New events
+   * of both Macs wait until that is done.
    */
   isMerging(mac: string): boolean {
     return this.#pairs.isMerging(mac);
@@ -56,8 +56,7 @@ export class PairCopies {
     );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
-    // A refilled stream may have the event only here, or here first, so this place is also recorded as one of the
-    // event's own.
+    // A refilled stream may have the event only here, or here first, so this becomes one of the event's places.
     this.#database.run(
       `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)
        SELECT here.id, ?, ?, number FROM event, stream AS here WHERE number = ? AND here.created = ?

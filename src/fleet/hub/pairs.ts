@@ -9,7 +9,7 @@ export class Pairs {
   readonly #pairs = new Map<string, Pair>();
   /** For each pair's id, the Mac that published the pair's newest event. */
   readonly #leading = new Map<string, string>();
-  /** The pairs, by id, whose Macs published events before they were paired that are not all merged yet. */
+  /** The pairs, by id, whose events from before the pairing are not all merged yet. */
   readonly #merging = new Map<string, Pair>();
 
   constructor(database: HubDatabase) {
@@ -57,9 +57,7 @@ export class Pairs {
     return true;
   }
 
-  /**
-   * A pair whose Macs published events before they were paired that are not all merged yet; undefined if there is none.
-   */
+  /** A pair whose events from before the pairing are not all merged yet; undefined if there is none. */
   get merging(): Pair | undefined {
     return [...this.#merging.values()][0];
   }

@@ -31,7 +31,7 @@ export class PlaceTable {
   /** Prepares for the next message, at `sequence`. Marks events as lost if the stream lost its end or was recreated. */
   follow(before: StreamPlace | undefined, { stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): void {
     if (before?.stream === stream && sequence <= before.sequence) this.#lose(stream, sequence);
-    // The first stream of a hub counts from the first message read. A stream that replaces another one counts from its
+    // A hub copies its first stream from the first message that it reads, and a stream that replaces another from its
     // start.
     const first = before === undefined ? sequence : 0;
     this.#database.run('INSERT OR IGNORE INTO stream (created, first_sequence) VALUES (?, ?)', stream, first);

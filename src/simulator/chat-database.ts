@@ -71,7 +71,7 @@ export class ChatDatabase extends Tables {
     return ChatDatabase.open(path, this.version);
   }
 
-  /** Returns the row of `handle` for an address and service. Creates it if it is missing. */
+  /** Returns the row id in `handle` of an address and service. Creates the row if it is missing. */
   handle(address: string, service = 'iMessage'): number {
     const known = this.sqlite.prepare('SELECT ROWID FROM handle WHERE id = ? AND service = ?').get(address, service);
     return known === undefined ? this.insert('handle', { id: address, service, country: 'us' }) : Number(known[0]);
@@ -283,7 +283,7 @@ export class ChatDatabase extends Tables {
     return typeof row?.[0] === 'number' ? row[0] : undefined;
   }
 
-  /** Returns the lowest row of `handle` among a chat's participants; 0 if it has none. */
+  /** Returns the lowest row id in `handle` among a chat's participants; 0 if the chat has none. */
   firstHandle(chat: number): number {
     const row = this.sqlite.prepare('SELECT min(handle_id) FROM chat_handle_join WHERE chat_id = ?').get(chat);
     return Number(row?.[0] ?? 0);

@@ -6,7 +6,7 @@ export type Scenario =
   | 'not_permitted' // −1743
   | 'connection_lost' // −609
   | 'timed_out' // −1712
-  | 'refused' // −10000, any other number
+  | 'refused' // −10000, as an example of any other number
   | 'hang' // never answers
   | 'slow' // answers after `delayMs`
   | 'error_22' // exit 0, then the row fails: recipient not on iMessage
@@ -69,7 +69,7 @@ export interface Behaviour {
 /** A command to the simulated Messages: one line of JSON, answered by one line. */
 export type Command =
   | SendCommand
-  /** Scripts that send nothing: whether Messages runs, whether it may be controlled, its chats and accounts. */
+  /** Scripts that send nothing. They ask whether Messages runs or may be controlled, or for its chats or accounts. */
   | { readonly do: 'running' | 'probe' | 'chats' | 'accounts' }
   | { readonly do: 'open' }
   | ({ readonly do: 'behave' } & Partial<Behaviour>)
@@ -122,7 +122,10 @@ export type Command =
     }
   | { readonly do: 'edit'; readonly row: number; readonly text: string }
   | { readonly do: 'unsend'; readonly row: number }
-  /** A message of an app, as a row of type 2 or 3. `session` is the row that began the game. */
+  /**
+   * A message of an app. `type` is the row's `associated_message_type`. `session` is the id of the row that began the
+   * game.
+   */
   | {
       readonly do: 'app';
       readonly from: string;

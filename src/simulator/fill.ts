@@ -5,10 +5,10 @@ import { encodeAttributedBody, type Run } from './typedstream.ts';
 
 /** The size of the history that `fillLarge` creates. */
 export interface Filling {
-  /** Rows of `message`, including reactions and notices. */
+  /** Number of rows of `message`, including reactions and notices. */
   readonly messages: number;
   readonly conversations: number;
-  /** Rows of the busiest conversation. Every other conversation has at least one row. */
+  /** Number of rows of the busiest conversation. Every other conversation has at least one row. */
   readonly busiest: number;
   /** Equal seeds give equal rows. */
   readonly seed: number;

@@ -27,7 +27,7 @@ export interface MacOptions {
 export interface RecordedCall {
   readonly tool: 'osascript' | 'open';
   readonly arguments: readonly string[];
-  /** Names of all environment variables. */
+  /** Names of all environment variables of the run. */
   readonly environment: readonly string[];
   readonly values: Readonly<Partial<Record<'RECIPIENT' | 'CHAT_IDS' | 'SERVICE' | 'BODY' | 'ATTACHMENT', string>>>;
   /** The UTF-8 bytes of each of `values`, in hexadecimal. */

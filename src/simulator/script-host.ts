@@ -88,8 +88,8 @@ export class ScriptHost {
     switch (this.#behaviour.automation) {
       case 'granted':
         return work();
-      // Error -1743. macOS 27.0 also answered it to an app started by LaunchServices, at once and without a dialog
-      // (reported of build 26A428).
+      // The user has denied access. macOS 27.0 also answered -1743 to an app started by LaunchServices, at once and
+      // without a dialog (reported of build 26A428).
       case 'denied':
         return this.#fail(-1743);
       case 'asks': {

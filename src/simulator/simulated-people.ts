@@ -30,8 +30,8 @@ const KEYWORDS: Readonly<Record<string, string | undefined>> = {
 };
 
 /**
- * A few simulated people. They have a history, tell a story once, and answer messages; afterwards one of them writes
- * now and then.
+ * A few simulated people. They have a history, tell a story once, and answer messages. After the story, Ana writes now
+ * and then.
  */
 export class SimulatedPeople {
   readonly #messages: Messages;

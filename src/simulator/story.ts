@@ -1,4 +1,4 @@
-/** Addresses of the simulated people. In the Address Book, one person has both of Ana's. */
+/** Addresses of the simulated people. The Address Book has both of Ana's addresses for one person. */
 export const ANA = '+15550100';
 const ANA_MAIL = 'ana@example.com';
 export const BEN = '+15550101';

@@ -22,8 +22,9 @@ export interface Progress {
   /** Number of documents. */
   readonly docs: number;
   /**
-   * Number of removed or replaced documents whose words may still be in the file. A walk merges the index if the number
-   * is above 0. The first complete walk adds 1, because it leaves the index in many pieces, which must be merged too.
+   * Number of removed or replaced documents whose words may still be in search.db. A walk merges the index if the
+   * number is above 0. The first complete walk adds 1, because it leaves the index in many pieces, which must be merged
+   * too.
    */
   readonly removed: number;
 }
@@ -74,7 +75,10 @@ export class IndexState {
     return { rowId: Number(rowId), change: Number(change), generation: Number(generation) };
   }
 
-  /** Returns the newest row seen in chat.db. If chat.db later lacks or contradicts that row, chat.db was replaced. */
+  /**
+   * Returns the newest row seen in chat.db. `isReplaced` compares that row with chat.db, to recognise a replaced
+   * chat.db.
+   */
   seen(): Cursor {
     const [, , , rowId, guid, inode] = this.#selectCursor.get() ?? [];
     return { offset: rowOffset(Number(rowId)), guid: typeof guid === 'string' ? guid : null, inode: String(inode) };
@@ -106,7 +110,10 @@ export class IndexState {
     this.#walked.run(next, reached, reached, 0, 0, checkedAtMs, again?.first ?? null, again?.last ?? null);
   }
 
-  /** Stores that the last block is done. If the program ends before it calls `checked`, the walk is repeated. */
+  /**
+   * Stores that the walk has finished its last block. If the program ends before it calls `checked`, the walk is
+   * repeated.
+   */
   walkedAll(): void {
     this.#walked.run(null, 0, 0, 1, 1, 0, null, null);
   }
@@ -121,7 +128,7 @@ export class IndexState {
     this.#rewrite.run(first, first, last, last);
   }
 
-  /** Stores that the words of this many removed documents are no longer in the file. */
+  /** Stores that the words of this many removed documents are no longer in search.db. */
   merged(removed: number): void {
     this.#merged.run(removed);
   }

@@ -23,7 +23,7 @@ export class Pace {
     return this.#isStopped;
   }
 
-  /** Lets the event loop run other work first. */
+  /** Lets the event loop run other work, then resolves. */
   turn(): Promise<void> {
     return nextTurn();
   }

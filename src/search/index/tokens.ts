@@ -117,7 +117,7 @@ export function isAscii(text: string): boolean {
   return ASCII.test(text);
 }
 
-/** Kana, Chinese characters, Hangul syllables and Thai, which folding does not change. */
+/** Matches a word of kana, Chinese characters, Hangul syllables or Thai only, which folding does not change. */
 const CASELESS = /^[\u0E01-\u0E4E\u3041-\u3096\u30A1-\u30FA\u4E00-\u9FFF\uAC00-\uD7A3]+$/;
 
 function fold(piece: string): string {

@@ -123,7 +123,7 @@ export class Updates implements ConsumerTask<undefined> {
   }
 
   /**
-   * Writes the waiting updates. Resolves once they are written, or after it has passed an error to `onFailure`. Never
+   * Writes the waiting updates. Resolves once they are written, or once `onFailure` was called with an error. Never
    * rejects.
    */
   #write(): Promise<void> {

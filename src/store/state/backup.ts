@@ -12,7 +12,7 @@ import { assertOwnSchema, openStateDatabase } from './state-database.ts';
 const APPLICATION_ID = 0x506f7374;
 const FORMAT = 1;
 const NOTE = 'A backup of Postern. It holds the API key and the secrets of webhooks: keep it private.';
-/** Name of a file that exists while the other files in its folder are being replaced. */
+/** Name of a file that exists while a restore replaces state.db and config.toml in the same folder. */
 const UNFINISHED = 'restore.unfinished';
 
 /** A backup's description, which is stored in the backup file. */
@@ -30,7 +30,7 @@ export interface RestoredState {
   readonly webhooks: readonly string[];
   /** Number of limited keys that are not revoked. */
   readonly keys: number;
-  /** Scheduled sends whose time has passed since the backup, by time and recipient. They are not sent. */
+  /** Time and recipient of each scheduled send whose time has passed since the backup. These are not sent. */
   readonly missed: readonly { readonly at: string; readonly to: string }[];
   /** Number of scheduled sends that are still to be sent. */
   readonly scheduled: number;

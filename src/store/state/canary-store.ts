@@ -14,7 +14,7 @@ const record = recordOf<CanaryRecord>({
   deadSinceMs: columnTypes.orNull(columnTypes.number()),
 });
 
-/** Stores the last canary (decision AA4). */
+/** Stores the most recent canary (decision AA4). */
 export function canaryStore(database: Sqlite): CanaryStore {
   const select = database.prepare(`SELECT ${record.columns} FROM canary`);
   const replace = database.prepare(`INSERT ${record.insert('canary')}`);

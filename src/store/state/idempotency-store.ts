@@ -41,7 +41,7 @@ export function idempotencyStore(database: Sqlite): SchedulingStore {
         const earlier = find(key, nowMs);
         if (earlier !== undefined) return earlier;
         forget.run(nowMs - KEPT_MS);
-        // Dates the claim `untilMs`, which is in the future, so that it is kept for 24 hours after the scheduled send.
+        // Dates the claim `untilMs`, the latest time to send, so that it is kept until 24 hours after that time.
         insert.run(hashed(key), requestHash, untilMs);
         update.run('scheduled', null, id, hashed(key));
         write();

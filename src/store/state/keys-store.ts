@@ -24,7 +24,7 @@ const KEY = recordOf({
 
 const MAX_REVOKED = 1000;
 
-/** Stores limited keys by the hashes of their secrets. */
+/** Stores limited keys, with hashes of their secrets in place of the secrets. */
 export function keyStore(database: Sqlite): KeyStore {
   const select = database.prepare(`SELECT ${KEY.columns} FROM api_key WHERE revoked_at IS NULL ORDER BY number`);
   const revoked = database.prepare(

@@ -4,7 +4,7 @@ import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 
 const GRANT = 'key_id, client_id, scope, access_hash, access_until_ms, refresh_hash, family_hash';
 
-/** Stores the clients that registered themselves, and grants by the hashes of their tokens. */
+/** Stores the OAuth clients that registered themselves, and the grants, which are found by hashes of their tokens. */
 export function oauthStore(database: Sqlite): OAuthStore {
   const select = database.prepare('SELECT id, name, redirect_uris FROM oauth_client WHERE id = ?');
   const count = database.prepare('SELECT count(*) FROM oauth_client');

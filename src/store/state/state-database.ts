@@ -4,7 +4,10 @@ import { claimPrivateFile } from '../../runtime/private-file.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { MIGRATIONS } from './migrations.ts';
 
-/** Checks of the stored data that startup relies on. The schema is checked separately. */
+/**
+ * Checks of the data that startup reads. Each `sql` counts the rows that are wrong. Tables and columns are checked
+ * separately.
+ */
 const CONTENT = [
   {
     sql: `SELECT count(*) FROM webhook WHERE NOT CASE

@@ -59,7 +59,9 @@ const RECORD = recordOf<DeliveryRecord>({
   duration_ms: columnTypes.number(),
 });
 
-/** Stores registered webhooks, their positions (decision F4), and the outcomes of their last deliveries. */
+/**
+ * Stores registered webhooks, their positions in the event log (decision F4), and their most recent delivery records.
+ */
 export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);

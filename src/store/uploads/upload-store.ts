@@ -10,7 +10,7 @@ import type { IncomingFile, UploadedFile, Uploads } from '../../domain/ports/upl
 import { problem } from '../../domain/problems.ts';
 import type { Upload } from '../../domain/upload.ts';
 
-// Bounds of decision R1.
+// Limits of uploads (decision R1).
 const KEPT_MS = 24 * 60 * 60 * 1000;
 const MAX_FILE_BYTES = 100_000_000;
 const MAX_BYTES = 1_000_000_000;

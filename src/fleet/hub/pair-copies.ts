@@ -126,7 +126,7 @@ export class PairCopies {
     if (data === undefined) return;
     this.#pairs.noteEvent(this.#pairs.nameOf(event.mac));
     if (data.guid === '') return;
-    // Both Macs may have a message under different guids only if it is late at both (decision AA2).
+    // Messages under different guids can be one message only if both arrived late (decision N6).
     const content = isLate(event, data) ? contentOf(pair.mac, data) : undefined;
     this.#insert(pair.mac, data.guid, event.number, bitOf(event, pair), content);
   }

@@ -232,7 +232,10 @@ function chatsWithExactly(snapshot: Snapshot, guid: string): readonly number[] {
     .map(({ rowId }) => rowId);
 }
 
-/** Returns the list that a query asks for; undefined for an unknown conversation, whose list is empty (decision B9). */
+/**
+ * Returns the list that a query asks for. Returns undefined for an unknown conversation, which has no messages
+ * (decision B9). Throws `invalid_cursor`.
+ */
 function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
   const { conversationId, order, sinceNs, beforeNs, cursor } = query;
   const chatId = conversationId === undefined ? undefined : chatsOf(snapshot, conversationId)[0]?.rowId;
@@ -265,7 +268,10 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
 }
 
-/** Returns the cost, in rows read, of finding the best chat for an id and that chat's last date. */
+/**
+ * Returns the number of rows that must be read to find the newest dates of the chats with this id: the cost of the most
+ * expensive one.
+ */
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
 }

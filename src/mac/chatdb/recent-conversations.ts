@@ -207,8 +207,8 @@ export class RecentConversations {
 }
 
 /**
- * Returns the chats that an id may refer to, best first: the exact one, then the one with the newest message (decision
- * B4).
+ * Returns the chats that an id may refer to, best first: the chat whose guid is exactly the id, then the others by
+ * their newest message (decision B4).
  */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
   const chats = snapshot.chatsWithId(id);

@@ -97,8 +97,8 @@ export function linkTextGuid(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that is true if the row `m` is incoming, is no system row and has no handle (decision U1). Messages inserts
- * outgoing rows with `is_from_me` 0 and no handle, and corrects them a moment later (steipete/imsg, issue 80 and pull
+ * SQL that is true if the row `m` is incoming, is not a system row and has no handle (decision U1). Messages may insert
+ * an outgoing row with `is_from_me` 0 and no handle, and correct it a moment later (steipete/imsg, issue 80 and pull
  * request 87).
  */
 export function lacksHandle(schema: SchemaInfo): string {

@@ -52,8 +52,8 @@ export interface ListDates {
 const MAX_KNOWN_IDS = 1000;
 export const STYLE_GROUP = 43;
 /**
- * Maximum bytes of large bodies that one read decodes: as much as two hundred long letters. Only an attack exceeds it.
- * Beyond it, messages with large bodies appear without text (decision B2).
+ * Maximum total bytes of the bodies above `SMALL_BODY_BYTES` that one read decodes: as much as two hundred long
+ * letters. Only an attack exceeds it. The remaining messages with such bodies appear without text (decision B2).
  */
 export const MAX_LARGE_BYTES = 4_194_304;
 /**
@@ -173,8 +173,8 @@ export class Snapshot {
   }
 
   /**
-   * Expands a stored name (decision B5): `~` is the folder above `Library/Messages` if the database is in one, else
-   * `home`. Returns undefined for a file that has no name yet.
+   * Returns the absolute path for a stored file name (decision B5). If chat.db is in a folder `Library/Messages`, `~`
+   * is the folder above `Library`, else it is `home`. Returns undefined for a file that has no name yet.
    */
   absolutePath(stored: string): string | undefined {
     if (stored.trim() === '') return undefined;

@@ -43,7 +43,10 @@ interface Known {
   readonly drafts: Promise<readonly Draft[]>;
 }
 
-/** Joins the one-to-one conversations of each person (decision V4). Reads nothing before the first request. */
+/**
+ * Lists people, each with all of that person's one-to-one conversations (decision V4). Reads nothing before the first
+ * request.
+ */
 export class PeopleReader implements People {
   readonly #cards: CardSource;
   readonly #chats: OneToOneChats;
@@ -115,8 +118,8 @@ export class PeopleReader implements People {
   }
 
   /**
-   * Adds a conversation to the person who has the addresses of all its members. If they belong to several people, the
-   * conversation belongs to nobody.
+   * Adds a conversation to the person who has the addresses of all its members. If the members are different people,
+   * adds it to nobody.
    */
   #add(drafts: Map<unknown, NewDraft>, owners: ReadonlyMap<string, AddressOwner>, { id, members }: OneToOneChat): void {
     const found = members.map((stored) => {
@@ -140,7 +143,7 @@ interface NewDraft {
   readonly name: string | null;
   readonly addresses: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
-  /** Addresses as chat.db stores them, by canonical form. */
+  /** The addresses of the person's conversations as chat.db stores them, by canonical form. */
   readonly stored: Map<string, string>;
   readonly conversations: string[];
 }
@@ -178,7 +181,9 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** Returns the person as far as the view shows it; undefined if no conversation or no address is visible. */
+/**
+ * Returns the part of a person that the view shows; undefined if it shows no conversation or no address of the person.
+ */
 function personOf(draft: Draft, view: PeopleView | undefined): Person | undefined {
   const { id, first, name, addresses: all, conversations, ambiguous } = draft;
   const shown = view?.conversations(conversations) ?? conversations;

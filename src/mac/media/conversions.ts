@@ -49,7 +49,7 @@ export class Conversions implements AttachmentReader {
   readonly #cache: MediaCache;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
-  /** Monotonic time until which a file is not tried again, by the file's version. */
+  /** The monotonic time before which a file is not converted again, by the file's version. */
   readonly #setAside = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -208,7 +208,10 @@ export function formatOf(head: Buffer): SourceFormat | undefined {
   return undefined;
 }
 
-/** Converting a larger picture takes a gigabyte of memory, and a file of a few kilobytes can claim to be so large. */
+/**
+ * Maximum size of a picture to convert. A larger one takes a gigabyte of memory, and a file of a few kilobytes can
+ * claim to be that large.
+ */
 const MAX_PIXELS = 200_000_000;
 
 /**

@@ -11,7 +11,7 @@ const GROUP_PREFIXES = ['any', ...SERVICES] as const;
  */
 const NOTHING_SENT: readonly number[] = [-1728, -1719, -1700];
 
-/** All attempts for one recipient, in order (decision T1). */
+/** The attempts to send to one recipient, in the order in which they are made (decision T1). */
 export interface Plan {
   readonly attempts: readonly Attempt[];
   /** `style;identifier` of the chat in which the row will appear; null if no known chat matches (decision D5). */

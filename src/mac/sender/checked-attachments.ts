@@ -78,9 +78,9 @@ export async function checkAttachments(
 }
 
 /**
- * Opens exactly the file that was checked. A replacement of the file, or of a folder above it, has another device or
- * inode, or is a link. Throws `attachment_changed`, or `invalid_request` if reading is not permitted. Never waits at a
- * pipe.
+ * Opens exactly the file that was checked. If that file or a folder above it was replaced since, the path leads to
+ * another device or inode, or to a link. Throws `attachment_changed` then, or `invalid_request` if reading is not
+ * permitted. Never waits at a named pipe.
  */
 export async function openChecked(file: CheckedFile): Promise<FileHandle> {
   let handle: FileHandle;
@@ -144,7 +144,7 @@ function withSideFiles(database: string): readonly string[] {
   return ['', '-wal', '-shm'].map((suffix) => `${database}${suffix}`);
 }
 
-/** Returns device, inode and time of birth, which are the same for every spelling of a path. */
+/** Returns device, inode and creation time of a file, which do not depend on the spelling of its path. */
 function identity({ dev, ino, birthtimeNs }: BigIntStats): string {
   return `${dev}:${ino}:${birthtimeNs}`;
 }

@@ -21,7 +21,7 @@ const TOLERANCE_MS = 60_000;
 const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
 /** Longer than the time for which Messages leaves an outgoing row marked as incoming (decision U1). */
 const UNMARKED_MS = 1000;
-/** Number of row ids remembered as taken: far more than can appear while a send waits for its row. */
+/** Maximum number of rows remembered as found: far more than can appear while a send waits for its row. */
 const TAKEN_KEPT = 1000;
 
 /** One part of a send, waiting for its row. */
@@ -94,7 +94,7 @@ export class Confirmations {
     this.#cancelFollowing?.();
   }
 
-  /** Records the part before it can have been sent. Call this right before the run. */
+  /** Records a part before it can be sent. Call this right before Messages is asked to send it. */
   expect(chat: ExpectedChat, content: Content, request: SendRequest, serviceReason?: ServiceReason): Expectation {
     const { requestId, keyId, recordedAs: idempotencyKey = request.idempotencyKey } = request;
     const { lookup, clock } = this.#options;
@@ -143,7 +143,7 @@ export class Confirmations {
     return hasContent([...this.#expected, ...recent], rowId, contents);
   }
 
-  /** Looks once if this row may belong to a waiting part. Returns false if it cannot. */
+  /** Reports whether this row may belong to a part without a row. If so, looks for rows once. */
   findOwner(rowId: number, contents: () => readonly string[]): boolean {
     const isWanted = hasContent(this.#expected, rowId, contents);
     if (isWanted) this.#look();

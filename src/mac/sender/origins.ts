@@ -61,8 +61,8 @@ export class Origins {
   }
 
   /**
-   * Reports whether a message shown as incoming may be one that was just sent from here. Messages may insert an
-   * outgoing row with the other person's handle, and correct it a moment later (decision U1).
+   * Reports whether a message shown as incoming may be one that Postern has just sent. Messages may insert an outgoing
+   * row as incoming, with the recipient's handle, and correct it a moment later (decision U1).
    */
   isAwaited(message: Message, details: (message: Message) => MessageDetails | undefined): boolean {
     const contents = (): readonly string[] =>
@@ -86,7 +86,7 @@ export class Origins {
         ...(keyId !== undefined && { key_id: keyId }),
       };
       if (serviceReason === undefined) return { origin };
-      // The service is that of the row, because Messages may have used another one than requested.
+      // Reports the service in the row, because Messages may have used another one than requested.
       return { origin, service_used: details.service, service_reason: serviceReason };
     }
     this.start();

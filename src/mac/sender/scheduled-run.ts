@@ -60,7 +60,7 @@ export class ScheduledRun {
     return Math.min(...this.#due().map(({ id, sendUntilMs }) => Math.min(this.#later.get(id)?.atMs ?? 0, sendUntilMs)));
   }
 
-  /** Sends the due messages, in order of time. */
+  /** Sends the due messages one after the other, in the order of their scheduled times. */
   async sendDue(): Promise<void> {
     const tried = new Set<string>();
     for (;;) {
@@ -162,7 +162,7 @@ export class ScheduledRun {
     try {
       if (!store.end(entry.id, from, state, { atMs: clock.now(), messageId, problem: code })) return;
     } catch (error) {
-      // The send keeps its stored state. If that is `sending`, it is never sent again.
+      // The send keeps its stored state. A send that is stored as `sending` is never sent again.
       log.error('could not store the outcome of a scheduled send', { id: entry.id, error });
       return;
     }

@@ -44,8 +44,8 @@ export interface SchedulerParts {
    */
   readonly otherBytes: () => number;
   /**
-   * Checks whether a due send may still leave, and throws the reason if not (decision X1). Returns a function that
-   * repeats the last part of the check.
+   * Returns the check that runs just before Messages is asked to send a due message. The check throws if the key of the
+   * send may no longer make it (decision X1).
    */
   readonly admit: (entry: StoredScheduled) => Promise<() => void>;
   /** Lists the messages of Send Later, which Messages itself will send. */

@@ -231,7 +231,7 @@ export class Sender implements MessageSender {
       id: '',
       guid: '',
       conversation_id: '',
-      // The fallback of decision B3, because only the row has the owner's address.
+      // `me` stands in for the owner's address, which only the row contains (decision B3).
       sender: 'me',
       body,
       attachments,

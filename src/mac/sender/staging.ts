@@ -31,7 +31,7 @@ export interface StagingOptions {
  */
 export class Staging {
   readonly #options: StagingOptions;
-  /** When each copy may be removed, by the name of its folder. */
+  /** The wall-clock time at which each copy may be removed, by the name of the copy's folder. */
   readonly #dueMs = new Map<string, number>();
   #cancel: Cancel | undefined;
   #nextSweepMs = 0;
@@ -41,7 +41,7 @@ export class Staging {
     this.#options = options;
   }
 
-  /** Adopts an earlier process's copies. */
+  /** Schedules the removal of the copies that an earlier process made. */
   async start(): Promise<void> {
     const { folder, clock } = this.#options;
     for (const name of await readdir(folder).catch(() => [])) {

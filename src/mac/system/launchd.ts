@@ -15,16 +15,16 @@ export type JobState =
   | { readonly kind: 'unknown'; readonly detail: string };
 
 /**
- * EEXIST, EINPROGRESS and EALREADY of Darwin: launchd has accepted the order, and the state will show whether it was
- * carried out.
+ * Exit codes of launchctl with the values of EEXIST, EINPROGRESS and EALREADY: launchd has accepted the command, and
+ * the agent's state will show whether it was carried out.
  */
 const IN_PROGRESS = new Set([17, 36, 37]);
 const IO_ERROR = 5;
 const NO_SUCH_PROCESS = 3;
 const NOT_FOUND = 113;
 /**
- * No domain `gui/UID` (112), or a domain that does not support the command (125). A Mac without a login session
- * returns one of the two.
+ * Exit codes of launchctl: no domain `gui/UID` (112), or a domain that does not support the command (125). On a Mac
+ * without a login session, launchctl exits with one of the two.
  */
 const NO_SESSION = new Set([112, 125]);
 
@@ -56,8 +56,8 @@ const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; re
 
 const POLL_MS = 250;
 /**
- * Longest wait for a job to end. launchd kills it after ExitTimeOut (20 s), so a longer wait means that something is
- * stuck.
+ * Longest wait for a job to end after `bootout`. launchd kills the job after ExitTimeOut (20 s), so a longer wait means
+ * that something is stuck.
  */
 const BOOTOUT_LIMIT_MS = 25_000;
 /** Longest wait until launchd lists a job that it is loading. */

@@ -30,7 +30,7 @@ export interface UpdatesParts {
   onReplaced(): Offset;
   /** Called when the walk must start over. */
   onAgain(): void;
-  /** Called with the error if writing fails. No updates are processed afterwards. */
+  /** Called at most once, with the error of a failed write. No updates are processed afterwards. */
   onFailure(error: unknown): void;
 }
 

@@ -29,10 +29,7 @@ import {
   linkTextGuid,
 } from './row-kinds.ts';
 
-/**
- * The SQL that reads single rows, and rows by row id, for one schema of chat.db. The SQL of lists is in
- * `list-queries.ts`.
- */
+/** The SQL for one schema of chat.db, except the SQL of lists, which is in `list-queries.ts`. */
 export interface Queries {
   /** `MESSAGE_COLUMNS` of one message. Parameter: its row id. */
   readonly message: string;
@@ -171,8 +168,8 @@ export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHER
 
 /**
  * SQL that is true if the join `j` connects its message to the chat that `LOWEST_CHAT` selects. The `+` makes SQLite
- * search the message's other joins by message and not by chat. The index by message contains the row ids, so `o.ROWID
- * <> j.ROWID` excludes `j` itself without reading a row.
+ * search the message's other joins by message and not by chat. Comparing row ids, which the index by message contains,
+ * excludes `j` itself without reading a row.
  */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;

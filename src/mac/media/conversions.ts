@@ -209,8 +209,8 @@ export function formatOf(head: Buffer): SourceFormat | undefined {
 }
 
 /**
- * Maximum size of a picture to convert. A larger one takes a gigabyte of memory, and a file of a few kilobytes can
- * claim to be that large.
+ * Maximum number of pixels of a picture to convert. A larger one takes a gigabyte of memory, and a file of a few
+ * kilobytes can claim to be that large.
  */
 const MAX_PIXELS = 200_000_000;
 

@@ -10,7 +10,7 @@ export interface Host {
   /** True if launchd supervises this process (decisions A3, C6). */
   readonly supervised: boolean;
   readonly version: string;
-  /** `process.platform`, or `simulated` in the demo. */
+  /** Node's name for the platform, or `simulated` in the demo. */
   readonly platform: string;
   readonly homeFolder: string;
   /** Folder for data that can be recreated. */

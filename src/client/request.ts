@@ -74,8 +74,8 @@ export class Requests {
   }
 
   /**
-   * Returns the JSON object in the answer. Throws `not_postern` if it lacks `member`, which Postern's answer to this
-   * request always has.
+   * Returns the JSON object in the answer. Throws PosternError `not_postern` if it lacks `member`, which every answer of
+   * Postern to this request has.
    */
   async one<Result>(
     method: string,
@@ -150,8 +150,8 @@ export class Requests {
   }
 
   /**
-   * Throws `not_capable` if the send has a member of `ASKED_FIRST` that the service does not list as available
-   * (decision X1).
+   * Throws PosternError `not_capable` if the send has a member of `ASKED_FIRST` that the service does not list as
+   * available (decision X1).
    */
   async #assertCapable(send: unknown): Promise<void> {
     const asked = ASKED_FIRST.filter((name) => has(send, name));

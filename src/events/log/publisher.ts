@@ -189,7 +189,7 @@ export class Publisher {
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /** Returns the cursor to continue from. Starts over if there is none (decision C4) or chat.db was replaced (C5). */
+  /** Returns the cursor to continue from. Starts over without one, or if chat.db was replaced (decisions C4, C5). */
   #currentCursor(): Cursor {
     const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;

@@ -64,7 +64,7 @@ function fitting(node: string, mac: MacKind): string {
   const refusal = unfit(node, mac);
   if (refusal === null) return node;
   throw new AppError('node_does_not_fit', refusal, {
-    hint: 'Nothing was installed. This version of Postern needs another Mac or a newer macOS.',
+    hint: 'Nothing was installed. This version of Postern does not run on this Mac or its macOS.',
   });
 }
 

@@ -234,7 +234,7 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
       '--against-chat-db',
       'also compare with chat.db: count messages that are the same, not archived, gone or different',
     )
-    .option('--demo', 'the messages of postern demo')
+    .option('--demo', 'with --against-chat-db: compare with the messages of postern demo')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
     .action(runs(async () => (await import('./commands/export-verify-command.ts')).verify));

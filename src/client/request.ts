@@ -74,7 +74,7 @@ export class Requests {
   }
 
   /**
-   * Returns the JSON object in the answer. Throws PosternError `not_postern` if it lacks `member`, which every answer of
+   * Returns the JSON object in the answer. Throws PosternError `not_postern` if it lacks `member`, which each answer of
    * Postern to this request has.
    */
   async one<Result>(

@@ -59,7 +59,10 @@ const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 
 /** The parts of a print that the row's own columns do not determine. */
 export interface Additions {
-  /** A number that changes by small steps with the state of the attachments. Only its lowest 6 bits are kept. */
+  /**
+   * A sum over the attachments. A change of one attachment changes it by less than 64, so its lowest 6 bits, which are
+   * kept, differ.
+   */
   readonly attachments: number;
   /** A number that changes with the attachments' transcripts, of which 9 bits are kept; 0 without transcripts. */
   readonly transcripts?: number;

@@ -19,5 +19,5 @@ export function includeSet(names: Iterable<Include>): IncludeSet {
   return set;
 }
 
-/** No includes: only the shapes of the contract. */
+/** No includes: messages and conversations have only the members of the contract. */
 export const NO_INCLUDES = includeSet([]);

@@ -169,7 +169,7 @@ function textOf(body: string, { parts }: Told): string {
   return parts.map(({ text }) => text.slice(0, MAX_READ).replaceAll('\uFFFC', ' ')).join(' ');
 }
 
-/** Returns the notes that follow a text in brackets, such as "edited" or "2 attachments". */
+/** Returns the notes that the caller appends to a text in brackets, such as "edited" or "2 attachments". */
 function notesOf(details: Told, isText: boolean): readonly string[] {
   const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;
   const notes: string[] = [];

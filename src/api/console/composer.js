@@ -69,7 +69,8 @@ export function makeComposer() {
 }
 
 /**
- * Prepares the box for a conversation. Without a conversation and a name, also shows the line for the recipient.
+ * Prepares the box for a conversation. For a new message, with neither a conversation nor a name, also shows the line
+ * for the recipient.
  * @param {Conversation | undefined} conversation
  * @param {string} name
  */

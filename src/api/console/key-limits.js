@@ -171,7 +171,7 @@ export function limitFields(draft, changed) {
           h('span', null, 'Only pretend to send ', h('span', 'quiet small', '(the answer says what would happen)')),
         ),
       ),
-    !canSend && note('', h('p', null, 'It cannot send, so you can set only when it expires.')),
+    !canSend && note('', h('p', null, 'It cannot send, so its expiry is the only limit to set.')),
   ];
 }
 

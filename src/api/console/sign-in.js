@@ -10,9 +10,9 @@ import { reasonOf } from './words.js';
 const WRONG = 'The key in the link is wrong. Your stored key was not changed.';
 
 /**
- * Resolves with the key to sign in with: the owner's key in exchange for a code, otherwise the stored key, otherwise
- * the key in the address. If another key is stored, only offers the address's key, because any web page can link to
- * such an address.
+ * Resolves with the key to sign in with: the owner's key if the address has a valid code, otherwise the stored key,
+ * otherwise the key in the address. If the address's key differs from a stored one, it is only offered, because any web
+ * page can link to such an address.
  */
 export async function keyToEnter() {
   const kept = keptKey();

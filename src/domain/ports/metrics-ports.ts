@@ -42,7 +42,7 @@ export interface HubMetrics {
   readonly isReady: boolean;
   /** True while this hub delivers to the webhooks of the fleet. */
   readonly isDelivering: boolean;
-  /** Number of events that the webhook furthest behind has still to handle; null unless this hub delivers. */
+  /** Backlog, in events, of the webhook that is furthest behind; null unless this hub delivers. */
   readonly webhookBacklog: number | null;
   /** Bytes that the stream of events occupies on the servers; null until first measured. */
   readonly streamBytes: number | null;

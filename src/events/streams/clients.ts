@@ -94,7 +94,7 @@ export class Clients {
     const wanted = feed.wanted(narrowing);
     const isOwn = caller.key !== undefined || wanted !== undefined;
     const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
-    // Read only after `resolve`, which starts the change log for the first client that asks for changes.
+    // Must come after `resolve`, which starts the change log for the first client that asks for changes.
     const generation = feed.changeGeneration();
     return {
       caller,

@@ -41,7 +41,10 @@ export interface ChainState {
   readonly id: string;
 }
 
-/** Type of the message that begins a chain of changes, or continues one in a stream that lacks the chain's end. */
+/**
+ * Type of the message that tells hubs from which change a chain goes on. A Mac publishes it when the chain begins, or
+ * when the stream no longer has the chain's newest message.
+ */
 export const CHAIN_START = 'changes.started';
 /** Body of a message of type `CHAIN_START`. */
 export const CHAIN_START_BODY = '{"type":"messages.changed","data":{"first_id":"","last_id":"","count":0}}';

@@ -152,12 +152,12 @@ export class Updates implements ConsumerTask<undefined> {
       if (this.#isClosed) return;
       if (long !== undefined) {
         if (!(await putLong(long))) this.#gone.add(long);
-        this.#isRequested = true; // makes the next turn of the loop store the offset
+        this.#isRequested = true; // so that the next iteration stores the offset
         continue;
       }
       if (!this.#hasGone) continue;
       await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
-      this.#isRequested = true; // makes the next turn of the loop store the offset
+      this.#isRequested = true; // so that the next iteration stores the offset
     }
   }
 

@@ -31,7 +31,10 @@ function linesOf(key: KeyRecord, nameOf: NameOf): readonly string[] {
     ...(may('send') ? [`May write to: ${listed(send, nameOf)}.`, APPROVALS[approval]] : []),
     ...(may('send') && dryRun ? ['Every send is a dry run: nothing goes out.'] : []),
     ...(may('send') && remaining !== null ? [`Left: ${leftOf(remaining)}.`] : []),
-    ...closed.map(({ conversation_id: id }) => `You can no longer send to the group ${shortLine(id, 120)}, because somebody joined it.`),
+    ...closed.map(
+      ({ conversation_id: id }) =>
+        `You can no longer send to the group ${shortLine(id, 120)}, because somebody joined it.`,
+    ),
   ];
 }
 

@@ -42,7 +42,7 @@ export interface ChainState {
 }
 
 /**
- * Type of the message that tells hubs from which change a chain goes on. A Mac publishes it when the chain begins, or
+ * Type of the message that tells hubs after which change a chain continues. A Mac publishes it when the chain begins, or
  * when the stream no longer has the chain's newest message.
  */
 export const CHAIN_START = 'changes.started';

@@ -42,8 +42,8 @@ export interface ChainState {
 }
 
 /**
- * Type of the message that tells hubs after which change a chain continues. A Mac publishes it when the chain begins, or
- * when the stream no longer has the chain's newest message.
+ * Type of the message that tells hubs after which change a chain continues. A Mac publishes it when the chain begins,
+ * or when the stream no longer has the chain's newest message.
  */
 export const CHAIN_START = 'changes.started';
 /** Body of a message of type `CHAIN_START`. */

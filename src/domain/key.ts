@@ -90,7 +90,7 @@ export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
   readonly revoked_at?: string | undefined;
 }
 
-/** The result of revoking a key: the numbers of its unfinished sends that the revocation ended. */
+/** The result of revoking a key: how many scheduled and held sends the revocation ended. */
 export interface KeyRevocation {
   readonly id: string;
   /** Number of the key's scheduled sends that were cancelled. */

@@ -94,7 +94,7 @@ function drawBars({ bars: all, names, classes, ticks, title }, width, height) {
     }
     chart.append(column);
   }
-  // Right end of the last drawn label in pixels, with a margin. Leaves out a label that would begin before it.
+  // Right edge of the last drawn label plus a margin, in pixels. Labels that would begin before it are skipped.
   let end = 0;
   for (const [index, text] of ticks) {
     const half = text.length * 3.5;

@@ -21,7 +21,8 @@ export interface ProbeContext {
 }
 
 /**
- * Observes one key of the report. Returns only numbers, values of closed sets, and words that are known to be harmless.
+ * Collects the value of one field of the report. Returns only numbers, values of closed sets, and words that are known
+ * to be harmless.
  */
 type Probe = (context: ProbeContext) => Promise<Observation> | Observation;
 type Read = (result: CommandResult) => Readonly<Record<string, ReportedValue>>;

@@ -30,7 +30,7 @@ export interface ChangeLog {
   changes(after: number, upTo: number, limit: number): readonly LoggedChange[];
 }
 
-/** The stored state of change detection, in which Postern continues after the process restarts. */
+/** The stored state of change detection. Postern resumes from it after a restart. */
 export interface DetectionState {
   readonly isOn: boolean;
   /** Unix milliseconds at which a client last asked for changes. */

@@ -101,7 +101,7 @@ const SCHEMA = `
 
 /** Runs SQL on hub.db and keeps the prepared statements. */
 export class HubDatabase {
-  /** Random id of the file. A new file has a different id, because its numbers stand for different events. */
+  /** Random id of hub.db. A recreated file has a new id, because its event numbers refer to different events. */
   readonly id: string;
   readonly #database: Sqlite;
   readonly #statements = new Map<string, Statement>();

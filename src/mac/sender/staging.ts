@@ -26,8 +26,8 @@ export interface StagingOptions {
 }
 
 /**
- * Copies attachments into a folder that Messages' sandbox may read (decision D8). Removes a copy after an hour unless
- * chat.db refers to it, because a conversation then shows the copy itself (decision T2).
+ * Copies attachments into a folder that Messages' sandbox may read (decision D8). Removes each copy after an hour.
+ * Keeps a copy that chat.db refers to, because the conversation displays that file (decision T2).
  */
 export class Staging {
   readonly #options: StagingOptions;

@@ -17,8 +17,8 @@ export function toPattern(sequence: Sequence): Pattern {
 }
 
 /**
- * A text to search for several patterns. Most texts are ASCII. They are searched with a regular expression, which finds
- * the same matches in a fraction of the time.
+ * Finds several patterns in one text. Searches ASCII, which most texts are, with a regular expression: it finds the
+ * same matches in a fraction of the time.
  */
 export class SearchedText {
   readonly #text: string;

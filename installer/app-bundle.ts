@@ -67,8 +67,8 @@ export async function isBundleSound(machine: Machine, layout: Layout): Promise<b
 }
 
 /**
- * Returns the Node version and the version of the native module interface (ABI) of the Node at `executable`. Returns
- * undefined if it does not run.
+ * Returns the version of the Node at `executable` and of its native module interface (ABI). Returns undefined if that
+ * Node does not run.
  */
 export async function runtimeOf(
   machine: Machine,
@@ -109,8 +109,8 @@ function doesNotRun(program: string): AppError {
 }
 
 /**
- * Signs ad hoc, because Apple silicon kills unsigned programs. Omits the hardened runtime: under it, macOS refuses
- * Automation without asking unless the program has the Apple Events entitlement, which official builds of Node lack.
+ * Signs ad hoc, because Apple silicon kills unsigned programs. Omits the hardened runtime, under which macOS refuses
+ * Automation without asking. Only the Apple Events entitlement would change that, and official builds of Node lack it.
  */
 async function sign(machine: Machine, app: string): Promise<void> {
   await machine.run('xattr', ['-cr', app]);
@@ -125,7 +125,7 @@ async function sign(machine: Machine, app: string): Promise<void> {
 /** A bundle's code signature, as `codesign -dvvv` reports it. */
 export interface Signature {
   readonly cdhash: string | null;
-  /** True under the hardened runtime, where macOS always refuses Automation. */
+  /** True with the hardened runtime. macOS then refuses Automation without asking. */
   readonly isHardened: boolean;
 }
 

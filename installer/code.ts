@@ -38,7 +38,8 @@ export async function installCode(machine: Machine, layout: Layout, root: string
 }
 
 /**
- * Runs proof.js on the private Node, which loads the libraries of the new version in `folder`. Throws `proof_failed`.
+ * Runs the new version's proof.js on the private Node, to prove that the libraries in `folder` load. Throws
+ * `proof_failed`.
  */
 async function prove(machine: Machine, layout: Layout, folder: string): Promise<void> {
   const proof = await machine.run(layout.executable, [join(folder, 'dist', 'installer', 'proof.js')], {

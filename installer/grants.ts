@@ -35,8 +35,8 @@ export async function knownCdhash(machine: Machine, layout: Layout): Promise<str
 }
 
 /**
- * Resets the permissions after a new bundle was installed whose cdhash is not `known`, because macOS ties permissions
- * to the cdhash. Without the reset, System Settings would show Postern as switched on although macOS refuses it.
+ * Resets the permissions if a new bundle was installed and its cdhash is not `known`, because macOS ties permissions to
+ * the cdhash. Without the reset, System Settings would show Postern as switched on although macOS refuses it.
  */
 export async function settleGrants(
   machine: Machine,
@@ -66,8 +66,8 @@ function remember(layout: Layout, cdhash: string | null): void {
 }
 
 /**
- * Removes Postern's entries under Full Disk Access and Automation. Returns one line for each entry that could not be
- * removed, which tells the user how to remove it by hand.
+ * Removes Postern's entries under Full Disk Access and Automation. For each entry that could not be removed, returns
+ * one line that tells the user how to remove it by hand.
  */
 export async function resetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
   await registerBundle(machine, layout);

@@ -6,8 +6,8 @@ export const BUNDLE_ID = 'local.postern';
 /** The paths of everything installed on a Mac. No other module spells them out. */
 export interface Layout {
   /**
-   * The app bundle to which macOS grants the permissions. A change inside it would break its signature, so the code of
-   * Postern, which updates replace, is not in it.
+   * The app bundle to which macOS grants the permissions. It does not contain Postern's code, because every update
+   * replaces the code, and a change inside the bundle would break its signature.
    */
   readonly app: string;
   /** The private copy of Node: the program that launchd starts and that macOS knows as Postern. */
@@ -27,7 +27,7 @@ export interface Layout {
   /** The file that a running installer or uninstaller locks. */
   readonly lock: string;
   /**
-   * The file with the cdhash of the bundle to which macOS last granted permissions. It stays when the bundle is
+   * The file with the cdhash of the bundle to which macOS last granted permissions. The file stays when the bundle is
    * removed.
    */
   readonly knownCdhash: string;

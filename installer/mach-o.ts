@@ -5,7 +5,7 @@ export interface MachSlice {
   readonly arch: 'arm64' | 'x64' | 'other';
   /** The libraries that the slice is linked to, as written: absolute, or beginning with @rpath or similar. */
   readonly libraries: readonly string[];
-  /** The lowest macOS version that the slice declares to support, for example `11.0`; null if it declares none. */
+  /** The lowest macOS version that the slice supports, for example `11.0`; null if the slice declares none. */
   readonly minimumMacos: string | null;
   /**
    * The slice's UUID (LC_UUID), written as dwarfdump writes it; null if there is none. For Local Network privacy, macOS

@@ -41,16 +41,13 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
   },
 };
 
-/**
- * Interval between two checks. Long enough to leave most of the request limit, 60 a minute by default, to the user's
- * programs.
- */
+/** Interval between two checks. Leaves most of the request limit (60 a minute by default) to the user's programs. */
 const POLL_MS = 5_000;
 
 /**
- * Makes the agent check its permissions until it has both, at most for `permissionsLimitMs`, and tells the user what to
- * click. Returns the missing permissions. The agent itself must ask Messages, because macOS attributes a request from a
- * program started in this terminal to the terminal.
+ * Tells the user what to click until the agent has both permissions or `permissionsLimitMs` have passed. Returns the
+ * missing permissions. The agent itself must ask Messages: if this installer asked, macOS would attribute the request
+ * to the terminal.
  */
 export async function walkThroughPermissions(
   machine: Machine,
@@ -88,7 +85,7 @@ async function look(client: PosternClient, guide: Guide): Promise<number> {
   }
 }
 
-/** Tells the user what to do, and nothing twice. */
+/** Tells the user what to do, each thing only once. */
 class Guide {
   readonly #machine: Machine;
   readonly #layout: Layout;
@@ -163,7 +160,7 @@ class Guide {
   }
 }
 
-/** Returns the line for a user who has not granted these permissions when the waiting time ends. */
+/** Returns the line to print if these permissions are still missing when the waiting time ends. */
 export function stillMissing(names: readonly Name[]): string {
   const titles = names.map((name) => EXPLANATIONS[name].title).join(' and ');
   return `Still missing: ${titles}. You can grant permissions at any time. The agent notices by itself.`;

@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { openSqlite, sqliteLibrary } from '../src/runtime/sqlite.ts';
 
 /**
- * The installer runs this program once, on the private Node in a new version's folder. Loads every required library and
- * opens a database; exits with an error if that fails. Only names the optional libraries that do not load.
+ * The installer runs this program once, on the private Node in a new version's folder. It loads every required library
+ * and opens a database; if one of these steps fails, it exits with an error. An optional library that does not load is
+ * only mentioned in the output.
  */
 const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -23,8 +24,8 @@ if (missing.length > 0) {
 }
 
 async function loads(name: string): Promise<boolean> {
-  // Importing better-sqlite3 does not load its native part, so an import proves nothing. `sqliteLibrary` names the
-  // library that opened the database above.
+  // Importing better-sqlite3 does not load its native part, so a successful import would prove nothing. `sqliteLibrary`
+  // is the library that opened the database above.
   if (name === 'better-sqlite3') return sqliteLibrary === name;
   try {
     await import(name);

@@ -12,8 +12,8 @@ import { currentVersion, switchVersion } from './versions.ts';
 
 /**
  * Replaces the installation with the release and waits until the agent answers. If any step fails, undoes all of them,
- * so that the previous version runs again. A first installation has no previous version: it stays in place, so that the
- * user can inspect and repair it.
+ * so that the previous version runs again. A failed first installation stays in place instead, so that the user can
+ * inspect and repair it.
  */
 export async function switchOver(
   machine: Machine,
@@ -69,8 +69,8 @@ function stopAgent(machine: Machine, launchd: Launchd, start: () => Promise<void
 }
 
 /**
- * Moves the new app into place. Undoing restores the previous app. If that was missing or damaged, the new one stays,
- * because the old code needs an app.
+ * Moves the new app into place. Undoing restores the previous app. If the previous app was missing or damaged, the new
+ * one stays, because the old code needs an app.
  */
 function placeBundle(bundle: NewBundle): Step {
   return {
@@ -167,7 +167,7 @@ const KEPT = ['state.db', 'state.db-wal'];
 
 /**
  * Copies the state while no agent runs. Undoing restores the copy, because the old version cannot read a state.db that
- * the new one has migrated. The old version then delivers events again that the new version had already delivered.
+ * the new one has migrated. The old version then repeats the deliveries that the new version had already made.
  */
 export function copyState(layout: Layout): Step {
   const copies = stateCopy(layout);

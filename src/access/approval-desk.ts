@@ -20,7 +20,7 @@ const MAX_HELD = 20;
 const MAX_HELD_BYTES = 1_000_000_000;
 
 /**
- * The action under which the audit log records an outcome of the send itself. It records every other outcome as an
+ * Maps each outcome of the send itself to its action in the audit log. All other outcomes are recorded as an
  * `approval`.
  */
 const OF_THE_SEND: Readonly<Partial<Record<ApprovalState, AuditAction>>> = {
@@ -49,8 +49,7 @@ export interface Holding {
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
   /**
-   * Returns the size in bytes of all uploads and of the files of scheduled sends, which count towards `MAX_HELD_BYTES`
-   * too.
+   * Returns the size in bytes of all uploads and of the files of scheduled sends. Both count towards `MAX_HELD_BYTES`.
    */
   readonly uploadedBytes: () => number;
   /** Called when a send begins to wait for a decision. */
@@ -63,7 +62,7 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
  */
 export function approvalDesk(parts: ApprovalDeskParts) {
   const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
-  /** Records of held sends that are still being created, by `Holding.ask`. */
+  /** Held sends whose records are still being created. Key: `Holding.ask`. */
   const making = new Map<string, Promise<StoredApproval>>();
   let isClosed = false;
   const waiters = new Wakeup(clock);
@@ -189,7 +188,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     throw problem('already_decided', { state: after.state });
   }
 
-  /** Stores a decision after which nothing is sent, and returns the approval. */
+  /** Stores a decision not to send, and returns the approval. */
   function ended(id: string, state: ApprovalState, by: string | null): StoredApproval {
     const approval = decided(id, state, by);
     void files.remove(id);

@@ -79,8 +79,8 @@ export function approvedSends(
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
     const nowMs = clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
-      // A missing claim proves that nothing was sent only until claims are deleted (`CLAIM_MS`). Half of that time
-      // leaves a margin.
+      // A missing claim means that nothing was sent, unless the store has already deleted the claim (after `CLAIM_MS`).
+      // To leave a margin, only half of that time is trusted.
       return nowMs >= expiresMs + CLAIM_MS / 2
         ? { state: 'unknown', problem: 'send_outcome_unknown' }
         : { state: 'void', problem: 'approval_expired' };

@@ -10,7 +10,7 @@ import { startOfLocalDay } from '../runtime/clock.ts';
 const FLUSH_MS = 1000;
 const TRIM_EVERY = 1000;
 const MAX_FOLDED = 10_000;
-/** Maximum number of targets that get their own line, per key, action, outcome and minute. */
+/** Maximum number of targets that get their own line for the same key, action, outcome and minute. */
 const MAX_TARGETS = 10;
 
 /** A line of the log that also counts repetitions, until the end of its minute or hour. */
@@ -27,7 +27,7 @@ export class Audit implements AuditLog {
   readonly #secret: string;
   readonly #folded = new Map<string, Folded>();
   readonly #changed = new Set<Folded>();
-  /** The targets that have their own line in this minute, by key, action and outcome. */
+  /** The targets that have their own line in this minute. Key: the key id, the action and the outcome, joined. */
   readonly #targets = new Map<string, Set<string | null>>();
   #targetsOfMinute = 0;
   #cancelFlush: Cancel | undefined;
@@ -41,8 +41,8 @@ export class Audit implements AuditLog {
   }
 
   /**
-   * Returns a hash of the text, keyed with `#secret`. A hash without a key would let anyone who has the log find a
-   * short text by trying.
+   * Returns a hash of the text, keyed with `#secret`. If the hash had no key, anyone who has the log could find a short
+   * text by guessing it.
    */
   hmac(text: string): string {
     return createHmac('sha256', this.#secret).update(text).digest('hex');
@@ -58,8 +58,8 @@ export class Audit implements AuditLog {
   }
 
   /**
-   * Writes one line per key, target and minute. The line has no hash of the text, because it can stand for several
-   * texts.
+   * Writes one line per key, target and minute. The line has no hash of the text, because one line can stand for
+   * several texts.
    */
   noteDryRun(keyId: string, target: string): void {
     this.#fold(this.#withFewTargets({ keyId, action: 'send', outcome: 'dry_run', target }), MINUTE_MS);

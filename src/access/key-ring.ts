@@ -50,7 +50,7 @@ export interface KeyRingParts {
 export class KeyRing implements Keys {
   readonly #parts: KeyRingParts;
   readonly #keys = new Map<string, LimitedKey>();
-  /** When the last use of each key was last stored, in Unix milliseconds, by key id. */
+  /** Key: the key id. Value: when the key's last use was stored, in Unix milliseconds. */
   readonly #usedMs = new Map<string, number>();
   #cancelExpiry: Cancel | undefined;
 

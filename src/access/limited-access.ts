@@ -209,7 +209,7 @@ export class LimitedAccess implements AccessService {
     if (isRevoked) void this.#parts.uploads.removeOf(id);
     const { webhooks } = this.#parts.owner();
     for (const webhook of webhooks.list().filter(({ keyId }) => keyId === id)) {
-      // Keeps a webhook whose host the key was not allowed before either, because the owner chose that host.
+      // Keeps a webhook whose host was forbidden to the key even before this change, because the owner chose that host.
       const isForbidden = mayCallBack(before.callback_hosts, webhook.url) && !mayCallBack(hosts, webhook.url);
       if (isForbidden) this.audit.note({ keyId: OWNER, action: 'webhook', target: webhook.id, outcome: 'removed' });
       if (isRevoked || isForbidden) void webhooks.remove(webhook.id);

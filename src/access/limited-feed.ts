@@ -2,8 +2,8 @@ import type { LogEntry } from '../domain/event.ts';
 import type { EventFeed, FeedReader } from '../domain/ports/feed-ports.ts';
 
 /**
- * Returns a feed with only the entries that a limited key may read, under the offsets that they have in `feed`.
- * `admits` reports whether the key may read an entry now.
+ * Returns a feed with only the entries that a limited key may read. Each entry keeps its offset in `feed`. `admits`
+ * reports whether the key may read an entry now.
  */
 export function limitedFeed(feed: EventFeed, admits: (entry: LogEntry) => boolean): EventFeed {
   const narrowed = (reader: FeedReader): FeedReader => ({

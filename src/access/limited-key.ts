@@ -4,14 +4,14 @@ import type { Cancel } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
 
 /**
- * Maximum number of WebSockets and event streams, counted together, that one key has open. MCP subscriptions have a
- * separate limit of the same size.
+ * Maximum number of WebSockets and event streams, counted together, that are open under one key. MCP subscriptions have
+ * a separate limit of the same size.
  */
 const MAX_STREAMS = 16;
 
 /**
  * A limited key in memory. A change of its settings replaces `stored` and keeps this object, because other objects,
- * such as the caller of the key, refer to it.
+ * such as the key's caller, refer to this one.
  */
 export class LimitedKey {
   #stored: StoredKey;

@@ -66,7 +66,8 @@ interface Ask {
 export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): CallerSender {
   const { sender, scheduler, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
   return {
-    // Reports no mistakes, because they would reveal whether a file exists. `send` reports those in allowed folders.
+    // Reports no mistakes, because a mistake would reveal whether a file exists. `send` reports mistakes in files of
+    // allowed folders.
     attachmentMistakes: async () => [],
     send,
   };
@@ -194,8 +195,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
   }
 
   /**
-   * Refuses a send if, while it waited for its turn, the owner began to require approval or switched on dry run.
-   * Repeating the request then follows the new settings.
+   * Refuses a send if the owner began to require approval or switched on dry run while the send waited for its turn. A
+   * repeated request then follows the new settings.
    */
   function assertStillDirect(to: string): void {
     if (key.stored.dry_run || sendRight(directory, key, to) !== 'yes') throw problem('recipient_not_allowed');

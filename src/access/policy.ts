@@ -37,8 +37,8 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   const guids = chats.map(({ guid }) => guid);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
   const [address, ...others] = members;
-  // Messages can send to the address in the chat id instead of the member's. If the two differ, it is uncertain who
-  // would read the message.
+  // Messages may send to the address in the chat id instead of the member's address. If the two differ, it is uncertain
+  // who would read the message.
   const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
   if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain) {
     return undefined;
@@ -55,7 +55,7 @@ export function maySend(list: AccessList, destination: Destination): boolean {
 
 /**
  * Returns the groups in the list that the key cannot send to because members joined after the owner listed the group.
- * Each comes with these members.
+ * Each group comes with the members who joined.
  */
 export function closedGroups(
   list: AccessList,

@@ -130,8 +130,8 @@ export function tapbacks(parts: TapbacksParts) {
   }
 
   /**
-   * Records a message in the self-chat whose text is exactly that of a request. Messages may store a message to oneself
-   * twice, and a tapback on either of the two counts.
+   * Records that a message in the self-chat is a request, if its text is exactly the text of one. Messages may store a
+   * message to oneself twice, and a tapback on either of the two counts.
    */
   function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     if (!isFromMe && memberKey(sender) !== address) return;
@@ -181,7 +181,8 @@ const MAX_LENGTH = 4000;
 
 /**
  * Returns the message in the self-chat that asks for a decision; undefined if it is too long. The destination comes
- * first, then the exact text. Each line of that text begins with a bar, so that none can look like a line of Postern's.
+ * first, then the exact text. Each line of that text begins with a bar, so that it cannot be mistaken for a line by
+ * Postern.
  */
 export function requestText(approval: StoredApproval, keyName: string): string | undefined {
   const { id, to, members, text, attachments } = approval;

@@ -30,7 +30,8 @@ const TYPES = {
   mp4: 'video/mp4',
 };
 /**
- * Types of converted files. Only these are taken from an answer, because a browser never runs a blob of them as a page.
+ * Types of converted files. Only these types are taken from an answer, because a browser never runs a blob of such a
+ * type as a page.
  */
 const CONVERTED = new Set(['image/jpeg', 'audio/mp4']);
 /** Types that are never converted, because the converted picture would not be animated. */
@@ -44,8 +45,8 @@ const PLAYABLE = new Set(['audio/mp4', 'audio/mpeg', 'audio/wav']);
 let canConvert = true;
 
 /**
- * Reports whether the service should convert a file. It converts a picture that is large or that some browsers cannot
- * show, except a GIF, and a sound that some browsers cannot play.
+ * Reports whether the service should convert a file: a large picture, or a picture or sound that some browsers cannot
+ * show or play. A GIF is never converted.
  * @param {{ readonly type: string, readonly bytes: number }} one
  */
 const needsConversion = ({ type, bytes }) =>

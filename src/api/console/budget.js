@@ -23,8 +23,8 @@ export function mayAskByItself() {
 }
 
 /**
- * Reports whether the page has made fewer than half of the `OWN_PER_MINUTE` requests that it may make without a click.
- * Only then does the details pane load its pictures.
+ * Reports whether the details pane may load its pictures: the page has made fewer than half of the `OWN_PER_MINUTE`
+ * requests that it may make without a click, and requests are not scarce.
  */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 

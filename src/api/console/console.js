@@ -61,7 +61,7 @@ async function enter(candidate) {
     showNavigation();
     showFrame();
     showBackend(status.backend);
-    // Later listens from this position, so that no event is missed that arrives while the view loads.
+    // The page listens from this position once the view has loaded, so that it misses no event that arrives meanwhile.
     const [position] = await Promise.all([may('events') ? newestPosition(status) : undefined, showView()]);
     if (position !== undefined) listen(position, () => leave(CHANGED_KEY), restart);
     if (status.held_sends !== undefined && may('approve'))
@@ -234,7 +234,8 @@ element('skip').addEventListener('click', (event) => {
   element('main').focus();
 });
 addEventListener('hashchange', () => {
-  // `postern open` may open its address in a tab that already shows the console. Signs in with the code or key in it.
+  // `postern open` may open an address in a tab that already shows the console. Signs in with the code or key in that
+  // address.
   const address = takeFromAddress();
   if (address === undefined) void showView();
   else void followAddress(address, enter);

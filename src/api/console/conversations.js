@@ -15,7 +15,7 @@ import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 
 /** @typedef {{ conversation: Conversation, readonly item: HTMLElement, readonly link: HTMLAnchorElement }} Entry */
 
-/** Distance of the visible items from the end of the list, in pixels, below which the next page loads. */
+/** Distance in pixels from the end of the list. If the visible items are closer to the end, the next page loads. */
 const NEAR = 400;
 /** Number of items in the document at once, with at least `MARGIN` before and after the visible ones. */
 const SHOWN = 90;
@@ -105,8 +105,8 @@ async function showMore() {
 }
 
 /**
- * Returns the conversations that belong to the chosen Mac and are not yet in the list. Two pages contain the same
- * conversation if a new message arrived in it between their requests.
+ * Returns the conversations that belong to the chosen Mac and are not yet in the list. A conversation is on two pages
+ * if a message arrived in it between the requests for the two.
  * @param {readonly Conversation[]} conversations
  */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));

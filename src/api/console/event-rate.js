@@ -11,8 +11,8 @@ import { number } from './words.js';
 export const rate = h('div', { class: 'row hide-s', hidden: true });
 
 /**
- * Shows the average number of events per minute, and a line with the number in each minute of the last hour. Hidden if
- * there were none.
+ * Shows the average number of events per minute, and a line with the number in each minute of the last hour. Shows
+ * nothing if there were no events.
  */
 export async function showRate() {
   if (isHub() || !isOwner()) return;

@@ -1,5 +1,5 @@
-// Stores the key with which the console and the API reference make requests: for this tab or, if the user chooses that,
-// on this device.
+// Stores the key with which the console and the API reference make requests. The key is stored for this tab only,
+// unless the user chooses to remember it on this device.
 
 const NAME = 'postern-key';
 
@@ -23,8 +23,9 @@ export function forgetKey() {
 }
 
 /**
- * Returns `{ code }` from `#code=…`, the address that `postern open` opens, or `{ key }` from `#key=…`; undefined if
- * there is neither. Removes the code or key from the address and the history at once.
+ * Returns the code or key that the page's address contains: `{ code }` for `#code=…`, or `{ key }` for `#key=…`.
+ * Returns undefined if there is neither. Removes the code or key from the address and the history at once. `postern
+ * open` opens an address with a code.
  * @returns {{ readonly code?: string, readonly key?: string } | undefined}
  */
 export function takeFromAddress() {

@@ -81,8 +81,8 @@ export class Line {
   }
 
   /**
-   * Connects again. Browsers hide why a handshake failed, so after a failed one this first asks the API. Reports
-   * `refused` if the key is no longer valid, or `expired` if the offset is too old.
+   * Connects again. If the broken connection never opened, first asks the API why, because browsers hide why a
+   * handshake failed. Reports `refused` if the key is no longer valid, or `expired` if the offset is too old.
    * @param {WebSocket} broken
    * @param {boolean} hadOpened
    */

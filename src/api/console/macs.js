@@ -31,7 +31,7 @@ export function senderChooser() {
 /** Reports whether a conversation belongs to the chosen Mac. @param {string} id */
 export const isOfChosenMac = (id) => chooser.value === '' || macOf(id) === chooser.value;
 
-/** Returns the Mac that the user chose to send from. If it is undefined, the hub chooses one. */
+/** Returns the Mac that the user chose to send from. Returns undefined if the hub is to choose one. */
 export const senderMac = () => (isHub() && from.value !== '' ? from.value : undefined);
 
 /** Returns a tag with the name of the Mac that owns a conversation; undefined on a single Mac. @param {string} id */

@@ -201,8 +201,8 @@ const RING = 2 * Math.PI * 8;
 const SOON_S = 3600;
 
 /**
- * Returns the time left until `until`, and a ring that is full at `from` and empty at `until`. Amber during the last
- * hour.
+ * Returns the time left until `until`, and a ring that is full at `from` and empty at `until`. Both are amber during
+ * the last hour.
  * @param {string} from
  * @param {string} until
  */

@@ -1,7 +1,7 @@
 // The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
 
 const VIEWS = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
-/** Old addresses of views, which bookmarks may still contain. */
+/** Addresses that views had in older versions. Bookmarks may still contain them. */
 const MOVED = new Map([
   ['access', 'approvals'],
   ['macs', 'overview'],

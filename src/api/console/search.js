@@ -11,13 +11,16 @@ import { isHub } from './service.js';
 import { number, personOf, reasonOf, shortTimeOf, timeOf } from './words.js';
 
 /**
- * Pause in typing after which a search begins, in milliseconds. A request for every letter would use up the rate limit,
- * which all clients share.
+ * A search begins when the user has not typed for this long, in milliseconds. A request for every letter would use up
+ * the rate limit, which all clients share.
  */
 const WAIT_MS = 400;
 const MIN_CHARACTERS = 3;
 const HITS_AT_ONCE = 30;
-/** Maximum length of a hit's text, and of the text shown before a first match that is far from the start. */
+/**
+ * Maximum length of a hit's text, in UTF-16 code units. If the first match is far from the start, the text begins
+ * `SHOWN_BEFORE` code units before the match.
+ */
 const SHOWN_CHARACTERS = 240;
 const SHOWN_BEFORE = 40;
 

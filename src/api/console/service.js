@@ -47,7 +47,8 @@ export const commandOf = (/** @type {string} */ rest) => `postern ${rest}${isDem
 export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
 
 /**
- * Returns the Mac that an id of a hub names before its `~`; undefined if it names none.
+ * Returns the name of the Mac that an id at a hub begins with, which is the text before `~`. Returns undefined if there
+ * is none.
  * @param {string} id
  */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);
@@ -84,8 +85,8 @@ export function readKeys(options) {
 }
 
 /**
- * Returns the limited keys that `readKeys` last requested, or requests them. Returns the last known keys if the request
- * is refused, at a hub, or if the page itself uses a limited key.
+ * Returns the limited keys. Requests them unless an earlier request is still valid. At a hub, with a limited key, or if
+ * the request is refused, returns the last known keys.
  */
 export async function knownKeys() {
   if (!isOwner() || isHub()) return keys;

@@ -26,8 +26,8 @@ const ACCESS = [
 ];
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings', isHere: () => true };
 /**
- * Views in the tab bar of a phone, which has room for five. Settings is the fifth, as More, and lists the remaining
- * views.
+ * Views in the tab bar of a phone. The bar has room for a fifth tab, which is Settings: under the label More, it lists
+ * the remaining views.
  */
 const TABS = ['overview', 'messages', 'approvals', 'events'];
 
@@ -77,7 +77,7 @@ export function markCurrent() {
 
 /**
  * Shows how many items of a view need attention, on the view's navigation links. `words` follow the number for screen
- * readers. The number of approvals has the accent colour, because they wait for a decision.
+ * readers. The number of approvals has the accent colour, because these items wait for a decision.
  * @param {string} view
  * @param {number} count
  * @param {string} words

@@ -24,8 +24,8 @@ export async function keyToEnter() {
 }
 
 /**
- * Handles a code or key in an address that was opened while the console is open. Signs in with its key if that came in
- * exchange for a code, or if no key is stored. Otherwise only offers the key.
+ * Handles a code or key in an address that was opened while the console is open. Signs in if a code was exchanged for
+ * the owner's key, or if no key is stored. Otherwise only offers the key in the address.
  * @param {Address} address
  * @param {(key: string) => Promise<void>} enter
  */

@@ -93,7 +93,8 @@ export function suggestPeople(input, choose) {
 
   input.addEventListener('input', () => {
     clearTimeout(timer);
-    // Removes suggestions that no longer match without waiting for new ones, because Enter would choose a selected one.
+    // Removes at once the suggestions that no longer match. While the new ones are on their way, Enter would otherwise
+    // choose such a suggestion.
     if (!list.hidden) showFound(found.filter((entry) => hasWords(entry, input.value)));
     timer = setTimeout(() => void open(), WAIT_MS);
   });

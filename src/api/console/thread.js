@@ -218,7 +218,7 @@ export function updateMessage(message, changes) {
   if (item === undefined) return;
   const isAtEnd = isScrolledToEnd();
   const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
-  // An event without `details` says nothing about the quotation and reactions, so keeps those that are shown.
+  // An event without `details` says nothing about the quotation and the reactions, so the shown ones stay.
   if (message.details === undefined) for (const part of ['blockquote', '.reactions']) takeOver(part, item, next);
   // Keeps unchanged attachments, so that their pictures do not load again.
   if (!changes.includes('attachment') && !changes.includes('transcript')) takeOver('.attachments', item, next);
@@ -289,7 +289,8 @@ export function addMessage(message) {
 }
 
 function noteScroll() {
-  // The list counts as at its end until the user scrolls up, even if a picture that loads moves the end out of view.
+  // Until the user scrolls up, the list counts as scrolled to its end, even if a loading picture has moved the end out
+  // of view.
   wasAtEnd = isScrolledToEnd() || (wasAtEnd && list.scrollTop >= lastTop);
   lastTop = list.scrollTop;
   loadWhatIsNear();

@@ -62,7 +62,8 @@ export function create() {
     const isShown = mail.classList.toggle('with-info');
     detailsButton.setAttribute('aria-pressed', String(isShown));
   });
-  // Opens the details at first only in a wide window. In a narrower one they are a sheet that covers the thread.
+  // Initially, opens the details only in a wide window. In a narrower window, the details are a sheet that covers the
+  // thread.
   const isWide = innerWidth > 1100;
   detailsButton.setAttribute('aria-pressed', String(isWide));
   detailsButton.id = 'details-button';
@@ -120,7 +121,8 @@ export function create() {
 /** @param {Route} route */
 async function show({ id, item: message, query }) {
   if (list.childElementCount === 0) {
-    // Loads the scheduled sends and the keys, which every conversation shows. Opening one then loads only its own data.
+    // Every conversation shows the scheduled sends and the keys. Loads both now, so that opening a conversation loads
+    // only the conversation's own data.
     void Promise.all([waitingSends(), knownKeys()]).catch(() => {});
     await showConversations({ isFresh: false });
   }

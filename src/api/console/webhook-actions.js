@@ -97,8 +97,7 @@ async function replayFrom(id, from) {
 }
 
 /**
- * Asks which events to deliver: those after a row again, the dropped ones again, or only new ones. Then starts the
- * replay.
+ * Asks which events to deliver: all events after a row, the dropped events, or only new events. Then starts the replay.
  * @param {ShownWebhook} webhook
  * @param {() => Promise<unknown>} again
  */

@@ -1,12 +1,13 @@
-// A list that puts only the rows in view, and a few more, into the document. A browser would lay out thousands of rows
-// slowly.
+// A list that keeps only the rows in or near the view in the document, because a browser would lay out thousands of
+// rows slowly.
 
 import { h } from './dom.js';
 
 const SPARE = 8;
 
 /**
- * Shows items in a scrolling element. Does not make the rows that stay in view again, so that they keep the focus.
+ * Shows items in a scrolling element. Reuses the elements of rows that stay in view, so that a focused row keeps the
+ * focus.
  * @template Item
  */
 export class WindowList {
@@ -40,8 +41,8 @@ export class WindowList {
   }
 
   /**
-   * Shows these items. `addedAbove` is the number of new items above the former ones. Unless the list is at its top, it
-   * scrolls by their height, so that visible items do not move on the screen.
+   * Shows these items. `addedAbove` is the number of new items above the former ones. Unless the list is at its top,
+   * scrolls by the height of the new items, so that visible items do not move on the screen.
    * @param {readonly Item[]} items
    * @param {number} [addedAbove]
    */

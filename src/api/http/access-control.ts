@@ -74,8 +74,8 @@ export class AccessControl {
   }
 
   /**
-   * Returns undefined if the request may proceed, or the answer if it is a CORS preflight. Throws the error to answer
-   * with if it is refused. Sets the exchange's caller, unless the path needs no key.
+   * Returns undefined if the request may proceed, or the answer if it is a CORS preflight. If the request is refused,
+   * throws the error to answer with. Sets the exchange's caller, unless the path needs no key.
    */
   async admit(exchange: Exchange): Promise<Answer | undefined> {
     const admitted = this.#admit(exchange);
@@ -114,8 +114,8 @@ export class AccessControl {
   }
 
   /**
-   * Admits a request at the port of another protocol; `guard` is that port's. Returns false unless `key` is a valid
-   * limited key: even the owner's key is refused.
+   * Admits a request at the port of another protocol; `guard` is the port's guard. Returns false unless `key` is a
+   * valid limited key: even the owner's key is refused.
    */
   async admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
     const admitted = this.#admitWire(exchange, guard, key);
@@ -147,8 +147,8 @@ export class AccessControl {
   }
 
   /**
-   * Admits a WebSocket handshake with a valid key. At the TCP port, a page of any origin may connect with one (decision
-   * E4).
+   * Admits a WebSocket handshake with a valid key. At the TCP port, a page of any origin may connect if it has such a
+   * key (decision E4).
    */
   async admitHandshake(exchange: Exchange): Promise<Caller> {
     const admitted = this.#admitHandshake(exchange);
@@ -173,9 +173,9 @@ export class AccessControl {
   }
 
   /**
-   * Counts a request without a valid key as open until its answer has been read, because it uses memory for that long.
-   * If too many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as well. Does
-   * not count requests at the Unix socket.
+   * Counts a request without a valid key as open until its answer has been read, because the request uses memory for
+   * that long. If too many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as
+   * well. Does not count requests at the Unix socket.
    */
   async #countKeyless(exchange: Exchange): Promise<void> {
     if (exchange.arrival === 'socket') return;

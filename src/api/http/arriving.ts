@@ -10,7 +10,7 @@ const IDLE_MS = 30_000;
 /** Time for which the client of a refused upload may continue to send, before its connection is closed. */
 const REFUSED_MS = 30_000;
 
-/** The latest request on each connection whose body has the time limits above instead of the server's. */
+/** For each connection, the latest request whose body has the time limits above instead of the server's. */
 const arriving = new WeakMap<Duplex, IncomingMessage>();
 
 /**

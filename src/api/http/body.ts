@@ -71,7 +71,7 @@ function parse(text: string): unknown {
     return JSON.parse(text);
   } catch (cause) {
     // The message of `JSON.parse` quotes the body, which must not get into a log or an answer. Takes only the position
-    // from it.
+    // from that message.
     const position = /position (\d+)/.exec(String(cause))?.[1];
     const where = position === undefined ? '' : ` at position ${position}`;
     throw problem('invalid_json', { where }, { cause });

@@ -19,8 +19,8 @@ export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Answers input that does not reach the router, and closes its connection. `error` is the error of Node's parser, or
- * the AppError to answer with. It is undefined for a CONNECT.
+ * Answers input that does not reach the router, and closes the connection. `error` is the error of Node's parser or the
+ * AppError to answer with; it is undefined for a CONNECT.
  */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
@@ -34,7 +34,7 @@ export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error
   context.log.info('request', { requestId, route: '-', status: answer.status, reason: code ?? 'CONNECT' });
 }
 
-/** The problems to answer with: for error codes of Node's HTTP server and its parser, and for the method CONNECT. */
+/** The problem to answer with, for each error code of Node's HTTP server and its parser, and for the method CONNECT. */
 const REFUSALS = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',

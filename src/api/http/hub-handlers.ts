@@ -3,8 +3,7 @@ import { NOT_AT_A_HUB } from '../../schema/routes.ts';
 import type { Handlers } from './router.ts';
 
 /**
- * Returns `handlers`, except that operations which only a single Mac's Postern offers throw `not_at_a_hub` (decision
- * N2).
+ * Returns the handlers of a hub: operations that only a single Mac's Postern offers throw `not_at_a_hub` (decision N2).
  */
 export function hubHandlers(handlers: Handlers): Handlers {
   const refused = [...NOT_AT_A_HUB].map((id) => [id, notAtAHub]);

@@ -31,8 +31,8 @@ export interface IssuerHostParts {
 }
 
 /**
- * Answers requests from the internet, whose Host is the issuer's (decision Y5). Serves only `/mcp` with an access
- * token, and the metadata and endpoints of OAuth.
+ * Answers the requests whose Host is the issuer's. They come from the internet (decision Y5). Serves only `/mcp` with
+ * an access token, and the metadata and endpoints of OAuth.
  */
 export class IssuerHost {
   readonly #parts: IssuerHostParts;

@@ -21,8 +21,8 @@ export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: s
 }
 
 /**
- * Returns how many sends each cap still allows. None of the numbers exceeds the sends that are left for the day, under
- * `per_day` and under the limit for all keys.
+ * Returns how many sends each cap still allows. Each number is at most what is left of `per_day` and of the daily limit
+ * for all keys.
  */
 export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
   const { minute, day, newContacts, dayOfAll } = store.sends(id, null, nowMs);

@@ -63,7 +63,7 @@ export interface AccessParts {
   readonly directory: ChatDirectory;
   /** Returns the owner's caller. Limited keys get the same ports, restricted to what each key may use. */
   readonly owner: () => Caller;
-  /** The reader of messages that adds no names from the Address Book. */
+  /** The message reader that adds no names from the Address Book. */
   readonly reader: MessageReader;
   /** Wraps a reader so that it adds names from `contacts` if a request includes them. */
   readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;

@@ -82,7 +82,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
   };
 }
 
-/** Returns a reader of attachments that opens only the files of messages that the key may read. */
+/** Returns an attachment reader that opens only the files of messages that the key may read. */
 export function limitedAttachments(attachments: AttachmentReader, reader: MessageReader): AttachmentReader {
   return {
     async open(id, n, form) {

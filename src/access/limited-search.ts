@@ -22,7 +22,7 @@ export function limitedSearch(
   };
 }
 
-/** Returns a lookup of names that finds only conversations that the key may read. */
+/** Returns a name lookup that finds only conversations that the key may read. */
 export function limitedChatNames(names: ChatNames, chats: ReadableChats): ChatNames {
   const readable = (ids: readonly string[]): readonly string[] => chats.filter(ids, (id) => id);
   return {

@@ -84,7 +84,9 @@ function markSection() {
     link.setAttribute('aria-current', String(read?.id === `s-${link.getAttribute('data-section')}`));
 }
 
-/** Returns the settings, by the title of their section; undefined if the service refuses the request. */
+/**
+ * Returns the settings of each section. Key: the section's title. Returns undefined if the service refuses the request.
+ */
 async function readConfig() {
   try {
     const { settings } = await call('config');

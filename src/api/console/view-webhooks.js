@@ -73,8 +73,8 @@ async function showTable(options) {
 }
 
 /**
- * Returns the deliveries in each of the last 24 hours, by webhook id. Returns an empty object at a hub, for a limited
- * key, or if the request is refused.
+ * Returns each webhook's deliveries in each of the last 24 hours. Key: the webhook's id. Returns an empty object at a
+ * hub, for a limited key, or if the request is refused.
  * @param {{ readonly isByItself?: boolean }} [options]
  * @returns {Promise<Readonly<Record<string, Hours>>>}
  */

@@ -1,8 +1,8 @@
 import type { ProblemText } from './problem-text.ts';
 
 /**
- * The problems that a fleet adds (docs/fleet.md). Only a hub answers with them, except `offset_of_a_hub`: a single Mac
- * answers with this one when a client sends it an offset from a hub.
+ * The problems that a fleet adds (docs/fleet.md). A single Mac answers only with `offset_of_a_hub`, when a client sends
+ * it an offset from a hub. A hub answers with all the others.
  */
 export const FLEET_PROBLEMS = {
   offset_of_a_hub: {

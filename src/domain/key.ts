@@ -27,7 +27,10 @@ export type AccessList = '*' | readonly ListEntry[];
 export interface Caps {
   readonly per_minute: number;
   readonly per_day: number;
-  /** Messages to people and groups that the owner has never written to. Each recipient counts once a day. */
+  /**
+   * Number of new recipients a day: people and groups that the owner has never written to. Several messages to the same
+   * recipient count once.
+   */
   readonly new_contacts_per_day: number;
 }
 
@@ -120,7 +123,10 @@ export const PRESETS = {
 } as const satisfies Record<string, { readonly scopes: readonly Scope[]; readonly approval: ApprovalMode }>;
 export type Preset = keyof typeof PRESETS;
 
-/** Maximum seconds for which any request may wait, such as for an event. Below the 60 s after which clients give up. */
+/**
+ * Maximum seconds for which any request may wait, such as for an event. Clients give up after 60 s, so it must be
+ * lower.
+ */
 export const MAX_WAIT_S = 50;
 
 export const DEFAULT_CAPS: Caps = { per_minute: 10, per_day: 100, new_contacts_per_day: 5 };

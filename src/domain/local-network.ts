@@ -10,19 +10,19 @@ export const LOCAL_NETWORK =
 const REFUSALS = /\b(?:EHOSTUNREACH|ENOTFOUND|EAI_NONAME|EAI_AGAIN|ENODATA)\b/;
 
 /**
- * Returns `LOCAL_NETWORK` for a failure that a denied access to the local network may have caused, else undefined.
+ * Returns `LOCAL_NETWORK` if macOS may have caused the failure by denying access to the local network, else undefined.
  * `failure` is or contains an error code.
  */
 export function localNetworkAdvice(failure: string, urls: readonly string[]): string | undefined {
   return REFUSALS.test(failure) && urls.some(isOnLocalNetwork) ? LOCAL_NETWORK : undefined;
 }
 
-/** The location of a host, judged only by its spelling. */
+/** The location of a host, determined without a lookup. */
 export type HostClass = 'loopback' | 'private' | 'other';
 
 /**
- * Reports whether macOS protects the host as part of the local network: private and link-local addresses, `.local` and
- * bare names. Loopback is exempt.
+ * Reports whether macOS protects the host as part of the local network. True for private and link-local addresses,
+ * `.local` names, and names without a dot. False for loopback.
  */
 export function isOnLocalNetwork(url: string): boolean {
   return hostClassOf(url) === 'private';

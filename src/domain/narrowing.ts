@@ -2,7 +2,7 @@ import type { LogEntry } from './event.ts';
 
 /** The events that a reader chooses to skip. The reader's offset moves past skipped events (decisions AA4, U4, V5). */
 export interface Narrowing {
-  /** Skips rows that were already older than this when Postern first saw them, in seconds. */
+  /** Maximum age in seconds: skips rows that were already older when Postern first saw them. */
   readonly max_age_s?: number | undefined;
   /** False skips rows that macOS filed as junk. */
   readonly junk?: boolean | undefined;

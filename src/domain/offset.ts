@@ -51,13 +51,13 @@ export interface StreamOffset {
    */
   readonly copy?: string | undefined;
   /**
-   * The highest sequence up to which the hub that issued the offset had an event for every row. Absent if it had them
-   * all up to `sequence`.
+   * Sequence up to which no row was missing at the hub that issued the offset. Absent if no row was missing up to
+   * `sequence`.
    */
   readonly floor?: number | undefined;
   /**
-   * Like `floor`, but counts missing changes too; used for readers with changes. Absent if it would not be lower than
-   * `floor`.
+   * Sequence up to which neither a row nor a change was missing at that hub. Replaces `floor` for readers with changes.
+   * Absent if missing changes do not lower the sequence.
    */
   readonly changeFloor?: number | undefined;
 }
@@ -85,7 +85,7 @@ export function encodeStreamOffset(offset: StreamOffset): string {
  * `encodeStreamOffset`.
  */
 export function decodeOffset(text: string): ClientOffset | undefined {
-  // No row id reaches 2^53, so lowering a larger number to 2^53 - 1 still leaves it above every row id.
+  // A row id above 2^53 - 1 becomes 2^53 - 1. No real row id is that high, so the offset still lies after every row.
   if (/^\d+$/.test(text)) return { rowId: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
   if (!/^[\w-]{8,240}$/.test(text)) return undefined;
   let plain: string;

@@ -21,7 +21,10 @@ export interface ChatMembers {
 export interface ChatDirectory {
   /** A value that changes with each commit to chat.db. Results of the other methods are valid until it changes. */
   version(): unknown;
-  /** Returns the chats that a recipient may refer to, in the order in which a send tries them. */
+  /**
+   * Returns the chats that `recipient`, an address or a chat id, may refer to. Sorted in the order in which a send
+   * tries the chats.
+   */
   meant(recipient: string): readonly ChatMembers[];
   /** The chat with exactly this guid. */
   chat(guid: string): ChatMembers | undefined;
@@ -33,7 +36,7 @@ export interface ChatDirectory {
   hasOwnMessage(guid: string): boolean;
 }
 
-/** A key as stored: with the hash of its secret and of the secret that it replaced. */
+/** A key as stored: with the hashes of its current and its previous secret. */
 export interface StoredKey extends Key {
   readonly hash: string;
   /** The hash of the secret that the last rotation replaced. The replaced secret remains valid until `untilMs`. */
@@ -119,16 +122,20 @@ export interface AuditNote {
   readonly outcome: string;
   readonly textHmac?: string;
   /**
-   * Only in the line for a send that the key was allowed to request: true if the owner had never written to the
-   * recipient. `ask` is the id of the request.
+   * True if the owner had never written to the recipient. Only in the line for a send that the key was allowed to
+   * request.
    */
   readonly isNew?: boolean;
+  /** Identifies the request. Only in the line for a send that the key was allowed to request. */
   readonly ask?: string;
 }
 
 export interface AuditQuery {
   readonly keyId?: string | undefined;
-  /** Only lines with a higher number: the oldest of these, unless `isNewestFirst`. If absent, the newest lines. */
+  /**
+   * Only lines with a higher number: the oldest of these lines, or with `isNewestFirst` the newest. Without `after`,
+   * the query selects the newest lines.
+   */
   readonly after?: number | undefined;
   /** Only lines with a lower number. */
   readonly before?: number | undefined;
@@ -175,7 +182,10 @@ export interface AuditStore {
   list(query: AuditQuery): readonly AuditEntry[];
   /** Counts the actions of limited keys since `sinceMs`, in spans of `lengthMs`. */
   uses(sinceMs: number, lengthMs: number): readonly KeyUses[];
-  /** Counts the sends of the last minute and day, against which caps are checked before the key sends to `target`. */
+  /**
+   * Counts the key's sends in the last minute and day, for comparison with its caps. `newContacts` does not include
+   * `target`.
+   */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;
   /**
    * Returns when the newest line of the request that `ask` identifies was written, Unix milliseconds. Ignores lines
@@ -221,7 +231,7 @@ export interface Keys {
   check(id: string, recipient: string): KeyCheck;
   rotate(id: string): KeyRecord & { readonly key: string };
   revoke(id: string): KeyRevocation;
-  /** Returns the newest revoked keys. Lists of audit lines and of decided approvals show their names. */
+  /** Returns the newest revoked keys. Lists of audit lines and of decided approvals show the names of these keys. */
   revoked(): readonly KeyRecord[];
 }
 

@@ -7,8 +7,8 @@ export interface CanaryRecord {
   /** Eight hexadecimal digits, different for each canary. */
   readonly number: string;
   /**
-   * When the canary was sent, Unix milliseconds. If Postern starts and this time is in the future, the clock was set
-   * back; the time of the start then replaces it.
+   * When the canary was sent, Unix milliseconds. If this time is in the future when Postern starts, the clock was set
+   * back. Postern then stores its start time instead.
    */
   readonly sentMs: number;
   /** `waiting`: being sent, or sent less than ten minutes ago without having arrived. */

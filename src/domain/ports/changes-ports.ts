@@ -18,8 +18,8 @@ export type LoggedChange = Change & {
 /** The stored changes, in the order in which they were detected. */
 export interface ChangeLog {
   /**
-   * Counts the restarts of the log: at first start, when detection is switched off and on again, and when chat.db is
-   * replaced.
+   * Returns a number that increases when detection is switched on or off, when chat.db is replaced, and when a backup
+   * of state.db is restored.
    */
   generation(): number;
   /** Returns the `seq` of the newest change ever logged, even if it was deleted since; 0 before the first change. */
@@ -45,7 +45,7 @@ export const BLOCK_ROWS = 1024;
 /** The change log with its prints. Every method that writes is one transaction. */
 export interface ChangeStore extends ChangeLog {
   state(): DetectionState;
-  /** Starts with an empty log, these prints and a new generation. */
+  /** Restarts the log: empty, with a new generation, and with these prints as the baseline. */
   begin(nowMs: number, prints: ReadonlyMap<number, Print>): void;
   /** Ends detection and deletes the log and the prints. */
   end(): void;
@@ -71,15 +71,15 @@ export interface PrintsRead {
 }
 
 /**
- * Reads prints from chat.db. Each result contains the database's identity at the cursor `at`. Throws
- * `chat_db_unavailable`.
+ * Reads prints from chat.db. Methods with a parameter `at` also return the facts by which `isReplaced` recognises a
+ * replaced chat.db. Every method throws `chat_db_unavailable` while chat.db is unreadable.
  */
 export interface PrintReader {
   /** Reads the prints of the newest `count` rows up to row id `upTo`. `from` is the lowest row id of these rows. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
   /**
-   * Like `newest`, but reads only the ranges in which a row was deleted, or has another print than `known` says. If the
-   * row ids have too many gaps for this comparison, reads the whole range.
+   * Like `newest`, but first compares with `known`, and reads only the ranges with differences, including deleted rows.
+   * If the row ids have too many gaps for this comparison, reads the whole range.
    */
   differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
   /** Reads the prints of these rows. */
@@ -90,16 +90,16 @@ export interface PrintReader {
    */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
   /**
-   * Returns several sets of row ids, such as those of unread messages, each of which chat.db can list by an index. A
-   * row that has joined or left a set since the previous call has changed. The size of a set is limited, and an
-   * unchanged set is the same array as in the previous call.
+   * Returns several sets of row ids, such as the unread messages. chat.db has an index for each set. A row that has
+   * joined or left a set since the previous call has changed. The size of a set is limited, and an unchanged set is the
+   * same array as in the previous call.
    */
   watched(): readonly (readonly number[])[];
   /** Returns a number that changes with every deleted row; always 0 if chat.db does not count deletions. */
   deletions(): number;
   /**
-   * Returns the guid and conversation of each row from `from` to `to`. If the row is removed later, its event contains
-   * both.
+   * Returns the guid and conversation of each row from `from` to `to`. The event that reports a removed row contains
+   * both, but chat.db no longer does by then.
    */
   origins(from: number, to: number): readonly RowOrigin[];
 }
@@ -124,7 +124,7 @@ export interface RowOrigin {
   readonly conversationId: string;
 }
 
-/** Reads prints like `PrintReader`, but in another thread, for ranges whose reading takes long. */
+/** Reads prints like `PrintReader`, but in another thread. For ranges that take long to read. */
 export interface BackgroundPrintReader {
   range(at: Offset, from: number, to: number): Promise<ReturnType<PrintReader['range']>>;
   origins(from: number, to: number): Promise<readonly RowOrigin[]>;

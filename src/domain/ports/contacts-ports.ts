@@ -16,7 +16,10 @@ export interface NameLookup {
 /** The state of the Address Book, and why names are missing or incomplete. */
 export interface ContactsHealth {
   readonly state: 'off' | 'not_loaded' | 'loaded' | 'failed';
-  /** Says which parts of the Address Book could not be read; null if none failed, also while `off` or `not_loaded`. */
+  /**
+   * Says which parts of the Address Book could not be read. Null if no part failed, or if `state` is `off` or
+   * `not_loaded`.
+   */
   readonly message: string | null;
 }
 

@@ -13,8 +13,8 @@ export interface MessageLog {
    */
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[];
   /**
-   * Returns rows after `after`, none of which has been published, in order and limited in number like `entries`. With
-   * `hasPrints`, each row includes its print, read at the same commit as the row.
+   * Returns the rows after `after`, in order, with the same limits as `entries`. These rows have not been published
+   * yet. With `hasPrints`, each row includes its print, read at the same commit as the row.
    */
   pendingRows(after: Offset, limit: number, hasPrints?: boolean): readonly PendingRow[];
   /** Returns the position of the newest row. When Postern starts for the first time, it publishes only later rows. */
@@ -54,16 +54,16 @@ export interface FeedReader {
 
 export interface FeedOptions {
   /**
-   * True to read changes of existing rows too (decision I2). Only `resolve` starts change detection if it is off; other
-   * methods with this option do not. While detection is off, the reader gets only new rows.
+   * True to read changes of existing rows too (decision I2). If change detection is off, `resolve` starts it, but the
+   * other methods with this option read only new rows.
    */
   readonly changes?: boolean;
 }
 
 export interface ResumeOptions extends FeedOptions {
   /**
-   * True to make the publisher, after each batch, wait briefly until this reader has taken the batch. It does not wait
-   * for a reader that was behind before the batch (decision C7).
+   * If true, the publisher waits briefly after each batch until this reader has taken the batch. The publisher does not
+   * wait for a reader that was behind before the batch (decision C7).
    */
   readonly backpressure?: boolean;
 }
@@ -118,8 +118,8 @@ export interface EventConsumer {
   /** Ends after the current entry. */
   stop(): void;
   /**
-   * Continues after `offset`, which the caller has already stored. An entry that is being handled now no longer moves
-   * the position when it is done. `options`, if present, replace the consumer's previous options.
+   * Continues after `offset`, which the caller has already stored. If an entry is being handled, its end no longer
+   * moves the position. `options`, if present, replace the consumer's previous options.
    */
   seek(offset: Offset, options?: ResumeOptions): void;
   /** Makes the consumer ask the task for its `first` work again. */
@@ -155,10 +155,10 @@ export interface EventFeed {
   offsetText(offset: Offset, generation: number | undefined): string;
   /**
    * Returns the position for a client's offset; without an offset, the newest position. With `changes`, also records
-   * that a client wants changes, and a bare row id then means all later rows, but only changes from now on. Throws 410
-   * `after_unknown` above the highest row id ever used (decision G3), 410 `offset_expired` for an offset of another
-   * generation or before the oldest kept change, 404 `changes_disabled` if the configuration disables changes, and 503
-   * while chat.db is unavailable.
+   * that a client wants changes. A bare row id with `changes` means all later rows, but only changes from now on.
+   * Throws 410 `after_unknown` if the row id is above the highest one ever used (decision G3), 410 `offset_expired` for
+   * an offset of another generation or before the oldest kept change, 404 `changes_disabled` if the configuration
+   * disables changes, and 503 while chat.db is unavailable.
    */
   resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
   /**
@@ -195,8 +195,8 @@ export interface EventFeed {
 export interface CursorStore {
   load(): Cursor | undefined;
   /**
-   * Stores, in one transaction, the cursor, the first prints of the newly published rows, and the changes of earlier
-   * rows that the new rows imply (decision I4).
+   * Stores the cursor, the first prints of the newly published rows, and changes of earlier rows, in one transaction. A
+   * new row can imply such a change (decision I4).
    */
   save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**

@@ -26,8 +26,8 @@ export interface FleetReport {
   /** Row id of the newest event that the stream has acknowledged; null before the first connection. */
   readonly published_row: number | null;
   /**
-   * Maximum number of events that the stream has still to acknowledge. The true number may be lower, because rows that
-   * cause no event are counted too.
+   * Upper bound of the number of events that the stream has not acknowledged yet. Rows that cause no event are counted
+   * too.
    */
   readonly behind: number;
   /** Whole seconds by which this machine's clock is ahead of the broker's; null while unknown. */

@@ -1,4 +1,7 @@
-/** Cancels what the call that returned this function started, such as a timer. Calling it twice does no harm. */
+/**
+ * Cancels an action, such as a timer. The call that started the action returned this function. Calling it twice does no
+ * harm.
+ */
 export type Cancel = () => void;
 
 export interface Clock {

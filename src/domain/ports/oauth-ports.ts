@@ -48,13 +48,13 @@ export interface OAuthGrant {
   readonly accessHash: string;
   readonly accessUntilMs: number;
   /**
-   * "" until the client redeems its authorization code, and so is `accessHash`. Until then `accessUntilMs` is the time
-   * when the code expires.
+   * `refreshHash` and `accessHash` are "" until the client redeems its authorization code. Until then, `accessUntilMs`
+   * is the time when the code expires.
    */
   readonly refreshHash: string;
   /**
-   * The hash of the part that all refresh tokens of this grant share. It reveals whose grant a used token belongs to: a
-   * second use means that two programs hold the grant's tokens.
+   * The hash of the part that all refresh tokens of this grant share. It identifies the grant of a refresh token that
+   * was already replaced. Using such a token again means that two programs hold the grant's tokens.
    */
   readonly familyHash: string;
 }

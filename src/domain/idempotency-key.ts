@@ -7,7 +7,7 @@ export interface IdempotencyKey {
 
 /**
  * Returns the form in which state.db stores the key. A client's key is stored unchanged. Any other key is prefixed with
- * its kind between two NULs, which no client's key contains.
+ * its kind between two NULs, so that it never equals a client's key.
  */
 export function storedKey({ kind, key }: IdempotencyKey): string {
   return kind === 'client' ? key : `\0${kind}\0${key}`;

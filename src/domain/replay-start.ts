@@ -45,8 +45,8 @@ export async function replayStart(
 }
 
 /**
- * Returns the position just before the first event after `start` that is dated `floorMs` or later. If none of the next
- * `MAX_ROWS` rows has such an event, returns the newest position.
+ * Returns the position just before the first event dated `floorMs` or later, among the events after `start`. If the
+ * next `MAX_ROWS` rows contain no such event, returns the newest position.
  */
 async function young(feed: EventFeed, start: Offset, floorMs: number): Promise<ReplayStart> {
   let offset = start;

@@ -26,7 +26,10 @@ export const TOO_LATE: Readonly<Record<Exclude<ScheduledState, 'scheduled'>, str
   cancelled: 'This message was already cancelled: it will not be sent.',
 };
 
-/** Origin of a scheduled message. `phone`: scheduled with Send Later in Messages itself. Postern only lists these. */
+/**
+ * Origin of a scheduled message. `phone`: scheduled with Send Later in Messages itself. Postern lists such messages,
+ * but cannot change them.
+ */
 export const SCHEDULED_SOURCES = ['postern', 'phone'] as const;
 export type ScheduledSource = (typeof SCHEDULED_SOURCES)[number];
 

@@ -52,7 +52,10 @@ export interface SearchHit {
   readonly message: Message;
   /** The matches in the body, in order and without overlap; empty for a hit by file name. */
   readonly highlights: readonly Highlight[];
-  /** The first text besides the body that contains words of the query; absent if the body contains all of them. */
+  /**
+   * Kind of a text, other than the body, that contains a search term missing from the body. Absent if there is no such
+   * text.
+   */
   readonly in?: SearchedTextKind | undefined;
 }
 
@@ -67,7 +70,7 @@ export interface SearchStatus {
    */
   readonly indexedFrom?: string | undefined;
   readonly indexedRows: number;
-  /** Upper bound of the number of rows to index: it counts reactions too, which are not indexed. */
+  /** Upper bound of the number of rows to index. Includes rows that are never indexed, such as reactions. */
   readonly totalRows: number;
   /** Why the index is not being updated, as a sentence for the user. */
   readonly problem?: string | undefined;

@@ -13,7 +13,10 @@ export interface SendPreferences {
    * error.
    */
   readonly fallback?: 'sms' | undefined;
-  /** With `sendUntilMs`: the earliest and latest time to send, Unix milliseconds (decision X1). Set both or neither. */
+  /**
+   * `sendAtMs` and `sendUntilMs` are the earliest and the latest time to send, Unix milliseconds (decision X1). Set
+   * both or neither.
+   */
   readonly sendAtMs?: number | undefined;
   readonly sendUntilMs?: number | undefined;
 }

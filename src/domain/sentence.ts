@@ -169,7 +169,10 @@ function textOf(body: string, { parts }: Told): string {
   return parts.map(({ text }) => text.slice(0, MAX_READ).replaceAll('\uFFFC', ' ')).join(' ');
 }
 
-/** Returns the notes that the caller appends to a text in brackets, such as "edited" or "2 attachments". */
+/**
+ * Returns notes about the message, such as "edited" or "2 attachments". The caller appends them to the sentence in
+ * brackets.
+ */
 function notesOf(details: Told, isText: boolean): readonly string[] {
   const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;
   const notes: string[] = [];
@@ -184,7 +187,10 @@ function notesOf(details: Told, isText: boolean): readonly string[] {
   return notes;
 }
 
-/** Counts the attachments without inline images. Also counts placeholders: the files may not be listed yet. */
+/**
+ * Counts the attachments, except inline images. If the text has more placeholders for attachments, returns their
+ * number, because some attachments may not be listed yet.
+ */
 function countOfFiles({ attachments, parts = [] }: Told): number {
   const runs = parts.flatMap((part) => part.runs ?? []);
   const placeholders = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;

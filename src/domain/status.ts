@@ -39,7 +39,7 @@ export function webhookSummary(
 export interface SearchReport {
   readonly state: 'building' | 'complete' | 'failing';
   readonly indexed_rows: number;
-  /** Upper bound of the number of rows to index: it counts reactions too, which are not indexed. */
+  /** Upper bound of the number of rows to index. Includes rows that are never indexed, such as reactions. */
   readonly total_rows: number;
   /**
    * Date of the oldest indexed message, while older ones are still being added. Null if the index is complete or still
@@ -67,12 +67,12 @@ export interface ChangesReport {
 export interface FleetMac {
   readonly id: string;
   /**
-   * `unreadable`: the Mac is present, but this hub cannot read its presence, for example because it is sealed with a
+   * `unreadable`: the Mac is present, but this hub cannot read its presence. For example, the presence is sealed with a
    * content key that the hub lacks.
    */
   readonly state: 'present' | 'away' | 'unreadable';
   readonly version: string | null;
-  /** Phone numbers and addresses of the Mac's owner; `from` of a send may be one of them. */
+  /** Phone numbers and addresses of the Mac's owner. A send can name one of them in `from`. */
   readonly addresses: readonly string[];
   /** Whole seconds since the Mac was last heard from. */
   readonly seen_s: number;
@@ -80,7 +80,8 @@ export interface FleetMac {
   readonly backend: BackendHealth | null;
   readonly newest_row: number | null;
   /**
-   * How far the Mac's newest row id is above the last row that the Mac published or this hub copied. Null if unknown.
+   * The Mac's newest row id minus the highest row id that the Mac has published or this hub has copied; at least 0.
+   * Null if unknown.
    */
   readonly behind: number | null;
   /** Addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`. */
@@ -140,8 +141,8 @@ export interface StatusReport {
   /** Number of sends that wait for the owner's decision. Only for the owner, once there are limited keys. */
   readonly held_sends?: number | undefined;
   /**
-   * The last known state of each permission. Reading the status checks none, because a check may make macOS prompt the
-   * user.
+   * The last known state of each permission. A request for the status checks no permission, because a check may make
+   * macOS prompt the user.
    */
   readonly permissions: readonly PermissionReport[];
   /** How long Messages took for the last call that it answered (decision Z3). Absent before the first, and at a hub. */

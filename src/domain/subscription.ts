@@ -61,7 +61,7 @@ export interface SubscriptionHealth {
   readonly failedSinceMs: number | null;
   /** True if the delivery of an event was given up since the client's last refresh. */
   readonly hasSkipped: boolean;
-  /** True if chat.db was replaced, so that events may be missing, and neither the receiver nor the client knows yet. */
+  /** True if chat.db was replaced, and neither the receiver nor the client knows yet that events may be missing. */
   readonly hasGap: boolean;
 }
 
@@ -114,7 +114,7 @@ export function subscriptionFilter(name: EventType, asked: SubscriptionArguments
   });
 }
 
-/** The two sets of error numbers in MCP Events: the draft's, which today's clients use, and the final text's. */
+/** The error numbers of MCP Events. Today's clients use the numbers of the draft. The final text has other numbers. */
 export const EVENT_ERRORS = {
   draft: { notFound: -32_011, forbidden: -32_012, exhausted: -32_013, unsupported: -32_014, callback: -32_015 },
   final: { notFound: -32_023, forbidden: -32_024, exhausted: -32_025, unsupported: -32_026, callback: -32_027 },

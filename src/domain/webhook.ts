@@ -25,7 +25,7 @@ export interface WebhookFilter {
   readonly conversation_ids?: readonly string[] | undefined;
   readonly senders?: readonly string[] | undefined;
   readonly is_from_me?: boolean | undefined;
-  /** Skips rows that were older than this when Postern first saw them, in seconds (decision U4). */
+  /** Maximum age in seconds: skips rows that were already older when Postern first saw them (decision U4). */
   readonly max_age_s?: number | undefined;
   /** False skips messages that macOS filed as junk (decision V5). */
   readonly junk?: boolean | undefined;
@@ -66,7 +66,8 @@ export const DEFAULT_SETTINGS: Omit<WebhookSettings, 'url' | 'events'> = {
 };
 
 /**
- * The other program's protocol in which a webhook was registered, and in which it receives its events (decision Y2).
+ * The protocol of another program. The webhook was registered in this protocol, and receives its events in it (decision
+ * Y2).
  */
 export interface WebhookWire {
   readonly protocol: 'bluebubbles';
@@ -148,8 +149,8 @@ export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as con
 export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
   /**
-   * The delivery's newest attempts, at most 10, oldest first. Absent if there were several that are no longer in
-   * memory: after a restart of the service, or 500 later deliveries.
+   * The delivery's newest attempts, at most 10, oldest first. Several attempts are kept only in memory: they are absent
+   * after a restart of the service, or after 500 later deliveries.
    */
   readonly tries?: readonly AttemptRecord[] | undefined;
   /** The first 2 KB of the receiver's last answer. Only for the owner, and only if the delivery failed. */

@@ -90,9 +90,9 @@ export interface PrintReader {
    */
   range(at: Offset, from: number, to: number): PrintsRead & { readonly next: number | undefined };
   /**
-   * Returns several sets of row ids, such as the unread messages. chat.db has an index for each set. A row that has
-   * joined or left a set since the previous call has changed. The size of a set is limited, and an unchanged set is the
-   * same array as in the previous call.
+   * Returns several sets of row ids that chat.db can list cheaply, such as the unread messages. A row that has joined
+   * or left a set since the previous call has changed. The size of a set is limited, and an unchanged set is the same
+   * array as in the previous call.
    */
   watched(): readonly (readonly number[])[];
   /** Returns a number that changes with every deleted row; always 0 if chat.db does not count deletions. */

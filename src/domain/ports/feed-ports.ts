@@ -25,7 +25,10 @@ export interface MessageLog {
 
 /** The entries that one call of `FeedReader.take` returns. */
 export interface FeedBatch {
-  /** In log order. Omits entries that a limited key may not read, so it may be empty although more entries follow. */
+  /**
+   * In log order. Omits entries that a limited key may not read. The list may therefore be empty although more entries
+   * follow.
+   */
   readonly entries: readonly LogEntry[];
   /** The reader's position after this batch. It can be beyond the last entry, because deleted rows have no entry. */
   readonly upTo: Offset;
@@ -86,13 +89,13 @@ export interface ConsumerTask<Outcome> {
    */
   storedOffset(): Offset;
   /**
-   * Starts work that must be done before the next entry; returns undefined if there is no such work. If it rejects, the
-   * failure is logged and retried like a failure of `handle`.
+   * Starts work that must be done before the next entry; returns undefined if there is no such work. If the promise
+   * rejects, the failure is logged and the work is retried, as for `handle`.
    */
   readonly first?: () => Promise<void> | undefined;
   /**
-   * Handles one entry, while all later entries wait. If it rejects, the failure is logged and the entry is retried
-   * after a second.
+   * Handles one entry, while all later entries wait. If the promise rejects, the failure is logged and the entry is
+   * retried after a second.
    */
   handle(entry: LogEntry): Promise<Handled<Outcome>>;
   /**
@@ -129,7 +132,9 @@ export interface EventConsumer {
 /** One page of the log. */
 export interface FeedPage {
   readonly entries: readonly LogEntry[];
-  /** The start of the next page. For a reader with changes it may be beyond the last entry, even on an empty page. */
+  /**
+   * The start of the next page. For a reader with changes, `upTo` may be beyond the last entry, even on an empty page.
+   */
   readonly upTo: Offset;
 }
 

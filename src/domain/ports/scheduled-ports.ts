@@ -9,10 +9,7 @@ export interface StoredScheduled extends ScheduledSend {
   readonly createdMs: number;
   /** When the message was handed to Messages, Unix milliseconds; null before that. */
   readonly begunMs: number | null;
-  /**
-   * The addresses of the people who may read the message, as the owner approved them. Null if the send needed no
-   * approval.
-   */
+  /** The addresses that the owner approved as readers of the message. Null if the send needed no approval. */
   readonly members: readonly string[] | null;
   /** True if the owner approved the send, so that it is not held again at its time. */
   readonly isApproved: boolean;
@@ -27,8 +24,8 @@ export interface ScheduledEnd {
 }
 
 /**
- * Stores scheduled sends in state.db. Every change of a state is one durable statement, so that if a send is cancelled
- * just as it begins, exactly one of the two takes effect.
+ * Stores scheduled sends in state.db. Changes an entry's state in one durable statement. If a send is cancelled just as
+ * it begins, it is therefore either cancelled or sent, never both.
  */
 export interface ScheduledStore {
   /**
@@ -79,15 +76,15 @@ export interface ScheduledBy {
 /** Sends messages at their scheduled time. */
 export interface Scheduler {
   /**
-   * Stores a request, to send it at its `sendAtMs`. Throws `too_many_scheduled`, and everything that an immediate send
-   * throws before it is queued, such as for an unknown recipient or a missing file. Until a day after `sendUntilMs`, a
-   * request with the same `Idempotency-Key` returns the same entry.
+   * Stores a request until its `sendAtMs`. Throws `too_many_scheduled`, and everything that an immediate send throws
+   * before it is queued, such as for an unknown recipient or a missing file. Until a day after `sendUntilMs`, a request
+   * with the same `Idempotency-Key` returns the same entry.
    */
   add(
     request: SendRequest,
     by: ScheduledBy,
   ): Promise<{ readonly scheduled: ScheduledSend; readonly replayed: boolean }>;
-  /** Cancels every send of a key that has not begun. Returns the number of cancelled sends. */
+  /** Cancels the key's sends that have not begun. Returns the number of cancelled sends. */
   cancelAll(keyId: string): number;
   /** Returns the total size of the files of sends that have not ended, in bytes. */
   heldBytes(): number;

@@ -40,7 +40,7 @@ export interface SelfChatStore {
   addRequest(guid: string, request: RequestMessage): void;
   /**
    * Counts one message towards the hourly limit of messages that Postern writes into the self-chat. A repeated `key`
-   * counts once. Returns undefined if the message may be written now, else the time from which it may, in Unix
+   * counts once. Returns undefined if the message may be written now, else the earliest time for it, in Unix
    * milliseconds.
    */
   reserve(key: string, nowMs: number): number | undefined;
@@ -63,8 +63,8 @@ export interface TapbackOn {
  */
 export interface OwnerInChatDb {
   /**
-   * Returns the owner's addresses: those from which recent messages were sent or at which they arrived, and the address
-   * that the owner last used in each chat.
+   * Returns the owner's addresses: those that recent messages were sent from or arrived at, and the address that the
+   * owner last used in each chat.
    */
   addresses(): readonly string[];
   /** Returns undefined if the message does not exist. */
@@ -79,8 +79,8 @@ export interface SelfChats {
    */
   get(): SelfChatRecord;
   /**
-   * Sends a code to the configured address. The owner reads it there and proves the conversation by passing it to
-   * `prove`.
+   * Sends a code to the configured address. The owner reads the code in Messages. Passing the code to `prove` proves
+   * the conversation.
    */
   sendCode(): Promise<SelfChatRecord>;
   /** Throws `code_wrong`. */

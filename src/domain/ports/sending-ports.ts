@@ -15,8 +15,8 @@ export interface Attempt {
   /** Id of the chat to send to; null to send to `recipient` as a participant. */
   readonly chatId: string | null;
   /**
-   * Service of the chat. Without a chat, service of the account in which the participant is looked up; null for any
-   * account.
+   * Service of the chat. If `chatId` is null: service of the account in which the script looks up the participant, or
+   * null for any account.
    */
   readonly service: string | null;
 }
@@ -71,8 +71,8 @@ export interface OwnRow {
   /** File names of the row's attachments. */
   readonly attachmentNames: readonly string[];
   /**
-   * Only on the row of a link: guid of the row with the text of the same message. Messages stores a message with text
-   * and link as two rows.
+   * Messages stores a message with text and link as two rows. On the row of the link, this is the guid of the row with
+   * the text. Absent on all other rows.
    */
   readonly textGuid?: string;
 }
@@ -80,11 +80,14 @@ export interface OwnRow {
 /** Looks up in chat.db what a send needs. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
 export interface SendLookup {
   /**
-   * Returns the chats that a recipient may refer to, best match first. The recipient is any variant of a chat guid, or
-   * an address (decision B4).
+   * Returns the chats that `recipient` may refer to, best match first. `recipient` is any variant of a chat guid, or an
+   * address (decision B4).
    */
   chats(recipient: string): readonly KnownChat[];
-  /** Returns the highest row id that chat.db has ever used, even for rows that were deleted. */
+  /**
+   * Reports whether the conversation of row `rowId` is new: all its rows have ids above `afterRowId`. Returns false for
+   * a row without a conversation.
+   */
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
   /**
@@ -99,8 +102,8 @@ export interface SendLookup {
   isNewChat(rowId: number, afterRowId: number): boolean;
   message(rowId: number): Message | undefined;
   /**
-   * Returns the names of those subfolders of `stagingFolder` that chat.db still uses, because it refers to one of their
-   * files (decision T2).
+   * Returns the names of the subfolders of `stagingFolder` that contain a file to which chat.db still refers (decision
+   * T2).
    */
   stagedFoldersInUse(stagingFolder: string): Promise<ReadonlySet<string>>;
 }
@@ -117,7 +120,7 @@ export interface SendRequest extends SendPreferences {
   readonly idempotencyKey?: IdempotencyKey;
   /**
    * Recorded with each part of the message instead of `idempotencyKey`, so that the parts' rows can be found by this
-   * key. Unlike `idempotencyKey`, the send does not claim it.
+   * key. The send does not claim this key, unlike `idempotencyKey`.
    */
   readonly recordedAs?: IdempotencyKey;
   /** Id of the limited key that sends, recorded with each part of the message. Absent for the owner. */
@@ -173,7 +176,7 @@ export interface CallerSender {
 
 export type GivenFiles = Pick<SendRequest, 'attachments' | 'uploads'>;
 
-/** Stores copies of the attachments of held and scheduled sends, so that later exactly these files are sent. */
+/** Stores copies of the attachments of held and scheduled sends, so that exactly these files are sent later. */
 export interface HeldFiles {
   /**
    * Copies the files of the held send `id`. Throws `invalid_request` if a file may not be sent, `storage_full` if the
@@ -232,8 +235,8 @@ export interface IdempotencyStore {
 }
 
 /**
- * An idempotency store that also serves scheduled sends: it keeps their keys until 24 hours after the latest time to
- * send (decision X1).
+ * An idempotency store that also keeps the keys of scheduled sends, until 24 hours after the latest time to send
+ * (decision X1).
  */
 export interface SchedulingStore extends IdempotencyStore {
   /**

@@ -70,7 +70,7 @@ export interface SentPartStore {
    */
   unpaired(rowId: number, contents?: readonly string[]): readonly ExpectedChat[];
   /**
-   * Returns the row id above which every row that this service sent has its part recorded here. Undefined before
+   * Returns a row id. For every later row that this service sent, the sent part is recorded here. Undefined before
    * `begin`.
    */
   completeSince(): number | undefined;

@@ -16,7 +16,9 @@ export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
   Partial<Omit<WebhookSettings, 'url' | 'events'>> & {
     /** Id of the limited key that registers the webhook; absent if the owner registers it. */
     readonly keyId?: string;
-    /** The other program's protocol in which the webhook is registered; absent for Postern's API. */
+    /**
+     * Set if the webhook is registered in another program's protocol. Absent if it is registered with Postern's API.
+     */
     readonly wire?: WebhookWire | undefined;
   };
 
@@ -64,7 +66,7 @@ export interface WebhookStore {
   add(webhook: NewWebhook, start: Offset): StoredWebhook;
   /**
    * Replaces this hub's record of a webhook with the fleet's record. Without `keepsHistory`, also deletes the webhook's
-   * deliveries and dropped events, because another hub has delivered to it since they were stored.
+   * deliveries and dropped events, because they are outdated: another hub has delivered to the webhook meanwhile.
    */
   adopt(webhook: StoredWebhook, keepsHistory: boolean): void;
   /** Stores the webhook's settings, secrets and position. */
@@ -90,8 +92,8 @@ export interface WebhookStore {
   /** Returns the first event in log order that is marked for redelivery. */
   nextReplayed(id: string): DroppedEvent | undefined;
   /**
-   * Ends the redelivery of a dropped event, because it was delivered or its row is gone. With `isDropped` it failed
-   * again, and stays among the dropped events.
+   * Ends the redelivery of a dropped event, because the event was delivered or its row is gone. With `isDropped`, the
+   * redelivery failed, and the event stays among the dropped events.
    */
   endReplayed(id: string, event: DroppedEvent, isDropped: boolean): void;
   /** Like `advance`, for several webhooks in one transaction. The records of each webhook are oldest first. */
@@ -112,7 +114,7 @@ export interface WebhookRegistry {
   get(id: string): StoredWebhook | undefined;
   /**
    * Registers a webhook, which receives events published from now on. Throws `too_many_webhooks` (decisions F1, F4),
-   * and `changes_disabled` if it asks for changes and the configuration disables them.
+   * and `changes_disabled` if the webhook asks for changes but the configuration disables changes.
    */
   add(webhook: NewWebhook): StoredWebhook | Promise<StoredWebhook>;
   /** Changes settings, effective at the next attempt. Throws `webhook_not_found`, and what `add` throws. */
@@ -127,7 +129,7 @@ export interface WebhookRegistry {
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
   /**
-   * Returns the held delivery, if there is one, then the finished deliveries. Each has those of its attempts that are
+   * Returns the held delivery, if there is one, then the finished deliveries. Each delivery lists its attempts that are
    * still in memory (decision Z2).
    */
   detailedDeliveries(id: string): readonly DetailedDelivery[] | Promise<readonly DetailedDelivery[]>;
@@ -143,8 +145,9 @@ export interface WebhookRegistry {
   /** Attempts a held delivery now. Does nothing if none is held. */
   retry(id: string): StoredWebhook | Promise<StoredWebhook>;
   /**
-   * Continues delivery from `from`, and stores that durably. Throws `invalid_request` if `from` is after the webhook's
-   * current position, and `offset_expired` if the changes after `from` are no longer kept.
+   * Makes the webhook continue with the events that `from` selects, even after a restart. Throws `invalid_request` if
+   * `from` is after the webhook's current position, and `offset_expired` if the changes after `from` are no longer
+   * kept.
    */
   replay(id: string, from: ReplayFrom): StoredWebhook | Promise<StoredWebhook>;
 }

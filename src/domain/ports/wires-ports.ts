@@ -27,7 +27,7 @@ export interface WireAnswer {
   readonly route?: string;
 }
 
-/** A refused request, for `Wire.failure` to express in its protocol. */
+/** A refused request. `Wire.failure` turns it into an answer in the wire's protocol. */
 export interface WireFailure {
   readonly status: number;
   readonly code: string;

@@ -58,9 +58,9 @@ export interface DetectionParts {
 }
 
 /**
- * Detects changes of published rows (decision I4). After commits, a pass compares the newest rows, and rows that became
- * or ceased to be unread, undelivered, failed or deleted, for which chat.db has indexes. In the background, a sweep
- * compares all rows.
+ * Detects changes of published rows (decision I4). After commits, a pass compares the newest rows. It also compares the
+ * older rows that became or ceased to be unread, undelivered, failed or deleted, which chat.db can list cheaply. In the
+ * background, a sweep compares all rows.
  */
 export class ChangeDetection implements ChangeControl {
   readonly #parts: DetectionParts;
@@ -79,8 +79,8 @@ export class ChangeDetection implements ChangeControl {
   #isDoubtful = true;
   #hasCommits = false;
   /**
-   * Generation of the change log to which the rows remembered by `#passes` belong. Once the log has another one,
-   * `#passes` must forget them.
+   * Generation of the change log during which `#passes` remembered rows. Once the log has another generation, `#passes`
+   * must forget these rows.
    */
   #generation = -1;
   readonly #passes: Passes;

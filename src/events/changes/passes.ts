@@ -29,8 +29,9 @@ export interface PassLimits {
 }
 
 /**
- * Compares, after commits, the newest rows, and rows that became or ceased to be unread, undelivered, failed or deleted
- * since the previous pass. chat.db has an index for each of these sets.
+ * Compares rows with their stored prints after commits. A pass compares the newest rows, and the older rows that became
+ * or ceased to be unread, undelivered, failed or deleted since the previous pass. chat.db can list each of these sets
+ * cheaply.
  */
 export class Passes {
   readonly #parts: PassParts;
@@ -126,7 +127,8 @@ function without(rowIds: RowIds, others: RowIds): number[] {
 }
 
 /**
- * Maximum number of rows read on this thread. The reader thread reads larger ranges, so that this one is not blocked.
+ * Maximum number of rows read on this thread. The reader thread reads larger ranges, because reading them here would
+ * block the service.
  */
 const MAX_AT_ONCE = 100;
 
@@ -153,7 +155,10 @@ class RecentOrigins {
     return this.#rows;
   }
 
-  /** Reads the rows of a range that are not cached. If more than `most` rows are cached, drops those before `from`. */
+  /**
+   * Reads the rows up to `upTo` that are not cached yet. If more than `most` rows are cached, drops those before
+   * `from`.
+   */
   note(from: number, upTo: number, most: number): void {
     const { prints, background } = this.#readers;
     const rows = this.#rows;
@@ -167,7 +172,8 @@ class RecentOrigins {
         (read) => {
           for (const row of read) rows.set(row.rowId, row);
         },
-        // Ignores that chat.db is unavailable, which the commit detector reports. The next pass reads these rows.
+        // Ignores the failure: the commit detector reports that chat.db is unavailable, and the next pass reads these
+        // rows.
         () => {
           if (rows === this.#rows) this.#upTo = Math.min(this.#upTo, before);
         },

@@ -23,8 +23,8 @@ export interface SweepParts {
 }
 
 /**
- * One sweep lists at most `maxListed` changes. It reports further ones as summaries, one for every `blocksHeld` blocks
- * (decision I3).
+ * One sweep lists at most `maxListed` changes. It reports further changes as summaries, one for every `blocksHeld`
+ * blocks (decision I3).
  */
 export interface SweepLimits {
   readonly maxListed: number;
@@ -82,7 +82,7 @@ export class Sweep {
 
   /**
    * Returns the first block after `block` that has rows in chat.db or stored prints; undefined if there is none. Skips
-   * gaps in the row ids, which may be wide.
+   * the blocks in which no row id is used.
    */
   #next(block: number, nextRow: number | undefined): number | undefined {
     const stored = this.#parts.store.nextBlock(block + 1);
@@ -92,8 +92,8 @@ export class Sweep {
 
   /**
    * Compares one slice. Returns false if chat.db was replaced since the slice was read. `isCurrent` is false if changes
-   * were logged since that read. Rows without a print are then read again, because their removal may already have been
-   * reported.
+   * were logged since the read began. Rows without a stored print are then read again, because their removal may
+   * already have been reported.
    */
   #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
     const { store, prints, record } = this.#parts;

@@ -33,8 +33,8 @@ export class ChangeStream {
   }
 
   /**
-   * True if change detection is switched on in state.db. `channel` may still be undefined then, because it is created
-   * once chat.db was first read.
+   * True if change detection is switched on in state.db. The `channel` is nevertheless undefined until chat.db was
+   * first read.
    */
   get isOn(): boolean {
     return this.#log.state().isOn;
@@ -131,8 +131,8 @@ export class ChangeStream {
   }
 
   /**
-   * Tells a reader whose position is before the oldest kept change to read everything again, including rows that it
-   * knows only from `GET /messages`.
+   * Returns a page with one event, which tells the reader to read everything again, because changes after its position
+   * are no longer kept. The event covers all rows, because the reader may know later ones from `GET /messages`.
    */
   #forgotten(offset: Offset, count: number): FeedPage {
     const { change } = offset;
@@ -151,8 +151,9 @@ export class ChangeStream {
   }
 
   /**
-   * Returns the entry for a change. An update has none if its row is gone, or if a reader at `rowId` has not received
-   * the row yet. A removal always has one, because the reader may know the row from `GET /messages`.
+   * Returns the entry for a change. The update of a row has no entry if the row is gone, or if a reader at `rowId` has
+   * not received the row yet. The removal of a row always has an entry, because the reader may know the row from `GET
+   * /messages`.
    */
   #changeEntry(change: LoggedChange, rowId: number): LogEntry[] {
     const { seq } = change;

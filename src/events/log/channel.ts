@@ -184,8 +184,8 @@ export class Channel {
   }
 
   /**
-   * Returns at most `limit` events from a sequence number on. `missed` counts those that the ring has already
-   * overwritten.
+   * Returns at most `limit` events from a sequence number on. `missed` is the number of these events that the ring has
+   * already overwritten.
    */
   from(sequence: number, limit: number): { readonly entries: LogEntry[]; readonly missed: number } {
     const missed = Math.max(0, this.#oldest() - sequence);

@@ -108,8 +108,8 @@ export class Consumer<Outcome> implements EventConsumer {
       try {
         const first = this.#task.first?.();
         const entry = this.#taken[this.#next];
-        // `nextTurn` lets requests and other consumers run: after each step of the `first` work, after an entry that
-        // must be handled again, and after a full batch.
+        // `nextTurn` lets requests and other consumers run. It is called after each step of the `first` work, after an
+        // entry that must be handled again, and after a full batch.
         if (first !== undefined) {
           await first;
           await nextTurn();
@@ -127,7 +127,7 @@ export class Consumer<Outcome> implements EventConsumer {
     this.#reader.close();
   }
 
-  /** Takes the next batch from the feed. Returns false if it has no entries and its offset is not new. */
+  /** Takes the next batch from the feed. Returns false if the batch has no entries and its offset is not new. */
   #take(): boolean {
     this.#skipTo(this.#takenUpTo);
     this.#mayHaveMore = false;

@@ -147,8 +147,8 @@ export class Publisher {
       this.#parts.changes?.stream.channel?.wake();
     }
     while (!this.#isClosed) {
-      // The time must be taken before the rows are read. If it were taken after a suspension of the process, rows would
-      // seem to have waited in vain for parts that arrived meanwhile.
+      // Takes the time before reading the rows. The process may be suspended in between, while missing parts of a row
+      // arrive. With a later time, the row would seem to have waited for these parts in vain.
       const askedAtMs = clock.monotonic();
       const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
       if (pending.length === 0) this.#sightings.length = 0; // rows seen after the cursor have been deleted again
@@ -189,7 +189,10 @@ export class Publisher {
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /** Returns the cursor to continue from. Starts over without one, or if chat.db was replaced (decisions C4, C5). */
+  /**
+   * Returns the cursor to continue from. Starts over if there is no cursor, or if chat.db was replaced (decisions C4,
+   * C5).
+   */
   #currentCursor(): Cursor {
     const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;
@@ -202,7 +205,8 @@ export class Publisher {
       }
     }
     const newest = messages.newest();
-    // Stored first, because that may fail. The next run then finds chat.db replaced again, and starts over.
+    // Stores the new position before using it, because storing may fail. The next run then finds chat.db replaced
+    // again, and starts over.
     store.restart(newest, changes?.stream.isOn === true ? changes.printsUpTo(newest.offset) : undefined);
     this.#cursor = newest;
     this.#isStored = true;

@@ -10,7 +10,7 @@ import type { RunningTime } from './running-time.ts';
 /** Smaller ages are not stored, because no client can ask to skip rows that young. */
 export const LEAST_AGE_S = 60;
 
-/** A row, its date, and when it was first seen, both in Unix milliseconds. */
+/** A row. Its date and the time at which it was first seen are in Unix milliseconds. */
 export interface Sighting {
   readonly rowId: number;
   readonly datedMs: number;
@@ -24,9 +24,9 @@ export interface RowAgesParts {
 }
 
 /**
- * The ages of rows when first seen: how long chat.db was watched between a row's date and its arrival (decision U4). A
- * message that arrives after the service was down or the Mac slept is therefore young. An old message that iCloud adds
- * later is old.
+ * Stores how old each row was when first seen: the time for which chat.db was watched between the row's date and its
+ * arrival (decision U4). Downtime and sleep do not count, so a message that arrives after them is young. An old message
+ * that iCloud adds later is old.
  */
 export class RowAges {
   readonly #parts: RowAgesParts;

@@ -8,8 +8,8 @@ const SENT_FLAG_WAIT_MS = 1000;
 const OWN_WAIT_MS = 500;
 
 /**
- * Returns when a row is no longer held back to become complete, on the clock of `seenAtMs`; `seenAtMs` itself if
- * nothing is missing. `isAwaited` reports whether the row may belong to a running send. It is called only for incoming
+ * Returns the time at which the wait for a row ends, on the clock of `seenAtMs`. Returns `seenAtMs` itself if there is
+ * nothing to wait for. `isAwaited` reports whether the row may belong to a running send. It is called only for incoming
  * messages, and only if no other reason to wait was found.
  */
 export function waitEndsAt(row: PendingRow, seenAtMs: number, isAwaited: (row: PendingRow) => boolean): number {

@@ -73,8 +73,8 @@ export interface ClientParts {
   /** Requests that the client is served soon. */
   readonly wake: (client: Client) => void;
   /**
-   * Called with the number of events that the client lost since the previous call (decision C7): once it has caught up,
-   * at each ping, and when it leaves.
+   * Called with the number of events that the client lost since the previous call (decision C7). Called once the client
+   * has caught up, at each ping, and when the client leaves.
    */
   readonly onMissed: (missed: number) => void;
 }
@@ -124,7 +124,7 @@ export class Client {
     }
     const batch = batches.front(this.#held);
     // The cache recognises a batch by its length and its first and last entry. With a filter, a later batch can agree
-    // in all three and still have other entries between them.
+    // in all three and still have other entries between the first and the last.
     if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;

@@ -27,8 +27,8 @@ export interface StreamParts {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Resolves once the requested includes are loaded and, at a hub, its copy of the stream has reached `after`. Returns
-   * undefined if there is nothing to wait for.
+   * Resolves once the requested includes are loaded and, at a hub, the hub's copy of the stream has reached `after`.
+   * Returns undefined if there is nothing to wait for.
    */
   readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
 }
@@ -158,7 +158,7 @@ export class Clients {
   ): BatchCache {
     const made = (): BatchCache =>
       new BatchCache(format.framing, (entry) => format.textOf(entry, caller.json(entry, include)));
-    // A limited key or a filter changes which events this client receives, or their content. Its batches are not
+    // A limited key or a filter changes which events this client receives, or their content, so its batches are not
     // shared.
     if (isOwn) return made();
     const ofFormat = this.#batches.get(format) ?? new Map<boolean, Map<IncludeSet, BatchCache>>();

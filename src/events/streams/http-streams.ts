@@ -5,7 +5,10 @@ import type { EventBatch, Framing } from './batch.ts';
 import type { ClientSocket, Position } from './client.ts';
 import { Clients, type Format, type StreamParts } from './clients.ts';
 
-/** Sends a ping text every 15 s (decision Q1). Drops a client that reads nothing for 60 s, as for WebSocket clients. */
+/**
+ * Sends a ping text every 15 s (decision Q1). Drops a client that reads nothing for 60 s; the same limit applies to
+ * WebSocket clients.
+ */
 const KIND = {
   name: 'stream client',
   pingEveryMs: 15_000,
@@ -116,8 +119,8 @@ class ResponseStream implements ClientSocket {
     const response = this.#response;
     const { socket } = response;
     if (socket === null || 'Bun' in globalThis) {
-      // Without a socket, this answer waits behind earlier ones on its connection. Bun never provides a socket to write
-      // to.
+      // There is no socket to write to: Bun never provides one, and Node provides none while this answer waits behind
+      // earlier ones on its connection.
       response.write(batch.bytes, (error) => {
         if (!error) onDrain();
       });

@@ -63,7 +63,7 @@ export class WebSocketClients {
     this.#log = parts.log;
     this.#clients = new Clients(parts, KIND);
     this.#server.on('wsClientError', (error) => {
-      // Runs inside handleUpgrade, so `accept` throws this error.
+      // This listener runs inside `handleUpgrade`, so `accept` throws the error to its caller.
       const headers = { 'Sec-WebSocket-Version': '13, 8' };
       throw problem('bad_handshake', { reason: error.message }, { headers, cause: error });
     });

@@ -22,8 +22,8 @@ export function currentEntry({ rowNow }: EntrySource, entry: LogEntry): LogEntry
 }
 
 /**
- * Reads a dropped event again. Returns undefined if it no longer exists. `now` is the webhook's offset, whose change
- * number the entry of a row gets.
+ * Reads a dropped event again. Returns undefined if it no longer exists. `now` is the webhook's offset. An entry of a
+ * row gets its change number from `now`.
  */
 export function droppedEntry(
   { feed, rowNow }: EntrySource,

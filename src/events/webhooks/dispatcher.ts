@@ -184,7 +184,7 @@ export class Dispatcher implements WebhookRegistry {
     const { feed } = this.#parts;
     const changes = wantsChanges(webhook);
     if (from === 'latest') return feed.lastPublished({ changes });
-    // A row id in `from` comes without a change number. The webhook keeps its current one, so that no change is
+    // A row id in `from` has no change number. The webhook keeps its current change number, so that no change is
     // delivered twice.
     const isRow = 'rowId' in from && !('generation' in from);
     const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
@@ -245,8 +245,8 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   /**
-   * Returns the webhook's position after its event types changed; `now` is its position before. Its rows continue from
-   * `now`. If it did not ask for changes before, its changes begin with the next one.
+   * Returns the webhook's position after its event types changed. `now` is its position before. Rows continue from
+   * `now`. If only the new event types include changes, changes begin with the next change.
    */
   #positionOf(changed: StoredWebhook, before: StoredWebhook, now: Offset): Offset {
     if (wantsChanges(changed) === wantsChanges(before)) return now;

@@ -17,8 +17,8 @@ import { DeliveryErrors } from './delivery-errors.ts';
 /** Longest time of an attempt until the status and headers of an answer have arrived (decision F2). */
 const ATTEMPT_TIMEOUT_MS = 10_000;
 /**
- * Time after which an idle connection is closed. It is less than the 5 s after which common servers close one, so that
- * no event is sent on a connection that the server is just closing.
+ * Time after which an idle connection is closed. Common servers close idle connections after 5 s. The shorter time
+ * prevents sending an event on a connection that the server is just closing.
  */
 const IDLE_CONNECTION_MS = 4000;
 /** Maximum number of idle connections kept: one for each webhook that may exist (decision F1). */
@@ -31,8 +31,8 @@ export interface PosterOptions {
   readonly attemptTimeoutMs?: number;
   readonly allowedHosts?: AllowedHosts;
   /**
-   * Called right before each attempt; false cancels the delivery. A hub whose process was suspended may no longer be
-   * the hub that delivers to this receiver.
+   * Called right before each attempt; false cancels the delivery. Hubs need this check, because a hub whose process was
+   * suspended may no longer be the hub that delivers to this receiver.
    */
   readonly mayAttempt?: () => boolean;
   /** Reports whether connecting to the address of a host name is allowed. Default: always. */
@@ -226,7 +226,9 @@ export function contractSignature(secret: string, body: Uint8Array): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }
 
-/** The `webhook-signature` of Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body` (decision F2). */
+/**
+ * Returns the `webhook-signature` of Standard Webhooks 1.0: base64 HMAC-SHA256 of `id.timestamp.body` (decision F2).
+ */
 export function standardSignature(secret: string, id: string, timestampS: number, body: Uint8Array): string {
   const hmac = createHmac('sha256', standardKey(secret)).update(`${id}.${timestampS}.`).update(body);
   return `v1,${hmac.digest('base64')}`;
@@ -257,9 +259,9 @@ interface WebhookTransport {
 }
 
 /**
- * Returns a transport that corrects axios in three points. Its time limit covers the whole attempt, not only silence. A
- * 101 counts as an answer; Node would close the connection without one. A status of 000 is an error; axios would take
- * it for success.
+ * Returns a transport that corrects axios in three points. The time limit covers the whole attempt, not only silence. A
+ * status of 101 counts as an answer; by default, Node would close the connection and report no answer. A status of 000
+ * is an error; axios would accept it as a success.
  */
 function transport({ clock, timeoutMs, headers }: TransportOptions): WebhookTransport {
   return {

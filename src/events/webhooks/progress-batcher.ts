@@ -50,7 +50,7 @@ export class ProgressBatcher {
       step.records.push(record);
       this.#parts.onOutcome?.(record, id);
     }
-    // Stores in a later turn of the event loop, because the next event is sent within this one.
+    // Stores in a later turn of the event loop, because the next event is sent within the current turn.
     if (step.records.length === MAX_RECORDS) setImmediate(() => this.flush());
     this.#cancelFlush ??= this.#parts.clock.after(FLUSH_AFTER_MS, () => this.flush());
   }

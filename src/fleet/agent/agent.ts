@@ -179,7 +179,7 @@ export class FleetAgent {
     try {
       return await claimIdentity(connection, envelope, claimant);
     } catch (error) {
-      // The broker has the users.conf of an earlier version, which forbids claims, so no machine has made one.
+      // The broker's users.conf is from an earlier version and forbids claims, so no machine has made a claim.
       if (isForbidden(error)) return undefined;
       throw error;
     }

@@ -32,7 +32,8 @@ export class Answers {
   #running = 0;
 
   /**
-   * `changesEpoch` returns the epoch of this Mac's changes in the stream; undefined until the uplink has read it there.
+   * `changesEpoch` returns the epoch of this Mac's changes in the stream; undefined until the uplink has read that
+   * epoch.
    */
   constructor(parts: JoinedParts, changesEpoch: () => string | undefined) {
     this.#parts = parts;

@@ -16,8 +16,8 @@ import {
 import type { JoinedParts } from './agent.ts';
 
 /**
- * Reads the state of this Mac's chain of rows, or with `isOfChanges` of its chain of changes, from its newest message
- * in the stream. Returns undefined if that message does not contain the state.
+ * Reads the state of one of this Mac's chains from this Mac's newest message in the stream: the chain of changes if
+ * `isOfChanges`, otherwise the chain of rows. Returns undefined if the message does not contain that state.
  */
 export function chainIn(
   last: EventMessage & { readonly sequence: number },

@@ -7,8 +7,8 @@ import type { MachineClaim } from '../protocol/machine-claim.ts';
 /** How long to wait for the answer of another agent with the same id. */
 const ANSWER_MS = 2000;
 /**
- * Interval at which a refused agent checks again whether another agent answers to its id, or another machine's claim
- * holds it.
+ * Interval at which a refused agent checks again whether another agent answers to its id, or another machine has
+ * claimed the id.
  */
 const AGAIN_MS = 30_000;
 /** Wait before another attempt if the claim could not be read or written. */

@@ -8,12 +8,13 @@ export interface Known {
   readonly mac: string;
   readonly epoch: string;
   /**
-   * The position, stored by this Mac, up to which a stream has acknowledged every event; undefined if there is none.
+   * Position stored by this Mac. A stream has acknowledged every event up to this position. Undefined if none is
+   * stored.
    */
   readonly position: Offset | undefined;
   /** This Mac's newest row in the stream; undefined if the stream has no rows of this Mac. */
   readonly last: ChainState | undefined;
-  /** True if `position` was stored for this stream, not for one that it replaced. */
+  /** True if `position` was stored for this stream, not for a stream that this one replaced. */
   readonly isSameStream: boolean;
   /** Returns the guid at a row, and the highest row id of chat.db. */
   readonly identity: (at: Offset) => LogIdentity;
@@ -42,8 +43,8 @@ export async function startAfter(known: Known): Promise<Start> {
     // chat.db has the stream's newest row, so the stream's epoch is right even if this Mac has forgotten it.
     return { after: rowOffset(last.row), epoch: last.epoch, previousRow: last.row };
   }
-  // The stream is ahead of this chat.db, or holds the rows of another one. Row ids would repeat in the stream's epoch,
-  // so another epoch begins.
+  // The stream is ahead of this chat.db, or holds the rows of another chat.db. Row ids would repeat in the stream's
+  // epoch, so another epoch begins.
   const epoch = last.epoch === known.epoch ? randomUUID() : known.epoch;
   return { ...(await fromMemory(known)), epoch, previousRow: 0 };
 }

@@ -130,8 +130,8 @@ export class SendQueue {
 }
 
 /**
- * Reports whether this send was refused because of another send with its key. The stored outcome of that other send
- * must not be replaced.
+ * Reports whether this send was refused because of another send with the same key. The stored outcome of that other
+ * send must not be replaced.
  */
 function isOfAnother(reply: Reply): boolean {
   return 'problem' in reply && ['send_in_progress', 'idempotency_key_reused'].includes(reply.problem.code);

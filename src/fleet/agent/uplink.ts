@@ -26,7 +26,9 @@ const PUBLISH_MS = 5000;
 const HEADER_BYTES = 4096;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/** This Mac's newest messages in the stream. A new message names the newest of all and the newest of the same kind. */
+/**
+ * This Mac's newest messages in the stream. A new message names the newest message of all and the newest of its kind.
+ */
 interface Chain {
   /** Sequence of this Mac's newest message of any kind; 0 if there is none. */
   sequence: number;
@@ -90,7 +92,7 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   storedOffset(): Offset {
-    // The consumer also calls this after chat.db was replaced. The chain then has the wrong epoch.
+    // The consumer also calls `storedOffset` after chat.db was replaced. The chain then has the wrong epoch.
     this.#chain = undefined;
     const { store, feed, settings } = this.#parts;
     return store.position() ?? feed.lastPublished({ changes: settings.changes });
@@ -184,7 +186,8 @@ export class Uplink implements ConsumerTask<undefined> {
     const sequence = stored?.seq ?? 0;
     const last = found && { ...found, sequence };
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
-      // A run of this agent whose message arrived late, or another machine, has published under this Mac's id since.
+      // The newest message under this Mac's id is not from this run: a message of an earlier run arrived late, or
+      // another machine uses the id.
       this.#seen = sequence;
       return membership.check();
     }

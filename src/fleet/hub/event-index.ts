@@ -42,8 +42,8 @@ export class EventIndex {
   }
 
   /**
-   * Returns the first `limit` waiting events of a queue, up to the first one that still lacks rows before it. Their
-   * numbers are those of the table `waiting`.
+   * Returns the first `limit` waiting events of a queue. Stops before the first event that still lacks rows before it.
+   * The events have their numbers in the table `waiting`.
    */
   waiting(queue: string, limit: number): readonly StoredEvent[] {
     const columns = COLUMNS.replace('event.floor, event.change_floor', 'NULL, NULL');
@@ -63,8 +63,8 @@ export class EventIndex {
   }
 
   /**
-   * Returns the number of the event that this message of the stream holds, or held before the stream lost it. All four
-   * members must match. Returns undefined if there is no such event.
+   * Returns the number of the event in this message of the stream, even if the stream has lost the message since. All
+   * four members must match. Returns undefined if there is no such event.
    */
   numberAt({ stream, sequence, messageId, atMs }: StreamPlace): number | undefined {
     return this.#database.number(

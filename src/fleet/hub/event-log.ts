@@ -14,7 +14,8 @@ import type { StoredEvent } from './stored-event.ts';
 export const GENERATION = 0;
 
 /**
- * Presents hub.db as a message log. The `rowId` of an offset is the number of an event in hub.db, which no client sees.
+ * Presents hub.db as a message log. The `rowId` of an offset is an event's number in hub.db. No client sees this
+ * number.
  */
 export class HubEventLog implements MessageLog {
   readonly #store: EventStore;

@@ -7,7 +7,7 @@ import { CHAIN_START, isChangesEpoch, openEvent } from '../protocol/event-messag
 import { qualifiedEvent } from './qualified.ts';
 import type { MacEvent, SealedEvent } from './stored-event.ts';
 
-/** Opens the sealed events of the stream, and adds the prefix of their Mac to the ids in them. */
+/** Opens the sealed events of the stream, and adds the Mac's prefix to the ids in each event. */
 export class EventReader {
   readonly #envelope: Envelope;
   readonly #nameOf: (mac: string) => MacName;
@@ -22,7 +22,7 @@ export class EventReader {
     const json = jsonOf(openEvent(event, event.keyId ?? undefined, event.body, this.#envelope));
     const isChange = isChangesEpoch(event.epoch);
     const read = (isChange ? changeEventSchema : eventSchema).safeParse(json);
-    // The type in the headers decides who receives the event, so the body must have the same one.
+    // The type in the headers decides who receives the event, so the body must state that type too.
     const isTyped = read.success && (read.data.type === event.type || (isChange && event.type === CHAIN_START));
     if (!isTyped) throw new AppError('fleet_content_unreadable', 'It is not the JSON of an event.');
     const qualified = qualifiedEvent(this.#nameOf(event.mac), read.data);

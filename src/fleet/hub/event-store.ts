@@ -100,7 +100,7 @@ export class EventStore {
 
   /**
    * Adds new events and sets the position, in one transaction. Returns the events to publish, without those that must
-   * wait behind missing rows. If a refilled stream repeats a known event, only its further place is stored.
+   * wait behind missing rows. If a refilled stream repeats a known event, stores only the event's additional place.
    */
   add(events: readonly ReceivedEvent[], position: StreamPlace, nowMs: number): readonly StoredEvent[] {
     const { stream, sequence } = position;
@@ -204,8 +204,9 @@ export class EventStore {
   }
 
   /**
-   * For an epoch that is new to this hub, reports whether the hub missed the Mac's message at `sequence`. With sequence
-   * 0, the stream held nothing from the Mac. The hub then missed rows only if it knows the Mac from another epoch.
+   * For an epoch that is new to this hub, reports whether the hub missed the Mac's message at `sequence`. Sequence 0
+   * means that the stream held nothing from the Mac. In that case the hub missed rows only if it knows another epoch of
+   * the Mac.
    */
   #isMissing(queue: string, stream: string, sequence: number): boolean {
     if (sequence === 0) {

@@ -5,9 +5,9 @@ import type { MessageQuery } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /**
- * The position in a list over several Macs. `timestamp` is the second of the last message shown; all messages that the
- * list has before that second were shown, too. `shown` is the number of messages shown within that second, by Mac. It
- * omits Macs without any.
+ * The position in a list over several Macs. `timestamp` is the second of the last message shown. All messages that come
+ * before that second in the order of the list were shown, too. `shown` is the number of messages shown within that
+ * second, by Mac. It omits Macs without any.
  */
 export interface FleetCursor {
   readonly timestamp: string;

@@ -29,13 +29,13 @@ export class HoleFiller {
   readonly #parts: HoleFillerParts;
   readonly #running = new Set<string>();
   /**
-   * By queue whose missing rows could not be obtained: the number of failures, and when its Mac is asked again, in
-   * monotonic milliseconds.
+   * Key: a queue whose missing rows could not be obtained. Value: the number of failures, and when the queue's Mac is
+   * asked again, in monotonic milliseconds.
    */
   readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;
   #isClosed = false;
-  /** The Macs that, since this hub started, have supplied rows that it cannot read. */
+  /** The Macs that have supplied rows that this hub cannot read, since the hub started. */
   readonly unreadable = new Set<string>();
   /** How many rows Macs have supplied, and how often rows were given up. */
   readonly counts = { filled: 0, missing: 0 };

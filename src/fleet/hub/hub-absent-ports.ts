@@ -6,7 +6,7 @@ export function absentPort<Port extends object>(): Port {
   return new Proxy({} as Port, { get: () => refuse });
 }
 
-/** Uploads at a hub. It refuses them, so there is nothing to remove after a send. */
+/** Uploads at a hub. A hub refuses uploads, so there is nothing to remove after a send. */
 export const NO_UPLOADS: Uploads = {
   add: () => Promise.reject(problem('not_at_a_hub')),
   files: refuse,

@@ -13,10 +13,11 @@ export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
  *   reused. `stream` and `sequence` are the event's first place; for the floors see StreamOffset.
  * - `later_place`: the places of events in a refilled stream, and the first places of events whose numbers are not in
  *   the order of their sequences.
- * - `waiting`: the events that wait, each queue in order. If `after_row` is set, the stream lacks the rows after it, up
- *   to `last_row`. An entry with an empty `type` is no event: it only marks where rows are missing.
- * - `held`: the queues with waiting events. From each, hub.db has everything up to the sequence `floor`.
- * - `gap`: numbers that stand for rows or changes of a queue that are missing for good, and since when.
+ * - `waiting`: the events that wait, each queue in order. If `after_row` is set, the stream lacks the rows after
+ *   `after_row`, up to `last_row`. An entry with an empty `type` is no event: it only marks where rows are missing.
+ * - `held`: the queues with waiting events. hub.db has every event of such a queue up to the sequence `floor`.
+ * - `gap`: numbers without an event. Each stands for rows or changes of a queue that nobody can supply. `at_ms`: when
+ *   the gap was recorded.
  * - `position`: the place of the newest message read from the stream. `doubtful_after`: see EventStore.doubtfulAfter.
  * - `stream.first_sequence`: this hub has seen every message from this sequence on.
  * - `pair.merged_to`: the number up to which the two Macs' earlier events were merged; NULL once all are.
@@ -146,8 +147,8 @@ export class HubDatabase {
 }
 
 /**
- * Opens hub.db (0600, decision A5). Replaces a file that is damaged or of another version by an empty one. Nothing is
- * lost, because hub.db is a copy of the stream and fills again.
+ * Opens hub.db (0600, decision A5). If the file is damaged or of another version, replaces it by an empty one. Nothing
+ * is lost, because hub.db is a copy of the stream and fills again.
  */
 export function openHubDatabase(path: string): HubDatabase {
   try {

@@ -21,7 +21,7 @@ import { qualifiedConversation, qualifiedMessage } from './qualified.ts';
 const MAX_OFFSET = 1000;
 /**
  * Maximum offset in a list of conversations. It is larger than `MAX_OFFSET`, because lists of conversations have no
- * cursor for the pages after it.
+ * cursor for later pages.
  */
 const MAX_CONVERSATION_OFFSET = 10_000;
 const PAGE = 200;

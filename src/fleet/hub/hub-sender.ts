@@ -56,8 +56,8 @@ export class HubSender implements CallerSender {
   }
 
   /**
-   * Returns no mistakes. Attachments are files of the sending Mac, which is not chosen yet; `#deliver` asks it to check
-   * them.
+   * Returns no mistakes. Attachments are files of the sending Mac, which is not chosen yet. `#deliver` asks that Mac to
+   * check them.
    */
   async attachmentMistakes(): Promise<readonly Mistake[]> {
     return [];

@@ -12,8 +12,8 @@ import type { HubParts } from './hub-parts.ts';
 
 export interface MacReadsParts extends Pick<HubParts, 'connection' | 'envelope' | 'macs' | 'clock'> {
   /**
-   * Returns the guid of a published row; undefined if this hub does not know it. The other Mac of a pair can find the
-   * message only by guid.
+   * Returns the guid of a published row; undefined if this hub does not know the guid. Needed to ask the other Mac of a
+   * pair, which can find the message only by its guid.
    */
   readonly guidOfRow: (mac: string, row: number) => string | undefined;
 }
@@ -38,7 +38,8 @@ export interface ReadPlace {
 export class MacReads {
   readonly #parts: MacReadsParts;
   /**
-   * Macs that did not answer their last request. A hub waits only `SUSPECT_MS` for each, until it answers a request.
+   * Macs that did not answer their last request. The hub waits only `SUSPECT_MS` for such a Mac, until that Mac answers
+   * a request again.
    */
   readonly #suspects = new Set<string>();
 

@@ -32,7 +32,7 @@ export interface HubMember {
 /** A Mac of the fleet as this hub knows it. */
 export interface KnownMac {
   readonly mac: string;
-  /** Undefined if this hub cannot read it, for example because it was sealed with a content key that the hub lacks. */
+  /** Undefined if this hub cannot read the presence, for example because it lacks the content key that sealed it. */
   readonly presence: MacPresence | undefined;
   /** When the Mac was last heard from, in milliseconds of this hub's monotonic clock. */
   readonly seenAtMs: number;
@@ -126,8 +126,8 @@ export class Macs {
   }
 
   /**
-   * Returns the names of the machine that owns a Mac's identity and of the refused machine, if any, that currently uses
-   * the Mac's key.
+   * Returns the names of two machines: `holder` owns the Mac's identity; `refused` was refused and currently uses the
+   * Mac's key. `refused` is undefined if there is no such machine.
    */
   machinesOf(mac: string): ClaimNames | undefined {
     const { names, seenAtMs = 0 } = this.#machines.get(mac) ?? {};
@@ -190,7 +190,7 @@ export class Macs {
     else if (!this.#noteMachine(mac, data, seenAtMs)) this.#note(mac, data, seenAtMs);
   }
 
-  /** Records the machines that a claim names. Returns false if `key` is not that of a claim. */
+  /** Records the machines that a claim names. Returns false if `key` is not the key of a claim. */
   #noteMachine(key: string, value: Uint8Array, seenAtMs: number): boolean {
     const mac = macOfClaimKey(key);
     if (mac === undefined) return false;
@@ -202,7 +202,7 @@ export class Macs {
 
   /**
    * Adds, replaces or ends a pair according to its entry; `value` is undefined for a deleted entry. Returns false if
-   * `key` is not that of a pair.
+   * `key` is not the key of a pair.
    */
   #notePair(key: string, value: Uint8Array | undefined): boolean {
     const { pairs, log } = this.#parts;

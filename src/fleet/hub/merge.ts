@@ -4,9 +4,7 @@ import type { Log } from '../../domain/ports/host-ports.ts';
 /** The items of one Mac, in its order, page by page. */
 export interface MacList<Item> {
   readonly mac: string;
-  /**
-   * Returns the page at `place`, which is the `next` of the page before it. Without `place`, returns the first page.
-   */
+  /** Returns the page at `place`: the `next` of the previous page. Without `place`, returns the first page. */
   readonly load: (
     place: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;
@@ -15,7 +13,7 @@ export interface MacList<Item> {
 export interface Merged<Item> {
   readonly items: readonly { readonly mac: string; readonly item: Item }[];
   readonly hasMore: boolean;
-  /** The Macs that refused or did not answer, so that items of theirs are missing. */
+  /** The Macs that refused or did not answer. The items of these Macs are missing. */
   readonly missing: readonly string[];
 }
 

@@ -6,8 +6,8 @@ import type { EventStore } from './event-store.ts';
 import type { StoredEvent } from './stored-event.ts';
 
 /**
- * If this hub does not know a client's offset, the client receives the events since this many milliseconds before the
- * offset's time. Repeated events are better than lost ones.
+ * Overlap in milliseconds. If this hub does not know a client's offset, the client receives all events that are newer
+ * than the offset's time minus this overlap. Repeated events are better than lost ones.
  */
 const OVERLAP_MS = 600_000;
 /** Maximum number of offsets whose text is cached. The texts of the newest events are requested constantly. */
@@ -74,13 +74,15 @@ export class Offsets {
     // The offset is just before the oldest event.
     if (oldest.stream === stream && oldest.sequence === completeUpTo + 1) return oldest.number - 1;
     if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) throw tooOld();
-    // The sequence proves nothing. A broker restored from an old copy may have stored new events at lower sequences.
+    // The sequence proves nothing, because a broker restored from an old copy may have stored new events at lower
+    // sequences.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
-    // The hub that issued the offset may lack these events, if it read the stream after the stream had lost them.
+    // The hub that issued the offset may lack the events that the stream has lost, if that hub read the stream only
+    // after the loss.
     const lost = index.firstLost(this.#store.position?.stream ?? stream);
-    // The client may lack the rows of a gap that was recorded after its offset was issued. It continues before the gap,
-    // so that it learns that they are missing.
+    // The client may lack the rows of a gap that was recorded after its offset was issued. The client continues before
+    // the gap, so that it learns that rows are missing.
     const gap = index.firstGapSince(atMs, changes);
     const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1, gap && gap - 1];
     return Math.min(before, ...known.filter((number) => number !== undefined));
@@ -95,8 +97,8 @@ export class Offsets {
   }
 
   /**
-   * Reports whether the stream was created after the offset was issued, but so soon that the Macs have republished all
-   * events since then into it.
+   * Reports whether this stream was created after the offset was issued, but so soon afterwards that the Macs have
+   * republished all later events into this stream.
    */
   #isFilledFrom(stream: string, { stream: before, atMs }: StreamOffset): boolean {
     const madeMs = Date.parse(stream);

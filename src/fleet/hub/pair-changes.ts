@@ -56,8 +56,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns the number of the event that already told clients the changes in `event`, or the lowest if there are
-   * several. Returns undefined if any change in `event` is new to clients.
+   * Returns the number of the event that already told clients the changes in `event`. If several events did, returns
+   * the lowest number. Returns undefined if any change in `event` is new to clients.
    */
   numberOf(pair: Pair, event: MacEvent): number | undefined {
     const { mac: member } = pair;
@@ -106,8 +106,8 @@ export class PairChanges {
     const told = this.#database.all(sql, member, guid, 'status', stored.number);
     const statuses = [event.data.status, ...told.map(([value]) => value as MessageStatus)];
     const status = statuses.reduce((one, other) => (STATUS_RANK[other] > STATUS_RANK[one] ? other : one));
-    // One Mac may report a change after the other has reported the deletion. Clients must not take it as a sign that
-    // the message still exists.
+    // One Mac may report a change after the other has reported the deletion. Clients must not take that change as a
+    // sign that the message still exists.
     const [deletion] = this.#last(member, guid, DELETION, stored.number);
     const changes = GONE.has(deletion) ? [...new Set([...event.changes, 'deleted' as const])] : event.changes;
     const text = this.#textBefore(member, guid, stored.number);
@@ -186,9 +186,9 @@ export class PairChanges {
   }
 
   /**
-   * Returns the guid under which clients know a message. The Mac that reported the change may use another guid. A
-   * change without a guid, of a removed message, gets it from the event of the message's row, as long as hub.db has
-   * that event.
+   * Returns the guid under which clients know a message. The Mac that reported the change may use another guid. If the
+   * change has no guid, because the message was removed, takes the guid from the event of the message's row, as long as
+   * hub.db has that event.
    */
   #guidOf(member: string, { mac }: MacEvent, { data }: ChangeOfOne): string {
     const index = new EventIndex(this.#database);

@@ -46,8 +46,8 @@ export class PairCopies {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
     const { sequence, atMs, messageId } = event;
-    // If clients received the event from an earlier stream, this place stands for that event's number only. The current
-    // stream may not have the events between that number and `upTo` yet.
+    // If clients received the event from an earlier stream, this place stands for that event's number only, because the
+    // current stream may not have the events between that number and `upTo` yet.
     this.#database.run(
       `INSERT OR IGNORE INTO merged_place (stream, sequence, at_ms, message_id, number)
        SELECT id, ?, ?, ?, ifnull((SELECT number FROM event WHERE number = ? AND event.stream <> stream.id),
@@ -56,7 +56,8 @@ export class PairCopies {
     );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
-    // A refilled stream may have the event only here, or here first, so this becomes one of the event's places.
+    // A refilled stream may have the event only at this place, or have it here first, so the event gets this place as
+    // well.
     this.#database.run(
       `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)
        SELECT here.id, ?, ?, number FROM event, stream AS here WHERE number = ? AND here.created = ?
@@ -148,8 +149,8 @@ export class PairCopies {
   }
 
   /**
-   * Deletes the merged places stored before `beforeMs`, which no valid offset can name, and the oldest guids and
-   * changes beyond `MAX_KNOWN` events.
+   * Deletes the merged places stored before `beforeMs`, because no valid offset can name them. Also deletes the guids
+   * and changes whose event number is more than `MAX_KNOWN` below the newest.
    */
   cut(beforeMs: number): void {
     this.#database.run('DELETE FROM merged_place WHERE at_ms < ?', beforeMs);

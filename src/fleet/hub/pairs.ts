@@ -9,7 +9,7 @@ export class Pairs {
   readonly #pairs = new Map<string, Pair>();
   /** For each pair's id, the Mac that published the pair's newest event. */
   readonly #leading = new Map<string, string>();
-  /** The pairs, by id, whose events from before the pairing are not all merged yet. */
+  /** The pairs whose events from before the pairing are not all merged yet, by the pair's id. */
   readonly #merging = new Map<string, Pair>();
 
   constructor(database: HubDatabase) {

@@ -31,7 +31,7 @@ export class PlaceTable {
   /** Prepares for the next message, at `sequence`. Marks events as lost if the stream lost its end or was recreated. */
   follow(before: StreamPlace | undefined, { stream, sequence }: Pick<StreamPlace, 'stream' | 'sequence'>): void {
     if (before?.stream === stream && sequence <= before.sequence) this.#lose(stream, sequence);
-    // A hub copies its first stream from the first message that it reads, and a stream that replaces another from its
+    // A hub copies its first stream from the first message that it reads. It copies each later stream from the stream's
     // start.
     const first = before === undefined ? sequence : 0;
     this.#database.run('INSERT OR IGNORE INTO stream (created, first_sequence) VALUES (?, ?)', stream, first);
@@ -82,8 +82,8 @@ export class PlaceTable {
   }
 
   /**
-   * Marks events that a recreated stream lacks until the Macs republish them. A client of another hub may have newer
-   * events without these, so its offsets resolve to a number before the first marked event.
+   * Marks events that a recreated stream lacks until the Macs republish them. A client of another hub may have received
+   * newer events but not the marked ones, so its offsets resolve to a number before the first marked event.
    */
   #expect(stream: string): void {
     const sql = `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)

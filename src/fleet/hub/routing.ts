@@ -34,7 +34,7 @@ export async function routeOfSend(
 }
 
 /**
- * Returns the id of the Mac or pair that `from` names by id, or of the only one that announces the address `from`.
+ * Returns the id of the Mac or pair that `from` names by id, or of the only member that announces the address `from`.
  * Throws `mac_unknown` or `from_required`.
  */
 function memberNamed(from: string, { macs }: HubParts): string {

@@ -11,8 +11,8 @@ const REFRESH_MS = 1000;
 const ATTEMPTS = 3;
 
 /**
- * The lease of each pair: an entry of the bucket `webhooks` that names the Mac that sends for the pair. A hub moves the
- * lease by compare-and-set once the named Mac no longer answers (decision N6).
+ * The lease of each pair. It is an entry of the bucket `webhooks` and names the Mac that sends for the pair. A hub
+ * moves the lease by compare-and-set once the named Mac no longer answers (decision N6).
  */
 export class SendLeases {
   readonly #parts: HubParts;

@@ -67,7 +67,7 @@ export interface Hole {
   readonly openedMs: number;
   /** The place of the message that revealed the hole. The missing rows are stored under the same place. */
   readonly place: Pick<StreamPlace, 'stream' | 'sequence' | 'atMs'>;
-  /** The number, in the table `waiting`, of the message that revealed the hole. */
+  /** In the table `waiting`, the number of the message that revealed the hole. */
   readonly number: number;
 }
 

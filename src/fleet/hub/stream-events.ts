@@ -13,7 +13,9 @@ import type { StoredEvent } from './stored-event.ts';
 import { StreamCopy } from './stream-copy.ts';
 import { withTimeLimit } from './time-limit.ts';
 
-/** The longest wait, after a batch was published, for readers that were up to date before the batch (decision C7). */
+/**
+ * Longest wait after a batch was published. Waits only for readers that were up to date before the batch (decision C7).
+ */
 const DRAIN_WAIT_MS = 250;
 /** Interval at which events that the stream no longer keeps are deleted from hub.db. */
 const CUT_EVERY_MS = 60_000;
@@ -43,8 +45,8 @@ export class StreamEvents {
   readonly #parts: StreamEventsParts;
   #info: StreamInfo | undefined;
   /**
-   * When the stream was found to lack messages. Becomes undefined once `#compare` has checked a newer presence of every
-   * Mac that is not away.
+   * Time at which the stream was found to lack messages. Becomes undefined once `#compare` has checked a newer presence
+   * of every Mac that is not away.
    */
   #doubtSinceMs: number | undefined;
   #rejected = 0;
@@ -117,7 +119,7 @@ export class StreamEvents {
   }
 
   /**
-   * Compares the newest row and change that each Mac announces with the copy. A difference reveals events that the
+   * Compares the copy with the newest row and change that each Mac announces. A difference reveals events that the
    * stream dropped before this hub read them.
    */
   async #compare(): Promise<void> {

@@ -59,8 +59,8 @@ export function isNewerStream(one: string, other: string): boolean {
 }
 
 /**
- * Returns the sequence from which to read: that of the first message that is not copied or differs from the copy, or an
- * earlier one, because the search goes back in growing steps.
+ * Returns the sequence from which to read. It is at most the sequence of the first message that is not copied or
+ * differs from the copy. It may be lower, because the search goes back in growing steps.
  */
 export async function firstToRead(
   jsm: JetStreamManager,

@@ -14,8 +14,8 @@ export const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Ar
 /** Suffix of the name of a Mac's queue of changes. No queue of rows ends with it, because Mac ids contain no spaces. */
 const OF_CHANGES = ' changes';
 /**
- * Maximum number of gaps of a queue in an hour. A gap in rows ends every client's connection, and a gap in changes ends
- * those of readers of changes. The five seconds after the first gap of the hour have no limit.
+ * Maximum number of gaps of a queue in an hour. A gap in rows ends every client's connection. A gap in changes ends the
+ * connections of the clients that receive changes. Gaps within five seconds of the hour's first gap are not limited.
  */
 const MAX_LOSSES = { rows: 1, changes: 4 };
 const LOSS_MS = { first: 5000, all: 3_600_000 };

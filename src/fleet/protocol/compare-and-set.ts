@@ -5,8 +5,8 @@ import type { KV } from '@nats-io/kv';
 const TIMEOUT_MS = 2000;
 
 /**
- * Writes an entry if its revision is still `revision`, which is 0 for one that never existed. Returns the new revision,
- * or undefined if another write came first. Throws if the outcome is unknown.
+ * Writes an entry if its revision is still `revision`. For an entry that never existed, `revision` is 0. Returns the
+ * new revision, or undefined if another write came first. Throws if the outcome is unknown.
  */
 export async function compareAndSet(
   bucket: KV,

@@ -14,7 +14,7 @@ import { Envelope, type KeysOf } from './envelope.ts';
 import { type Bucket, inboxPrefix } from './layout.ts';
 import { accessOptions } from './tls.ts';
 
-/** Ping interval in milliseconds. The connection to a server that misses two pings ends. */
+/** Ping interval in milliseconds. A connection ends when the server misses two pings. */
 const PING_MS = 2000;
 const REQUEST_MS = 5000;
 /** Longest wait between attempts to connect. Waits are random, so that a fleet does not reconnect all at once. */
@@ -242,8 +242,8 @@ export class FleetConnection {
 }
 
 /**
- * Keeps a listener for errors on the socket. The NATS client removes its own once the socket has ended, and the error
- * of a pending write would then end the process (transport-node 3.4.0, `_closed`).
+ * Keeps a listener for errors on the socket. The NATS client removes its listener when the socket ends. Without a
+ * listener, the error of a pending write would then end the process (transport-node 3.4.0, `_closed`).
  */
 function keepErrorListener(nc: NatsConnection): void {
   const { socket } =

@@ -66,7 +66,7 @@ export class Envelope {
     this.#keysOf = keysOf;
   }
 
-  /** Seals bytes for a context, such as epoch and row. They open in no other context. */
+  /** Seals bytes for a context, such as epoch and row. The sealed bytes open in no other context. */
   seal(mac: string, context: readonly string[], bytes: Uint8Array): Sealed {
     if (this.#keysOf === undefined) return { bytes };
     const [newest] = this.#keysOf(mac);

@@ -17,7 +17,7 @@ export interface EventMessage {
   readonly previousRow: number;
   /** Sequence of the previous message of the same chain; 0 if the headers name none. */
   readonly previousSequence: number;
-  /** The Mac's other chain: in a row the chain of changes, in a change the chain of rows. */
+  /** The Mac's other chain: for a row, the chain of changes; for a change, the chain of rows. */
   readonly other?: ChainState | undefined;
   readonly type: string;
   /** The event's `eventId`. */
@@ -29,8 +29,8 @@ export interface EventMessage {
 }
 
 /**
- * The newest message of a chain. A Mac has a chain of rows and, if it publishes changes, a chain of changes with its
- * own epoch, where `row` is the number of a change (decision N9).
+ * The newest message of a chain. A Mac has a chain of rows. If it publishes changes, it also has a chain of changes
+ * with another epoch. In a chain of changes, `row` is the number of a change (decision N9).
  */
 export interface ChainState {
   readonly epoch: string;
@@ -98,9 +98,9 @@ export function encodeEvent(
 }
 
 /**
- * Reads the headers of an event; undefined if they do not have the form that agents write. They prove nothing, because
- * any client with the right to publish can write such headers. `isDirect`: the message answers a direct get, to which
- * the server adds a `Nats-Subject` header.
+ * Reads the headers of an event; undefined if they do not have the form that agents write. The headers prove nothing,
+ * because any client with the right to publish can write them. Refuses a `Nats-Subject` header unless `isDirect` is
+ * true: the server adds this header to the answer to a direct get.
  */
 export function readEventHeaders(
   subject: string,

@@ -15,11 +15,13 @@ export const MAX_SENDS = 10_000;
 
 /** Key-value buckets. */
 export const BUCKETS = {
-  /** The presence of each Mac, by Mac id; its claim, by `claimKey`; and the pairs, by `pairKey`. */
+  /**
+   * The presence of each Mac (key: its id), the claim of each Mac (key: `claimKey`), and the pairs (key: `pairKey`).
+   */
   macs: 'macs',
-  /** Outcomes of sends, by `outcomeKey`, and the hubs' claims of Idempotency-Keys, by `SEND_CLAIMS`. */
+  /** The outcomes of sends (key: `outcomeKey`), and the hubs' claims of Idempotency-Keys (prefix: `SEND_CLAIMS`). */
   outcomes: 'outcomes',
-  /** The lease of webhooks with their settings, the leases of pairs' sends, and the broker's clock. */
+  /** The lease of webhooks with the settings of all webhooks, the leases of pairs' sends, and the broker's clock. */
   webhooks: 'webhooks',
 } as const;
 export type Bucket = (typeof BUCKETS)[keyof typeof BUCKETS];
@@ -47,10 +49,7 @@ export const HEADERS = {
   /** Row id published before this one; 0 for the first of an epoch. */
   previousRow: 'Prev-Row',
   epoch: 'Epoch',
-  /**
-   * Sequence of the previous message of the same chain. Absent if that is also the newest message of the subject, whose
-   * sequence is in `previousSequence`.
-   */
+  /** Sequence of the previous message of the same chain. If absent, it equals `previousSequence`. */
   chainSequence: 'Prev-Seq',
   /** State of the Mac's other chain; see EventMessage. */
   otherChain: 'Other',
@@ -68,8 +67,8 @@ export const HEADERS = {
 export const VERSION = 1;
 
 /**
- * The question by which an agent, before it takes part in the fleet, finds out if another agent already has its Mac id.
- * Only such an agent answers.
+ * The question whether another agent already has a Mac id. An agent asks it before it takes part in the fleet. Only an
+ * agent that has the id answers.
  */
 export const WHO = 'who';
 

@@ -5,7 +5,10 @@ import { compareAndSet } from './compare-and-set.ts';
 
 const TICK_MS = 1000;
 const RENEW_EVERY_MS = 2000;
-/** A holder stops acting this long after it began its last successful renewal. Others wait for `EXPIRES_AFTER_MS`. */
+/**
+ * A holder stops acting this long after it began its last successful renewal. Other processes wait for
+ * `EXPIRES_AFTER_MS`.
+ */
 const LAPSES_AFTER_MS = 5000;
 /** A lease that has not changed for this long is free. Each process measures with its own monotonic clock. */
 const EXPIRES_AFTER_MS = 6000;
@@ -57,9 +60,9 @@ interface Hold {
 }
 
 /**
- * A lease that one of many processes holds: an entry of a bucket that the holder renews by compare-and-set, together
- * with a state. Each write names the revision that it replaces. A holder that slept while another process took the
- * lease can therefore write nothing.
+ * A lease that one of many processes holds: an entry of a bucket, together with a state. The holder renews the entry by
+ * compare-and-set, so each write names the revision that it replaces. A holder that slept while another process took
+ * the lease can therefore write nothing.
  */
 export class Lease<State> {
   readonly #parts: LeaseParts<State>;
@@ -181,7 +184,8 @@ export class Lease<State> {
     try {
       ({ revision, record } = await this.#read(await bucket()));
     } catch (error) {
-      // The holder may be cut off as well, and unable to renew. The wait until the lease expires starts again.
+      // The holder may be cut off from the broker as well, and unable to renew. The wait until the lease expires
+      // therefore starts again.
       this.#seen = undefined;
       throw error;
     }

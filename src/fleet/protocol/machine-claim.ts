@@ -11,7 +11,7 @@ const PREFIX = claimKey('');
 const CONTEXT = ['machine'] as const;
 const REQUEST_MS = 2000;
 const MAX_ATTEMPTS = 5;
-/** A refused machine, which asks every 30 s, counts as gone after this long without a sign of life. */
+/** A refused machine asks every 30 s. It counts as gone after this long without a sign of life. */
 export const REFUSED_MS = 90_000;
 
 /** The machine to which a Mac's identity belongs: the first one that connected with its key. */
@@ -30,7 +30,7 @@ export interface MachineClaim {
   readonly names: ClaimNames | undefined;
 }
 
-/** Returns the Mac whose claim has this key in the bucket `macs`; undefined if `key` is not that of a claim. */
+/** Returns the Mac whose claim has this key in the bucket `macs`; undefined if `key` is not the key of a claim. */
 export function macOfClaimKey(key: string): string | undefined {
   return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
 }
@@ -82,7 +82,7 @@ export async function claimIdentity(
     const isOwn = present === undefined || present.machine === machine;
     if (isOwn && isAnswered) return undefined;
     const { holder, refused } = present?.names ?? {};
-    // If the claim's names cannot be read here, this machine cannot be added to them.
+    // A process that cannot read the claim's names cannot add this machine to them.
     if (!isOwn && holder === undefined) return present;
     const own = { name, sinceMs: nowMs };
     const names = isOwn

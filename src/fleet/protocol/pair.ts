@@ -20,7 +20,7 @@ export function pairKey(mac: string): string {
   return `${PREFIX}${mac}`;
 }
 
-/** Returns the first Mac of the pair with this key in `macs`; undefined if `key` is not that of a pair. */
+/** Returns the first Mac of the pair with this key in `macs`; undefined if `key` is not the key of a pair. */
 export function macOfPairKey(key: string): string | undefined {
   return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined;
 }

@@ -8,8 +8,8 @@ const CONTEXT = ['presence'] as const;
 const MAX_CLOCK_MS = 5000;
 
 /**
- * Returns how many milliseconds a Mac's clock was ahead of the broker's when the Mac last wrote its presence. Undefined
- * if the Mac never did, or if its presence cannot be read.
+ * Returns how many milliseconds a Mac's clock was ahead of the broker's when the Mac last wrote its presence. Returns
+ * undefined if there is no presence, or none that can be read.
  */
 export async function storedClockAhead(jsm: Manager, envelope: Envelope, mac: string): Promise<number | undefined> {
   try {

@@ -106,7 +106,8 @@ export async function ask(
 
 /**
  * Publishes a question and returns the unchecked reply. Throws `broker_away` without a connection, `mac_away` without
- * an answer, `mac_answer_invalid` unless the reply is an object in complete parts, and `fleet_content_unreadable`.
+ * an answer, `fleet_content_unreadable` if the reply cannot be opened, and `mac_answer_invalid` unless it is an object
+ * in complete parts.
  */
 export async function exchange(
   connection: FleetConnection,

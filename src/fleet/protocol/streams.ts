@@ -51,7 +51,7 @@ export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAU
   await kvm.create(BUCKETS.macs, bucket);
   await kvm.create(BUCKETS.webhooks, bucket);
   await kvm.create(BUCKETS.outcomes, { ...bucket, ttl: 24 * HOUR_MS });
-  // Rollup headers are forbidden, because an agent could empty the bucket by writing to its own key with one.
+  // Forbids rollup headers. With such a header, an agent could empty the bucket by writing to its own key.
   for (const name of [BUCKETS.macs, BUCKETS.outcomes]) {
     await jsm.streams.update(`KV_${name}`, { allow_rollup_hdrs: false });
   }
@@ -74,8 +74,8 @@ export async function createMac(jsm: JetStreamManager, mac: string): Promise<voi
 }
 
 /**
- * Deletes a Mac's queue with its waiting sends, its pair, its claim and its presence, so that hubs forget it. Returns
- * false if it had neither a queue nor a presence.
+ * Deletes a Mac's queue with the waiting sends, and its pair, claim and presence, so that hubs forget the Mac. Returns
+ * false if the Mac had neither a queue nor a presence.
  */
 export async function removeMac(jsm: JetStreamManager, mac: string): Promise<boolean> {
   const isQueueDeleted = await unlessMissing(() => jsm.consumers.delete(SENDS.stream, sendConsumer(mac)));
@@ -90,7 +90,7 @@ export async function removeMac(jsm: JetStreamManager, mac: string): Promise<boo
     if (pair?.mac === mac || pair?.standby === mac) await macs.delete(key);
   }
   await macs.delete(claimKey(mac));
-  // Hubs watch this key, and forget the Mac once it is deleted.
+  // Hubs watch this key, and forget the Mac once the key is deleted.
   if (isPresent) await macs.delete(mac);
   return isPresent || isQueueDeleted === true;
 }

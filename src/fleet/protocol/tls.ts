@@ -35,8 +35,8 @@ function tlsOptions(
   const addresses = hosts.filter((host) => isIP(host) !== 0);
   const options = {
     ...(ca !== undefined && { ca }),
-    // For a server at an IP address, the NATS client passes no host to Node. Accepts the certificate if it is valid for
-    // any of the configured IP addresses.
+    // For a server at an IP address, the NATS client passes no host to Node. The certificate is therefore accepted if
+    // it is valid for any of the configured IP addresses.
     checkServerIdentity: (host: string, certificate: PeerCertificate): Error | undefined => {
       onEnd(Date.parse(certificate.valid_to));
       if (hosts.includes(host)) return checkServerIdentity(host, certificate);

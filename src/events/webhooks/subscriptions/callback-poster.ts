@@ -38,8 +38,8 @@ interface CallbackPosterParts {
 }
 
 /**
- * Posts events and control messages to the receivers of subscriptions, with a single attempt each. If a URL's host is
- * public by its spelling, never connects to a private address.
+ * Posts events and control messages to the receivers of subscriptions, with a single attempt each. Never connects to a
+ * private address, unless the host in the URL is visibly private, such as `192.168.1.5` or `mac.local`.
  */
 export class CallbackPoster {
   readonly #poster: Poster;
@@ -49,8 +49,8 @@ export class CallbackPoster {
       ...parts,
       retryWaitsMs: [],
       attemptTimeoutMs: ATTEMPT_TIMEOUT_MS,
-      // Allows a private address only if the host is private by its spelling, such as `192.168.1.5` or `mac.local`. A
-      // key may post to such a host only if the owner listed it, or if it is this machine.
+      // Allows a private address only if the host in the URL is visibly private, such as `192.168.1.5` or `mac.local`.
+      // A key may post to such a host only if the owner listed the host, or if the host is this machine.
       isAddressAllowed: (host, address) => isPublicAddress(address) || hostClassOf(`https://${host}`) !== 'other',
     });
   }

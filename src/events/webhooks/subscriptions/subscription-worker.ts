@@ -62,8 +62,8 @@ export class SubscriptionWorker {
       name: `subscription/${subscription.id}`,
       storedOffset: () => {
         const stored = parts.store.get(subscription.id);
-        // Also called after chat.db was replaced. The store then reports a gap, because the events between the old
-        // offset and the new one are unknown.
+        // The consumer also calls `storedOffset` after chat.db was replaced. The store then reports a gap, because the
+        // events between the old offset and the new one are unknown.
         if (stored?.health.hasGap === true) this.#health = { ...this.#health, hasGap: true };
         return stored?.offset ?? parts.feed.lastPublished();
       },

@@ -25,7 +25,7 @@ import {
 
 /** Maximum size of all webhooks together, in bytes. The lease holds them in one message, which may have 1 MiB. */
 const MAX_BYTES = 512 * 1024;
-/** How long a release waits for running attempts to deliver: the longest time of one attempt (decision A7). */
+/** How long a release waits for running attempts before it cancels them. A hub must stop within 10 s (decision A7). */
 const ATTEMPTS_END_WITHIN_MS = 8700;
 const RETRY_MS = 1000;
 
@@ -223,8 +223,8 @@ export class ElectedDeliveries {
   }
 
   /**
-   * Returns the state to write into the lease: until the webhooks are adopted, the state found when this hub took it;
-   * afterwards, the content of the store.
+   * Returns the state to write into the lease. Until the webhooks are adopted, that is the state found when this hub
+   * took the lease; afterwards, the content of the store.
    */
   #state(): WebhooksState {
     const { history, store, feed } = this.#parts;
@@ -266,7 +266,8 @@ export class ElectedDeliveries {
       const { id, held } = webhook;
       // With `wasOwn`, no other hub has delivered in between, so the local position is not behind the lease's.
       const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(webhook);
-      // A held event's number is valid only at the hub `history`. Elsewhere, takes the event after `offset`.
+      // A held event's number is valid only at the hub whose copy has the id `history`. Elsewhere, takes the event
+      // after `offset`.
       const isNamed = held === null || history === own;
       return storedWebhook(isNamed ? webhook : { ...webhook, held: { ...held, row_id: offset.rowId + 1 } }, offset);
     });

@@ -88,7 +88,7 @@ export class HubCalls {
     try {
       const call = readQuestion(message, HUBS, OPERATION, envelope) as { method: HubCallMethod; args: unknown[] };
       const performed = perform(call.method, call.args);
-      // This hub no longer delivers, so the hub that does answers the call instead.
+      // This hub no longer delivers. The hub that now delivers answers the call instead.
       if (performed === undefined) return;
       reply = { result: (await performed) ?? null };
     } catch (error) {

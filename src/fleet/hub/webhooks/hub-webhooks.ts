@@ -118,7 +118,9 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#existing(id);
   }
 
-  /** Returns the webhooks for this hub's status; while no hub delivers, in their last known state. */
+  /**
+   * Returns the webhooks for this hub's status. While no hub delivers, returns the last known state of the webhooks.
+   */
   summaries(): Promise<readonly WebhookSummary[]> {
     return Promise.all(
       this.list().map(async (webhook) => {
@@ -159,8 +161,8 @@ export class HubWebhooks implements WebhookRegistry {
 }
 
 /**
- * Returns the settings without `include`, which is a set and could not be sent as JSON. Throws 501 if it is not empty,
- * because webhooks of a hub have no includes (decision N2).
+ * Returns the settings without `include`, which is a set and could not be sent as JSON. Throws 501 if `include` is not
+ * empty, because webhooks of a hub have no includes (decision N2).
  */
 function possible<Given extends Partial<Pick<NewWebhook, 'include'>>>(given: Given): Omit<Given, 'include'> {
   const { include, ...others } = given;

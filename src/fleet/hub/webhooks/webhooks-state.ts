@@ -16,7 +16,10 @@ interface FleetWebhook extends Omit<StoredWebhook, 'offset' | 'include'> {
 
 /** The state of the lease. Exactly these webhooks exist, in the order of registration. */
 export interface WebhooksState {
-  /** Names the hub that has the records of deliveries and dropped events, by the id of its copy of the stream. */
+  /**
+   * Identifies the hub that has the records of deliveries and dropped events, by the id of that hub's copy of the
+   * stream.
+   */
   readonly history: string;
   readonly webhooks: readonly FleetWebhook[];
 }

@@ -1,8 +1,8 @@
 import type { ProblemText } from './problem-text.ts';
 
 /**
- * The problems that a fleet adds (docs/fleet.md). A single Mac answers only with `offset_of_a_hub`, when a client sends
- * it an offset from a hub. A hub answers with all the others.
+ * The problems that a fleet adds (docs/fleet.md). A single Mac returns `offset_of_a_hub` when a client sends it an
+ * offset from a hub. Only hubs return the others.
  */
 export const FLEET_PROBLEMS = {
   offset_of_a_hub: {

@@ -170,8 +170,8 @@ function textOf(body: string, { parts }: Told): string {
 }
 
 /**
- * Returns notes about the message, such as "edited" or "2 attachments". The caller appends them to the sentence in
- * brackets.
+ * Returns notes about the message, such as "edited" or "2 attachments". The caller puts the notes in brackets after the
+ * sentence.
  */
 function notesOf(details: Told, isText: boolean): readonly string[] {
   const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;

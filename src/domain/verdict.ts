@@ -10,8 +10,9 @@ export interface Verdict {
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
- * Returns the sentences with which the menu and `postern status` begin. If several things are wrong, the sentences name
- * the worst one. The console has its own copy of this function (src/api/console/verdict.js); a test compares the two.
+ * Returns the sentences with which the menu and `postern status` begin. If messages cannot be read, sent or received,
+ * the sentences name only the first of these problems. The console has its own copy of this function
+ * (src/api/console/verdict.js); a test compares the two.
  */
 export function verdictOf(report: StatusReport): Verdict {
   const { backend, permissions, webhooks, search, fleet, macs, canary, held_sends: held = 0 } = report;

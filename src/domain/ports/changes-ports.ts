@@ -78,8 +78,8 @@ export interface PrintReader {
   /** Reads the prints of the newest `count` rows up to row id `upTo`. `from` is the lowest row id of these rows. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
   /**
-   * Like `newest`, but first compares with `known`, and reads only the ranges with differences, including deleted rows.
-   * If the row ids have too many gaps for this comparison, reads the whole range.
+   * Like `newest`, but first compares with `known`, and reads only the ranges in which something differs. A deleted row
+   * counts as a difference. If the row ids have too many gaps for this comparison, reads the whole range.
    */
   differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
   /** Reads the prints of these rows. */

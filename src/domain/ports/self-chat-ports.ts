@@ -40,8 +40,8 @@ export interface SelfChatStore {
   addRequest(guid: string, request: RequestMessage): void;
   /**
    * Counts one message towards the hourly limit of messages that Postern writes into the self-chat. A repeated `key`
-   * counts once. Returns undefined if the message may be written now, else the earliest time for it, in Unix
-   * milliseconds.
+   * counts once. Returns undefined if the message may be written now, else the earliest time at which it may be
+   * written, in Unix milliseconds.
    */
   reserve(key: string, nowMs: number): number | undefined;
   forget(): void;

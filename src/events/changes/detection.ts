@@ -59,8 +59,8 @@ export interface DetectionParts {
 
 /**
  * Detects changes of published rows (decision I4). After commits, a pass compares the newest rows. It also compares the
- * older rows that became or ceased to be unread, undelivered, failed or deleted, which chat.db can list cheaply. In the
- * background, a sweep compares all rows.
+ * older rows that became or ceased to be unread, undelivered, failed or deleted, because chat.db can list these rows
+ * cheaply. In the background, a sweep compares all rows.
  */
 export class ChangeDetection implements ChangeControl {
   readonly #parts: DetectionParts;

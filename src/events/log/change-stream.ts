@@ -152,8 +152,8 @@ export class ChangeStream {
 
   /**
    * Returns the entry for a change. The update of a row has no entry if the row is gone, or if a reader at `rowId` has
-   * not received the row yet. The removal of a row always has an entry, because the reader may know the row from `GET
-   * /messages`.
+   * not received the row yet. The removal of a row always has an entry: `GET /messages` may have shown the row to the
+   * reader.
    */
   #changeEntry(change: LoggedChange, rowId: number): LogEntry[] {
     const { seq } = change;

@@ -1,8 +1,8 @@
 import type { Command, Option } from 'commander';
 
 /**
- * How to complete the last word of a command line. The shell completes `files` and `folders`, and the service knows
- * `values`.
+ * How to complete the last word of a command line. `words` lists the candidates. `files` and `folders` are completed by
+ * the shell, `values` by the service.
  */
 export type Completion =
   | { readonly kind: 'words'; readonly words: readonly Word[] }
@@ -20,7 +20,7 @@ export interface Word {
 const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 
-/** The options before the last word, by attribute name. The value of a flag is empty. */
+/** Options before the last word. Key: the option's attribute name. Value: the option's value, empty for a flag. */
 export type GivenOptions = Readonly<Record<string, string>>;
 
 /** Completes the last word of a command line. `words` are all words after the program's name; the last may be empty. */

@@ -1,7 +1,7 @@
 import { configFolder, demoFolder, type Environment } from '../config/environment.ts';
 import type { Paint } from './output/style.ts';
 
-/** Exit codes: those of decision A3, and others from sysexits.h on which a calling script can act. */
+/** Exit codes of decision A3, and codes from sysexits.h and timeout(1) that let a calling script react. */
 export const EXIT = {
   ok: 0,
   /** An unexpected failure, or a check that found a problem. */

@@ -6,9 +6,9 @@ import type { ClientContext } from './context.ts';
 import type { ConnectionOptions, Served } from './service-connection.ts';
 
 /**
- * Makes the action of a command from `load`, which is called when the command is used. The loaded function receives the
- * command's arguments, its options and the context. It returns the exit code; without a result, the command exits with
- * 0.
+ * Makes the action of a command from `load`, which is called when the command is used. `load` returns a function, which
+ * receives the command's arguments, its options and the context. The function returns the exit code; without a result,
+ * the command exits with 0.
  */
 export type Runs = <Given extends unknown[]>(
   load: () => Promise<
@@ -47,8 +47,8 @@ export function helpExamples(...lines: readonly string[]): string {
   return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
 }
 
-// Parsers of option values. They throw InvalidArgumentError; commander prints its message after "argument … is
-// invalid."
+// Parsers of option values. They throw InvalidArgumentError. After "argument … is invalid.", commander prints the
+// error's message.
 
 export function nonEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('It is empty.');

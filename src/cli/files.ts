@@ -7,7 +7,7 @@ import { safeFileName } from '../domain/file-name.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
-/** MIME types, by file extension, for which the receiver of a message sees a preview. */
+/** MIME types of files that Messages shows to the receiver with a preview. Key: the file extension. */
 const TYPES: Readonly<Record<string, string>> = {
   gif: 'image/gif',
   heic: 'image/heic',

@@ -97,7 +97,7 @@ function macId(value: string): string {
   return value;
 }
 
-/** Parses a number of bytes. The minimum is 1 MB, because less could not hold a few messages of each Mac. */
+/** Parses a number of bytes. The minimum is 1 MB, because less disk space could not hold a few messages of each Mac. */
 function byteCount(value: string): number {
   const [, number, unit = ''] = /^(\d{1,9})([KMGT]?)$/.exec(value) ?? [];
   const bytes = Number(number) * 1000 ** ('KMGT'.indexOf(unit) + (unit === '' ? 0 : 1));

@@ -83,7 +83,9 @@ function entry(command: Command, path: string): readonly string[] {
   ];
 }
 
-/** Returns the options that all commands of the running service share. `status` has exactly these. */
+/**
+ * Returns the options that all commands of the running service share. Reads them from `status`, which has no others.
+ */
 function serviceOptions(program: Command): readonly Option[] {
   return program.commands.find((one) => one.name() === 'status')?.options ?? [];
 }

@@ -2,8 +2,8 @@ import { type Event, isPosternError, type Message, type PosternClient } from '..
 import { countedBlanks, visible, writtenOut } from '../domain/visible.ts';
 
 /**
- * Skips messages that took longer than this to arrive, in seconds: iCloud filled them in, and they are not news
- * (decision U4).
+ * Seconds that a message may take to arrive. Slower messages are skipped: iCloud delivered them later, and they are not
+ * news (decision U4).
  */
 const NEWS_S = 30 * 60;
 const MAX_CONTENT = 16_000;
@@ -45,12 +45,12 @@ export interface McpChannelParts {
 }
 
 /**
- * Makes an MCP server a channel of Claude Code (decision Y4): adds the capability and the tool `reply`, which is
- * `messages_send`, and passes on incoming messages as notifications.
+ * Makes an MCP server a channel of Claude Code (decision Y4). Adds the capability of a channel and the tool `reply`,
+ * which calls `messages_send`. Passes incoming messages on as notifications.
  */
 export class McpChannel {
   readonly #parts: McpChannelParts;
-  /** The methods of the requests whose answers this channel changes, by request id. */
+  /** Requests whose answers this channel changes. Key: the request id. Value: the request's method. */
   readonly #asked = new Map<string | number, string>();
   #following: Promise<void> | undefined;
 
@@ -58,7 +58,7 @@ export class McpChannel {
     this.#parts = parts;
   }
 
-  /** Translates a line from the client for the service, which has `messages_send` but no tool `reply`. */
+  /** Translates a line from the client for the service: turns a call of `reply` into a call of `messages_send`. */
   fromClient(line: string): string {
     const message = objectIn(line);
     const { id, method, params } = message ?? {};

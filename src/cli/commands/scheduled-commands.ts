@@ -32,7 +32,7 @@ export async function listScheduled(
   list(entries, columns, rows, 'No message is scheduled.');
 }
 
-/** `postern scheduled cancel`: cancels the scheduled message whose id is `given` or begins with it. */
+/** `postern scheduled cancel`: cancels the scheduled message whose id begins with `given`. */
 export async function cancelScheduled(given: string, _options: object, { client, answer }: Served): Promise<void> {
   const entries = await client.scheduled.list();
   const found = entries.filter(({ id }) => id.startsWith(given));

@@ -125,7 +125,7 @@ const KEPT_BEFORE = 12;
 function marked(text: string, highlights: readonly Highlight[]): string {
   const first = highlights[0]?.[0] ?? 0;
   let end = first > MAX_BEFORE ? first - KEPT_BEFORE : 0;
-  // Moves the beginning so that it does not split a surrogate pair.
+  // Moves the beginning back by one unit if it would split a surrogate pair.
   if (/[\udc00-\udfff]/.test(text.charAt(end))) end -= 1;
   const parts = end === 0 ? [] : ['…'];
   for (const [start, stop] of highlights) {

@@ -2,8 +2,8 @@ import type { Served } from '../service-connection.ts';
 import { typedLine } from '../typed-line.ts';
 
 /**
- * Proves that the conversation with oneself is the owner's: sends a code there, which the user must read and type. With
- * `code`, sends nothing and checks only that code.
+ * Proves that the conversation with oneself is the owner's. Sends a code to that conversation, then reads the code that
+ * the user types. With `code`, sends nothing and only checks that code.
  */
 export async function proveSelfChat(
   code: string | undefined,

@@ -9,7 +9,7 @@ const ORDER: readonly MessageStatus[] = ['pending', 'sent', 'delivered', 'read']
 
 /**
  * Waits until the message reaches `wanted` or fails, or until `seconds` have passed. Follows events and changes after
- * `offset`. Resolves with the message in its last state; undefined if its row never appeared.
+ * `offset`. Resolves with the message in its last state; undefined if the message never got a row in chat.db.
  */
 export async function waited(
   client: PosternClient,
@@ -21,8 +21,8 @@ export async function waited(
   const signal = AbortSignal.timeout(seconds * 1000);
   for await (const { type, data } of client.listen({ after: offset, changes: true, signal })) {
     if (type !== 'message.sent' && type !== 'message.updated') continue;
-    // An empty id means that the message had no row in chat.db yet when the service answered. Its text then identifies
-    // its event.
+    // An empty id means that the message had no row in chat.db yet when the service answered. The text then identifies
+    // the message's event.
     if (id === '' && type === 'message.sent' && data.body === sent.body) id = data.id;
     if (data.id === id && isOver(data, wanted)) return data;
   }

@@ -50,8 +50,8 @@ export function counterLines({ events, sends, since }: Overview, nowMs: number):
 }
 
 /**
- * Returns the lines of two tables, of webhooks and of keys, each after an empty line. On a terminal, bars show the last
- * 24 hours of each webhook and key.
+ * Returns the lines of two tables: one row per webhook, and one row per key. An empty line precedes each table. On a
+ * terminal, bars show the last 24 hours of each webhook and key.
  */
 export function counterTables({ webhooks, keys = [] }: Overview, context: Context): readonly string[] {
   const deliveries = webhooks.map((webhook) => [
@@ -90,8 +90,8 @@ function shownTable(
 }
 
 /**
- * Returns the percentage of successful deliveries among all that ended in the last 24 hours; `-` if none ended. A held
- * delivery that is still being retried has not ended.
+ * Returns the percentage of successful deliveries among the deliveries that ended in the last 24 hours; `-` if none
+ * ended. A held delivery that is still being retried has not ended.
  */
 function delivered({ points }: SubjectSeries): string {
   const total = (...names: readonly string[]): number =>

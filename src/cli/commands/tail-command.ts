@@ -11,7 +11,7 @@ import type { ConnectionOptions, Served } from '../service-connection.ts';
 export interface TailOptions extends ConnectionOptions {
   readonly after?: string;
   readonly changes?: boolean;
-  /** Skips messages that took longer than this to arrive, in seconds. */
+  /** Seconds that a message may take to arrive. Slower messages are skipped. */
   readonly maxAge?: number;
   /** With --json or --exec: adds `details` to each message. */
   readonly details?: boolean;

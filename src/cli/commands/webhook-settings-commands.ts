@@ -17,7 +17,7 @@ export interface FilterOptions {
   readonly conversation?: readonly string[];
   readonly sender?: readonly string[];
   readonly from?: 'me' | 'others';
-  /** Skips messages that took longer than this to arrive, in seconds. */
+  /** Seconds that a message may take to arrive. Slower messages are skipped. */
   readonly maxAge?: number;
   /** False with --no-junk. */
   readonly junk?: boolean;
@@ -198,8 +198,7 @@ interface ResolvedFilter {
   /** Undefined if no option sets a condition. */
   readonly filter: WebhookFilter | undefined;
   /**
-   * One sentence, such as `Ana is +15550100.`, for each given name or address that was resolved to an id or to
-   * addresses.
+   * One sentence, such as `Ana is +15550100.`, for each given name or address that stands for an id or other addresses.
    */
   readonly meant: readonly string[];
 }

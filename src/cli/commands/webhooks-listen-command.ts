@@ -23,7 +23,7 @@ type Received = Event | ChangeEvent | { readonly type: 'webhook.test' };
 const NAME = 'postern webhooks listen';
 /** Time limit for the receiver at `--forward-to`, in milliseconds. Equals the service's limit for a delivery. */
 const FORWARD_MS = 10_000;
-/** Matches the headers of a delivery that `forward` passes on. */
+/** Matches the names of the headers that `forward` passes on. */
 const FORWARDED = /^(?:content-type|user-agent|x-webhook-.*|webhook-.*)$/;
 
 /** `postern webhooks listen`: receives deliveries on this machine while the command runs. */
@@ -80,8 +80,8 @@ function assertHere(address: string): void {
 }
 
 /**
- * Removes the webhooks of earlier runs of this command that were killed. A limited key sees only its own webhooks, so
- * it removes only those.
+ * Removes webhooks that earlier runs of this command left behind because they were killed. With a limited key, removes
+ * only the key's own webhooks, because the key sees no others.
  */
 async function removeLeftovers(service: Served): Promise<void> {
   for (const { id, url } of await service.client.webhooks()) {

@@ -46,7 +46,7 @@ export function sleep({ machine }: ProbeContext): Promise<Observation> {
   }));
 }
 
-/** Tries the conversions that attachments need, with Apple's converters, on a generated picture and a system sound. */
+/** Tries Apple's converters on a generated picture and a system sound, with the conversions that attachments need. */
 export async function conversions({ machine }: ProbeContext): Promise<Observation> {
   const folder = mkdtempSync(join(machine.temporaryFolder, 'postern-report-'));
   const at = (name: string): string => join(folder, name);

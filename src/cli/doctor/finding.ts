@@ -21,7 +21,7 @@ export function fault(name: string, sentence: string, whatToDo: string | null): 
   return finding('problem', name, sentence, whatToDo);
 }
 
-/** Returns the finding of a check that could not be made, for which the user need not do anything. */
+/** Returns the finding of a check that could not be made. The user need not do anything. */
 export function unsure(name: string, sentence: string): Finding {
   return finding('unknown', name, sentence, null);
 }

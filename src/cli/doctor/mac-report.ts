@@ -178,16 +178,16 @@ function flipsIn(rows: readonly NewRow[]): ReportedValue {
 }
 
 /**
- * Returns, for each received row, the milliseconds until it had a conversation, and how many seconds old the row's date
- * was when the row was first seen.
+ * Returns two numbers for each received row: the milliseconds until the row had a conversation, and the seconds from
+ * the row's date until the row was first seen.
  */
 function joinDelaysIn(rows: readonly NewRow[]): ReportedValue {
   return rows.filter((row) => !row.is_from_me).map((row) => ({ delay_ms: row.join_delay_ms, age_s: whole(row.age_s) }));
 }
 
 /**
- * Returns only the documented members of the answer; undefined if one has the wrong form. All but `own_addresses`,
- * which the report never shows, are numbers, column names and words of closed sets.
+ * Returns only the documented members of the answer; undefined if one has the wrong form. The members are numbers,
+ * column names and words of closed sets, except `own_addresses`. The report never shows `own_addresses`.
  */
 function checked(answer: unknown): Diagnostics | undefined {
   const result = diagnosticsSchema.safeParse(answer);
@@ -199,8 +199,8 @@ function plain(value: unknown): ReportedValue {
 }
 
 /**
- * Returns names and states of findings. Shortens the name of a webhook's finding, because it contains the webhook's
- * name or id. A Mac's other findings have fixed names.
+ * Returns the name and state of each finding. The name of a webhook's finding is shortened, because it contains the
+ * webhook's name or id. All other findings have fixed names.
  */
 function states(findings: readonly Finding[]): ReportedValue {
   return findings.map(({ name, state }) => ({ name: name.startsWith('webhook ') ? 'webhook' : name, state }));

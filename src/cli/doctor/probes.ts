@@ -33,8 +33,8 @@ const VERSION = /\d{1,6}(?:\.\d{1,6}){1,3}/;
 const FLAGS = /(?:none|(?:adhoc|runtime|linker-signed|host|hard|kill|expires|restrict|library-validation|,)+)/;
 
 /**
- * The probes for a Mac and its installation, by key of the report. Each entry says how to observe the key and which
- * values to keep.
+ * The probes for a Mac and its installation. Key: the key of the report. Value: how to observe it, and which values to
+ * keep.
  */
 export const MAC_PROBES = {
   macos: program('sw_vers', [], ({ stdout }) =>
@@ -179,8 +179,8 @@ function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Reco
 }
 
 /**
- * Reports whether Launch Services lists Postern's app. Searches its dump, which has tens of megabytes, as it arrives,
- * because only a limited length of a command's output is kept.
+ * Reports whether Launch Services lists Postern's app. Searches the dump of Launch Services while it arrives: the dump
+ * has tens of megabytes, and only a limited length of a command's output is kept.
  */
 async function launchServices({ machine }: ProbeContext): Promise<Observation> {
   let isListed = false;
@@ -218,8 +218,8 @@ async function compile({ machine, scripts }: ProbeContext): Promise<Observation>
 }
 
 /**
- * Reads the file of Messages' scripting dictionary. Does not run `sdef`, which is part of Xcode: without developer
- * tools it opens a dialog.
+ * Reads the file of Messages' scripting dictionary. Does not run `sdef`: on a Mac without Xcode's developer tools,
+ * `sdef` opens a dialog.
  */
 async function dictionary({ machine, messagesApp }: ProbeContext): Promise<Observation> {
   const contents = join(messagesApp, 'Contents');

@@ -36,8 +36,8 @@ export interface SendToMeOptions {
 }
 
 /**
- * Sends one text and one picture to the user's own address, and compares the stored text with the sent one. Uses only
- * an address under which this Mac has sent or received, so that it cannot reach a stranger.
+ * Sends one text and one picture to the user's own address, and compares the stored text with the sent text. Never
+ * reaches a stranger, because it uses only an address under which this Mac has sent or received.
  */
 export async function sendToMe(options: SendToMeOptions): Promise<readonly [Diagnostics | undefined, Observation]> {
   const { client, clock, watch, watchSeconds, wanted } = options;

@@ -6,7 +6,7 @@ import { notStarted, RPC, RpcError } from './rpc-error.ts';
 const KNOWN_MS = 60_000;
 const PAGE = 200;
 const MAX_PAGES = 25;
-/** HTTP statuses with which the service answers a request whose path is invalid or too long. */
+/** HTTP statuses that mean that the path of the request is invalid or too long. */
 const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
 /** Matches the id of a conversation at a hub, which begins with the id of a Mac. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;
@@ -40,7 +40,7 @@ export class ImsgChats {
 
   /**
    * Returns the conversation; undefined for "", the id in a message without a conversation. If the id cannot be part of
-   * a URL, searches the list for it.
+   * a URL, searches the list of conversations for it.
    */
   async withId(id: string): Promise<ImsgChat | undefined> {
     if (id === '') return undefined;

@@ -49,7 +49,7 @@ export class ImsgFiles {
     this.#cache = new MediaCache(parts.folder, parts.clock, KEPT_MS);
   }
 
-  /** Returns the attachments of a message. One that cannot be downloaded has no path and is `missing`. */
+  /** Returns the attachments of a message. An attachment that cannot be downloaded has no path and is `missing`. */
   async of(message: Message, isConverted: boolean): Promise<readonly ImsgAttachment[]> {
     const made: ImsgAttachment[] = [];
     for (const [index, attachment] of (message.details?.attachments ?? []).entries()) {

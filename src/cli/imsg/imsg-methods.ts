@@ -41,7 +41,7 @@ export const IMSG_STATUS = {
 
 export interface ImsgMethodsParts {
   readonly client: PosternClient;
-  /** Returns the URL of a page of the console, or the command that opens it if the service has no URL. */
+  /** Returns the URL of a page of the console. If the service has no URL, returns the command that opens the page. */
   readonly consoleAt: (path: string) => string;
   readonly files: ImsgFiles;
   readonly clock: Clock;

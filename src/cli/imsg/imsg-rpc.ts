@@ -5,7 +5,7 @@ import type { ImsgMethods } from './imsg-methods.ts';
 import type { ImsgWatch } from './imsg-watch.ts';
 import { RPC, RpcError, readError } from './rpc-error.ts';
 
-/** Maximum number of unanswered requests, as in imsg's protocol. Answers each further one with `busy`. */
+/** Maximum number of unanswered requests, as in imsg's protocol. Further requests are answered with `busy`. */
 const MAX_OUTSTANDING = 128;
 
 type Id = string | number | null;

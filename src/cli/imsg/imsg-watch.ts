@@ -6,7 +6,8 @@ import { RPC, RpcError, readError } from './rpc-error.ts';
 
 const MAX_SUBSCRIPTIONS = 64;
 /**
- * After chat.db was replaced, skips rows that took longer than this to arrive, in seconds: they are history, not news.
+ * Seconds that a row may take to arrive, after chat.db was replaced. Slower rows are skipped: they are history, not
+ * news.
  */
 const NEWS_S = 24 * 60 * 60;
 

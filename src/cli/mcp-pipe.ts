@@ -126,7 +126,7 @@ export class McpPipe {
     });
   }
 
-  /** Returns the header fields that repeat parts of the body. The service checks that both are equal. */
+  /** Returns the header fields that repeat parts of the body. The service compares the fields with the body. */
   #protocolHeaders({ method, params }: Message): Readonly<Record<string, string>> {
     const claimed = params?._meta?.[VERSION_IN_BODY];
     const version = typeof claimed === 'string' ? claimed : this.#version;
@@ -138,7 +138,10 @@ export class McpPipe {
     };
   }
 
-  /** Returns the detail and the hint of a problem document. If `text` is none, says that another program answers. */
+  /**
+   * Returns the detail and the hint of a problem document. If `text` is not a problem document, returns a sentence that
+   * says that another program answers.
+   */
   #refusal(status: number, text: string): string {
     const { detail, hint } = (parsed(text) ?? {}) as { readonly detail?: unknown; readonly hint?: unknown };
     if (typeof detail !== 'string') {

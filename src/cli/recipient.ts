@@ -41,9 +41,9 @@ function isNoName(given: string): boolean {
 }
 
 /**
- * Returns the entries of a key's list for somebody: an address or id unchanged; for a name, the group's id, or each of
- * the person's addresses that such a list can contain. Throws a Refusal unless a name matches exactly one person or
- * group.
+ * Returns the entries that a key's list needs for `given`. An address or id stays unchanged. A group's name becomes the
+ * group's id, and a person's name the person's addresses that such a list can contain. Throws a Refusal unless a name
+ * matches exactly one person or group.
  */
 export async function listEntriesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (isNoName(given)) return [given];
@@ -59,8 +59,8 @@ export async function listEntriesOf(client: PosternClient, given: string): Promi
 }
 
 /**
- * Returns the addresses that a sender in a filter stands for: an address unchanged; for a name, every address of the
- * person. Throws a Refusal unless exactly one person has the name.
+ * Returns the addresses that a sender in a filter stands for. An address stays unchanged, and a name becomes every
+ * address of the person. Throws a Refusal unless exactly one person has the name.
  */
 export async function senderAddressesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (given.includes(';')) {
@@ -101,7 +101,7 @@ export async function conversationIdOf(client: PosternClient, given: string): Pr
 
 /**
  * Returns a person's id unchanged; for an address or a name, the id of the person. Throws a Refusal unless exactly one
- * person has it.
+ * person has the address or name.
  */
 export async function personIdOf(client: PosternClient, given: string): Promise<string> {
   if (PERSON_ID.test(given)) return given;

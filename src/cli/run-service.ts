@@ -90,8 +90,8 @@ export async function runService(
 }
 
 /**
- * Returns the commands with which clients of MCP and imsg reach this service. The commands name its configuration
- * folder.
+ * Returns the commands with which clients of MCP and imsg reach this service. The commands name the service's
+ * configuration folder.
  */
 function programsOf({ dir: configDir }: Config, context: Context) {
   const { command, args } = invocationOf('imsg', { configDir }, context);

@@ -114,9 +114,7 @@ export function serviceUrl(options: ConnectionOptions, context: Context): string
   return trimmedEnd(given ?? urlOf(configurationOf(options, context).server), /\//);
 }
 
-/**
- * Returns the address of the BlueBubbles port; undefined while it is off, and for a service that is named by its URL.
- */
+/** Returns the address of the BlueBubbles port; undefined while the port is off, or if a URL selects the service. */
 export function blueBubblesUrl(options: ConnectionOptions, context: Context): string | undefined {
   if ((options.url ?? (environmentOf(options, context).POSTERN_URL || undefined)) !== undefined) return undefined;
   const { bluebubbles, server } = configurationOf(options, context);

@@ -7,8 +7,8 @@ const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 export const SINCE_FORMS = '2h, 3d, today, yesterday, 2026-01-31 or 2026-01-31T08:00:00Z';
 
 /**
- * Converts one of `SINCE_FORMS` to an instant: a duration counts back from now, a day means its beginning in this time
- * zone, and an instant is left for the service to parse. Throws InvalidArgumentError for other values.
+ * Converts one of `SINCE_FORMS` to an instant. A duration counts back from now. A day means its beginning in this time
+ * zone. An instant stays unchanged, because the service parses it. Throws InvalidArgumentError for other values.
  */
 export function sinceTime(value: string, nowMs: number): string {
   const [, count, unit = ''] = STRETCH.exec(value) ?? [];
@@ -46,8 +46,9 @@ const CLOCK = /^(?:(today|tomorrow|\d{4}-\d\d-\d\d)[ T])?(\d{1,2}):(\d\d)$/;
 export const AT_FORMS = '2h, 18:30, "tomorrow 08:00", "2026-01-31 08:00" or 2026-01-31T08:00:00Z';
 
 /**
- * Converts one of `AT_FORMS` to an instant: a duration counts from now, a time of day without a day is the next one in
- * this time zone, and an instant is left for the service to parse. Throws InvalidArgumentError for other values.
+ * Converts one of `AT_FORMS` to an instant. A duration counts from now. A time without a day means the next such time
+ * in this time zone. An instant stays unchanged, because the service parses it. Throws InvalidArgumentError for other
+ * values.
  */
 export function atTime(value: string, nowMs: number): string {
   const [, count, unit = ''] = STRETCH.exec(value) ?? [];

@@ -101,7 +101,8 @@ export class KeysApi {
   }
 
   /**
-   * Returns the outcome that a send with the key to `to` would have, and whether the key may read that conversation.
+   * Returns the outcome that a send with this key to the recipient `to` would have. Also returns whether the key may
+   * read the conversation with that recipient.
    */
   check(id: string, to: string): Promise<KeyCheck> {
     return this.#requests.one('GET', `${pathOf(id)}/check?to=${encodeURIComponent(to)}`, 'send');

@@ -11,8 +11,8 @@ export class HomeApi {
   }
 
   /**
-   * Returns the data of the console's home page. The service begins to count events and sends when this method or
-   * `statistics` first asks for the counts.
+   * Returns the data of the console's home page. The counts of events and sends start when this method or `statistics`
+   * first asks for them.
    */
   overview(): Promise<Overview> {
     return this.#requests.one('GET', 'overview', 'status');

@@ -122,8 +122,8 @@ export interface SendOptions {
 }
 
 /**
- * `replayed` is true if an earlier send had the same `idempotencyKey`. Nothing was sent then, and this is the earlier
- * answer.
+ * `replayed` is true if an earlier send had the same `idempotencyKey`. In that case nothing was sent, and the message
+ * is the answer to the earlier send.
  */
 export type SentMessage = Message & { readonly replayed?: true };
 
@@ -153,8 +153,8 @@ export interface ScheduledAnswer {
 }
 
 /**
- * Options for listing a webhook's deliveries. With `include: 'tries'`, each delivery has its attempts, and a held
- * delivery, which is not finished yet, comes first.
+ * Options for listing a webhook's deliveries. With `include: 'tries'`, each delivery has its attempts, and the list
+ * begins with the delivery that is held, if any.
  */
 export interface DeliveryFilter {
   readonly include?: 'tries';

@@ -24,8 +24,8 @@ export interface RequestOptions {
 }
 
 /**
- * Members of a send that are used only if the service knows them. An older service would ignore them and send at once,
- * by another service, or with the marks of Markdown.
+ * Members of a send that are used only if the service knows them. An older Postern would ignore them and send at once,
+ * by another messaging service, or with the marks of Markdown.
  */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 
@@ -43,7 +43,10 @@ export function isFinal({ status, code }: PosternError): boolean {
   return code === 'not_capable' || (status >= 200 && status < 500 && status !== 408 && status !== 429);
 }
 
-/** Reports whether `after` is an offset rather than a row id. Only an offset is a position among changes too. */
+/**
+ * Reports whether `after` is an offset rather than a row id. A row id is a position among new rows only; an offset is a
+ * position among changes too.
+ */
 export function isOffset(after: number | string | undefined): boolean {
   return typeof after === 'string' && !/^\d+$/.test(after);
 }
@@ -74,8 +77,8 @@ export class Requests {
   }
 
   /**
-   * Returns the JSON object in the answer. Throws PosternError `not_postern` if it lacks `member`, which each answer of
-   * Postern to this request has.
+   * Returns the JSON object in the answer. Throws PosternError `not_postern` if the object lacks `member`: every answer
+   * of Postern to this request has that member.
    */
   async one<Result>(
     method: string,

@@ -12,7 +12,7 @@ export interface SearchResults {
   readonly hits: readonly SearchHit[];
   /** Absent on the last page. */
   readonly cursor?: string | undefined;
-  /** False while the service still builds its search index, which does not contain older messages yet. */
+  /** False while the service still builds its search index: the search then misses older messages. */
   readonly isComplete: boolean;
   /** The earliest day (YYYY-MM-DD) whose messages are found. Absent if `isComplete` is true. */
   readonly from?: string | undefined;

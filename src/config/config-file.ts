@@ -212,8 +212,8 @@ const USUAL: readonly string[] = [
 ];
 
 /**
- * Returns the text of a new config.toml. Each setting has its description, and its value in `values`, keyed by setting
- * name, or else its default.
+ * Returns the text of a new config.toml. Each setting has its description and a value: the value in `values`, or else
+ * the default. The keys of `values` are setting names.
  */
 function configTemplate(values: ReadonlyMap<string, string | number | boolean>, environment: Environment): string {
   const lines = ['# The configuration of Postern. Restart Postern after editing.'];

@@ -38,7 +38,7 @@ export interface Config {
   readonly contacts: {
     readonly isEnabled: boolean;
     readonly addressBookPath: string;
-    /** The calling code of Address Book numbers that are written without one. "": that of the Mac's own number. */
+    /** Calling code for Address Book numbers without a calling code. "": the calling code of the Mac's own number. */
     readonly callingCode: string;
   };
   /** An empty issuer switches OAuth off. */

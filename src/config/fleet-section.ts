@@ -6,8 +6,8 @@ import type { Environment } from './environment.ts';
 const SECTION = /^\[fleet\][^\n]*$/m;
 
 /**
- * Writes `section`, which begins with the line `[fleet]`, into config.toml, whose own `[fleet]` must be absent or
- * empty. Keeps the rest of the file. Returns the mistakes because of which nothing was written; empty after success.
+ * Writes `section`, which begins with the line `[fleet]`, into config.toml and keeps the rest of the file. A `[fleet]`
+ * that is already in the file must be empty. Returns the mistakes that prevented the writing; empty after success.
  */
 export function writeFleetSection(
   folder: string,

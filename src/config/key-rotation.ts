@@ -43,7 +43,8 @@ export function rotateOwnerKey(folder: string, environment: Environment): Rotati
 }
 
 /**
- * Returns `text` with `apiKey` as its key and every other setting unchanged; undefined if no line can be changed so.
+ * Returns `text` with `apiKey` as its key and every other setting unchanged; undefined if no line can be changed in
+ * this way.
  */
 function withKey(text: string, apiKey: string, config: Config, environment: Environment): string | undefined {
   const wanted = JSON.stringify({ ...config, auth: { apiKey } });
@@ -54,7 +55,8 @@ function withKey(text: string, apiKey: string, config: Config, environment: Envi
     const changed = lines.with(index, `${before}"${apiKey}"${after}`).join('\n');
     const parsed = parseToml(changed);
     const checked = 'tables' in parsed ? checkConfig(parsed.tables, config.dir, environment) : undefined;
-    // A line that matches may also belong to another section or to a multi-line string: the result would then differ.
+    // A matching line may also belong to another section or to a multi-line string. Changing that line does not give
+    // the wanted configuration, so the next matching line is tried.
     if (checked !== undefined && 'config' in checked && JSON.stringify(checked.config) === wanted) return changed;
   }
   return undefined;

@@ -217,8 +217,8 @@ export const SETTINGS = {
 } satisfies Readonly<Record<string, Setting>>;
 
 /**
- * Returns the default path of osascript. On macOS it is always /usr/bin/osascript; elsewhere, a replacement on PATH is
- * found first (decision A4).
+ * Returns the default path of osascript. On macOS, always /usr/bin/osascript. Elsewhere, searches PATH for a
+ * replacement first (decision A4).
  */
 function osascript({ env, platform }: Environment): string {
   const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));

@@ -4,8 +4,8 @@ import TOML from '@ltd/j-toml';
 const OPTIONS = { joiner: '\n', bigint: true } as const;
 
 /**
- * Maximum number of dots, commas, equals signs and brackets in config.toml: ten times as many as a long one contains.
- * The parser takes up to 4 µs for each.
+ * Maximum number of dots, commas, equals signs and brackets in config.toml: ten times as many as a long file has. The
+ * parser takes up to 4 µs for each sign.
  */
 const MAX_SIGNS = 2000;
 const TOO_MANY = `the file has more than ${MAX_SIGNS} dots, commas, equals signs and brackets outside of strings`;
@@ -54,9 +54,9 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Returns the column, counted from 1, at which a line stops being valid TOML; the parser mostly reports only the line.
- * This is the column after the longest valid prefix, else the column of the value, else the line's first column that is
- * not blank.
+ * Finds the column, counted from 1, at which a line stops being valid TOML, because the parser mostly reports only the
+ * line. Returns the column after the longest valid prefix, else the column of the value, else the line's first column
+ * that is not blank.
  */
 function stumble(line: string): number {
   const start = line.length - line.trimStart().length;

@@ -19,8 +19,8 @@ export function rightsAddress(text: string): string | undefined {
 }
 
 /**
- * Returns the form in which two members of conversations are compared: `rightsAddress` of the stored address, or the
- * stored text if that returns undefined.
+ * Returns the form in which two members of conversations are compared: the result of `rightsAddress` for the stored
+ * address, or the stored address itself if there is no result.
  */
 export function memberKey(stored: string): string {
   return rightsAddress(stored) ?? stored;

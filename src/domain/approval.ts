@@ -71,7 +71,9 @@ export interface Approval {
   readonly new_contact?: boolean | undefined;
 }
 
-/** The page of the console on which the owner decides on a held send, relative to the service's address. */
+/**
+ * Returns the console's page on which the owner decides on a held send, as a path relative to the service's address.
+ */
 export function approvalInConsole(id: string): string {
   return `/console#/approvals/${id}`;
 }

@@ -9,8 +9,7 @@ export interface AuditEntry {
   readonly key_id: string;
   readonly action: AuditAction;
   /**
-   * A chat id, an address, the id of a key, an approval or a webhook, the host that a webhook posts to, or
-   * `OTHER_TARGETS`.
+   * A chat id, an address, the host that a webhook posts to, `OTHER_TARGETS`, or the id of a key, approval or webhook.
    */
   readonly target: string | null;
   /** The result of the action, or the code of the problem with which it was refused. */
@@ -27,8 +26,8 @@ export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', '
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * Replaces the target of a refusal or dry run once the key has had 10 other targets with the same outcome in a minute.
- * One line counts all of these.
+ * Stands for all further targets once a key has had 10 targets with the same action and outcome within a minute. One
+ * line of the log counts all of them.
  */
 export const OTHER_TARGETS = '(others)';
 

@@ -37,7 +37,7 @@ export function hostAndPortOf(url: string): string {
   return `${hostnameOf(url)}:${port || (protocol === 'https:' ? '443' : '80')}`;
 }
 
-/** Returns the host name of a URL without a final dot, which would not change its meaning. */
+/** Returns the host name of a URL. Removes a final dot, which does not change the name's meaning. */
 function hostnameOf(url: string): string {
   return new URL(url).hostname.replace(/\.$/, '');
 }

@@ -32,7 +32,7 @@ export interface CanaryReport {
   readonly arrived_at: string | null;
   /** Milliseconds from sending to arrival of the canary that arrived last; null before the first arrival. */
   readonly delay_ms: number | null;
-  /** When the first canary was sent that has not arrived since the last arrival; null while canaries arrive. */
+  /** When the first missing canary was sent; null while canaries arrive, and before the first arrival. */
   readonly push_dead_since: string | null;
   /** Code of the problem that made the last send fail; null if that send did not fail. */
   readonly problem: string | null;

@@ -6,7 +6,7 @@ export const CAPABILITY_REASONS = [
   'macos_too_old',
   /** A setting of config.toml switches the capability off. */
   'switched_off',
-  /** macOS does not allow it; `permissions` in the service's status says which permission is missing. */
+  /** macOS does not allow the capability. `permissions` in the service's status says which permission is missing. */
   'not_permitted',
   /** The Messages database is currently unreadable. */
   'chat_db_unavailable',

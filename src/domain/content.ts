@@ -160,7 +160,7 @@ export interface MessageContent {
   readonly reply_to_range?: readonly [number, number] | undefined;
   readonly subject?: string | undefined;
   readonly scheduled?: PhoneSchedule | undefined;
-  /** Columns that have content that cannot be decoded. */
+  /** Columns whose content cannot be decoded. */
   readonly undecoded?: readonly ContentColumn[] | undefined;
   /**
    * True if members are missing because earlier messages in the list used up the decoding budget. Reading the message

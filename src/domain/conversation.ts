@@ -1,7 +1,7 @@
 import type { ConversationDetails } from './details.ts';
 import type { Names } from './names.ts';
 
-/** A conversation, with exactly the members and their order in the API's contract. */
+/** A conversation, with the members of the API's contract in the contract's order. */
 export interface Conversation {
   /** Chat guid exactly as stored. */
   readonly id: string;

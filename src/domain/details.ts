@@ -104,7 +104,7 @@ export interface LastMessage {
 export interface ConversationDetails {
   /** Row id of the chat in chat.db, for programs that can identify a conversation only by a number (decision Y1). */
   readonly chat_number: number;
-  /** Unread incoming messages; absent if the database does not record it. */
+  /** Number of unread incoming messages; absent if the database does not record which messages were read. */
   readonly unread_count?: number | undefined;
   readonly is_group: boolean;
   /** The conversation's service as stored (`iMessage`, `SMS`, `RCS`); null if none is stored. */

@@ -37,7 +37,7 @@ export interface LiveChatDiagnostics {
   /** Number of chat ids from Messages that equal a chat guid in chat.db exactly. */
   readonly same_guid: number;
   /**
-   * Number of chat ids from Messages whose style and identifier match a chat in chat.db, whatever service both name.
+   * Number of chat ids from Messages whose style and identifier match a chat in chat.db, even if the service differs.
    */
   readonly same_identifier: number;
 }
@@ -76,7 +76,10 @@ export interface ChangeDiagnostics {
   readonly data_version_changes: number;
   /** File system events of chat.db's -wal file, counted by kind; null if the file could not be watched. */
   readonly wal_events: { readonly change: number; readonly rename: number } | null;
-  /** For each event of the -wal file that was followed by a commit: milliseconds until the commit was readable. */
+  /**
+   * Milliseconds from an event of the -wal file until the next commit was readable; one number per commit, and none for
+   * a commit without a preceding event.
+   */
   readonly event_to_row_ms: readonly number[];
   readonly rows: readonly NewRow[];
 }
@@ -88,7 +91,8 @@ export interface ChangeDiagnostics {
 type Histogram = Readonly<Record<string, number>> | null;
 
 /**
- * The shapes of the newest 20,000 rows of chat.db, as counts only. A member is null if the database does not record it.
+ * The shapes of the newest 20,000 rows of chat.db, as counts only. A member is null if the database lacks the column or
+ * table that the count needs.
  */
 export interface DataShapes {
   readonly rows: number;
@@ -101,17 +105,17 @@ export interface DataShapes {
   readonly edited_without_body: number | null;
   readonly without_parts: number | null;
   readonly text_null: number | null;
-  /** Rows still without a conversation a minute after their date. */
+  /** Number of rows that had no conversation a minute after their date. */
   readonly unjoined: number | null;
   readonly link_previews_hidden: number | null;
   readonly link_previews_shown: number | null;
   readonly link_rows_with_reply: number | null;
-  /** Rows whose date is more than an hour before the date of the row with the next lower row id. */
+  /** Number of rows whose date is more than an hour before the date of the row with the next lower row id. */
   readonly backfilled: number;
   readonly columns: number;
   /**
-   * Number of columns that no macOS up to 27 is known to have, in the tables that Postern reads. Older services omit
-   * it.
+   * Number of unknown columns in the tables that Postern reads: no macOS up to 27 is known to have them. Older services
+   * omit this member.
    */
   readonly unknown_columns?: number | undefined;
 }

@@ -5,9 +5,9 @@ import { wantedBy } from './narrowing.ts';
 import { type StoredWebhook, type WebhookEventType, wantsChanges } from './webhook.ts';
 
 /**
- * Returns a filter for the events a webhook receives: its types, narrowed by its filter (decision P4). A condition on a
- * member that the event lacks is not applied: a removed message has no sender, and a range of changed messages has no
- * conversation.
+ * Returns a function that tests whether a webhook receives an event. The event must have one of the webhook's types and
+ * match the webhook's filter (decision P4). A condition on a member that the event lacks is not applied: a removed
+ * message has no sender, and a range of changed messages has no conversation.
  */
 export function eventFilter(webhook: Pick<StoredWebhook, 'events' | 'filter'>): (entry: LogEntry) => boolean {
   const types = new Set<WebhookEventType>(webhook.events);

@@ -90,8 +90,8 @@ export interface LogEntry {
   /** Number of the change in the change log; undefined for a new row. */
   readonly change?: number | undefined;
   /**
-   * Generation of the change log, which `EventFeed.offsetText` needs. Present in every entry for a reader that asked
-   * for changes, and in every entry at a hub.
+   * Generation of the change log; `EventFeed.offsetText` needs it. Present in every entry for a reader that asked for
+   * changes, and in every entry at a hub.
    */
   readonly generation?: number | undefined;
   /**

@@ -60,11 +60,13 @@ const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 /** The parts of a print that the row's own columns do not determine. */
 export interface Additions {
   /**
-   * A sum over the attachments. A change of one attachment changes it by less than 64, so its lowest 6 bits, which are
-   * kept, differ.
+   * A sum over the attachments. The print keeps only the lowest 6 bits of the sum. A change of one attachment always
+   * shows there, because it changes the sum by less than 64.
    */
   readonly attachments: number;
-  /** A number that changes with the attachments' transcripts, of which 9 bits are kept; 0 without transcripts. */
+  /**
+   * A number that changes with the attachments' transcripts; 0 without transcripts. The print keeps the lowest 9 bits.
+   */
   readonly transcripts?: number;
   readonly isDeleted: boolean;
 }

@@ -68,10 +68,13 @@ function line(time: string, data: Message | Reaction, what: string): string {
   return `${time} ${data.is_from_me ? '→' : '←'} ${whoIn(data)}  ${what}`;
 }
 
-/** Returns on one line a message's text, or the sentence that describes the message, and the names of its files. */
+/**
+ * Returns one line: a message's text, or the sentence that describes the message, then the names of the message's
+ * files.
+ */
 function messageText({ body, attachments, status, details }: Message): string {
-  // Shows the text of a message with text and files. The sentence in `details` would only count the files, whose names
-  // follow the text.
+  // For a message with text and files, shows the text. The sentence in `details` would only count the files, and their
+  // names follow anyway.
   const isNamed = body !== '' && attachments.length > 0;
   const says = isNamed ? body : (details?.sentence ?? body);
   const files = attachments.map((path) => `[${oneLine(basename(path))}]`);

@@ -4,7 +4,10 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 const SHOWN_AFTER_MS = 1000;
 const ERASE = '\r\x1b[K';
 
-/** Shows on a terminal, after one second, what the command waits for. Cleared before anything is printed. */
+/**
+ * After one second of waiting, shows on a terminal what the command waits for. Call `end` before printing anything
+ * else: it erases the line.
+ */
 export class ProgressLine {
   readonly #write: (text: string) => void;
   readonly #clock: Clock;
@@ -18,7 +21,7 @@ export class ProgressLine {
     this.#clock = clock;
   }
 
-  /** Begins a wait that `text` describes. During a wait, only replaces its text. */
+  /** Begins a wait that `text` describes. If a wait has already begun, only replaces the text. */
   start(text: string): void {
     this.#text = text;
     if (this.#cancel !== undefined) return;

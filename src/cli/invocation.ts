@@ -19,8 +19,9 @@ export function programText({ environment }: Context): string {
 const ON_THIS_MACHINE = /^(?:doctor|config|serve|hub)\b/;
 
 /**
- * Completes each command in backticks, such as `postern keys list`, so that a user can copy and run it: it starts this
- * program by its path where necessary, and selects the same service. `space` separates its words.
+ * Completes each command in backticks, such as `postern keys list`, so that a user can copy and run it. The completed
+ * command starts this program by its path where necessary, and selects the same service. `space` separates the
+ * command's words.
  */
 export function copyable(
   text: string,

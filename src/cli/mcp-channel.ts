@@ -138,8 +138,8 @@ function notificationOf({ type, data }: Event) {
 }
 
 /**
- * Returns the text, or one sentence that describes a message without text. Replaces each `<` that could close the
- * element in which Claude Code shows it.
+ * Returns the text of a message, or one sentence that describes a message without text. Claude Code shows the text in
+ * an element: replaces each `<` that could close that element.
  */
 export function channelContent({ body, details }: Message): string {
   const text = body === '' ? (details?.sentence ?? '') : body;
@@ -147,7 +147,7 @@ export function channelContent({ body, details }: Message): string {
   return countedBlanks(cut.split('\n').map(visible).join('\n')).replace(ELEMENT, '‹');
 }
 
-/** Escapes a text for an attribute. Leaves ids that Messages creates unchanged. */
+/** Escapes a text for an attribute. Does not change ids that Messages created. */
 function attribute(text: string): string {
   return visible(text.replace(NOT_IN_ATTRIBUTE, writtenOut));
 }

@@ -47,7 +47,7 @@ export interface Served extends ClientContext {
   readonly isLimited: boolean;
   /** Completes the commands in backticks, so that they can be copied. */
   readonly copyable: (text: string) => string;
-  /** Prints `value` as JSON with --json, else these lines as they are. They must contain no control characters. */
+  /** Prints `value` as JSON with --json, else these lines as they are. The lines must contain no control characters. */
   readonly answer: (value: unknown, ...lines: readonly string[]) => void;
   /** Prints `value` as JSON with --json, else a table without control characters, or `none` if it has no rows. */
   readonly list: (

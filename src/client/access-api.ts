@@ -61,7 +61,7 @@ export class KeysApi {
     this.#requests = requests;
   }
 
-  /** Lists the keys. With `include: 'revoked'` also the newest 1,000 revoked ones, with `revoked_at`. */
+  /** Lists the keys. With `include: 'revoked'`, also lists the newest 1,000 revoked keys, which have `revoked_at`. */
   list(included: { readonly include?: 'revoked' } = {}): Promise<KeyRecord[]> {
     return this.#requests.list(`keys${queryOf(included)}`, 'scopes');
   }

@@ -154,7 +154,7 @@ export class PosternClient {
     return this.#requests.one('POST', 'messages', 'would', { body: '', ...message, dry_run: true });
   }
 
-  /** Lists the webhooks. With `include: 'status'` each has its state, and passwords in URLs are masked. */
+  /** Lists the webhooks. With `include: 'status'`, each webhook has its state, and passwords in URLs are masked. */
   webhooks(included: { readonly include?: 'status' } = {}): Promise<(Webhook & Partial<WebhookStatus>)[]> {
     return this.#requests.list(`webhooks${queryOf(included)}`, 'url');
   }
@@ -258,7 +258,7 @@ export class PosternClient {
       let leastMs = 0;
       const sinceMs = this.#clock.monotonic();
       try {
-        // Gets an offset before it connects, so that nothing is missed even if the first connection breaks.
+        // Gets an offset before connecting, so that nothing is missed even if the first connection breaks.
         if (changes && !isOffset(last)) {
           const page = await this.trackedEvents({ ...options, after: last, limit: 1 });
           last = page.offset;

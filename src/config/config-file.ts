@@ -119,8 +119,9 @@ function exists(path: string): boolean {
 }
 
 /**
- * Prepares a first launch (decisions A1, A2): creates the folder (0700) and, atomically, a configuration with a new key
- * (0600), and reads it. Returns `unusable` after a failure. An existing file is a failure and is never overwritten.
+ * Prepares a first launch (decisions A1, A2). Creates the folder (0700), and atomically creates a configuration with a
+ * new key (0600). Returns the configuration, or `unusable` after a failure. An existing file is a failure and is never
+ * overwritten.
  */
 export function createConfig(
   folder: string,
@@ -202,7 +203,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Settings that a new config.toml sets. It contains all other settings as comments. */
+/** Settings that a new config.toml sets. The file contains all other settings as comments. */
 const USUAL: readonly string[] = [
   SETTINGS.host.name,
   SETTINGS.port.name,

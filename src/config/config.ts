@@ -46,7 +46,10 @@ export interface Config {
   /** Port 0 switches BlueBubbles off. */
   readonly bluebubbles: { readonly host: string; readonly port: number };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
-  /** "auto" detects changes while search is on, and otherwise until 30 days after the last request for them. */
+  /**
+   * "auto" detects changes while search is on. While search is off, "auto" detects them until 30 days after the last
+   * request for changes.
+   */
   readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
   /** Undefined if this Mac is not in a fleet. */

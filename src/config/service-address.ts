@@ -50,8 +50,8 @@ export function socketOf({ dir, server }: SocketSettings): SocketLocation {
 }
 
 /**
- * Returns the socket if programs may send the key through it. Returns a reason if there is none, or if another user's
- * program could be listening there.
+ * Returns the socket if programs may send the key through it. Returns a reason if there is no socket, or if another
+ * user's program could be listening there.
  */
 export function trustedSocketOf(settings: SocketSettings): SocketLocation {
   const socket = socketOf(settings);

@@ -26,8 +26,8 @@ export const AUDIT_ACTIONS = ['read', 'event', 'send', 'schedule', 'approval', '
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 /**
- * Stands for all further targets once a key has had 10 targets with the same action and outcome within a minute. One
- * line of the log counts all of them.
+ * A limited key's refusals and dry runs name at most 10 targets per minute and outcome. This value stands for all
+ * further targets, which share one line of the log.
  */
 export const OTHER_TARGETS = '(others)';
 

@@ -57,7 +57,7 @@ export interface StreamCount {
   open(): Cancel;
 }
 
-/** Removes what a limited key may not see from the names and details of an event. */
+/** Limits the names and details of an event to those that a limited key may see. */
 export interface EventView {
   /** The names that the key may see. Only these are added to an event. */
   readonly names: NameLookup;

@@ -1,9 +1,9 @@
 import { CHANGE_NAMES, type ChangeName } from './event.ts';
 
 /**
- * A row of chat.db as one whole number below 2^53. From the highest bit: deletion, transcripts, attachments, seven
- * flags, later additions by Messages, and a checksum of the content. The difference between two prints of a row shows
- * what happened to the row (decisions I4, U1).
+ * A row of chat.db as one whole number below 2^53. The number's fields, from the highest bit: deletion, transcripts,
+ * attachments, seven flags, later additions by Messages, and a checksum of the content. The difference between two
+ * prints of a row shows what happened to the row (decisions I4, U1).
  */
 export type Print = number;
 
@@ -43,7 +43,7 @@ export const FLAGS = {
   deleted: 2 ** (TRANSCRIPTS_AT + TRANSCRIPT_BITS),
 } as const;
 
-/** Value of the lowest bit of the checksum of what Messages added to the row later. */
+/** Value of the lowest bit of the additions' checksum. Additions are what Messages added to the row later. */
 export const ADDED = 2 ** CONTENT_BITS;
 
 /**
@@ -76,7 +76,7 @@ export function printOf(row: number, additions: Additions): Print {
   return row + additionOf(additions) || 1;
 }
 
-/** Returns the attachments, transcripts and deletion as the number that they add to a row's print. */
+/** Returns the number that attachments, transcripts and deletion add to a row's print. */
 export function additionOf({ attachments, transcripts = 0, isDeleted }: Additions): number {
   return (
     (attachments % 2 ** ATTACHMENT_BITS) * 2 ** ATTACHMENTS_AT +

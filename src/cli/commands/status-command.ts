@@ -49,7 +49,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
   const nowMs = systemClock.now();
   const counters = overview === undefined ? [] : counterLines(overview, nowMs);
   return [
-    // Prints the verdict only on a terminal, because scripts expect the line that begins with `Postern` first.
+    // Prints the verdict only on a terminal, because scripts expect the first line to begin with `Postern`.
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),
@@ -61,7 +61,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
 
 const TONES: Readonly<Record<Verdict['tone'], Style>> = { good: 'green', warn: 'yellow', bad: 'red' };
 
-/** A label with its text, which is wrapped on a terminal. */
+/** A label and its text. On a terminal, the text is wrapped. */
 interface Line {
   readonly name: string;
   readonly text: string;

@@ -19,7 +19,7 @@ const MINUTES_A_BAR = 2;
 const BARS = ['▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 const NO_BAR = '▁';
 
-/** The outcomes of sends to count, with the console's words for them and in the console's order. */
+/** The counted outcomes of sends, in the console's order and with the console's words for them. */
 const OUTCOMES: readonly (readonly [name: string, words: string])[] = [
   ['sent', 'sent'],
   ['pending', 'handed to Messages'],

@@ -27,8 +27,8 @@ const DELIVERIES: readonly Column[] = [
   { title: 'ERROR', isFlexible: true, least: 10 },
 ];
 /**
- * Lists show only this many characters of an id, so that people can compare ids. Commands accept any unambiguous
- * prefix.
+ * Number of characters of an id that a list shows: few enough for people to compare ids. Commands accept any
+ * unambiguous prefix.
  */
 const SHORT_ID = 8;
 /** Maximum wait for the outcome of an attempt: one second longer than an attempt can take. */

@@ -10,7 +10,7 @@ import { observedRefusal, type ReportClient, whole } from './report-client.ts';
 import { sendToMe } from './send-to-me.ts';
 import { tccLog } from './tcc-log.ts';
 
-/** The keys of the report whose values come from the service's diagnostics. */
+/** Keys of the report. Their values come from the service's diagnostics. */
 const DIAGNOSED_KEYS = [
   'accounts',
   'live_chats',
@@ -54,7 +54,7 @@ export interface ReportOptions {
   /** Allows macOS to prompt the user. */
   readonly prompt: boolean;
   readonly watchSeconds: number;
-  /** The user's own address to send a test to; `true` chooses one of them. Undefined sends nothing. */
+  /** The user's own address to send a test to; `true` chooses one of the user's addresses. Undefined sends nothing. */
   readonly sendToMe: string | true | undefined;
 }
 

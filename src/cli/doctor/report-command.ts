@@ -12,7 +12,7 @@ import { type MacReport, macReport } from './mac-report.ts';
 
 export interface ReportCommandOptions extends DoctorOptions {
   readonly macReport?: boolean;
-  /** The user's own address to send a test to; `true` chooses one of them. */
+  /** The user's own address to send a test to; `true` chooses one of the user's addresses. */
   readonly sendToMe?: string | true;
   /** Seconds to watch chat.db. */
   readonly watch?: number;
@@ -70,7 +70,9 @@ function isServiceSeen({ keys }: MacReport): boolean {
   return 'found' in keys.service;
 }
 
-/** Returns the folder of the code, compiled if possible. The AppleScripts are in it, beside the code that runs them. */
+/**
+ * Returns the folder of the compiled code if there is any, otherwise of the source code. Both contain the AppleScripts.
+ */
 function scriptsFolder(): string {
   const compiled = join(projectRoot(), 'dist', 'src');
   return existsSync(compiled) ? compiled : join(projectRoot(), 'src');

@@ -18,8 +18,8 @@ const LOG_LIMIT_MS = 90_000;
 const MAX_LINES = 60;
 
 /**
- * Reads from macOS's log the decisions of the last five minutes about Postern's permissions. Returns four kinds of
- * lines, without free text.
+ * Reads the last five minutes of macOS's log for decisions about Postern's permissions. Returns four kinds of lines,
+ * without free text.
  */
 export function tccLog(run: RunCommand): Promise<Observation> {
   const args = ['show', '--last', '5m', '--info', '--debug', '--style', 'compact', '--predicate', PREDICATE];

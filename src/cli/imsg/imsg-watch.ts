@@ -34,8 +34,8 @@ export class ImsgWatch {
   }
 
   /**
-   * Prepares a subscription, which starts when the caller has written the answer and calls `begin`. If the service does
-   * not answer, calls `onAway`, which ends the program, and never resolves.
+   * Prepares a subscription, which starts when the caller has written the answer and calls `begin`. Never resolves if
+   * the service does not answer: `onAway` then ends the program.
    */
   async subscribe(params: ImsgParams<'watch.subscribe'>) {
     if (this.#running.size >= MAX_SUBSCRIPTIONS) throw new RpcError(RPC.busy, 'Server busy: too many subscriptions.');

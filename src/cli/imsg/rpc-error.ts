@@ -25,7 +25,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Problems after which the same send may be repeated, because nothing was sent. */
+/** Problems that allow the client to repeat the same send, because nothing was sent. */
 const TRY_AGAIN: ReadonlySet<string> = new Set([
   'unreachable',
   'messages_unavailable',
@@ -37,7 +37,7 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
   'disk_full',
   'state_db_unavailable',
 ]);
-/** Problems after which it is unknown whether the message was sent. */
+/** Problems that leave it unknown whether the message was sent. */
 const UNCERTAIN: ReadonlySet<string> = new Set([
   'connection_lost',
   'not_postern',
@@ -48,7 +48,7 @@ const UNCERTAIN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the error for a send after which certainly nothing was sent. `isSafe` tells the client that it may repeat the
+ * Returns the error for a failed send that certainly sent nothing. `isSafe` tells the client that it may repeat the
  * send.
  */
 export function notStarted(detail: string, isSafe: boolean): RpcError {

@@ -17,7 +17,7 @@ export interface Column {
 /** Flexible columns shrink to this width if the table is too wide even with `least`. */
 const MIN_COLUMNS = 4;
 
-/** Prints a table as wide as the terminal. Without rows prints `none`, on stderr so that a script does not read it. */
+/** Prints a table that fits the terminal. Without rows, prints `none` on stderr, so that a script does not read it. */
 export function sayTable(
   { stdout, stderr, columns: width, paint }: ClientContext,
   columns: readonly Column[],
@@ -43,7 +43,7 @@ export function table(
     row
       .map((text, index) => {
         const cell = fitted(text, widths[index] ?? 0);
-        // Omits spaces at the end of a line, which would be coloured and copied.
+        // Adds no spaces after the last cell, because they would be copied along with the text.
         const gap = index === row.length - 1 ? '' : ' '.repeat((widths[index] ?? 0) - columnsOf(cell));
         return paint(styleOf(text, index), cell) + gap;
       })

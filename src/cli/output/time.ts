@@ -1,4 +1,7 @@
-/** Formats an API timestamp in this time zone: for today the time with seconds, otherwise day and time without them. */
+/**
+ * Formats an API timestamp in this time zone: as a time with seconds if it is today, otherwise as a day and a time
+ * without seconds.
+ */
 export function shownTime(timestamp: string, nowMs: number): string {
   const time = new Date(timestamp);
   const [hours, minutes, seconds] = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits);
@@ -6,7 +9,7 @@ export function shownTime(timestamp: string, nowMs: number): string {
   return day === dayOf(new Date(nowMs)) ? `${hours}:${minutes}:${seconds}` : `${day} ${hours}:${minutes}`;
 }
 
-/** Formats a duration: seconds, minutes, hours and minutes, or from 48 hours on days and hours. */
+/** Formats a duration as seconds, as minutes, as hours and minutes, or (from 48 hours) as days and hours. */
 export function shownSpan(seconds: number): string {
   if (seconds < 60) return `${seconds} s`;
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;

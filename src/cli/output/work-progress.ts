@@ -12,7 +12,7 @@ export interface Work {
 
 const BAR_COLUMNS = 20;
 
-/** Returns a function that shows on a terminal the progress, speed and remaining time of some work. */
+/** Returns a function that shows the progress, speed and remaining time of some work on a terminal. */
 export function progressOf<Step>(
   { progress }: Pick<Context, 'progress'>,
   clock: Clock,

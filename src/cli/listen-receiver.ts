@@ -52,7 +52,7 @@ export async function startReceiver(
   return { url: `http://127.0.0.1:${port}${path}`, close: () => closed(server) };
 }
 
-/** Reports whether a URL belongs to a `listen` that was killed, so that its receiver no longer answers. */
+/** Reports whether a URL belongs to a killed `listen`. The receiver of a killed `listen` no longer answers. */
 export async function isLeftover(url: string): Promise<boolean> {
   const { hostname, pathname } = new URL(url);
   if (hostname !== '127.0.0.1' || !pathname.startsWith(PATH)) return false;

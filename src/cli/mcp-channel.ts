@@ -138,8 +138,8 @@ function notificationOf({ type, data }: Event) {
 }
 
 /**
- * Returns the text of a message, or one sentence that describes a message without text. Claude Code shows the text in
- * an element: replaces each `<` that could close that element.
+ * Returns the text of a message, or one sentence that describes a message without text. Replaces each `<` that could
+ * close the element in which Claude Code shows the text.
  */
 export function channelContent({ body, details }: Message): string {
   const text = body === '' ? (details?.sentence ?? '') : body;

@@ -3,7 +3,7 @@ import type { Config } from './config.ts';
 import type { Environment } from './environment.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 
-/** Returns every setting except secrets with its value and its default, as `GET /config` shows them (decision Z3). */
+/** Returns the value and the default of every setting except secrets, as `GET /config` shows them (decision Z3). */
 export function settingsReport(config: Config, environment: Environment): readonly ShownSetting[] {
   const all: readonly Setting[] = Object.values(SETTINGS);
   return all

@@ -20,7 +20,7 @@ export function rightsAddress(text: string): string | undefined {
 
 /**
  * Returns the form in which two members of conversations are compared: the result of `rightsAddress` for the stored
- * address, or the stored address itself if there is no result.
+ * address, or the stored address itself if `rightsAddress` returns undefined.
  */
 export function memberKey(stored: string): string {
   return rightsAddress(stored) ?? stored;

@@ -76,10 +76,7 @@ export interface ChangeDiagnostics {
   readonly data_version_changes: number;
   /** File system events of chat.db's -wal file, counted by kind; null if the file could not be watched. */
   readonly wal_events: { readonly change: number; readonly rename: number } | null;
-  /**
-   * Milliseconds from an event of the -wal file until the next commit was readable; one number per commit, and none for
-   * a commit without a preceding event.
-   */
+  /** Milliseconds from an event of the -wal file until the next commit was readable. At most one number per commit. */
   readonly event_to_row_ms: readonly number[];
   readonly rows: readonly NewRow[];
 }
@@ -105,7 +102,7 @@ export interface DataShapes {
   readonly edited_without_body: number | null;
   readonly without_parts: number | null;
   readonly text_null: number | null;
-  /** Number of rows that had no conversation a minute after their date. */
+  /** Number of rows that are older than a minute and have no conversation. */
   readonly unjoined: number | null;
   readonly link_previews_hidden: number | null;
   readonly link_previews_shown: number | null;

@@ -127,8 +127,8 @@ export interface PendingRow extends RowEntry {
    */
   readonly isSilent?: boolean;
   /**
-   * For an outgoing message to oneself: row ids of the earlier incoming rows that repeat it (decision U7). Absent if
-   * the row was read without its print.
+   * For an outgoing message to oneself: row ids of the earlier incoming rows that repeat the message (decision U7).
+   * Absent if the row was read without its print.
    */
   readonly copies?: readonly number[];
   /**

@@ -60,8 +60,8 @@ const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 /** The parts of a print that the row's own columns do not determine. */
 export interface Additions {
   /**
-   * A sum over the attachments. The print keeps only the lowest 6 bits of the sum. A change of one attachment always
-   * shows there, because it changes the sum by less than 64.
+   * A sum over the attachments. The print keeps only the lowest 6 bits of the sum. A change of one attachment changes
+   * the sum by less than 64, so these bits always differ.
    */
   readonly attachments: number;
   /**

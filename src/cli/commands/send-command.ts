@@ -22,9 +22,7 @@ export interface SendFlags extends ConnectionOptions {
   readonly timeout?: number;
 }
 
-/**
- * Maximum bytes of a text on stdin. The service allows 20,000 characters (decision D7), which always take fewer bytes.
- */
+/** Maximum bytes of a text on stdin. The 20,000 characters that the service allows (decision D7) always take fewer. */
 const MAX_BYTES = 1024 * 1024;
 
 /** `postern send`: hands a message to Messages and reports the outcome. */

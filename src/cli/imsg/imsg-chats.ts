@@ -6,7 +6,7 @@ import { notStarted, RPC, RpcError } from './rpc-error.ts';
 const KNOWN_MS = 60_000;
 const PAGE = 200;
 const MAX_PAGES = 25;
-/** HTTP statuses that mean that the path of the request is invalid or too long. */
+/** HTTP statuses of the answer to a request whose path is invalid or too long. */
 const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
 /** Matches the id of a conversation at a hub, which begins with the id of a Mac. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;

@@ -73,8 +73,8 @@ function line(time: string, data: Message | Reaction, what: string): string {
  * files.
  */
 function messageText({ body, attachments, status, details }: Message): string {
-  // For a message with text and files, shows the text. The sentence in `details` would only count the files, and their
-  // names follow anyway.
+  // For a message with text and files, shows the text. The sentence in `details` would only count the files, and the
+  // files' names follow anyway.
   const isNamed = body !== '' && attachments.length > 0;
   const says = isNamed ? body : (details?.sentence ?? body);
   const files = attachments.map((path) => `[${oneLine(basename(path))}]`);

@@ -153,9 +153,9 @@ const CLOSINGS = {
 } as const;
 
 /**
- * Returns the socket that sends events. Under Node it writes complete WebSocket frames itself and leaves only ping,
- * pong and close to ws: with many clients, framing each event in ws is the largest cost. Bun's `ws` does not expose the
- * socket, so there ws sends the events too.
+ * Returns the socket that sends events. Under Node it writes complete WebSocket frames itself, because with many
+ * clients, framing each event in ws would be the largest cost. It leaves only ping, pong and close to ws. Bun's `ws`
+ * does not expose the socket, so there ws sends the events too.
  */
 function openClientSocket(webSocket: WebSocket, socket: Duplex): ClientSocket {
   return 'Bun' in globalThis ? new MessageSocket(webSocket) : new FrameSocket(webSocket, socket);

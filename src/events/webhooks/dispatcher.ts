@@ -202,7 +202,7 @@ export class Dispatcher implements WebhookRegistry {
   async #close(withinMs: number): Promise<void> {
     const workers = [...this.#workers.values()];
     for (const worker of workers) worker.finish();
-    // A test or a delivery that is sent again has a single attempt, so it needs no `finish`.
+    // A test or a resent delivery has a single attempt, so it needs no `finish`.
     const cancelDeadline = this.#parts.clock.after(withinMs, () => {
       for (const worker of workers) worker.cancel();
       void this.#singles.cancel();

@@ -124,7 +124,10 @@ export class Membership {
     this.#again = this.#parts.clock.after(AGAIN_MS, () => void this.check());
   }
 
-  /** Reports whether another agent answers. A paused agent does not; when it resumes, the stream refuses its events. */
+  /**
+   * Reports whether another agent answers. A paused agent does not answer. This is safe, because the stream refuses its
+   * events when it resumes.
+   */
   async #isAnswered(): Promise<boolean> {
     const { connection, mac, instance } = this.#parts;
     try {

@@ -11,8 +11,8 @@ const LIMIT_MS = 5000;
 export type BrokerClockParts = Pick<HubParts, 'connection' | 'clock' | 'log'>;
 
 /**
- * Measures the broker's time, which all hubs share. It stores a message and reads the message's timestamp, because
- * servers before 2.10 report their time in no other way.
+ * Measures the broker's time, which all hubs share. Stores a message at the broker and reads the message's timestamp,
+ * because servers before 2.10 report their time in no other way.
  */
 export class BrokerClock {
   readonly #parts: BrokerClockParts;

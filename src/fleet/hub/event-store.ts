@@ -186,7 +186,8 @@ export class EventStore {
     this.#setLastRow(source, row);
     const isWaiting = this.#waiting.has(queue) || this.#isBlocked(queue);
     if (!isWaiting && !isHole) return this.#insert(stream, source, event);
-    // A Mac cannot supply changes from before its chain of changes began. The gap makes hubs refuse earlier offsets.
+    // A Mac cannot supply changes from before its chain of changes began. Records a gap, so that hubs refuse offsets
+    // from before the gap.
     if (isStart && known === undefined && !isWaiting && this.#waiting.addGap(queue, atMs)) return [];
     const missing = isHole ? { after: known ?? previousRow, last: previousRow } : undefined;
     this.#waiting.add(stream, source, isStart ? { ...event, ...NOTHING } : event, missing, nowMs);

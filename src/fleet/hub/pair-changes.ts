@@ -150,11 +150,11 @@ export class PairChanges {
   }
 
   /**
-   * Returns the row of `told` in which clients already received this change; undefined if the change is new to them. It
-   * is not new in three cases:
+   * Returns the row of `told` that covers this change; undefined if the change is new to clients. A change is not new
+   * in three cases:
    * - Clients received a later edit.
-   * - The other Mac of the pair reported it, after the last change that this Mac was first to report.
-   * - It is the current state of the message, as reported by the other Mac.
+   * - The other Mac of the pair has reported the change already, and this Mac has not been first to report one since.
+   * - The other Mac was the last to report a change, and its change led to this state.
    */
   #find(member: string, guid: string, bit: number, { part, value, at }: Item) {
     const later = `SELECT number FROM told WHERE ${OF_PART} AND at > ? ORDER BY place LIMIT 1`;

@@ -145,8 +145,8 @@ export class WaitingTable {
   }
 
   /**
-   * Records a gap under the next number, which then has no event, so that durable readers record the number as gone.
-   * Returns false if the queue has had too many gaps in the last hour.
+   * Records a gap: the next number gets no event, so that durable readers record that number as gone. Returns false if
+   * the queue has had too many gaps in the last hour.
    */
   addGap(queue: string, nowMs: number): boolean {
     const sql = 'SELECT count(*), min(at_ms) FROM gap WHERE queue = ? AND at_ms > ?';

@@ -26,7 +26,7 @@ export interface CertificatePaths {
 }
 
 /**
- * Makes a certificate for each host with this machine's openssl. If there is no authority, makes that first. If it
+ * Makes a certificate for each host with this machine's openssl. If there is no authority, makes one first. If it
  * cannot make all certificates, replaces no file and throws AppError `certificates_not_made`.
  */
 export async function makeCertificates(

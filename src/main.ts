@@ -58,9 +58,9 @@ async function run(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Removes the signal listeners that dist/main.js installed. They exit with 0, which is wrong for an interrupted send
- * and keeps `tail` from printing its last line. Before that, lets them handle a signal that arrived while the program
- * was loading, because it would be lost otherwise.
+ * Lets the signal listeners of dist/main.js handle a signal that arrived while the program was loading, because the
+ * signal would be lost otherwise. Then removes the listeners. They would exit with 0, which is wrong for an interrupted
+ * send, and would keep `tail` from printing its last line.
  */
 async function leaveSignals(): Promise<void> {
   for (let turns = 0; turns < 2; turns += 1) await nextTurn();

@@ -15,9 +15,9 @@ export interface AwakeClockOptions {
 
 /**
  * A clock whose monotonic time stands still while the machine sleeps or this process is stopped (SIGSTOP), so that time
- * limits do not run out meanwhile. Node's monotonic clock stands still during sleep on Linux, but runs on during sleep
- * on macOS (libuv reads mach_continuous_time: libuv pull requests 2894 and 4390), and while a process is stopped. The
- * length of a gap is exact to within one beat. `now` is the unchanged wall clock.
+ * limits do not run out meanwhile. Node's monotonic clock continues while a process is stopped. It also continues
+ * during sleep on macOS, where libuv reads mach_continuous_time (libuv pull requests 2894 and 4390), but not on Linux.
+ * The length of a gap is exact to within one beat. `now` is the unchanged wall clock.
  */
 export class AwakeClock implements Clock {
   readonly #clock: Clock;
@@ -82,8 +82,8 @@ export class AwakeClock implements Clock {
   }
 
   /**
-   * Records a gap if the beat is late. `monotonic` calls this first, so no timer that fires after a gap counts the
-   * gap's time.
+   * Records a gap if the beat is late. `monotonic` calls this before it reads the time, so that timers never count a
+   * gap.
    */
   #noteGap(): void {
     const nowMs = this.#clock.monotonic();

@@ -11,7 +11,7 @@ export interface CommandResult {
   readonly stderr: string;
   /**
    * Why the program did not run to its end. `missing`: it does not exist. `failed`: it could not be started for another
-   * reason. `time_limit`: it was killed at its time limit. Null otherwise, also if it failed by itself.
+   * reason. `time_limit`: it was killed at its time limit. Null otherwise, even if the program exited with an error.
    */
   readonly trouble: 'missing' | 'time_limit' | 'failed' | null;
   /** The system's error code (`ENOENT`, `EACCES`, …) if the program could not be started. */
@@ -44,8 +44,8 @@ const TIMEOUT_MS = 30_000;
 const DRAIN_MS = 250;
 
 /**
- * Returns a function that runs programs with exactly this environment, not this process's, and finds them on the PATH
- * in it.
+ * Returns a function that runs programs with the variables in `environment`, without those of this process. Finds the
+ * programs on the PATH in `environment`.
  */
 export function commandRunner(
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,6 +1,6 @@
 /**
- * Counts occurrences by combination of label values. A label never contains an address. Does not use prom-client, which
- * takes 13 MB of memory and is therefore loaded only when `/metrics` is first requested.
+ * Counts occurrences for each combination of label values. A label never contains an address. Does not use prom-client:
+ * it takes 13 MB of memory, so Postern loads it only when `/metrics` is first requested.
  */
 export class LabelledCount<Label extends string> {
   readonly labelNames: readonly Label[];
@@ -30,6 +30,6 @@ export class Counters {
   readonly deliveries = new LabelledCount('outcome');
   readonly requests = new LabelledCount('method', 'route', 'status');
   readonly sends = new LabelledCount('outcome');
-  /** How often a blob could not be decoded when a message was read with its details, by column of chat.db. */
+  /** For each column of chat.db: how often a blob in it could not be decoded when a message was read with details. */
   readonly undecoded = new LabelledCount('column');
 }

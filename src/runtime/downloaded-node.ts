@@ -29,7 +29,7 @@ export interface DownloadedNodeOptions {
 
 const NAME = /^node-\d/;
 const UNFINISHED = '.node-';
-/** A folder of an unfinished download that has not changed for this long belongs to a download that was interrupted. */
+/** If the folder of an unfinished download has not changed for this long, the download was interrupted. */
 const INTERRUPTED_MS = 60 * 60_000;
 
 /**
@@ -92,8 +92,8 @@ function refuseOtherWriters(folder: string): void {
 }
 
 /**
- * Reports whether `node` in this folder is the pinned program, and only this user can access the folder and the
- * program.
+ * Reports whether `node` in this folder is the pinned program, and the folder and the program are closed to other
+ * users.
  */
 function isGenuine(folder: string, { executable }: VerifiedNodePackage): boolean {
   const node = join(folder, 'node');

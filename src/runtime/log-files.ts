@@ -5,8 +5,8 @@ export interface LogFileOptions {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Maximum size of a log file, which is checked at intervals. A larger one is copied to `<name>.1` and emptied. That
-   * copy replaces the previous one, so the disk holds about twice this size.
+   * Maximum size of a log file. A larger file is copied to `<name>.1` at the next check and emptied. The copy replaces
+   * the previous one, so the disk holds about twice this size.
    */
   readonly maxBytes?: number;
   readonly everyMs?: number;
@@ -16,9 +16,9 @@ const MAX_BYTES = 10 * 1024 * 1024;
 const EVERY_MS = 60_000;
 
 /**
- * Bounds the size of the files to which launchd writes Postern's output. Now and every `everyMs`, copies each file that
- * is too large to `<name>.1` and empties it. Does not rename the file, because launchd keeps it open and appends to it.
- * A line written between copying and emptying is lost.
+ * Bounds the size of the files to which launchd writes Postern's output. Checks each file now and every `everyMs`. If
+ * it is too large, copies it to `<name>.1` and empties it. Does not rename the file, because launchd keeps it open and
+ * appends to it. A line written between copying and emptying is lost.
  */
 export function boundLogFiles(files: readonly string[], options: LogFileOptions): Cancel {
   const { clock, everyMs = EVERY_MS } = options;

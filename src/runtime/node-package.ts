@@ -19,8 +19,8 @@ export interface VerifiedNodePackage extends NodePackage {
 }
 
 /**
- * The packages by platform and architecture. Node 22.23.2 is a long-term support release and available for all of them.
- * On a Mac it needs macOS 11 or newer.
+ * The packages of Node 22.23.2. Key: the platform and architecture. This version is a long-term support release and
+ * available for all of these platforms. On a Mac it needs macOS 11 or newer.
  */
 export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
   'darwin-arm64': {

@@ -4,8 +4,8 @@ const { O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
 /**
  * Ensures that `path` is a regular file of this user with mode 0600. Creates the file if it is missing. Throws an error
- * with the reason if `path` is something else or belongs to another user. Does the same for the files that SQLite keeps
- * beside it, but does not create them.
+ * with the reason if `path` is something else or belongs to another user. Checks the files that SQLite keeps beside
+ * `path` likewise, but does not create them.
  */
 export function claimPrivateFile(path: string): void {
   claim(path, O_CREAT);

@@ -41,10 +41,7 @@ export function readPublicDocument(url: URL, parts: PublicDocumentParts): Promis
   });
 }
 
-/**
- * Replaces connection errors, which contain addresses and ports. The client that named the document may be a stranger,
- * and must not learn them.
- */
+/** Hides the addresses and ports in connection errors, because the client that named the document may be a stranger. */
 function obstacle(error: Error): Error {
   const code = errorCode(error);
   if (code === 'private_address') return new Error('its address is private');

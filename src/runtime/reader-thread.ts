@@ -6,8 +6,9 @@ import { problem } from '../domain/problems.ts';
 import { sqliteLibrary } from './sqlite.ts';
 
 export interface ReaderThreadOptions {
-  /** Path of chat.db. `home` is the home folder that replaces `~` in attachment names. */
+  /** Path of chat.db. */
   readonly path: string;
+  /** The home folder that replaces `~` in attachment names. */
   readonly home: string;
   /** Default: `reactions`. */
   readonly associatedRows?: AssociatedRows;
@@ -40,7 +41,7 @@ export type ThreadAnswer =
   | { readonly id: number; readonly error: ThreadError }
   | { readonly debug: string; readonly fields: Readonly<Record<string, unknown>> };
 
-/** An error in the form that passes between threads, which keeps its fields but not its class. */
+/** An error in the form that passes between threads. This form keeps the error's fields but not its class. */
 export interface ThreadError {
   readonly message: string;
   readonly stack?: string | undefined;
@@ -77,7 +78,7 @@ export class ReaderThread<Targets> {
     this.#options = options;
   }
 
-  /** False in Bun, where Postern runs from its TypeScript sources, which a worker cannot load. */
+  /** False in Bun. Postern runs there from its TypeScript sources, and a worker cannot load these. */
   static readonly isSupported = !('Bun' in globalThis);
 
   /**
@@ -149,8 +150,8 @@ export class ReaderThread<Targets> {
   }
 
   /**
-   * Handles an unexpected end of the thread. Repeats its open calls in a new thread. If that thread ends too, they fail
-   * with `chat_db_unreadable`.
+   * Handles an unexpected end of the thread. Repeats the open calls in a new thread. If the new thread ends too,
+   * rejects them with `chat_db_unreadable`.
    */
   #retry(failure: unknown): void {
     this.#options.log.error('the reader thread ended unexpectedly', { error: failure });

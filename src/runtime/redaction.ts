@@ -25,7 +25,7 @@ const OBEYED = /[\u007f-\u009f]/g;
 const MAX_DEPTH = 4;
 
 type Kind = 'address' | 'secret' | 'url' | 'other';
-/** Cached kinds of field names. There are few names, because all of them are written in the code. */
+/** The kind of each field name seen so far. There are few names, because all of them are written in the code. */
 const kinds = new Map<string, Kind>();
 const MAX_KINDS = 1000;
 

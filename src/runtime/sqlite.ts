@@ -76,7 +76,10 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
   }
 }
 
-/** Returns the error `sqlite_missing`. Its hint suits the kind of installation, which `moduleUrl` shows. */
+/**
+ * Returns the error `sqlite_missing` with a hint. `moduleUrl` shows whether npm installed Postern, and the hint depends
+ * on it.
+ */
 export function sqliteMissing(cause: unknown, moduleUrl = import.meta.url): AppError {
   const node = `Node ${process.versions.node}`;
   // An npm installation lacks the sources from which better-sqlite3 could be built.

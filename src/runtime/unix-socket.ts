@@ -41,8 +41,8 @@ function folderTrouble(folder: string): string | undefined {
 }
 
 /**
- * Removes a socket that an earlier process left at `path`. Returns a sentence if it cannot, or if something else exists
- * there, which Postern must not remove.
+ * Removes a socket that an earlier process left at `path`. Returns a sentence with the reason if removing fails, or if
+ * `path` is not a socket, because Postern must not remove anything else.
  */
 function obstacle(path: string): string | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false });

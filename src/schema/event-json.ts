@@ -29,8 +29,8 @@ export interface EventParts {
 
 interface Serialized {
   /**
-   * The names with which `texts` were made; undefined without the include `contacts`. After a change of the Address
-   * Book the names are another object, and events are serialised again.
+   * The names that `texts` contain; undefined without the include `contacts`. A change of the Address Book produces a
+   * new object here, and events are then serialised again.
    */
   readonly names: NameLookup | undefined;
   readonly texts: WeakMap<LogEntry['event'], string>;
@@ -38,7 +38,7 @@ interface Serialized {
 
 /**
  * Returns a function that serialises each event once per combination of includes, and reuses the text for all
- * receivers. A receiver with a limited key that requests includes gets a text made for it alone.
+ * receivers. If a receiver has a limited key and requests includes, serialises the event for that receiver alone.
  */
 export function eventSerializer(parts: EventParts): EventJson {
   const serialized = new Map<IncludeSet, Serialized>();
@@ -66,8 +66,8 @@ export function eventSerializer(parts: EventParts): EventJson {
   return ({ event, offset, generation }, include, view) => {
     const text = textOf(event, include, view);
     if (generation === undefined) return text;
-    // An entry has a generation for readers that asked for `changes`, and always at a hub. Appends its offset as the
-    // last member (decision I2).
+    // Entries for readers that asked for `changes` have a generation, and so do all entries at a hub. The JSON of such
+    // an entry ends with its offset (decision I2).
     return `${text.slice(0, -1)},"offset":"${parts.offsetText(offset, generation)}"}`;
   };
 }

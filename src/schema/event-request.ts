@@ -26,7 +26,8 @@ export const eventsQuery = z
   .refine((query) => query.after !== undefined || query.changes, {
     path: ['after'],
     error: AFTER_REQUIRED,
-    // Runs even if parameters other than `after` and `changes` are invalid, so that every mistake is named at once.
+    // Makes this check run even if parameters other than `after` and `changes` are invalid, so that every mistake is
+    // named at once.
     when: ({ issues }) => !issues.some(({ path }) => path?.[0] === 'after' || path?.[0] === 'changes'),
   });
 

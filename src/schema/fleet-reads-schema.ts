@@ -31,8 +31,8 @@ const form = z.union([
 ]);
 
 /**
- * An event with the values that its message in the fleet's stream has. In an epoch of changes, `row` is the number of
- * the change.
+ * An event with the values of its message in the fleet's stream. In an epoch of changes, `row` is the number of the
+ * change.
  */
 const rowEvent = z.object({
   row: z.int().min(1),
@@ -47,10 +47,7 @@ const chunk = z.object({
   mimeType: z.string().nullable(),
   /** Size of the whole file in bytes. */
   bytes: whole,
-  /**
-   * Identifies the content of the file. It differs once the file has changed, so that a hub never mixes chunks of two
-   * versions.
-   */
+  /** Identifies the current content of the file, so that a hub never mixes chunks of two versions. */
   version: z.string().regex(/^[\w-]{1,100}$/),
   /** In base64. */
   data: z.string(),

@@ -103,7 +103,10 @@ export const claimNames = z.object({
 });
 export type ClaimNames = z.output<typeof claimNames>;
 
-/** A machine's request to join a fleet. `ask`: it asks for what its files need. `stored`: it has written the files. */
+/**
+ * A machine's request to join a fleet. `ask`: it requests the contents of its files. `stored`: it has written the
+ * files.
+ */
 export const joinRequest = z.object({
   /** The public half of the key pair that the machine created. */
   key: z.string().regex(/^U[A-Z2-7]{55}$/),

@@ -4,8 +4,8 @@ import * as z from 'zod';
 export type Json = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the JSON Schema of a request or an answer. A schema with an id becomes a reference to the component with this
- * name. If `ownName` is passed, the schema itself is returned, as the component of this name.
+ * Returns the JSON Schema of a request or an answer. If the schema has an id, returns a reference to the component with
+ * that id. With `ownName`, returns the schema itself, for the component `ownName`.
  */
 export function jsonSchema(schema: z.ZodType, ownName?: string): Json {
   const {
@@ -29,8 +29,8 @@ function published(name: string, value: unknown): unknown {
 }
 
 /**
- * Reports whether this is the JSON Schema of an instant. `published` omits the schema's pattern of 240 characters,
- * because `format: date-time` says enough.
+ * Reports whether this is the JSON Schema of an instant. `published` omits the pattern of such a schema: the pattern
+ * has 240 characters, and `format: date-time` says enough.
  */
 function isInstant(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && 'format' in value && value.format === 'date-time';

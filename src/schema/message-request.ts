@@ -22,8 +22,9 @@ export const messageQuery = z.object({
 /** Parameters of `GET /messages/{id}` (decision H). */
 export const singleMessageQuery = z.object({ include: includeParameter });
 
-/** Maximum number of attachments of one send, and of characters in its body (decision D7). */
+/** Maximum number of attachments of one send (decision D7). */
 export const MAX_ATTACHMENTS = 10;
+/** Maximum number of characters in the body of a send (decision D7). */
 export const MAX_BODY = 20_000;
 
 /** An item of `attachments`. Checks only what can be checked without reading the disk. */

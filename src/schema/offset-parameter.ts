@@ -6,7 +6,7 @@ const MEANING = 'A row id, 0 for everything, or an `offset` from the service.';
 /** The query parameter `after`: the offset after which a client continues (decision I1). */
 export const afterParameter = z.string().transform(clientOffset('The parameter after')).meta({ description: MEANING });
 
-/** The member `after` of a body. Unlike the query parameter, a row id may also be a JSON number. */
+/** The member `after` of a body. In a body, a row id may also be a JSON number. */
 export const afterMember = z
   .union([z.number().meta({ type: 'integer', minimum: 0 }), z.string()], { error: mistake('"after"') })
   .transform(clientOffset('"after"'))

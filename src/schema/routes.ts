@@ -24,7 +24,7 @@ export interface Route {
 }
 
 /**
- * The routes by operation: those of the contract, and those that decision H adds. HEAD works like GET (decision E7).
+ * The routes of the contract, and those that decision H adds. Key: the operation. HEAD works like GET (decision E7).
  */
 export const ROUTES = {
   getHealth: { method: 'GET', path: '/health', key: 'none', access: 'open' },

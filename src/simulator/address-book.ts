@@ -15,7 +15,7 @@ export interface NewPerson {
 
 /**
  * Returns the path of an account's Address Book file. Without `account`, returns the path of the file directly in
- * `folder`, which often contains no contacts.
+ * `folder`. That file often contains no contacts.
  */
 export function addressBookFile(folder: string, account?: string): string {
   const name = 'AddressBook-v22.abcddb';

@@ -32,7 +32,7 @@ export function arrive(
   );
 }
 
-/** Returns a function that gives each row's date in Unix milliseconds, by its index. */
+/** Returns a function that converts a row's index to its date in Unix milliseconds. */
 function datesOf(command: Arrival, nowMs: number): (index: number) => number {
   const { count } = command;
   if (command.do === 'burst') return () => nowMs;

@@ -26,7 +26,7 @@ export class AttachmentFolder {
 
   /**
    * Keeps a copy of a sent file. Unless `mode` is `copied`, keeps only the path of the original. Messages may do so
-   * too: steipete/imsg, which stages files as Postern does, reports that the history names the staged path.
+   * too: steipete/imsg stages files as Postern does, and reports that Messages' history names the staged path.
    */
   keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): KeptFile {
     if (mode !== 'copied') {
@@ -39,8 +39,8 @@ export class AttachmentFolder {
   }
 
   /**
-   * Writes a received file. chat.db also has the file name that the sender chose. The name on disk is a safe version,
-   * which cannot lead out of the folder.
+   * Writes a received file. chat.db also has the file name that the sender chose. The name on disk is a safe form of
+   * that name, so that it cannot lead out of the folder.
    */
   write(content: Buffer, fileName: string, row: number, guid: string): KeptFile {
     const { path, name } = this.#target(safeFileName(fileName), row, guid);

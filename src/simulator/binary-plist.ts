@@ -20,10 +20,9 @@ const TYPE = {
   dictionary: 0xd0,
 };
 
-/**
- * Number of bytes per offset, and per reference to another object. Enough for any property list of the simulated Mac.
- */
+/** Number of bytes of an offset. Enough for any property list of the simulated Mac. */
 const OFFSET_BYTES = 4;
+/** Number of bytes of a reference to another object. */
 const REFERENCE_BYTES = 2;
 
 /** Encodes a binary property list, the format of message_summary_info. */

@@ -201,7 +201,8 @@ export class ChatDatabase extends Tables {
   }
 
   /**
-   * Inserts a reaction's row. Deletes the person's earlier reaction to the target, which leaves a gap in the row ids.
+   * Inserts a reaction's row. First deletes the person's earlier reaction to the target. The deletion leaves a gap in
+   * the row ids.
    */
   reaction(
     chat: number,
@@ -212,7 +213,7 @@ export class ChatDatabase extends Tables {
       ...message
     }: Omit<NewMessage, 'text'> & { readonly type: number; readonly emoji?: string | null },
   ): number {
-    // A vote names its target by the bare guid, a reaction by a part of the target.
+    // A vote names its target by the bare guid. A reaction names a part of its target.
     const guid = type === 4000 ? this.guid(target) : `p:0/${this.guid(target)}`;
     const isOwn = message.from === undefined ? 1 : 0;
     const handle = message.from === undefined ? 0 : this.handle(message.from, message.service);

@@ -1,6 +1,6 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 
-/** A fault that the next sends meet. After the number of sends in the command's `times`, Messages works again. */
+/** A fault in the next sends. After as many sends as the command's `times` says, Messages works again. */
 export type Scenario =
   | 'no_such_chat' // −1728
   | 'not_permitted' // −1743
@@ -57,9 +57,9 @@ export interface Behaviour {
   /** `two_rows`: a link beside text is sent as a separate row, as on macOS 26.4. */
   readonly links: 'two_rows' | 'one_row';
   /**
-   * How an outgoing row is inserted. `marked`: as an outgoing row. `without_handle` and `with_handle`: as an incoming
-   * row, without a handle or with the other person's. It is marked as outgoing a moment after its chat join
-   * (steipete/imsg issue 80, pull request 87).
+   * How an outgoing row is inserted. `marked`: as an outgoing row. `without_handle`: as an incoming row without a
+   * handle. `with_handle`: as an incoming row with the other person's handle. An incoming row is marked as outgoing a
+   * moment after its chat join (steipete/imsg issue 80, pull request 87).
    */
   readonly ownRows: 'marked' | 'without_handle' | 'with_handle';
   /** Seed of the random delays between changes of chat.db. With null, the delays are the same in every run. */

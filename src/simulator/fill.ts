@@ -17,7 +17,7 @@ export interface Filling {
 const FIRST_MS = Date.UTC(2016, 0, 1);
 const TEN_YEARS_MS = Date.UTC(2026, 0, 1) - FIRST_MS;
 /**
- * The release of macOS High Sierra. Earlier messages are dated in whole seconds. In old conversations, the chat joins
+ * Release date of macOS High Sierra. Earlier messages are dated in whole seconds. In old conversations, the chat joins
  * of these messages have no date: mostly 0, sometimes NULL.
  */
 const HIGH_SIERRA_MS = Date.UTC(2017, 8, 25);

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * The releases with a known schema. The schemas of 10.13, 12, 13 and 26 are dumps. Those of 11, 14, 15 and 27 are the
- * nearest dump with the columns that are known to differ; their files name the sources. The schema of macOS 27 has not
- * been seen on a Mac.
+ * The releases with a known schema. The schemas of 10.13, 12, 13 and 26 are dumps. For 11, 14, 15 and 27, the nearest
+ * dump is adapted in the columns that are known to differ. Those schema files name the sources. The schema of macOS 27
+ * has not been seen on a Mac.
  */
 export const MACOS_VERSIONS = ['27', '26', '15', '14', '13', '12', '11', '10.13'] as const;
 export type MacosVersion = (typeof MACOS_VERSIONS)[number];
@@ -18,7 +18,10 @@ export function loadableSchema(version: MacosVersion): string {
   return base === undefined ? loadable : `${loadableSchema(base)}\n${loadable}`;
 }
 
-/** Reports whether chat guids begin with `any;` and texts are only in attributedBody. Known of 26, assumed of 27. */
+/**
+ * Reports whether chat guids begin with `any;` and texts are only in attributedBody. Known for macOS 26, assumed for
+ * 27.
+ */
 export function isSince26(version: MacosVersion): boolean {
   return version === '26' || version === '27';
 }

@@ -39,8 +39,8 @@ export function isSelfChat(database: ChatDatabase, chat: number): boolean {
 }
 
 /**
- * Writes a message to oneself once more as an incoming one with a new guid, as Messages does for sends from this Mac
- * (reported of macOS 26.6.2, openclaw #135704), though not always (claude-plugins #4251).
+ * Writes a message to oneself once more as an incoming one with a new guid. Messages does so for sends from this Mac
+ * (reported for macOS 26.6.2, openclaw #135704), but not always (claude-plugins #4251).
  */
 export function mirrorToSelf(
   database: ChatDatabase,

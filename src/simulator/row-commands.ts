@@ -131,7 +131,7 @@ function unsend(database: ChatDatabase, row: number, nowMs: number): void {
 }
 
 /**
- * Inserts a vote or an added option: a row of the app Polls, which refers to the poll by its bare guid (imsg, pull
+ * Inserts a vote or an added option. Both are rows of the app Polls and refer to the poll by its bare guid (imsg, pull
  * requests 125 and 162).
  */
 function ofPoll(
@@ -186,7 +186,7 @@ function chatOf(database: ChatDatabase, row: number): number {
   return chat;
 }
 
-/** Row id of each row that was written, by the name of its content. */
+/** Key: the name of a content. Value: the id of the row that was written with it. */
 export type WrittenContents = Readonly<Record<string, number>>;
 
 /**
@@ -240,8 +240,8 @@ export function voteColumns(database: ChatDatabase, poll: number): Readonly<Reco
 }
 
 /**
- * Returns the columns that give a new row the content with this name. Their `text` and `attributedBody` are null unless
- * the content sets them.
+ * Returns the columns that give a new row the content with this name. `text` and `attributedBody` are null unless the
+ * content sets them.
  */
 export function contentColumns(name: string): Readonly<Record<string, SqlValue>> {
   const content = CONTENT_ROWS.find((row) => row.name === name);

@@ -24,7 +24,8 @@ export function targetOf(database: ChatDatabase, command: SendCommand, behaviour
   const accounts = behaviour.accounts.filter((account) => account.isEnabled);
   const account = accounts.find((one) => service === '' || one.service === service);
   if (account === undefined) return -1719;
-  // Messages itself chooses the conversation with a person, possibly that of another address or service.
+  // Messages itself chooses the conversation with a person. It may use the person's conversation under another address
+  // or service.
   const address = behaviour.chooses[recipient] ?? recipient;
   return { chat: database.directChat(address, account.service), service: account.service };
 }
@@ -40,8 +41,8 @@ export function liveIds(database: ChatDatabase, { livePrefix, liveList }: Behavi
 }
 
 /**
- * Finds the target with a chat id. An id that Messages does not list to a script fails with -1728, even if chat.db has
- * it (steipete/imsg #244). On macOS 26, ids with a service prefix fail too.
+ * Finds the target that a chat id names. An id that Messages does not list to a script fails with -1728, even if
+ * chat.db has it (steipete/imsg #244). On macOS 26, ids with a service prefix fail too.
  */
 function chatTarget(database: ChatDatabase, chatId: string, behaviour: Behaviour): ScriptTarget {
   const style = chatId.slice(chatId.indexOf(';') + 1);

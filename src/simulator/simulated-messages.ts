@@ -16,7 +16,9 @@ import { liveIds, targetOf } from './script-targets.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 const BALLOON_AFTER_MS = 40;
-/** Delays from a row's chat join and mark as outgoing until the row is sent, delivered and read. */
+/**
+ * Delays until a row is sent, delivered and read. They begin once the row has its chat join and its mark as outgoing.
+ */
 const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;

@@ -1,6 +1,6 @@
 import { openSqlite, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
 
-/** A SQLite file written by column names. Columns that its schema lacks are skipped. */
+/** Writes rows to a SQLite file. Skips columns that the file's schema lacks. */
 export class Tables {
   readonly path: string;
   readonly sqlite: Sqlite;

@@ -139,7 +139,7 @@ export class Launchd {
   async bootout(): Promise<void> {
     const result = await this.#launchctl('bootout', this.target);
     if (result.code === NOT_FOUND || result.code === NO_SUCH_PROCESS) return;
-    // Waits even if launchctl failed. Otherwise a later start could take the job that is still ending for the new one.
+    // Waits even if launchctl failed. Otherwise a later start could mistake the ending job for the new one.
     const isGone = (job: JobState): boolean => job.kind === 'absent' || job.kind === 'no_session';
     if (await this.#isReached(isGone, BOOTOUT_LIMIT_MS)) return;
     if (result.code !== 0 && !IN_PROGRESS.has(result.code ?? 0)) throw failure('bootout', result);

@@ -18,7 +18,7 @@ export interface PermissionOptions {
   readonly clock: Clock;
   /** Reports what the latest attempt to open chat.db showed about Full Disk Access; undefined if it showed nothing. */
   readonly chatDbAccess?: () => 'granted' | 'denied' | undefined;
-  /** node-mac-permissions, which is installed only on macOS. */
+  /** Loads node-mac-permissions, which is installed only on macOS. */
   readonly loadNative?: () => Promise<{ readonly default: NativePermissions }>;
 }
 
@@ -56,8 +56,8 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Reports whether opening chat.db succeeded or was denied. If neither is known, asks the native module, which probes
-   * other files and is therefore only a hint (decision T5).
+   * Reports whether opening chat.db succeeded or was denied. If neither is known, asks the native module. Its answer is
+   * only a hint, because the module probes other files (decision T5).
    */
   async fullDiskAccess(): Promise<PermissionReport> {
     const state = this.#options.chatDbAccess?.() ?? (await nativeState(this.#options)) ?? 'unknown';
@@ -65,7 +65,7 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Asks Messages for a harmless answer, so that macOS prompts the user if it must. Joins a request that is already
+   * Asks Messages for a harmless answer, so that macOS prompts the user if necessary. Joins a request that is already
    * running. Returns the result, or after 20 s a report with the reason `asking`.
    */
   async automation(): Promise<PermissionReport> {
@@ -81,9 +81,9 @@ export class MacPermissions implements Permissions {
   }
 
   /**
-   * Reports whether macOS is prompting the user, so that nothing can be sent yet. Unless the permission is known to be
-   * granted, first makes macOS prompt with a long time limit: the prompt caused by a send script would disappear after
-   * 25 s.
+   * Reports whether macOS is prompting the user. Nothing can be sent until the user answers. Unless the permission is
+   * known to be granted, calls `automation` first: its prompt stays for a long time, but macOS would remove the prompt
+   * of a send script after 25 s.
    */
   async isAsking(): Promise<boolean> {
     const known = this.#known.get('automation');
@@ -101,8 +101,8 @@ export class MacPermissions implements Permissions {
 
   async #ask(): Promise<PermissionReport> {
     const { osascriptPath, clock } = this.#options;
-    // Records the answer time only if the permission was granted before. Otherwise it may include a person reading the
-    // dialog.
+    // Records the answer time only if the permission was granted before. Otherwise the time may include a person
+    // reading the dialog.
     const wasGranted = this.#known.get('automation')?.state === 'granted';
     const report = await askAutomation({
       osascriptPath,

@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { RunCommand } from '../../runtime/command.ts';
 
 /**
- * Returns the id of this machine's hardware (IOPlatformUUID), which a copy of the disk does not take along to another
- * machine. Without ioreg, returns the id of the Linux installation (/etc/machine-id). Returns undefined if the machine
- * has neither.
+ * Returns the id of this machine's hardware (IOPlatformUUID), so that a copy of the disk in another machine has another
+ * id. Without ioreg, returns the id of the Linux installation (/etc/machine-id), or undefined if that is missing too.
  */
 export async function machineId(run: RunCommand): Promise<string | undefined> {
   const { stdout } = await run('ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']).catch(() => ({ stdout: '' }));

@@ -69,7 +69,7 @@ export class PermissionWatcher {
     const can = await freshProcessCanOpen(path);
     if (!this.#isAway) return;
     if (!can) return this.#again();
-    // Asks for a restart only once. The restarted process watches again if it must.
+    // Closes this watcher, so that it requests a restart only once. The restarted process has a new watcher.
     this.close();
     log.warn('a fresh process can read chat.db, but this one cannot: restarting');
     onGranted();

@@ -113,10 +113,7 @@ export function addressKey(address: string): string {
   return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
-/**
- * Returns a short hash. Two texts may have the same one: a search therefore reads each message that it finds and checks
- * it.
- */
+/** Returns a short hash. Two texts may have equal hashes, so a search reads and checks each message that it finds. */
 function hash(text: string): string {
   return shortHash(text).toString(36);
 }

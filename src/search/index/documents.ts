@@ -3,8 +3,8 @@ import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
 import { documentOf, secondOf } from './document.ts';
 
 /**
- * Number of consecutive ids that are tried first for a message. They begin with the message's second since 2001. The
- * ids tried after them are spread over the following half year.
+ * Number of consecutive ids to try first for a message, beginning with the message's second since 2001. Later attempts
+ * use ids that are spread over the following half year.
  */
 const NEAR = 32;
 const SPREAD = 2 ** 24;
@@ -24,7 +24,7 @@ export interface DocumentKey {
 /**
  * The documents of the index. A document's id is its message's second since 2001, so that "newest first" and date
  * ranges need no sorting. If that id is taken, other ids are tried in a fixed order. The id of a removed document stays
- * marked as used: a search for a row's document passes over it, as in a hash table.
+ * marked as used, as in a hash table, so that a search for a row's document does not stop there.
  */
 export class Documents {
   readonly #rowAt: Statement;
@@ -69,7 +69,10 @@ export class Documents {
     return this.#idFor(row, second).isTaken;
   }
 
-  /** Reports whether no document has an id that is tried first for a message between these two seconds since 2001. */
+  /**
+   * Reports whether no document has an id from `fromSecond` to the last id that is tried first for `toSecond`. Both are
+   * seconds since 2001.
+   */
   isFree(fromSecond: number, toSecond: number): boolean {
     return this.#between.get(BigInt(clamped(fromSecond)), BigInt(clamped(toSecond) + NEAR), 1) === undefined;
   }
@@ -115,8 +118,8 @@ export class Documents {
   }
 
   /**
-   * Returns the documents of these rows among the next `limit` documents whose ids are below `before`. Pass `end` as
-   * the next `before`; it is absent once all documents have been examined.
+   * Examines the next `limit` documents with ids below `before`. Returns the documents of `rows` among them. To
+   * continue, pass the returned `end` as `before`. `end` is absent once all documents have been examined.
    */
   ofRows(
     rows: readonly number[],
@@ -141,8 +144,8 @@ export class Documents {
   }
 
   /**
-   * Makes one step of merging the index into one piece, which drops the words of removed documents. Returns false once
-   * done.
+   * Makes one step of merging the index into one piece. The merge drops the words of removed documents. Returns false
+   * once done.
    */
   mergeAll(isFirst: boolean, pages: number): boolean {
     const before = this.#changes();

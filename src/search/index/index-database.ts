@@ -5,7 +5,7 @@ import { deleteIndex } from './index-file.ts';
 
 /** Version of the index. An index with another version is deleted and built again from chat.db. */
 const VERSION = 3;
-/** Added to `VERSION` for an index built with `by_kind`, which also contains messages of apps (decision U5). */
+/** Added to `VERSION` for an index built with `by_kind`. Such an index also contains messages of apps (decision U5). */
 const BY_KIND = 1000;
 
 /**
@@ -55,7 +55,7 @@ export function missingFullText(open = () => openSqlite(':memory:')): string | u
 }
 
 /**
- * Opens the index. Deletes and creates it again if it has another version, or was built with another value of
+ * Opens the index. First deletes and recreates it if it has another version, or was built with another value of
  * `associatedRows`. `isNew` is true if nothing has been indexed yet.
  */
 export function openIndex(

@@ -5,7 +5,9 @@ import { openIndexForWriting } from './index-database.ts';
 import { IndexFile } from './index-file.ts';
 import { IndexState, type Progress } from './index-state.ts';
 
-/** Bytes of text after which one transaction adds no further message. An average message has 100 bytes. */
+/**
+ * A transaction adds no further message once it has added this many bytes of text. An average message has 100 bytes.
+ */
 const ADDED_BYTES = 131_072;
 /** Maximum size of a message's text in bytes. The walk leaves a longer message out of the index. */
 const MAX_BYTES = 4_194_304;
@@ -35,8 +37,8 @@ export class IndexWriter {
   }
 
   /**
-   * Indexes those of `rows` that the index lacks or that are in `again`, until it has added `ADDED_BYTES` of text.
-   * Returns how many of `rows` it got through; the caller passes the rest again.
+   * Indexes each of `rows` that the index lacks or that `again` includes. Stops once it has added `ADDED_BYTES` of
+   * text. Returns the number of rows processed; the caller passes the remaining rows in another call.
    */
   add(path: string, rows: readonly ListedRow[], again: RowsAgain): number {
     const { sqlite, documents } = this.#file.open(path);
@@ -92,8 +94,8 @@ export class IndexWriter {
   }
 
   /**
-   * Makes one step of merging the index into one piece, which drops the words of removed documents. Returns false once
-   * done.
+   * Makes one step of merging the index into one piece. The merge drops the words of removed documents. Returns false
+   * once done.
    */
   merge(path: string, isFirst: boolean): boolean {
     const { sqlite, documents } = this.#file.open(path);

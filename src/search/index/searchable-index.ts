@@ -44,7 +44,7 @@ export class SearchableIndex {
 
   /**
    * Returns the largest difference between a document's id and the second of its message. An id is higher than the
-   * second if another document already had that id.
+   * second if lower ids were already taken.
    */
   shift(): number {
     return Number(this.#shift.get()?.[0] ?? 0);

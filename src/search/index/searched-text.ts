@@ -17,8 +17,8 @@ export function toPattern(sequence: Sequence): Pattern {
 }
 
 /**
- * Finds several patterns in one text. Searches ASCII, which most texts are, with a regular expression: it finds the
- * same matches in a fraction of the time.
+ * Finds several patterns in one text. Most texts are ASCII. In those, a regular expression finds the same matches in a
+ * fraction of the time.
  */
 export class SearchedText {
   readonly #text: string;

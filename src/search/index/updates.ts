@@ -11,7 +11,7 @@ import type { IndexPosition, IndexState } from './index-state.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
-/** Maximum number of updates in one transaction. A transaction with `LONG` units of text takes no further ones. */
+/** Maximum number of updates in one transaction. A transaction with `LONG` units of text takes no further updates. */
 const MAX_WAITING = 64;
 const MAX_REPAIRS = 1000;
 /** Number of documents scanned in one slice to find those of removed rows. */
@@ -152,12 +152,12 @@ export class Updates implements ConsumerTask<undefined> {
       if (this.#isClosed) return;
       if (long !== undefined) {
         if (!(await putLong(long))) this.#gone.add(long);
-        this.#isRequested = true; // so that the next iteration stores the offset
+        this.#isRequested = true; // makes the next iteration store the offset
         continue;
       }
       if (!this.#hasGone) continue;
       await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
-      this.#isRequested = true; // so that the next iteration stores the offset
+      this.#isRequested = true; // makes the next iteration store the offset
     }
   }
 

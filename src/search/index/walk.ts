@@ -7,8 +7,9 @@ import type { IndexState, Progress } from './index-state.ts';
 import type { RowsAgain, WalkPosition } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
-/** Number of rows listed at once, and number of such lists that make a block. */
+/** Number of rows in one list. */
 const LISTED = 500;
+/** Number of such lists in a block. */
 const LISTS = 4;
 /** Rows passed to the writer at once. Writing them takes about 15 ms. */
 const GIVEN = 500;
@@ -84,7 +85,10 @@ export async function walkIndex({ state, documents, source, pace, clock, write, 
     return { rows, next };
   }
 
-  /** Passes to `repair` the documents in the time range of these rows whose message was deleted or has moved. */
+  /**
+   * Checks the documents in the time range of these rows. If the message of a document was deleted or has moved, passes
+   * the document to `repair`.
+   */
   async function compare(rows: readonly ListedRow[], isNewest: boolean, isOldest: boolean): Promise<void> {
     const known = new Set(rows.map(({ rowId }) => rowId));
     const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;
@@ -104,7 +108,7 @@ export async function walkIndex({ state, documents, source, pace, clock, write, 
     }
   }
 
-  /** Merges the index into one piece, which drops the words of removed documents. One piece is also faster to query. */
+  /** Merges the index into one piece. This drops the words of removed documents and makes queries faster. */
   async function merge(): Promise<void> {
     const { removed } = state.progress();
     for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {

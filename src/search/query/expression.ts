@@ -38,8 +38,8 @@ export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
 /**
  * Returns the query in FTS5's language; undefined if the query limits nothing that the index knows. Every token becomes
  * a quoted string, so that nothing the user typed can be an operator. `wordsWith` returns the indexed words that start
- * with a prefix. The FTS5 query lists these words, because FTS5's own prefix search reads the hits of all of them
- * before it returns its first hit.
+ * with a prefix. The FTS5 query lists these words, because FTS5's own prefix search would read the hits of every such
+ * word before returning its first hit.
  */
 export function expressionOf(
   query: SearchQuery,

@@ -71,7 +71,7 @@ export class Finder {
     return { items, next: String(end), stale };
   }
 
-  /** Filters the candidates by conversation if the query names too many ids for the index to do it. */
+  /** Filters the candidates by conversation if the query names more conversations than the FTS5 query can list. */
   #inConversations(query: SearchQuery, candidates: readonly DocumentKey[]): readonly DocumentKey[] {
     if (query.conversations.every(isAsked)) return candidates;
     const isMeant = conversationFilter(query);

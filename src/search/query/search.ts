@@ -23,8 +23,8 @@ export interface SearchParts extends SessionParts {
   /** Calls `Finder.find`, in the reader thread if there is one, otherwise in this thread. */
   readonly find: (path: string, query: SearchQuery, page: SearchPage) => Promise<Found>;
   /**
-   * Opens an empty database, in which creating a full-text table shows whether SQLite supports the index. Default: a
-   * database in memory.
+   * Opens an empty database. Search creates a full-text table in it, to check whether SQLite supports the index.
+   * Default: a database in memory.
    */
   readonly openProbe?: () => Sqlite;
 }

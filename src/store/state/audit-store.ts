@@ -15,8 +15,8 @@ const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac
  */
 const ASKED = "action = 'send' AND ask IS NOT NULL";
 /**
- * SQL that is true for lines of which a key can cause any number. They are removed first, so that they never displace
- * sends, decisions or keys.
+ * SQL that is true for the kinds of lines that a key can cause in any number. These lines are removed first, so that
+ * they never displace sends, decisions or keys.
  */
 const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 

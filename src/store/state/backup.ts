@@ -37,7 +37,7 @@ export interface RestoredState {
 }
 
 /**
- * Writes a backup to `target`, an empty file: a copy of the state at one commit, and the description. A service may
+ * Writes a backup to the empty file `target`: a copy of the state at one commit, and the description. A service may
  * write to the state meanwhile. Throws `state_db_unusable` if the state cannot be copied.
  */
 export function writeBackup(statePath: string, target: string, { version, createdAt, config }: Backup): void {
@@ -85,8 +85,8 @@ export function readBackup(path: string): Backup {
 }
 
 /**
- * Writes a backup's state to `target`, an empty file, migrated and checked as at startup. Throws `backup_unusable` with
- * the reason.
+ * Writes a backup's state to the empty file `target`. Migrates and checks the state as at startup. Throws
+ * `backup_unusable` with the reason.
  */
 export function extractState(path: string, target: string, nowMs: number): RestoredState {
   fromBackup(path, (backup) => void backup.prepare('VACUUM INTO ?').run(target));
@@ -98,8 +98,8 @@ export function extractState(path: string, target: string, nowMs: number): Resto
       const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
       expireOffsets(state);
-      // The backup lacks the sends made after it. Without the row of `sent_since`, the next start determines again from
-      // which row of chat.db on all sends are recorded.
+      // The backup lacks the sends made after it, so its row of `sent_since` would be wrong. Without that row, the next
+      // start determines again since which row of chat.db all sends are recorded.
       state.exec('DELETE FROM sent_since');
       // `writeBackup` has ended held sends, but a file made by another program must not send anything at the first
       // start either.
@@ -119,8 +119,8 @@ export function extractState(path: string, target: string, nowMs: number): Resto
 }
 
 /**
- * Replaces state.db and config.toml in `folder` with the drafts. The caller holds the folder's lock. After a crash
- * between the two, `assertRestored` throws until another restore completes the replacement.
+ * Replaces state.db and config.toml in `folder` with the drafts. The caller holds the folder's lock. If a crash
+ * interrupts this, `assertRestored` throws until another restore completes the replacement.
  */
 export function replaceFiles(folder: string, drafts: { readonly config: string; readonly state: string }): void {
   const state = join(folder, 'state.db');
@@ -135,10 +135,7 @@ export function replaceFiles(folder: string, drafts: { readonly config: string; 
   rmSync(marker);
 }
 
-/**
- * Throws `restore_unfinished` if a restore was interrupted, so that only state.db may have been replaced and not
- * config.toml.
- */
+/** Throws `restore_unfinished` if a restore was interrupted. It may have replaced state.db but not config.toml. */
 export function assertRestored(folder: string): void {
   if (!existsSync(join(folder, UNFINISHED))) return;
   throw new AppError('restore_unfinished', `A restore into ${folder} was interrupted.`, {
@@ -167,7 +164,7 @@ function fromBackup<Result>(path: string, use: (backup: Sqlite) => Result): Resu
         throw new Error('it is a database of another program');
       }
       assertUndamaged(backup);
-      // In a file made by another program, a view could replace a table, and reading it could take very long.
+      // In a file made by another program, a view could replace a table. Reading such a view could take very long.
       const schema = backup.prepare("SELECT count(*) FROM sqlite_master WHERE type IN ('trigger', 'view')").get();
       if (Number(schema?.[0]) > 0) throw new Error('it holds a trigger or a view, which Postern never makes');
       return use(backup);
@@ -211,7 +208,7 @@ function endHeldSends(backup: Sqlite): void {
 
 /**
  * Ends scheduled sends that may have been sent since the backup (decision X1). A send whose time has passed becomes
- * `missed`. One that was being sent during the backup becomes `unknown`. Returns the missed ones.
+ * `missed`. A send that was in progress during the backup becomes `unknown`. Returns the missed sends.
  */
 function endScheduled(state: Sqlite, nowMs: number): RestoredState['missed'] {
   const due = "state = 'scheduled' AND send_at_ms <= ?";

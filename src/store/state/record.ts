@@ -38,7 +38,7 @@ export function recordOf<Value extends object>(members: { readonly [Name in keyo
     update: (table: string): string => `UPDATE ${table} SET (${columns}) = (${marks})`,
     /** Returns the record's values in the order of `columns`. */
     values: (value: Value): SqlValue[] => all.map(([name, member]) => member.write(value[name as keyof Value])),
-    /** Returns the record of a row that was selected with `columns` first. */
+    /** Converts a row to its record. The row must begin with `columns`. */
     read: (row: Row): Value =>
       Object.fromEntries(all.map(([name, member], index) => [name, member.read(row[index] ?? null)])) as Value,
   };

@@ -18,8 +18,8 @@ export function rowAgeStore(database: Sqlite): RowAgeStore {
   const ofRows = database.prepare('SELECT row_id, age_s FROM row_age WHERE row_id > ? AND row_id <= ?');
   const spans = database.prepare('SELECT from_ms, to_ms FROM watched_span ORDER BY from_ms');
   const addSpan = database.prepare('INSERT INTO watched_span (from_ms, to_ms) VALUES (?, ?)');
-  // False until the table has a row, which most databases never get: lookups skip the query until then. Stays true
-  // after `cursorStore` has emptied the table for a replaced chat.db; the queries then find nothing, which does no
+  // True once the table has had a row. Most databases never get one, so lookups skip the query until then. Stays true
+  // after `cursorStore` has emptied the table for a replaced chat.db. The queries then find nothing, which does no
   // harm.
   let hasAny = any.get() !== undefined;
   return {

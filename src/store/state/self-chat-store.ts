@@ -15,8 +15,8 @@ const MAX_AN_HOUR = 20;
 const COUNTED_MS = 48 * HOUR_MS;
 
 /**
- * Stores the proof of which chat is the self-chat, and the approval that each of Postern's messages there asks for
- * (decision L6).
+ * Stores the proof of which chat is the self-chat. For each of Postern's messages in that chat, stores the approval
+ * that the message asks for (decision L6).
  */
 export function selfChatStore(database: Sqlite): SelfChatStore {
   const selectProof = database.prepare('SELECT address, chat, proved_ms FROM self_chat');

@@ -8,7 +8,10 @@ const CHANGEABLE = `secret, previous_secret, previous_until_ms, expires_ms, ${HE
 const SELECT = `SELECT ${`${FIXED}, ${CHANGEABLE}`.replaceAll(/\w+/g, 'subscription.$&')}, row_id, change
   FROM subscription JOIN consumer ON consumer.name = 'subscription/' || id`;
 
-/** Stores the subscriptions of MCP Events, and the offset up to which the events of each have been posted. */
+/**
+ * Stores the subscriptions of MCP Events. For each subscription, also stores the offset up to which its events have
+ * been posted.
+ */
 export function subscriptionStore(database: Sqlite): SubscriptionStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);

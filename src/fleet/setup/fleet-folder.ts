@@ -49,7 +49,7 @@ export interface NewFleet {
 }
 
 export interface CertificateEnd {
-  /** Relative to the servers' folder. */
+  /** Path relative to the servers' folder. */
   readonly file: string;
   /** Unix milliseconds. */
   readonly end: number;
@@ -120,7 +120,7 @@ export class FleetFolder {
     return this.#record.pairs ?? [];
   }
 
-  /** False if the servers have no certificates, or a public authority signed them. */
+  /** False if the servers have no certificates, or if a public authority signed the certificates. */
   get hasAuthority(): boolean {
     return existsSync(join(this.path, 'server', AUTHORITY_FILE));
   }

@@ -25,7 +25,10 @@ export interface ServerReport {
   readonly version: string;
   /** True if the server writes every message to the disk before acknowledging it. */
   readonly syncsAlways: boolean;
-  /** Bytes that streams use on this server. `maxBytes` is the server's limit; 0 if unknown. */
+  /**
+   * The fleet's certificate authority as PEM; undefined if the servers have no certificates, or if a public authority
+   * signed the certificates.
+   */
   readonly bytes: number;
   readonly maxBytes: number;
 }
@@ -57,9 +60,7 @@ export interface MacState {
   readonly waiting: number | null;
   /** The machine to which this Mac's id belongs; null if unknown. */
   readonly machine: NamedMachine | null;
-  /**
-   * A second machine that has this Mac's key and was refused recently, so it publishes nothing; null if there is none.
-   */
+  /** A second machine that has this Mac's key. It was refused recently and publishes nothing. Null if there is none. */
   readonly refusedMachine: NamedMachine | null;
   /**
    * Milliseconds by which the Mac's clock was ahead of the broker's when the Mac was last seen. Negative if it was

@@ -10,7 +10,10 @@ import { agentKeys, Envelope, pack, unpack, unpackIf } from '../protocol/envelop
 import { inboxPrefix, JOINER, joinSubject } from '../protocol/layout.ts';
 
 const PREFIX = 'postern-join:';
-/** Maximum size of a token's uncompressed JSON, in bytes. The largest part, the authority's PEM, has a few thousand. */
+/**
+ * Maximum size of a token's uncompressed JSON, in bytes. The largest part, the authority's PEM, takes a few thousand
+ * bytes.
+ */
 const MAX_BYTES = 64 * 1024;
 const ANSWER_MS = 5000;
 /** Maximum length of a machine's name, in UTF-16 units. The machine's owner chose the name; a longer one is cut. */
@@ -34,7 +37,7 @@ export interface Invitation {
   readonly secret: string;
 }
 
-/** The setting and the file that a joining machine receives from the operator's machine. */
+/** The fleet's `content` setting and content keys, which the operator's machine sends to a joining machine. */
 export interface MemberContent {
   readonly content: FleetContent;
   /** Text of the joining machine's `content.key`; empty if `content` is `plain`. */

@@ -23,7 +23,9 @@ import {
 export interface Rights {
   readonly publish: readonly string[];
   readonly subscribe: readonly string[];
-  /** Maximum number of replies to one request. They go to the reply subject that the request names; 0 allows none. */
+  /**
+   * Maximum number of replies to one request; 0 allows none. Replies go to the reply subject that the request names.
+   */
   readonly answers: number;
 }
 
@@ -38,7 +40,7 @@ export function macRights(mac: string): Rights {
       claim,
       `$KV.${BUCKETS.outcomes}.${mac}.>`,
       `done.${mac}.>`,
-      // Needed to read when the stream was created.
+      // Needed to read the stream's creation time.
       `$JS.API.STREAM.INFO.${EVENTS.stream}`,
       `$JS.API.DIRECT.GET.${EVENTS.stream}.${eventSubject(mac)}`,
       // Needed to read the Mac's own last presence and claim.
@@ -62,7 +64,8 @@ export const HUB_RIGHTS: Rights = {
     READS,
     HUB_SUBJECTS,
     `$KV.${BUCKETS.webhooks}.>`,
-    // For claims of Idempotency-Keys, which share a bucket with the Macs' outcomes. No Mac's outcomes have this prefix.
+    // For claims of Idempotency-Keys. The claims share a bucket with the Macs' outcomes, but no outcome has this
+    // prefix.
     `$KV.${BUCKETS.outcomes}.${SEND_CLAIMS}.*`,
     '$JS.API.INFO',
     `$JS.API.STREAM.INFO.${SENDS.stream}`,

@@ -54,8 +54,8 @@ interface SourceQueries {
 }
 
 /**
- * Maximum total size of rows read at once, in bytes. One read decodes at most `MAX_LARGE_BYTES`; the other half is for
- * the rows' attachments.
+ * Maximum total size of rows read at once, in bytes: half of `MAX_LARGE_BYTES`, the limit of one read. The other half
+ * is for the rows' attachments.
  */
 const MAX_BYTES_AT_ONCE = MAX_LARGE_BYTES / 2;
 
@@ -135,7 +135,10 @@ export class ArchiveSource {
     );
   }
 
-  /** Returns up to `limit` listed rows, in ascending order: row ids greater than `after`, and at most `upTo`. */
+  /**
+   * Returns the listed rows with row ids greater than `after` and up to `upTo`: at most `limit` rows, in ascending
+   * order.
+   */
   rows(after: number, upTo: number, limit: number): readonly SourceRow[] {
     return this.#connection.read((snapshot) => {
       const { database } = snapshot;
@@ -180,7 +183,7 @@ export class ArchiveSource {
 
   /**
    * Returns the messages that have reactions, loaded once per file. A reaction that arrives during the run is not
-   * included; its message then differs at the next run, which reads it again.
+   * included. The next run then finds that the reaction's message has changed, and reads the message again.
    */
   #reactedToIn({ database, queries }: Snapshot): ReactedTo | undefined {
     const { fileId } = this.#connection;

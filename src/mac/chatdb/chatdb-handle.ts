@@ -36,7 +36,7 @@ export class ChatDbHandle {
   readonly schema: SchemaInfo;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
-  /** `PRAGMA schema_version` when `schema` was read. */
+  /** Value of `PRAGMA schema_version` at the time when `schema` was read. */
   readonly #schemaVersion: number;
 
   private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {

@@ -98,7 +98,7 @@ const entry = {
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
 
-/** The columns that an archive reads of every row to decide whether it must read the row's content. */
+/** The columns that an archive reads from every row to decide whether it must read the row's content. */
 export const ARCHIVED_COLUMNS = columnList({
   rowId: 'value',
   guid: 'value',
@@ -139,7 +139,7 @@ export const DETAIL_COLUMNS = columnList({
   isUnsent: 'value',
   delivered: 'date',
   read: 'date',
-  /** In the row of a link's balloon: guid of the row with the text that was sent with the link. */
+  /** For the row of a link's balloon: guid of the row that contains the text sent with the link. */
   textRow: 'value',
   caller: 'value',
   account: 'value',
@@ -267,7 +267,8 @@ const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padS
 const SECONDS_A_DAY = 86_400;
 
 /**
- * Formatted dates by days since 1970. Cached because days repeat, and formatting a date costs more than reading a row.
+ * Formatted dates. Key: days since 1970. Cached because days repeat, and formatting a date costs more than reading a
+ * row.
  */
 const days = new Map<number, string>();
 

@@ -201,7 +201,8 @@ function findFiles(configuredPath: string): Files {
   accessSync(path, constants.R_OK);
   // Opening a pipe would make SQLite, and so the whole process, wait for a writer.
   if (database.isFIFO()) throw problem('chat_db_is_pipe');
-  // SQLite takes a -wal beside an empty database for a leftover and deletes it, even when it only reads.
+  // Even when it only reads, SQLite deletes a -wal beside an empty database, because it mistakes the -wal for a
+  // leftover.
   if (database.isFile() && database.size === 0n) throw problem('chat_db_empty');
   return {
     path,

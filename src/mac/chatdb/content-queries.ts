@@ -92,8 +92,8 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
 /** Maximum number of votes and added options read per poll. No group's poll has as many; only the newest are read. */
 const MAX_POLL_ROWS = 2000;
 /**
- * Number of row ids after a poll in which its caption is searched for. Rows of other conversations may come between the
- * poll and its caption.
+ * A poll's caption is searched for in this many row ids after the poll, because rows of other conversations may come
+ * between the two.
  */
 const CAPTION_ROWS = 50;
 const CAPTION_S = 5;

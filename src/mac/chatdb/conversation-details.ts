@@ -142,7 +142,7 @@ function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined 
   return row && toMessage(row, snapshot);
 }
 
-/** Number of unread messages by the chat's row id, for each snapshot of chat.db. */
+/** Number of unread messages in each chat, for each snapshot of chat.db. Key of the inner map: the chat's row id. */
 const unreadCounts = new WeakMap<Snapshot, ReadonlyMap<number, number>>();
 
 /** Returns the number of unread messages in a chat; undefined if `unreadQueriesOf` finds no SQL for it. */

@@ -2,13 +2,13 @@ import { problem } from '../../domain/problems.ts';
 import type { Instant } from './columns.ts';
 
 /**
- * A conversation's position in the list of conversations. `last` is the date of its newest message; undefined if it has
- * none.
+ * A conversation's position in the list of conversations. `last` is the conversation's `last_message_at`; undefined if
+ * the conversation has none.
  */
 export interface RecentConversation {
   readonly chatId: number;
   readonly last: Instant | undefined;
-  /** Row id of a row in the conversation whose date is `last`, if known. */
+  /** Row id of a row that is dated `last`; undefined if unknown. */
   readonly rowId: number | undefined;
 }
 

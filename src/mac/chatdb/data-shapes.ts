@@ -118,7 +118,7 @@ function summed(
 }
 
 /**
- * The columns of the tables that Postern reads, from macOS 10.13 to 27. A test checks that they are the union of
+ * The columns that the tables read by Postern have in macOS 10.13 to 27. A test checks that they are the union of
  * `simulator/schemas/`. A report counts unknown columns, because they reveal a new macOS.
  */
 export const KNOWN_COLUMNS: Readonly<Record<string, string>> = {

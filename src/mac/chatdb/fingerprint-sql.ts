@@ -72,8 +72,8 @@ function lengthSql(schema: SchemaInfo, name: keyof typeof FACTORS): string {
 }
 
 /**
- * SQL for the `bits` highest bits of a sum modulo 2^31. They depend on more bits of the summed lengths than lower ones
- * do.
+ * SQL for the `bits` highest bits of a sum modulo 2^31. The high bits depend on more bits of the summed lengths than
+ * the low bits do.
  */
 function mixed(sum: string, bits: number): string {
   return `((${sum}) & ${BITS_31}) >> ${31 - bits}`;
@@ -117,8 +117,8 @@ function hasVotes(schema: SchemaInfo): boolean {
 }
 
 /**
- * SQL for a checksum of the votes and added options of the poll `m`, which refer to the poll by guid. If a person votes
- * again, the checksum changes whether Messages keeps or deletes the earlier vote.
+ * SQL for a checksum of the votes and added options of the poll `m`. These rows refer to the poll by guid. If a person
+ * votes again, the checksum changes even if Messages deletes the earlier vote.
  */
 const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
   WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;

@@ -23,7 +23,7 @@ import type { Snapshot } from './snapshot.ts';
  */
 export class Fingerprints implements PrintReader {
   readonly #connection: Connection;
-  /** The previous result of each query in `PrintQueries.watched`, by the query's SQL. */
+  /** The previous result of each query in `PrintQueries.watched`. Key: the query's SQL. */
   readonly #watched = new Map<string, { readonly text: string; readonly rowIds: readonly number[] }>();
 
   constructor(connection: Connection) {
@@ -115,8 +115,8 @@ const MAX_DELETED = 5000;
  */
 const SUMMED_ROWS = 64;
 /**
- * Maximum number of row ids per requested row for which sums are compared. In a wider range, most row ids are unused,
- * so its prints are read instead.
+ * Sums are compared only in a range with at most this many row ids per requested row. In a wider range, most row ids
+ * are unused, so the prints are read instead.
  */
 const MAX_GAPS = 4;
 
@@ -129,8 +129,8 @@ interface PrintQueries {
   readonly range: RowQueries;
   readonly list: RowQueries;
   /**
-   * The sum of the prints of a range, each multiplied by 1 plus the distance of its row id from the first. Excludes the
-   * amounts that attachments and deletions add to a print.
+   * The weighted sum of the prints of a range. A print's weight is 1 plus the distance of its row id from the first row
+   * id. Excludes the amounts that attachments and deletions add to a print.
    */
   readonly sum: string;
   readonly next: string;

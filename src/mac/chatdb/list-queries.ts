@@ -41,7 +41,7 @@ export interface ListQueries extends MessageLists {
   readonly latest: ListSql;
   /** `MESSAGE_COLUMNS` of a chat's messages with attachments, newest first. */
   readonly withFiles: ListSql;
-  /** `KEY_COLUMNS` of the rows of a chat that count for `last_message_at` (decision B12), newest first. */
+  /** `KEY_COLUMNS` of those rows in a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** `KEY_COLUMNS` of every row joined to the chat, newest first. */
   readonly joined: ListSql;
@@ -98,7 +98,7 @@ interface Source {
   readonly from: string;
   /** Builds the WHERE condition. In a list of one chat, its first SQL parameter is the row id of the chat. */
   readonly where: (dateRange: string) => string;
-  /** The column of the date, by which an index sorts the rows. It sorts rows with equal dates by `rowId`. */
+  /** The date column. An index sorts the rows by this column, and rows with equal dates by `rowId`. */
   readonly date: string;
   readonly rowId: string;
   /** Row id of the chat in which a row is listed. */
@@ -167,7 +167,9 @@ export interface OrderQueries {
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /** Selects chats with joins dated NULL, ≤ 0, in seconds or beyond int64, which do not show their messages' dates. */
+  /**
+   * Selects chats with joins that do not show their messages' dates: joins dated NULL, ≤ 0, in seconds or beyond int64.
+   */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;

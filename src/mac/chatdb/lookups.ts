@@ -28,8 +28,8 @@ const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
 
 /**
  * SQL for the service of the newest delivered message to an address. For services other than iMessage, a message that
- * was only sent counts too, because they may have no receipts. Undefined without an index on `handle_id`. Parameter:
- * address.
+ * was only sent counts too, because such services may have no receipts. Undefined without an index on `handle_id`.
+ * Parameter: address.
  */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
@@ -220,7 +220,7 @@ function toMembers(chat: Chat): ChatMembers {
 const nameQueriesOf = perSchema((schema) => ({
   /** Selects a row if a handle has this address, ignoring case. Parameter: address. */
   handle: `SELECT 1 FROM handle WHERE id = ${TEXT_PARAM} COLLATE NOCASE LIMIT 1`,
-  /** Guid and display name of every chat that has one. */
+  /** Guid and display name of every chat that has a display name. */
   displayNames: schema.hasColumn('chat', 'display_name')
     ? "SELECT guid, display_name FROM chat WHERE display_name <> '' ORDER BY ROWID"
     : 'SELECT guid, NULL FROM chat WHERE 0',

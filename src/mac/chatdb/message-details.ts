@@ -80,8 +80,8 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
 }
 
 /**
- * Returns `part_of` for a link's balloon that names the row with the text beside the link. Returns {} for any other row
- * (decision U6).
+ * Returns `part_of` for a link's balloon if the balloon names the row of the text beside the link. Returns {} for any
+ * other row (decision U6).
  */
 function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDetails, 'part_of'> {
   const guid = toText(row[at.textRow]);

@@ -60,7 +60,10 @@ class PlistFile {
   readonly #top: number;
   readonly #offsetsAt: number;
   readonly #objects = new Map<number, PlistValue>();
-  /** Numbers of the arrays and dictionaries that are being read. One inside itself makes the property list invalid. */
+  /**
+   * Numbers of the arrays and dictionaries that are being read. An object that contains itself makes the property list
+   * invalid.
+   */
   readonly #open = new Set<number>();
   #steps = 0;
   #textBytesLeft: number;

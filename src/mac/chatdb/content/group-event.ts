@@ -17,8 +17,9 @@ interface GroupColumns {
   readonly itemType: number;
   readonly action: number;
   readonly title: string;
-  /** Row id of the handle of the person who acted. `other` is the row id for the person affected. */
+  /** Row id of the handle of the person who acted. */
   readonly by: number;
+  /** Row id of the handle of the person affected. */
   readonly other: number;
   /** Address of the person affected; undefined if chat.db no longer has the handle. */
   readonly who: string | undefined;

@@ -58,8 +58,8 @@ class Archive {
   }
 
   /**
-   * Returns the object with this number. Returns null if it is missing, or if it is inside itself: real archives have
-   * both.
+   * Returns the object with this number. Returns null if the object is missing or contains itself: both occur in real
+   * archives.
    */
   #referenced(number: number, depth: number): ArchiveValue {
     if (number === 0 || number >= this.#objects.length || this.#open.has(number)) return null;

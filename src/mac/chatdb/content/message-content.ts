@@ -90,8 +90,8 @@ function textContent(
   const { edits = [], unsentParts = [], translations = [] } = summary ?? {};
   const parts = row.isUnsent ? [] : withUnsent(body?.runs ? new RunReader().parts(body) : [], unsentParts);
   const [only, another] = parts;
-  // Plain content gets no `parts`: a single text without attributes, or the URL of a link, which the link's card
-  // contains.
+  // Content is plain if it is a single text without attributes, or only the URL of a link, because the link's card
+  // contains the URL. Plain content gets no `parts`.
   const isPlain =
     another === undefined &&
     (only === undefined || (only.part === 0 && !only.unsent && (!only.runs || kind === 'link')));

@@ -43,7 +43,7 @@ export function stickerOf({ userInfo, attribution, description }: StickerColumns
   };
 }
 
-/** Number of bytes at the beginning of a sticker's picture in which the effect's name is searched for. */
+/** The effect's name is searched for in this many bytes at the beginning of a sticker's picture. */
 export const STICKER_HEAD_BYTES = 65_536;
 const MARK = 'stickerEffect:type="';
 

@@ -32,7 +32,7 @@ function numbersOf(values: readonly unknown[]): readonly number[] {
 
 /** Returns each edited part with its texts, from the original to the current one. Ordered by part number. */
 function editsIn(stored: ReadonlyMap<string, unknown>): readonly PartEdits[] {
-  // Several entries can refer to one blob, so their total size is limited too.
+  // The total size of the entries is limited too, because several entries can refer to one blob.
   let bytesLeft = MAX_BLOB_BYTES;
   const reader = new RunReader();
   const readText = (blob: unknown): Pick<PartEdits['history'][number], 'text' | 'runs'> => {

@@ -39,7 +39,7 @@ export class Typedstream {
   readonly #maxSteps: number;
   readonly #strings: string[] = [];
   readonly #objects: TypedValue[] = [];
-  /** Names of each class and its superclasses, by the index of the class object. */
+  /** Key: the index of a class object. Value: the names of the class and its superclasses. */
   readonly #classes = new Map<number, readonly string[]>();
   #at = SIGNATURE.length;
   #steps = 0;

@@ -46,7 +46,7 @@ export interface ListItem {
   readonly instant: Instant;
 }
 
-/** In nanoseconds, later than every date: dates stored in seconds reach 1e19 nanoseconds. */
+/** A date in nanoseconds that is later than every stored date: dates stored in seconds reach 1e19 nanoseconds. */
 const FAR = 10n ** 24n;
 
 export const EVERYTHING = {
@@ -139,7 +139,7 @@ function indexBounds({ order, after, before }: List, unit: 1n | typeof NS): SqlV
   const [above, upTo] = unit === 1n ? [MAX_SECONDS, MAX_INTEGER] : [0n, MAX_SECONDS];
   const clamped = (bound: Keyset): Keyset => {
     // A date stored in seconds has no fraction. A bound with a fraction therefore lies behind every row of its second,
-    // so its row id becomes the highest one.
+    // so the bound's row id becomes the highest possible one.
     const date = bound.date / unit;
     if (date <= above) return { date: above, rowId: MAX_INTEGER };
     if (date > upTo) return { date: upTo, rowId: MAX_INTEGER };

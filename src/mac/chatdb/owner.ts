@@ -68,8 +68,8 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 
 /**
- * Returns the owner's telephone number that a recent message was sent from or arrived at, the newest first, else one
- * from a chat's `last_addressed_handle`. Returns undefined if none is found, or while chat.db is unreadable.
+ * Returns a telephone number of the owner: the one in the newest of the recent messages that have one, else one from a
+ * chat's `last_addressed_handle`. Returns undefined if none is found, or while chat.db is unreadable.
  */
 export function ownNumber(connection: Connection): string | undefined {
   try {

@@ -28,7 +28,7 @@ export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: Poll
 }
 
 interface PollRows {
-  /** Ids of the chosen options by sender, from each sender's last vote. */
+  /** Each sender's last vote. Key: the sender. Value: ids of the chosen options. */
   readonly votes: ReadonlyMap<string, readonly string[]>;
   /** The content of the newest row that added an option, which lists all options of the poll. */
   readonly added: PollPayload | undefined;

@@ -43,7 +43,7 @@ export interface Queries {
    */
   readonly pendingRows: string;
   /**
-   * Bytes of the attributedBody of each row in a range of row ids, which SQLite knows without reading the bodies.
+   * Length in bytes of each attributedBody in a range of row ids. SQLite knows the lengths without reading the bodies.
    * Undefined if the table has no such column. Parameters: row id before the first, last row id, limit.
    */
   readonly bodyLengths: string | undefined;
@@ -53,7 +53,7 @@ export interface Queries {
   readonly details: string;
   /**
    * `ENTRY_COLUMNS` of the reactions to a message. Parameters: `reactionTargets` of the message's guid. Undefined
-   * unless chat.db has an index that finds them.
+   * unless chat.db has an index that finds reactions.
    */
   readonly reactions: string | undefined;
   /** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. */
@@ -168,8 +168,8 @@ export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHER
 
 /**
  * SQL that is true if the join `j` connects its message to the chat that `LOWEST_CHAT` selects. The `+` makes SQLite
- * search the message's other joins by message and not by chat. Comparing row ids, which the index by message contains,
- * excludes `j` itself without reading a row.
+ * search the message's other joins by message and not by chat. The comparison of row ids excludes `j` itself without
+ * reading a row, because the index by message contains the row ids.
  */
 export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
   WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
@@ -217,7 +217,7 @@ export function messageParts(schema: SchemaInfo, chat: string) {
   };
 }
 
-/** SQL for the size of text and attributedBody in bytes, which SQLite knows without reading either. */
+/** SQL for the total size of text and attributedBody, in bytes. SQLite knows both sizes without reading the values. */
 export function textBytes(schema: SchemaInfo): string {
   const blob = schema.hasColumn('message', 'attributedbody')
     ? `ifnull(${schema.byteLength('m.attributedBody')}, 0)`

@@ -10,16 +10,16 @@ const READ_AT_ONCE = 1000;
 /** The prefixes that `reactionTargets` puts before a guid. */
 const PART = /^(?:bp:|p:-?\d{1,9}\/)/;
 
-// Selects the guids as bytes, so that the next batch continues exactly behind the last one. Read as text, different
-// guids that are not valid UTF-8 could become equal.
+// Selects the guids as bytes, so that the next batch continues exactly behind the last one. As texts, two different
+// guids with invalid UTF-8 could become equal.
 const TARGETS = `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM message
   WHERE associated_message_guid > CAST(? AS TEXT) AND typeof(associated_message_guid) = 'text'
   ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`;
 
 /**
- * A filter that knows which messages may have reactions, as of one commit of chat.db. An export asks it before it looks
- * up the reactions to a message, because most messages have none. Looking them up for every message took a fifth of the
- * export's time.
+ * A filter that knows which messages may have reactions, as of one commit of chat.db. An export asks this filter before
+ * it looks up the reactions to a message, because most messages have none. Looking them up for every message took a
+ * fifth of the export's time.
  */
 export class ReactedTo {
   readonly #bits = new Uint8Array(BITS / 8);

@@ -35,8 +35,8 @@ import { rowIdOf } from './row-id.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
- * Maximum number of rows that the main thread reads for one request, which takes about 2 ms. Requests that need more go
- * to the reader thread.
+ * Maximum number of rows that the main thread reads for one request. Reading them takes about 2 ms. Requests that need
+ * more go to the reader thread.
  */
 const MAX_ROWS_AT_ONCE = 2000;
 /** Cost of reading one message's details, expressed as a number of rows. */
@@ -270,7 +270,7 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
 
 /**
  * Returns the number of rows that must be read to find the newest dates of the chats with this id: the cost of the most
- * expensive one.
+ * expensive chat.
  */
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));

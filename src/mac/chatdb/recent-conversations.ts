@@ -7,8 +7,8 @@ import { newestCountedItem, newestJoinedItem } from './message-list.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 /**
- * An upper bound of a chat's `last_message_at`, which is never later than `last`. If `rowId` is defined, `last` is
- * exact as long as that row counts for the chat's `last_message_at`.
+ * `last` is an upper bound of a chat's `last_message_at`. If `rowId` is defined, `last` is exact as long as that row
+ * counts for the chat's `last_message_at`.
  */
 interface Bound {
   readonly chatId: number;
@@ -16,7 +16,10 @@ interface Bound {
   readonly rowId: number | undefined;
 }
 
-/** The newest join and chat that the bounds take into account. Newer ones may raise bounds or add some. */
+/**
+ * The newest join and the newest chat that the bounds take into account. A newer join may raise a bound, and a newer
+ * chat needs a new bound.
+ */
 interface Marks {
   readonly join: number;
   readonly joinChat: number;
@@ -265,7 +268,10 @@ function boundOfChat(row: Row): Bound {
   return { chatId: row[at.chat] as number, last, rowId: undefined };
 }
 
-/** The list shows the message's date. If the date of the join itself is later, it serves only as an upper bound. */
+/**
+ * Returns the bound that a join sets for its chat. The list shows the message's date, so a later date of the join
+ * itself is only an upper bound.
+ */
 function boundOfJoin(row: Row): Bound {
   const { at } = JOIN_COLUMNS;
   const [own, of] = [instantAt(row, at.joinDate), instantAt(row, at.messageDate)];

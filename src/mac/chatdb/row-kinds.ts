@@ -9,10 +9,10 @@ const RETRACTED_PARTS_KEY = "X'527270'";
 
 /**
  * SQL that is true if the sender unsent the whole message `m` (decision U3). Undo Send leaves `date_retracted` at 0: on
- * macOS 26 it was 0 in all of 33,600 rows, and the 14 unsent ones had `date_edited`, neither text nor body, and their
- * parts under `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases `part_count` was 0
- * (mautrix/imessage, pull request 199). An edited row without text that has neither `rp` nor a `part_count` of 0 is not
- * unsent.
+ * macOS 26 it was 0 in all of 33,600 rows. The 14 unsent rows among them had `date_edited`, neither text nor body, and
+ * the key `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases, unsent rows had a
+ * `part_count` of 0 (mautrix/imessage, pull request 199). So an edited row without text is unsent only if it has `rp`
+ * or a `part_count` of 0.
  */
 export function isUnsent(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
@@ -51,7 +51,7 @@ export const VOTE_TYPE = 4000;
 /**
  * SQL that is true if the row `m` is a message. By default every row that refers to another row is a reaction (decision
  * B8). With the setting `by_kind`, rows of types 2 and 3 are messages of apps, such as GamePigeon, Check In and Apple
- * Cash (imessage-exporter, message.rs, `variant`). Those that add an option to a poll are no messages (decision U5).
+ * Cash (imessage-exporter, message.rs, `variant`), unless they add an option to a poll (decision U5).
  */
 export function isMessage(schema: SchemaInfo): string {
   if (!schema.hasColumn('message', 'associated_message_type')) return '1';

@@ -26,8 +26,8 @@ const NANOSECONDS_FROM = 10_000_000_000;
 
 interface CopyQueries {
   /**
-   * `MESSAGE_COLUMNS` of the messages of a chat in one direction. Parameters: the first and the last date (with
-   * `isByDate`) or row id, then is_from_me, then the row id of the chat.
+   * `MESSAGE_COLUMNS` of the messages of a chat in one direction. Parameters: first and last date (without `isByDate`:
+   * first and last row id), is_from_me, row id of the chat.
    */
   readonly rows: string;
   readonly isByDate: boolean;
@@ -44,7 +44,7 @@ const copyQueriesOf = perSchema((schema): CopyQueries => {
   };
 });
 
-/** Returns the owner's addresses in a row of `DETAIL_COLUMNS`; "" for a missing one. */
+/** Returns the owner's addresses in a row of `DETAIL_COLUMNS`; "" for each missing address. */
 export function ownAddressesOf(row: Row): readonly string[] {
   const { at } = DETAIL_COLUMNS;
   return [toText(row[at.caller]), toText(row[at.account]).replace(/^[EP]:/, '')];

@@ -24,8 +24,8 @@ export interface Chat {
   /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
   /**
-   * Returns the other person's address in a one-to-one chat; "" for a group, or unless there is exactly one
-   * participant.
+   * Returns the other person's address in a one-to-one chat; "" for a group, or if the number of participants is not
+   * one.
    */
   counterpart(): string;
 }

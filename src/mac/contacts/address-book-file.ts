@@ -3,7 +3,7 @@ import { openSqlite, type Row, type Sqlite, type SqlValue } from '../../runtime/
 /** Longest wait for a lock on the file: long enough for a commit by Contacts. The wait blocks the event loop. */
 const BUSY_TIMEOUT_MS = 50;
 const CACHE_KIB = 512;
-/** Number of rows read before other work can run, which takes some milliseconds. */
+/** Number of rows read before other work can run. Reading them takes some milliseconds. */
 const BATCH_SIZE = 1000;
 /** Maximum length of a name or an address in UTF-16 code units. A longer text is read as "". */
 const MAX_TEXT = 400;
@@ -21,7 +21,7 @@ export interface StoredCard {
   readonly last: string;
   readonly nickname: string;
   readonly organization: string;
-  /** Identifies the cards that Contacts shows as one, which all have the same value; "" if the card is not linked. */
+  /** Identifies a group of linked cards, which Contacts shows as one card; "" if the card is not linked. */
   readonly link: string;
 }
 
@@ -50,8 +50,8 @@ export class AddressBookFile {
   }
 
   /**
-   * Passes every card to `add`, and yields after each batch. Recognizes cards by the entity number of cards, which is
-   * looked up in the file because it differs between Macs.
+   * Passes every card to `add`, and yields after each batch. Recognizes cards by their entity number. Looks that number
+   * up in the file, because it differs between Macs.
    */
   *people(add: (card: StoredCard) => void): Generator<void> {
     const table = 'ZABCDRECORD';

@@ -21,7 +21,7 @@ export interface AddressBookOptions {
 
 /** Minimum time between two checks of the files. Only a request for names starts a check. */
 const CHECK_MS = 60_000;
-/** Longest time for which loading runs before it lets other work run. */
+/** Longest time that loading takes before it lets other work run. */
 const SLICE_MS = 7;
 /** Number of people that are added before loading checks whether to let other work run. */
 const STEP = 100;

@@ -6,7 +6,7 @@ export interface Card {
   readonly name: string;
   /** The card's addresses in canonical form, without duplicates. */
   readonly addresses: readonly string[];
-  /** Identifies the cards that Contacts shows as one, which all have the same value; "" if the card is not linked. */
+  /** Identifies a group of linked cards, which Contacts shows as one card; "" if the card is not linked. */
   readonly link: string;
 }
 
@@ -111,7 +111,7 @@ function haveOneName([first = 0, ...others]: readonly number[], cards: readonly 
 
 /**
  * Returns the first `MAX_NAMES` different names of the cards, sorted. Never collects more, because thousands of cards
- * with different names may have the address.
+ * with different names may share one address.
  */
 function firstNames(indexes: readonly number[], cards: readonly Card[]): readonly string[] {
   const first: string[] = [];

@@ -23,7 +23,7 @@ interface Entry {
 export class ContactBook implements NameLookup {
   readonly #home: string | undefined;
   readonly #entries: Entry[] = [];
-  /** The contact with each canonical address; null if contacts with different names have the address. */
+  /** Key: a canonical address. Value: its contact; null if contacts with different names have the address. */
   readonly #owners = new Map<string, Entry | null>();
   readonly #remembered = new Map<string, string | undefined>();
   #isTruncated = false;

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { folded } from '../../domain/folded.ts';
 import type { Contact } from '../../domain/ports/contacts-ports.ts';
 
-/** Number of contacts compared before other work can run, which takes a few milliseconds. */
+/** Number of contacts compared before other work can run. Comparing them takes a few milliseconds. */
 const SLICE = 1000;
 
 interface Match {

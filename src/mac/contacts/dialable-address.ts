@@ -6,13 +6,13 @@ const SHORT_CODES = new Set(
   ).split(' '),
 );
 /**
- * The trunk prefix that is dialled before a national number within the country, by calling code. Countries that are not
- * listed use 0. Empty if numbers keep their leading 0 when dialled from abroad, as in Italy.
+ * The trunk prefixes that are dialled before national numbers within a country. Key: the calling code. A country that
+ * is not listed uses 0. The prefix is empty if numbers keep their leading 0 when dialled from abroad, as in Italy.
  */
 const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
 /**
- * The number of digits in a national number that includes its trunk prefix, by calling code. A national number of
- * another length has no trunk prefix, even if its first digit is the same.
+ * Number of digits in a national number that includes its trunk prefix. Key: the calling code. A national number of
+ * another length has no trunk prefix, even if it begins with the same digit as the prefix.
  */
 const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
 /**

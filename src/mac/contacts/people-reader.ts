@@ -12,14 +12,17 @@ import type {
 } from '../../domain/ports/people-ports.ts';
 import { type AddressOwner, type Card, groupCards } from './card-groups.ts';
 
-/** Number of conversations or people processed before other work can run, which takes a few milliseconds. */
+/** Number of conversations or people processed before other work can run. Processing them takes a few milliseconds. */
 const SLICE = 500;
 const ID_LENGTH = 16;
 
 /** The source of the cards that determine which addresses belong to one person. */
 export interface CardSource {
   ready(): Promise<void> | undefined;
-  /** The names from the last load. Each load replaces this object, which shows that the cards must be read again. */
+  /**
+   * The names from the last load. Each load replaces this object, so a new object means that the cards must be read
+   * again.
+   */
   readonly names: NameLookup;
   canonical(address: string): string;
   cards(): Promise<readonly Card[]>;
@@ -143,7 +146,7 @@ interface NewDraft {
   readonly name: string | null;
   readonly addresses: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];
-  /** The addresses of the person's conversations as chat.db stores them, by canonical form. */
+  /** The addresses of the person's conversations. Key: the canonical form. Value: the address as chat.db stores it. */
   readonly stored: Map<string, string>;
   readonly conversations: string[];
 }

@@ -49,7 +49,7 @@ export class Conversions implements AttachmentReader {
   readonly #cache: MediaCache;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
-  /** The monotonic time before which a file is not converted again, by the file's version. */
+  /** Key: a file's version. Value: the monotonic time before which the file is not converted again. */
   readonly #setAside = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
 

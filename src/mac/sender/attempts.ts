@@ -17,8 +17,8 @@ export interface Plan {
   /** `style;identifier` of the chat in which the row will appear; null if no known chat matches (decision D5). */
   readonly address: string | null;
   /**
-   * For groups only: the last attempt, made if all others fail. Its chat is looked up in Messages' own list of chats,
-   * by the end of its id (`suffix`).
+   * For groups only: the last attempt, made if all others fail. The group's chat is looked up in Messages' own list of
+   * chats, by the end of the chat's id (`suffix`).
    */
   readonly liveChat: { readonly suffix: string; readonly attempt: Attempt } | null;
 }

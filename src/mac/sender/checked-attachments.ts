@@ -46,8 +46,8 @@ export interface CheckedFiles {
 }
 
 /**
- * Checks whether a request's files may be sent (decision D7). Returns the mistakes, and the identity of each file
- * without one. Never opens the files.
+ * Checks whether a request's files may be sent (decision D7). Returns the mistakes, and the identity of each file that
+ * has no mistake. Never opens the files.
  */
 export async function checkAttachments(
   { attachments, uploads = [], areCopies = false }: Pick<SendRequest, 'attachments' | 'uploads' | 'areCopies'>,

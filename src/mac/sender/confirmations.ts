@@ -266,7 +266,7 @@ export class Confirmations {
   }
 }
 
-/** Gives each row of a text without a chat the chat of its link, which is a separate row (decision U6). */
+/** If the row of a text has no chat, gives it the chat of the text's link, which is a separate row (decision U6). */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

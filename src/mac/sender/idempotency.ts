@@ -14,7 +14,7 @@ export class Idempotency {
   readonly #store: IdempotencyStore;
   readonly #clock: Clock;
   readonly #log: Log;
-  /** Request hash by key, for the sends that wait or run in this process. */
+  /** The sends that wait or run in this process. Key: the idempotency key. Value: the request's hash. */
   readonly #inFlight = new Map<string, string>();
 
   constructor(store: IdempotencyStore, clock: Clock, log: Log) {

@@ -32,7 +32,7 @@ const NOT_BEGUN = new Error('it was cancelled or ended before its turn');
 /** Sends the messages whose time has come, and looks for their rows. */
 export class ScheduledRun {
   readonly #parts: SchedulerParts;
-  /** The sends that could not begin, by id: the time of the next attempt, and the code of the problem. */
+  /** The sends that could not begin. Key: the send's id. Value: the time of the next attempt and the problem's code. */
   readonly #later = new Map<string, { readonly atMs: number; readonly code: string }>();
   readonly #following = new Map<string, Cancel>();
   #isClosed = false;

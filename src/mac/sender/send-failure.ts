@@ -3,8 +3,8 @@ import type { RunOutcome } from '../../domain/ports/sending-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /**
- * The error number for "Messages is not running", the only error after which an attempt is repeated, once (decision
- * D2).
+ * The error number for "Messages is not running". After this error only, the attempt is repeated, and only once
+ * (decision D2).
  */
 export const NOT_RUNNING = -600;
 /** Error numbers: the user denied control of Messages, or macOS could ask nobody. */

@@ -64,7 +64,7 @@ export class Sender implements MessageSender {
   readonly #deliver: ReturnType<typeof openDelivery>;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
-  /** The expectation of each send that was answered provisionally, by idempotency key. */
+  /** The expectation of each send that was answered provisionally. Key: the idempotency key. */
   readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {
@@ -159,8 +159,8 @@ export class Sender implements MessageSender {
 
   async check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
-    // Messages would take a group's identifier without a known chat for a person's address, and create a conversation
-    // that reaches nobody (decision U8).
+    // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
+    // reaches nobody (decision U8).
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }

@@ -31,7 +31,7 @@ export interface StagingOptions {
  */
 export class Staging {
   readonly #options: StagingOptions;
-  /** The wall-clock time at which each copy may be removed, by the name of the copy's folder. */
+  /** Key: the name of a copy's folder. Value: the wall-clock time at which the copy may be removed. */
   readonly #dueMs = new Map<string, number>();
   #cancel: Cancel | undefined;
   #nextSweepMs = 0;

@@ -63,7 +63,7 @@ export async function askAutomation(options: AutomationOptions): Promise<Permiss
   return report(result, isAtOnce);
 }
 
-/** Returns the report on the automation permission for the time in which the dialog is open. */
+/** Returns the report on the automation permission while the dialog is open. */
 export function asking(): PermissionReport {
   return automation(
     'unknown',

@@ -247,8 +247,8 @@ export class FleetFolder {
   }
 
   /**
-   * Writes `users.conf` before `fleet.json`. If Postern stops between the two, a revoked key is already out of
-   * `users.conf`.
+   * Writes `users.conf` before `fleet.json`, so that a revoked key is already out of `users.conf` if Postern stops
+   * between the two.
    */
   #store(record: FleetRecord): void {
     const { operator, system, hub, joiner, macs } = record;

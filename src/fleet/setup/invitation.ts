@@ -79,7 +79,7 @@ export function readToken(text: string): Invitation {
 
 /**
  * Waits until a machine joins with the invitation's token. Ignores machines without the token, and refuses a second
- * machine that has it. Calls `store` once the machine has written its files; until then, the fleet is unchanged.
+ * machine with the token. Calls `store` once the machine has written its files; until then, the fleet is unchanged.
  * Resolves with the machine, or with undefined if `signal` aborts. Throws AppError `broker_away` if the connection is
  * lost, and any error of `store`.
  */

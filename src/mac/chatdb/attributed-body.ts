@@ -2,7 +2,7 @@ import { decodeText, MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream
 
 /**
  * Returns the text of an `attributedBody` blob, which is a typedstream. Parses the stream only up to the text;
- * `content/attributed-runs` also reads the runs that follow. Bounds size, depth and steps. Returns undefined if the
+ * `content/attributed-runs` also reads the runs that follow. Limits size, depth and steps. Returns undefined if the
  * text cannot be decoded, and never throws (decision B2).
  */
 export function decodeAttributedBody(blob: Uint8Array): string | undefined {

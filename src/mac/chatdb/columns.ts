@@ -2,7 +2,8 @@ import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 
 /**
  * SQL for a number bound to a statement. With a bare `?` in a range or a LIMIT, an SQLite that was built with STAT4
- * plans the query again at every run. Planning costs ten times as much as the search itself. The `+ 0` prevents it.
+ * plans the query again at every run. Planning costs ten times as much as the search itself. The `+ 0` prevents the
+ * repeated planning.
  */
 export const INT_PARAM = '? + 0';
 

@@ -96,8 +96,8 @@ export class CommitDetector {
   }
 
   /**
-   * Repeats the check at the times of `CHECKS_AFTER_EVENT_MS` until one finds something new. All but the last examine
-   * the files only if SQLite reports a commit; the last always examines them.
+   * Repeats the check at the times of `CHECKS_AFTER_EVENT_MS` until one finds something new. Every check but the last
+   * examines the files only if SQLite reports a commit. The last check always examines the files.
    */
   #checkLater(step: number): void {
     const at = CHECKS_AFTER_EVENT_MS[step];

@@ -53,8 +53,8 @@ interface ContentQueries {
    */
   readonly pollRows: string | undefined;
   /**
-   * Row id of the message with a poll's question: the sender's next row, if it replies to the poll. Parameter: row id
-   * of the poll.
+   * Row id of the message with a poll's question: the next row by the poll's sender, if that row replies to the poll.
+   * Parameter: row id of the poll.
    */
   readonly caption: string | undefined;
 }

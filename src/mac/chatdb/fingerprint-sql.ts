@@ -80,8 +80,8 @@ function mixed(sum: string, bits: number): string {
 }
 
 /**
- * SQL for a checksum of later additions to the row `m`: votes and options of a poll, which are separate rows; the
- * transcript of a voice message, which Messages adds to the body; the payload of a link or an app; unsent parts.
+ * SQL for a checksum of later additions to the row `m`: the votes and options of a poll (separate rows), the transcript
+ * of a voice message (Messages adds it to the body), the payload of a link or an app, and unsent parts.
  */
 function addedSql(schema: SchemaInfo): string {
   const added = (kind: number, sum: string): string => `${kind} + ${ADDED} * (${mixed(sum, ADDED_BITS)})`;
@@ -109,7 +109,7 @@ function addedSql(schema: SchemaInfo): string {
   return cases.length === 0 ? '0' : `CASE ${cases.join(' ')} ELSE 0 END`;
 }
 
-/** Reports whether votes can be found by an index: without it, every poll would cost a full scan. */
+/** Reports whether an index can find votes. Without an index, every poll would cost a full scan. */
 function hasVotes(schema: SchemaInfo): boolean {
   return (
     schema.hasColumn('message', 'associated_message_type') && schema.hasIndex('message', 'associated_message_guid')

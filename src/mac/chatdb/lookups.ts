@@ -137,7 +137,7 @@ const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
 export class MessagesDirectory implements ChatDirectory {
   readonly #connection: Connection;
   readonly #chats = new Map<string, ChatMembers | undefined>();
-  /** The version of chat.db that `#chats` was read from. */
+  /** The result of `version()` when `#chats` was read. */
   #chatsVersion: unknown;
   #version: unknown;
 

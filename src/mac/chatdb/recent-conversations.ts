@@ -46,8 +46,8 @@ const CHAT_COST = 4;
 
 /**
  * Keeps the conversations sorted by `last_message_at`, newest first (decisions B9, B12), across commits. A commit
- * raises the bounds of the chats that it adds messages to. Before a page is returned, the bounds that decide it are
- * checked and made exact.
+ * raises the bounds of the chats to which it adds messages. Before a page is returned, the bounds that decide the page
+ * are checked and made exact.
  */
 export class RecentConversations {
   #database: ChatDbHandle | undefined;

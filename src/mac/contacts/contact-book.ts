@@ -43,8 +43,8 @@ export class ContactBook implements NameLookup {
   }
 
   /**
-   * Adds a card as a contact, or adds its data to a contact with the same name that has one of its addresses. Leaves
-   * out cards without a name or an address.
+   * Adds a card as a contact. If a contact with the same name has one of the card's addresses, adds the card's data to
+   * that contact instead. Leaves out cards without a name or an address.
    */
   add(person: StoredCard, stored: readonly string[]): void {
     const name = cardName(person);
@@ -77,7 +77,7 @@ export class ContactBook implements NameLookup {
     return dialableAddress(address, this.#home) ?? address.trim().toLowerCase();
   }
 
-  /** Returns the contact with this name that has one of these addresses. */
+  /** Returns the contact that has this name and one of these addresses. */
   #sameIn(canonical: readonly (string | undefined)[], name: string): Entry | undefined {
     for (const key of canonical) {
       const owner = key === undefined ? undefined : this.#owners.get(key);

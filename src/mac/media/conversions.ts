@@ -42,7 +42,7 @@ export interface ConversionParts {
 }
 
 /**
- * Converts attachments to a form that every client can show or play, one at a time. Caches the results (decision K4).
+ * Converts attachments, one at a time, to a form that every client can show or play. Caches the results (decision K4).
  */
 export class Conversions implements AttachmentReader {
   readonly #parts: ConversionParts;

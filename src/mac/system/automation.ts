@@ -7,8 +7,8 @@ import { type CommandResult, commandRunner } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
 
 /**
- * Time after which the script is killed. It waits 600 s for the user's answer. Killing it earlier would make macOS
- * remove the dialog.
+ * Time after which the script is killed. The script waits 600 s for the user's answer. Killing it earlier would make
+ * macOS remove the dialog.
  */
 const ASK_LIMIT_MS = 610_000;
 /** The longest wait for Messages to start (decision D2). */

@@ -10,7 +10,7 @@ export interface OriginSettings {
 }
 
 /**
- * The sender of a request. `own` is a program, the user or a page of this service. `listed` is a web page whose origin
+ * The sender of a request. `own` is a page of this service, a program, or the user. `listed` is a web page whose origin
  * is in `allowedOrigins`, and `foreign` is any other web page.
  */
 export type Source = 'own' | 'listed' | 'foreign';
@@ -20,7 +20,8 @@ const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 /** Checks the Host and the origin of a request, before the rate limit counts the request (decision E4). */
 export class OriginPolicy {
   /**
-   * True if only this machine can reach the port, and until the port's address is known. If false, any Host is allowed.
+   * True if only this machine can reach the port. Also true until the port's address is known. If false, any Host is
+   * allowed.
    */
   isLoopback = true;
   readonly #hosts: ReadonlySet<string>;
@@ -56,8 +57,8 @@ export class OriginPolicy {
 }
 
 /**
- * The policy at the Unix socket (decision O1). Only the owner's programs can reach it, so the Host must be `localhost`,
- * and requests from web pages are refused.
+ * The policy at the Unix socket (decision O1). Only the owner's programs can reach the socket, so the Host must be
+ * `localhost`, and requests from web pages are refused.
  */
 export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
   checkHost(request) {

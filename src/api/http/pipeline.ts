@@ -96,14 +96,15 @@ class Pipeline {
   }
 
   /**
-   * Calls `next` once all requests that have arrived completely are answered, but never after the connection has
-   * closed. While one `next` waits, ignores further calls. If `next` had to wait, the socket is paused when it runs.
+   * Calls `next` once every request that has arrived completely is answered. Never calls `next` after the connection
+   * has closed. Ignores further calls while one `next` waits. A `next` that had to wait runs with the socket paused.
    */
   whenAnswered(next: () => void): void {
     if (this.#next !== undefined) return;
     this.#next = next;
     if (this.#isBusy()) {
-      // When Node releases a socket for an upgrade, it removes its listeners. Earlier answers still need these two.
+      // Node removes its own listeners from a socket that it releases for an upgrade. Earlier answers still need these
+      // two.
       this.#socket.on('drain', this.#onDrain).on('error', this.#onError);
     }
     this.#continue();
@@ -129,7 +130,8 @@ class Pipeline {
     this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
-      // When a connection closes, the first response emits `close` before `#close` runs.
+      // If the connection has closed, its first response emits `close` before `#close` runs, so the exchange is abandoned
+      // here.
       if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);
@@ -189,8 +191,8 @@ class Pipeline {
     this.#running.clear();
     this.#waiting.length = 0;
     this.#next = undefined;
-    // Node reports a closed connection only to its first response, so the exchanges of the later ones are abandoned
-    // here.
+    // Node reports a closed connection only to the connection's first response, so the exchanges of later responses are
+    // abandoned here.
     for (const exchange of running) exchange.abandon();
     this.#all.countRunning(-running.length);
   }

@@ -28,8 +28,8 @@ export class Router {
   readonly #app: App<RoutedRequest, Response>;
   readonly #pages: OpenPages;
   /**
-   * Operations by their path with an empty id, such as `/messages/`, which tinyhttp would route to the list
-   * `/messages`.
+   * Key: an operation's path with an empty id, such as `/messages/`, which tinyhttp would mistake for the list
+   * `/messages`. Value: the operation's path and handlers.
    */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
@@ -63,7 +63,7 @@ export class Router {
     request.exchange = exchange;
     const page = this.#pages.get(exchange.path);
     if (page !== undefined) {
-      // The metrics count all files of the guide as one route, and all static files as another. Each route adds
+      // The metrics count all files of the guide as one route, and all static files as another, because each route adds
       // metrics.
       const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
       void route(path, new Map([['GET', page]]))(request);
@@ -142,7 +142,7 @@ function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
   return problem('method_not_allowed', { methods: allowed }, { headers: { Allow: allowed } });
 }
 
-/** Throws `invalid_path` unless the path is percent-encoded UTF-8 without NUL, which tinyhttp needs. */
+/** Throws `invalid_path` unless the path is percent-encoded UTF-8 without NUL. tinyhttp needs such a path. */
 function checkPath(path: string): void {
   try {
     if (path.startsWith('/') && !decodeURIComponent(path).includes('\0')) return;

@@ -214,11 +214,11 @@ export class HttpServer implements ExchangeContext {
       requestTimeout: requestMs,
       connectionsCheckingInterval: checkMs,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // `checkHost` refuses a missing Host with a problem. Node would refuse it without one.
+      // Leaves it to `checkHost` to refuse a missing Host, because Node's refusal would not contain a problem.
       requireHostHeader: false,
     });
-    // Node silently drops headers beyond this number, even a Content-Length. It is one above the limit, so that
-    // `hasTooManyHeaders` can recognise a request with too many.
+    // Node silently drops headers beyond this number, even a Content-Length. The number is one above the limit, so that
+    // `hasTooManyHeaders` can recognise a request with too many headers.
     server.maxHeadersCount = MAX_HEADER_LINES + 1;
     // A client that closes its own side after its request, such as `nc -N`, still waits for the answer. Node's types
     // lack this option.
@@ -246,8 +246,8 @@ export class HttpServer implements ExchangeContext {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
-      // Puts the request back before `whenAnswered` waits, because the socket may end meanwhile and accept nothing
-      // more.
+      // `withoutUpgrade` puts the request back into the socket. It runs before `whenAnswered` waits, because the socket
+      // may end meanwhile and then accepts nothing more.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
         // Clears Node's timeout for idle connections, which an earlier answer may have set on the socket.

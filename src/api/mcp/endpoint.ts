@@ -39,8 +39,8 @@ export class McpEndpoint implements McpService {
   readonly #running = new Map<Request, Running>();
   readonly #inFlight = new AnswersInFlight();
   /**
-   * Number of running requests that `close` waits for. Excludes `subscriptions/listen`: its handlers end those requests
-   * when the service stops.
+   * Number of running requests that `close` waits for. Excludes requests of `subscriptions/listen`, because their
+   * handlers end them when the service stops.
    */
   #calls = 0;
   #onIdle = (): void => {};

@@ -21,7 +21,8 @@ export function attachmentRoutes(): Pick<Handlers, 'getAttachment'> {
       const caching = {
         ETag: etag,
         'Cache-Control': `private, max-age=${MAX_AGE_S}`,
-        // Without these names, a browser could reuse the answer cached for one API key in a request with another key.
+        // Without these names, a browser could use the answer cached for one API key to serve a request with another
+        // key.
         Vary: vary(exchange, 'X-API-Key', 'Authorization'),
       };
       if (isKnown(exchange, etag)) {

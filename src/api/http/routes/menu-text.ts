@@ -10,7 +10,7 @@ export interface MenuOptions {
 }
 
 const TEXT_LIMIT_CHARACTERS = 80;
-/** `plain` cuts a text to this many UTF-16 units before it runs its replacements on it. */
+/** `plain` first cuts a text to this many UTF-16 units, and then replaces characters in it. */
 const MAX_UNITS = 1000;
 const WEBHOOKS_SHOWN = 5;
 
@@ -81,8 +81,8 @@ function plain(text: string): string {
 }
 
 /**
- * Formats a timestamp as `2026-01-01 12:00 UTC`. Seconds would put text between two colons, which could become an
- * emoji.
+ * Formats a timestamp as `2026-01-01 12:00 UTC`. Omits the seconds, because the menu could show the `:00:` in
+ * `12:00:00` as an emoji.
  */
 function minuteOf(instant: string): string {
   return `${instant.slice(0, 16).replace('T', ' ')} UTC`;

@@ -9,7 +9,7 @@ import { scheduledRoutes } from './scheduled-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { webhookRoutes } from './webhooks-routes.ts';
 
-/** The handlers that `withLazyRoutes` loads. */
+/** Returns the handlers that `withLazyRoutes` loads. */
 export function onDemandRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
   return {
     ...peopleRoutes(),

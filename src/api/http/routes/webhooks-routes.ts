@@ -79,8 +79,8 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Reads the status before the webhook. One elected hub delivers all webhooks, and any other hub requests the status
-  // from it. The webhook may change during that request.
+  // Reads the status first, because the webhook may change meanwhile: a hub may have to request the status from the one
+  // hub that delivers webhooks.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');

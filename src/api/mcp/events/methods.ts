@@ -12,8 +12,8 @@ import { poll } from './poll.ts';
 import { stream } from './stream.ts';
 
 /**
- * Declares the capability twice: under `extensions`, its proper key, and under `events`, where ChatGPT and the draft
- * look for it.
+ * Declares the capability twice: under `extensions`, which is its proper key, and under `events`. ChatGPT and the draft
+ * of the protocol expect it under `events`.
  */
 export const EVENT_CAPABILITIES = {
   extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },

@@ -8,8 +8,8 @@ import type { ServerParts } from '../server.ts';
 import type { AskedEvents } from './params.ts';
 
 /**
- * Interval at which clients should poll. By default a limited key may send 30 requests per minute. Four polls leave
- * most of them.
+ * Interval at which clients should poll. By default a limited key may send 30 requests per minute, and four polls per
+ * minute leave most of these.
  */
 const NEXT_POLL_MS = 15_000;
 /** Maximum number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */

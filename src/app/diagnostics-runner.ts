@@ -59,7 +59,7 @@ export class DiagnosticsRunner {
     return this.#running;
   }
 
-  /** Ends the current run early. It returns the facts that it has found so far. */
+  /** Ends the current run early. The run returns the facts that it has found so far. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running?.catch(() => undefined);

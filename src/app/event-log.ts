@@ -24,7 +24,7 @@ import type { ThreadTargets } from './reader-worker.ts';
 
 /**
  * Number of blocks that the search for changes reads between two checkpoints of state.db. Each block writes four pages,
- * so this stays below the 4,000 pages at which SQLite would checkpoint by itself, on the main thread.
+ * so this many blocks stay below 4,000 pages. At 4,000 pages, SQLite would checkpoint by itself, on the main thread.
  */
 const BLOCKS_A_CHECKPOINT = 900;
 
@@ -39,8 +39,8 @@ interface EventLogParts {
   /** A clock that stands still while the Mac sleeps, so that incomplete rows keep their full waiting time. */
   readonly awake: AwakeClock;
   /**
-   * Reports whether a row that looks like an incoming message may be the row of a send that Messages has not marked
-   * yet.
+   * Reports whether a row that looks like an incoming message may be a sent message that Messages has not marked as
+   * outgoing yet.
    */
   readonly isAwaited: (message: Message) => boolean;
 }

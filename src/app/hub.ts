@@ -56,8 +56,8 @@ const SOCKETS_END_WITHIN_MS = 2000;
 /** Maximum wait before reconnecting to the broker. Short, because hubs are few and their clients wait meanwhile. */
 const MAX_RECONNECT_MS = 2000;
 /**
- * Longest time that a request waits for this hub to copy the past events, or the events up to the client's offset. A
- * client that comes from another hub can be ahead of this one.
+ * Maximum time for which a request waits until this hub has copied the past events, or has reached the client's offset.
+ * A client that comes from another hub can have an offset that this hub has not reached yet.
  */
 const REACH_MS = 3000;
 

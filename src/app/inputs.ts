@@ -37,8 +37,8 @@ export function openChatDb({ config, host, closers }: InputParts) {
 }
 
 /**
- * Creates the readers of contacts and of people. The Address Book is opened once a client asks for names. `people`
- * combines its names with the conversations in chat.db.
+ * Creates the readers of contacts and of people. Opens the Address Book once a client asks for names. `people` combines
+ * the names in the Address Book with the conversations in chat.db.
  */
 export function openContacts({
   config,

@@ -33,8 +33,8 @@ export interface CanaryParts {
   readonly sender: Pick<MessageSender, 'send'>;
   readonly clock: Clock;
   /**
-   * A clock that stops while the Mac sleeps. No message can arrive during sleep, so that time must not count as waiting
-   * for one.
+   * A clock that stops while the Mac sleeps. No message can arrive during sleep, so sleep must not count as waiting for
+   * a message.
    */
   readonly awake: Clock;
   readonly log: Log;
@@ -58,7 +58,8 @@ export function openCanary({
 
 /**
  * Sends a short message, the canary, to the owner's own address every six hours and checks whether it arrives (decision
- * AA4). Within one run the monotonic clock counts the hours, so that setting the Mac's clock sends nothing.
+ * AA4). Within one run, the six hours are measured on the monotonic clock, so that setting the Mac's clock never sends
+ * a canary.
  */
 export class Canary implements CanaryStatus {
   readonly #parts: CanaryParts;
@@ -156,7 +157,7 @@ export class Canary implements CanaryStatus {
     this.#isSending = true;
     try {
       if (this.#provedChat() === undefined) return;
-      // Saves before sending. After a crash the next canary then follows in six hours, and not at once as a second one.
+      // Saves the record before sending, so that after a crash the next canary follows in six hours and not at once.
       this.#save({
         address,
         number,
@@ -192,7 +193,8 @@ export class Canary implements CanaryStatus {
     const { log } = this.#parts;
     const code = errorCode(error) ?? 'internal_error';
     log.warn('a canary could not be sent', { code });
-    // A record with another number is the previous canary's: this one could not be saved, and so was not sent.
+    // A record with another number is the previous canary's. This canary was then not sent, because its record could
+    // not be saved.
     if (this.#record?.number !== number) return;
     this.#save({ ...this.#record, outcome: UNKNOWN.has(code) ? 'waiting' : 'not_sent', problem: code });
   }
@@ -258,8 +260,8 @@ export class Canary implements CanaryStatus {
   }
 
   /**
-   * Returns how long the Mac has been awake since the last attempt to send a canary ended, in milliseconds; after a
-   * restart, since this run started.
+   * Returns for how many milliseconds the Mac has been awake since the end of the last attempt to send a canary. After
+   * a restart, counts from the start of this run.
    */
   #waitedMs(): number {
     return this.#parts.awake.monotonic() - this.#waitingSinceMs;

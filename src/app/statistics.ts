@@ -24,8 +24,8 @@ const UNASKED_MS = 30 * DAY_MS;
  */
 const ASKED_EVERY_MS = HOUR_MS;
 /**
- * Response times are counted in classes. The middle of each class is 1.25 times that of the class below, so estimates
- * are within 12 %. This is the logarithm of that factor.
+ * Logarithm of the factor between two classes of response times. The middle of each class is 1.25 times the middle of
+ * the class below, so estimates are within 12 %.
  */
 const STEP = Math.log(1.25);
 const RESPONSE = 'response_';
@@ -177,7 +177,8 @@ export class Statistics {
     let start = this.#startOf(by, this.#parts.clock.now());
     while (starts.length < last) {
       starts.unshift(start);
-      // Half a span before the start is always in the previous span, even if that is a day of 23 or 25 hours.
+      // Half a span before `start` is always in the previous span, even if the previous span is a day of 23 or 25
+      // hours.
       start = this.#startOf(by, start - lengthOf(by) / 2);
     }
     return starts;

@@ -16,8 +16,8 @@ interface OAuthClientsParts {
 }
 
 /**
- * The programs that may ask for access. A program either has registered (RFC 7591), or has a document at its own
- * address that describes it.
+ * The programs that may ask for access. A program either has registered (RFC 7591), or describes itself in a document
+ * at its own address.
  */
 export class OAuthClients {
   readonly #parts: OAuthClientsParts;
@@ -97,7 +97,7 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
 const NO_PROGRAM =
   /^(?:javascript|data|file|filesystem|blob|about|vbscript|view-source|wss?|ftps?|mailto|tel|sms|imessage|facetime(?:-audio)?|shortcuts|itms-services|x-apple[\w.+-]*):$/;
 /**
- * Matches a plain host name or address. The host in a URL can also contain `;` or `,`, either of which would end a
+ * Matches a plain host name or address. The host in a URL can also contain `;` or `,`, but either character would end a
  * directive of `pagePolicy`.
  */
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])$/;

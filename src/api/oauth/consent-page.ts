@@ -95,8 +95,8 @@ function page(title: string, body: string): string {
 }
 
 /**
- * Describes to the owner who receives the code at a redirect address. For https, this is the host. For any other
- * scheme, the host proves nothing, and the receiver is a program on the user's computer.
+ * Names the program or site that receives the code at a redirect address, for the owner to read. For https, the host is
+ * the receiver. For any other scheme, the host proves nothing, and the receiver is a program on the user's computer.
  */
 function receiverOf(uri: string): string {
   const { host, protocol } = new URL(uri);

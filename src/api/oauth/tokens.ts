@@ -7,8 +7,8 @@ import { OAuthError } from './oauth-error.ts';
 const CODE_MS = 60_000;
 const ACCESS_S = 3600;
 /**
- * Matches a refresh token. The first part names its family, the tokens that descend from one code, and never changes.
- * The second part changes at each refresh.
+ * Matches a refresh token. The first part names the token's family: all tokens that descend from one code. The second
+ * part changes at each refresh.
  */
 const REFRESH = /^refresh_([\w-]{22})[\w-]{43}$/;
 

@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Mistake } from '../../domain/errors.ts';
 import { namesOf, type ProblemName } from '../../domain/problems.ts';
 
-/** The OpenAPI description of one operation, apart from method, path and key, which are in `ROUTES`. */
+/** The OpenAPI description of one operation. Its method, its path and how it takes the key are in `ROUTES`. */
 export interface Operation {
   readonly tag:
     | 'Service'

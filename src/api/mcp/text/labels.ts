@@ -13,7 +13,7 @@ const SHORT_DIGITS = 4;
 
 /**
  * Names of people and groups within one answer. The first mention has the full form. Later mentions have a short form,
- * unless it already stands for another person or group.
+ * unless that form already stands for another person or group.
  */
 export class Labels {
   readonly #nameOf: NameOf;
@@ -65,8 +65,8 @@ export class Labels {
 }
 
 /**
- * Quotes an address that is a plain word: companies can send under any word. Without quotes, `me` would be taken for
- * the owner and `Mom` for a contact.
+ * Quotes an address that is a plain word, because companies can send under any word. Without quotes, `me` would look
+ * like the owner, and `Mom` like a contact.
  */
 function shownAddress(address: string): string {
   if (address === '') return 'unknown';

@@ -29,7 +29,8 @@ export interface LineContext {
 
 /**
  * Writes lines such as `[id] 14:05 Ana: text`, with a heading for each day. A line that begins with `+` has notes on
- * the message above it. A message's text cannot imitate such a line, because all its lines but the first are indented.
+ * the message above it. A message's text cannot imitate such a line, because the text is indented from its second line
+ * on.
  */
 export class DayLines {
   readonly #context: LineContext;
@@ -82,8 +83,8 @@ function headingOf(day: string, before: string, zone: string): string {
 }
 
 function messageLine(message: Message, context: LineContext): string {
-  // Written before the text, because a person's first mention has the full name. The author should have it, not
-  // somebody whom the text mentions.
+  // Made before the text, so that the author counts as mentioned first: only a person's first mention has the full
+  // name.
   const start = lineStart(message, context);
   const said = isSentence(message) ? sentenceFor(message, context) : textOf(message, context);
   const line = said === '' ? `${start}:` : `${start}: ${said}`;
@@ -163,8 +164,8 @@ function reactedWith(reaction: Reaction, isRemoved: boolean): string {
 }
 
 /**
- * Describes a reaction of the type `other`, such as a vote in a poll, which is no tapback. A vote is described by its
- * choices, any other row by its `details.sentence`.
+ * Describes a reaction of the type `other`. Such a reaction is no tapback, but for example a vote in a poll. Describes
+ * a vote by its choices, and any other row by its `details.sentence`.
  */
 function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
   const choices = details?.poll_vote?.choices ?? [];

@@ -17,7 +17,10 @@ import { timeout, Wait } from './wait.ts';
 
 /** Maximum number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
 const BATCH_SIZE = 200;
-/** Maximum number of rows that one call examines. Most of them may be of other conversations, late or junk. */
+/**
+ * Maximum number of rows that one call examines. Most of these rows may belong to other conversations, or be late or
+ * junk.
+ */
 const MAX_ROWS = 5000;
 /** Length that an answer keeps free for one more line, in UTF-16 units. */
 const MAX_LINE = 2500;
@@ -82,7 +85,10 @@ export const eventsWait = tool({
 interface Asked {
   readonly conversation?: string | undefined;
   readonly wanted: number;
-  /** True to include messages that arrived late: by more than `LATE_S` of the time in which chat.db was watched. */
+  /**
+   * True to include late messages: those that were more than `LATE_S` seconds old when they arrived. Only time in which
+   * chat.db was watched counts towards a message's age.
+   */
   readonly hasLate: boolean;
   /** True to include messages that macOS filed as junk. */
   readonly hasJunk: boolean;
@@ -171,7 +177,7 @@ class EventReader {
   #withDetails(entry: RowEntry): Event {
     const { event } = entry;
     if (!('message_guid' in event.data) || event.data.reaction_type !== 'other') return event;
-    // Reads the details from `json`, because it omits those that this caller may not see.
+    // Uses `caller.json`, because it omits details that this caller may not see.
     return JSON.parse(this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 
@@ -205,8 +211,8 @@ class EventReader {
 }
 
 /**
- * Returns the id of the message whose details a line needs: for a message its own, for a vote the poll's. Returns ""
- * for any other row.
+ * Returns the id of the message whose details a line needs. For a message, returns its own id; for a vote, the id of
+ * the poll. Returns "" for any other row.
  */
 function shownMessageOf(row: Event['data']): string {
   if ('body' in row) return row.id;

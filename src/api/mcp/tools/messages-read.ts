@@ -197,8 +197,8 @@ async function whole(id: string, { skip, format }: Part, context: ToolContext): 
 }
 
 /**
- * Removes `details.sentence`, Postern's description, from a message that has a text. A list shows the description
- * instead of a text such as a link. A client that reads one message needs the text.
+ * Removes `details.sentence`, Postern's description, from a message that has a text. In a list, the description takes
+ * the place of a text such as a link, but a client that reads one message needs the text.
  */
 function withoutSentence(message: Message): Message {
   const { body, details } = message;

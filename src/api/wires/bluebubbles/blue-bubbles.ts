@@ -116,7 +116,7 @@ export class BlueBubbles implements Wire {
   }
 
   /**
-   * Sends the first message to an address, which creates the conversation. Without text, only returns the id that the
+   * Creates a conversation by sending its first message to an address. Without text, only returns the id that the
    * conversation will have.
    */
   async #newChat(request: WireRequest): Promise<WireAnswer> {

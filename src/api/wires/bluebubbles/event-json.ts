@@ -8,8 +8,8 @@ import { messageObject } from './objects.ts';
 const DETAILS = includeSet(['details']);
 
 /**
- * Returns a new message as the body of a webhook. Returns undefined for a reaction or a change, which clients would
- * take for a new message. Also returns undefined for a message with neither text nor file.
+ * Returns a new message as the body of a webhook. Returns undefined for a reaction or a change, because clients would
+ * mistake either for a new message. Also returns undefined for a message with neither text nor file.
  */
 export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Promise<string | undefined> {
   const { type } = entry.event;

@@ -11,8 +11,8 @@ const HEIC = /^image\/hei[cf]/i;
 const VOICE = /^audio\/(?:x-)?(?:caf|amr)/i;
 
 /**
- * Returns the format to convert a file to, because clients of BlueBubbles cannot show HEIC and cannot play CAF or AMR.
- * Returns undefined for a file that they can use unchanged.
+ * Returns the format to which a file must be converted for clients of BlueBubbles. They cannot show HEIC, and cannot
+ * play CAF or AMR. Returns undefined for a file that these clients can use unchanged.
  */
 export function givenForm({ mime_type: type, name }: AttachmentDetails): ConvertedForm | undefined {
   if (HEIC.test(type ?? '') || /\.hei[cf]$/i.test(name)) return { as: 'jpeg', max: undefined };
@@ -66,7 +66,8 @@ export function messageObject(message: Message, chat: Conversation, tempGuid: st
   const service = details?.service ?? serviceOf(chat.id);
   return {
     originalROWID: message.id === '' ? null : Number(message.id),
-    // Without a row in chat.db, a sent message has no GUID yet. The id that the client chose for it stands in.
+    // A sent message without a row in chat.db has no GUID yet. The client chose `tempGuid` as the message's id, so
+    // `tempGuid` takes the place of the GUID.
     guid: guid === '' ? tempGuid : guid,
     tempGuid,
     text: message.body,

@@ -49,8 +49,8 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
 }
 
 /**
- * Returns an idempotency key made of the client's id and the content. The id alone is not enough, because some clients
- * use the same id for several sends.
+ * Returns an idempotency key made of the content and `tempGuid`, the id that the client chose for the send. `tempGuid`
+ * alone is not enough, because some clients use the same id for several sends.
  */
 function keyOf({ files }: WireRequest, { recipient, text, tempGuid }: WireSend): string {
   const content = [tempGuid, recipient, text, files.map(({ sha256 }) => sha256)];

@@ -55,8 +55,9 @@ const FILES_AT_ONCE = 500;
 const ENTRIES_AT_ONCE = 50;
 
 /**
- * SQL for the indexes of `entry`, created at the first lookup. A first run stores all rows before that: indexing them
- * all at once takes a third of the time of inserting the unordered guids one by one.
+ * SQL for the indexes of `entry`, created at the first lookup. A first run stores all its rows before that lookup.
+ * Creating the indexes then takes a third of the time that updating them with each row would take, because guids arrive
+ * unordered.
  */
 const INDEXES = `
   CREATE INDEX IF NOT EXISTS entry_by_guid ON entry (guid);
@@ -66,13 +67,16 @@ const INDEXES = `
 const ENTRY =
   'e.id, e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier, e.twin_of';
 
-/** SQL condition for messages on pages. Excludes one that left chat.db and was archived again with a new guid. */
+/**
+ * SQL condition for messages that pages show. Excludes an older entry of a message that was archived again with a new
+ * guid, if the older row left chat.db or was last seen in another chat.db.
+ */
 const IS_SHOWN = `e.at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry t
   WHERE t.file = e.file AND t.twin_of = e.first AND (e.print = ${REMOVED} OR e.database <> t.database))`;
 
 /**
- * Finds the lines about each row. Everything in the index comes from the NDJSON files, which are the truth. It is
- * updated when the archive is opened, and rebuilt if it is missing or damaged.
+ * Finds the lines about each row. The NDJSON files are the truth. The index is updated from these files when the
+ * archive is opened, and rebuilt if it is missing or damaged.
  */
 export class ArchiveIndex {
   readonly #sqlite: Sqlite;

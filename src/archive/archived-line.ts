@@ -68,8 +68,8 @@ export function countMissing(files: readonly ArchivedFile[] | undefined): number
 }
 
 /**
- * Returns the key of a row: its guid, because row ids differ between two chat.db. For a row without a guid, which only
- * a damaged chat.db contains, returns `#` and the row id.
+ * Returns the key of a row: its guid, because row ids differ between two chat.db. Returns `#` and the row id for a row
+ * without a guid; only a damaged chat.db contains such rows.
  */
 export function rowKey(guid: string, rowId: number | string): string {
   return guid === '' ? `#${rowId}` : guid;

@@ -29,7 +29,8 @@ export interface LinePosition {
 
 /**
  * Appends lines to the chains of an archive. Rows arrive in order of their ids, so consecutive lines mostly belong to
- * different files. To write each file seldom, lines stay in memory until `flush`. `sync` forces them to disk.
+ * different files. Lines stay in memory until `flush`, so that each file is written only rarely. `sync` forces them to
+ * disk.
  */
 export class ChainFiles {
   readonly #folder: string;
@@ -72,7 +73,10 @@ export class ChainFiles {
     return this.#chain(path, key).head.lines;
   }
 
-  /** Writes the waiting lines. Call this before each commit of the index, which must never be ahead of the files. */
+  /**
+   * Writes the waiting lines. Call this before each commit of the index, because the index must never be ahead of the
+   * files.
+   */
   flush(): void {
     for (const chain of this.#waiting) {
       const lines: Buffer[] = [];

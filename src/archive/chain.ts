@@ -1,7 +1,10 @@
 import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
-/** The end of a chain: the number of its lines and bytes up to there, and the hash of its last line. */
+/**
+ * A position in a chain, usually its end: the number of lines and bytes before it, and the hash of the last of these
+ * lines.
+ */
 export interface Head {
   readonly lines: number;
   readonly bytes: number;
@@ -21,7 +24,8 @@ const OBJECT_END = 0x7d;
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1 << 18;
 /**
- * Maximum length of a line. A message with a body of 1 MiB, in which every character is escaped, and its details fit.
+ * Maximum length of a line. Enough for a message with its details and a body of 1 MiB in which every character is
+ * escaped.
  */
 const MAX_LINE_BYTES = 1 << 26;
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -88,8 +92,8 @@ function faultOf(line: Buffer, last: Head, n: number): string | undefined {
   if (at <= 0 || line.toString('latin1', at, at + HASH_AT) !== ',"hash":"' || line.toString('latin1', end) !== '"}') {
     return 'was changed (it does not end with a hash)';
   }
-  // The hash covers the line up to here, and a closing brace. Writing the brace over the separator saves copying the
-  // line.
+  // The hash covers the line up to `at`, and a closing brace. Writes the brace over the separator for a moment, which
+  // saves copying the line.
   const separator = line[at] ?? 0;
   line[at] = OBJECT_END;
   const sealed = hash('sha256', line.subarray(0, at + 1), 'hex');
@@ -103,7 +107,7 @@ function faultOf(line: Buffer, last: Head, n: number): string | undefined {
 interface RawLine {
   readonly start: number;
   readonly bytes: Buffer;
-  /** False for the end of a file without a line break, and for a line that is too long. */
+  /** False for a last line without a line break, and for a line that is too long. */
   readonly isWhole: boolean;
 }
 
@@ -140,8 +144,8 @@ function* linesOf(path: string, from: number): Generator<RawLine> {
 }
 
 /**
- * Returns a buffer for the `LineReader`s of several files, used one after the other. Its memory is outside V8's heap,
- * where one buffer per reader would pile up.
+ * Returns a buffer for the `LineReader`s of several files, used one after the other. The memory of a buffer is outside
+ * V8's heap, so one buffer per reader would pile up before V8 collects any.
  */
 export function lineWindow(): Buffer {
   return Buffer.allocUnsafe(CHUNK_BYTES);

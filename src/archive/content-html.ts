@@ -66,7 +66,7 @@ export function cardsHtml(details: MessageDetails, names: NameLookup): readonly 
 
 function linkHtml(link: LinkPreview): Html {
   const { type, url, title, summary, site_name: site } = link;
-  // The name of linked music, apps and places is in other members than `title`, which `linkSentence` reads.
+  // Linked music, apps and places have their name in other members than `title`. `linkSentence` reads those members.
   const shown = (type === 'page' ? title : linkSentence(link, '')) ?? url ?? 'A link';
   const href = safeLink(url);
   const heading =
@@ -127,7 +127,7 @@ export function remarks({
   ].filter((remark): remark is string => typeof remark === 'string');
 }
 
-/** Returns the words that stand in for the text of a message without any. */
+/** Returns the words to show for a message without text. */
 export function emptyWords(details: MessageDetails | undefined): string {
   if (details === undefined) return 'An empty message';
   const { sentence, handwriting, digital_touch: touch, kind } = details;

@@ -168,8 +168,8 @@ class Run {
     const { source, folder, signal, conversations, attachments } = this.#options;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
-    // Leaves rows that arrive during this run to the next run. So each reaction that this run archives existed before
-    // its message was read, and is among the message's details.
+    // Leaves rows that arrive during this run to the next run. So every reaction that this run archives was in
+    // chat.db before the run read its message, and the message's details include the reaction.
     const upTo = source.highestRowId();
     const totalRows = source.count();
     await this.#walk(upTo, totalRows);

@@ -42,8 +42,8 @@ function storedHtml({ name }: AttachmentDetails, stored: StoredFile): Html {
 }
 
 /**
- * Renders the name and size of a file. Does not link a file stored as `.bin`, because it may be HTML written by its
- * sender, which a browser might open as a page.
+ * Renders the name and size of a file. Does not link a file stored as `.bin`, because a browser might open it as a
+ * page: the file may be HTML written by its sender.
  */
 function fileCard(name: string, { file, bytes }: StoredFile): Html {
   const size = html`<small>${sizeOf(bytes)}</small>`;

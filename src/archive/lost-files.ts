@@ -18,8 +18,8 @@ const FOLDERS = 256;
 const MAX_NAMED = 3;
 
 /**
- * Copies attachments again whose stored files are missing from the archive. Returns warnings for the report. Checks
- * only that the stored files exist, because reading them all takes as long as a verification.
+ * Copies an attachment again if its stored file is missing from the archive. Returns warnings for the report. Checks
+ * only that the stored files exist, because reading them all would take as long as a verification.
  */
 export async function restoreLostFiles(parts: LostFilesParts): Promise<readonly string[]> {
   const lost = new Set<string>();

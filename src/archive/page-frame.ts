@@ -59,7 +59,7 @@ export class Calendar {
     return this.#day.format(Date.parse(iso));
   }
 
-  /** Returns, for example, `May`, for a date in UTC. */
+  /** Returns the month of a date in UTC, for example `May`. */
   month(iso: string): string {
     return this.#month.format(Date.parse(iso));
   }

@@ -30,8 +30,8 @@ const VERSION = 1;
 const MAX_MESSAGES = 20_000;
 
 /**
- * Makes the list of conversations, and the pages of every year that has changed since its pages were made. `onPage`
- * counts all years, including those whose pages are still valid.
+ * Makes the list of conversations, and the pages of every year that has changed since its pages were made. Calls
+ * `onPage` for every year, including years whose pages are still valid.
  */
 export async function makePages(parts: PagesParts): Promise<void> {
   const { folder, index, signal, names, onPage } = parts;
@@ -73,7 +73,7 @@ function* byConversation(records: Iterable<ChainRecord>): Generator<readonly [Ch
   if (current !== undefined) yield current;
 }
 
-/** A conversation, with its title and its list of years, which each of its pages shows. */
+/** A conversation with its title and its list of years. Each page of the conversation shows both. */
 class Conversation {
   readonly key: string;
   readonly title: string;
@@ -131,7 +131,7 @@ class Conversation {
 
   /**
    * Returns the mark of a year's pages: a hash of the page layout's version, the year's lines, the conversation's title
-   * and the names of its pages. If the mark changes, the pages are rebuilt.
+   * and the names of all the conversation's pages. If the mark changes, the pages are rebuilt.
    */
   markOf({ head }: ChainRecord): string {
     const names = this.years.flatMap(({ pages }) => pages.map(({ name }) => name));

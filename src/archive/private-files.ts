@@ -24,8 +24,8 @@ const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
 
 /**
- * Creates a folder and its missing parents. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Does not use
- * `recursive` of `mkdir`, which never ends in a file system that refuses new folders with `ENOENT`, such as /proc.
+ * Creates a folder and its missing parents. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Does not use the
+ * option `recursive` of `mkdir`: if a file system such as /proc refuses new folders with `ENOENT`, that call never ends.
  */
 export function makeFolder(folder: string): void {
   try {
@@ -89,8 +89,8 @@ export class Draft {
   }
 
   /**
-   * Syncs the draft and renames it to `target`, which differs from the draft's `path` if the final path was not known
-   * at first.
+   * Syncs the draft and renames it to `target`. Pass `target` if the final path was not known when the draft was
+   * created.
    */
   keep(target = this.#path): void {
     fsyncSync(this.#file);

@@ -82,8 +82,8 @@ export class RowWriter {
   }
 
   /**
-   * Writes a line for each of these rows, which says that the row is gone from chat.db. If `keys` is defined, skips
-   * rows of conversations that it does not contain.
+   * Writes a line for each of these rows. The line says that the row is gone from chat.db. If `keys` is defined, skips
+   * rows of conversations whose keys it does not contain.
    */
   async removed(entries: readonly Entry[], keys: ReadonlySet<string> | undefined): Promise<void> {
     const { index, files, report, seenAt } = this.#parts;
@@ -184,8 +184,9 @@ export class RowWriter {
   }
 
   /**
-   * Looks for a message that an earlier run archived under another guid: with equal conversation, sender, second, text,
-   * kind and number of attachments. Returns the number of its first line; null if there is none.
+   * Looks for a message that an earlier run archived under another guid. Conversation, sender, text, kind, number of
+   * attachments and the time to the second must be equal. Returns the number of that message's first line; null if
+   * there is no such message.
    */
   #twinOf(message: Message | undefined): number | null {
     const { index, run } = this.#parts;

@@ -128,8 +128,8 @@ export class StoredFiles {
   }
 
   /**
-   * Copies the file that `open` opens into the archive. If `only` is set and the copy's path, which contains its
-   * SHA-256, would differ from it, stores nothing and resolves to `changed`.
+   * Calls `open`, and copies the opened file into the archive. The path of a copy contains its SHA-256. If `only` is
+   * set and differs from that path, stores nothing and resolves to `changed`.
    */
   async #copied(
     message: Message,
@@ -187,8 +187,8 @@ async function copy(file: AttachmentFile, draft: Draft, folder: string): Promise
 }
 
 /**
- * Writes a chunk to the draft. Throws only AppErrors about the archive, so that `copy` does not take a failed write for
- * a failed read.
+ * Writes a chunk to the draft. Throws only AppErrors about the archive, so that `copy` does not mistake a failed write
+ * for a failed read.
  */
 function write(draft: Draft, chunk: Uint8Array, folder: string): void {
   try {

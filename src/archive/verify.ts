@@ -26,8 +26,8 @@ export interface VerifyReport {
   readonly lines: number;
   readonly attachments: number;
   /**
-   * Number of lines after the ends recorded in the manifest, written by unfinished runs. The next run continues after
-   * them.
+   * Number of lines that unfinished runs wrote after the ends recorded in the manifest. The next run continues after
+   * these lines.
    */
   readonly unsealed: number;
   /** The archive's seal, from `sealOf`: the hash over the ends in the manifest; "" without a manifest. */

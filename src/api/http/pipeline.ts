@@ -71,7 +71,7 @@ class Pipeline {
     this.#socket = socket;
     this.#all = all;
     socket.once('close', () => this.#close());
-    // Node resumes the socket when a request's body is read or an answer has drained. It must stay paused while
+    // Node resumes the socket when a request's body is read or an answer has drained. The socket must stay paused while
     // requests wait here.
     socket.on('resume', () => {
       if (this.#waiting.length > 0 || this.#next !== undefined) socket.pause();

@@ -36,8 +36,7 @@ export class WireListener {
   }
 
   /**
-   * Sets whether only this machine can reach the port, which decides whether the Host is checked. Returns the port's
-   * URL.
+   * Sets whether only this machine can reach the port. Otherwise, the Host is not checked. Returns the port's URL.
    */
   listensAt({ url, isLoopback }: BaseAddress): string {
     this.#guard.isLoopback = isLoopback;

@@ -33,8 +33,8 @@ export class McpEndpoint implements McpService {
   readonly #handlers = new Map<string, McpHttpHandler>();
   readonly #ending = new AbortController();
   /**
-   * The running requests. Each is kept until its answer, because in Node 20 the signal of a garbage-collected request
-   * is never aborted.
+   * The running requests. They are kept here until they are answered, because in Node 20 the signal of a
+   * garbage-collected request is never aborted.
    */
   readonly #running = new Map<Request, Running>();
   readonly #inFlight = new AnswersInFlight();

@@ -77,7 +77,7 @@ export function mcpServer(parts: ServerParts): McpServer {
       capabilities: {
         tools: { listChanged: false },
         prompts: { listChanged: false },
-        // A client with a version of the protocol from 2025 has no session here, and therefore no stream for
+        // A client that speaks a protocol version of 2025 has no session here, and therefore no stream for
         // notifications.
         resources: { listChanged: false, subscribe: era === 'modern' && mayUse(caller, 'events') },
         ...(mayUse(caller, 'events') && EVENT_CAPABILITIES),

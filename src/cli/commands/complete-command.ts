@@ -94,8 +94,8 @@ async function conversations(client: PosternClient): Promise<readonly Word[]> {
 }
 
 /**
- * Returns the first value that a shell may insert. Skips values that begin with `-`: other people choose names, and a
- * command would take such a name for an option.
+ * Returns the first value that a shell may insert. Skips values that begin with `-`, because a command would mistake
+ * them for options. Such values can exist because other people choose names.
  */
 function firstOffered(values: readonly string[], aboutOf: (value: string) => string): readonly Word[] {
   const value = values.find((one) => {

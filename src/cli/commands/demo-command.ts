@@ -16,7 +16,7 @@ export interface DemoOptions extends CommonOptions {
   readonly dir?: string;
   readonly port?: number;
   readonly host?: string;
-  /** True if the simulated people, after their story, only answer and write nothing by themselves. */
+  /** True if the simulated people write nothing unprompted after their story. They still answer. */
   readonly quiet?: boolean;
   /** Allows a --host that other machines can reach. */
   readonly allowNetwork?: boolean;

@@ -172,8 +172,8 @@ async function createMissing(folder: FleetFolder, limits: InitOptions, context: 
 }
 
 /**
- * Runs `work` on the servers, unless `offline`. Unreachable servers are no failure, because the fleet's files have
- * already been changed: prints how to update the servers later.
+ * Runs `work` on the servers, unless `offline`. If the servers are unreachable, only prints how to update them later,
+ * because the fleet's files have already been changed.
  */
 export async function onServers(
   { offline }: OneMacOptions,

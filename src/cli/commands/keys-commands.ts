@@ -182,8 +182,8 @@ async function keyOf(client: PosternClient, given: string): Promise<KeyRecord> {
 }
 
 /**
- * Returns the list entries for what the user has named. Addresses and ids stay unchanged; a person's name becomes all
- * their addresses, and a group's name its id.
+ * Returns the list entries for what the user has named. Keeps addresses and ids unchanged. Replaces a person's name
+ * with all addresses of that person, and a group's name with the group's id.
  */
 async function entries(client: PosternClient, named: readonly string[]): Promise<'*' | readonly string[]> {
   if (named.includes(EVERYBODY)) return EVERYBODY;

@@ -97,9 +97,9 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
 }
 
 /**
- * Describes what the backup decides: webhooks, keys, and changed settings for the address to listen on, the program
- * that sends, and the source of updates. Somebody else may have made the backup, so the user reads this before the
- * first start.
+ * Describes what the backup decides: the webhooks, the keys, and settings that differ from their defaults. These
+ * settings are the address to listen on, the program that sends, and the source of updates. Somebody else may have made
+ * the backup, so the user reads this before the first start.
  */
 function decided(
   { server, backend, update }: Config,
@@ -120,7 +120,9 @@ function decided(
   ];
 }
 
-/** Returns a sentence for each scheduled message that will not be sent, and one sentence for all that will be. */
+/**
+ * Returns one sentence for each scheduled message that will not be sent, and one for all messages that will be sent.
+ */
 function scheduled({ missed, scheduled: left }: RestoredState): readonly string[] {
   return [
     ...missed.map(

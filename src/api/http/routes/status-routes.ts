@@ -30,8 +30,8 @@ export function statusRoutes(
       if (as === undefined) {
         return { status: 200, body: arrival === 'socket' ? { ...report, url: ownUrl() } : report };
       }
-      // `checkHost` has accepted the request's Host, so the user's browser can reach this service at it. Over the Unix
-      // socket, the Host is only `localhost`, without a port.
+      // `checkHost` has accepted the request's Host, so the user's browser can reach this service at that Host. Over
+      // the Unix socket, the Host is only `localhost`, without a port.
       const url = arrival === 'socket' ? ownUrl() : `http://${request.headers.host ?? '127.0.0.1'}`;
       const text = menuText(report, as, { url });
       return { status: 200, content: { type: 'text/plain; charset=utf-8', text } };

@@ -14,7 +14,7 @@ export function withoutJunk<Item>(
   return ids.size === 0 ? items : items.filter((item) => !ids.has(messageOf(item).id));
 }
 
-/** Returns the line to append to an answer from which junk was left out; empty if none was. */
+/** Returns the line to append to an answer from which junk was left out. Returns "" if no junk was left out. */
 export function junkNote(leftOut: number, what: 'message' | 'event'): string {
   if (leftOut === 0) return '';
   const [noun, verb] = leftOut === 1 ? [what, 'was'] : [`${what}s`, 'were'];

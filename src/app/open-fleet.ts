@@ -77,8 +77,8 @@ function withEditDate(json: EventJson, entry: LogEntry): string {
 }
 
 /**
- * Checks a send as `POST /messages` does, and refuses all members except `recipient`, `body` and `attachments`, the
- * only ones that a hub can send.
+ * Checks a send as `POST /messages` does. Refuses all members except `recipient`, `body` and `attachments`, because a
+ * hub can send no others.
  */
 function checkSend(request: unknown): ReturnType<AgentParts['checkSend']> {
   const checked = checkBody(sendBody, request);

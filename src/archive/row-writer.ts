@@ -35,7 +35,10 @@ export interface RowWriterParts {
 
 const NONE: ReadonlyMap<string, Entry> = new Map();
 
-/** Writes lines for rows of chat.db that are new to the archive, or differ from its last line about them. */
+/**
+ * Writes a line for each row of chat.db that is new to the archive, or that differs from the archive's last line about
+ * it.
+ */
 export class RowWriter {
   readonly #parts: RowWriterParts;
   /** Paths of the NDJSON files, by `ChainRecord.id`. */
@@ -116,8 +119,8 @@ export class RowWriter {
 
   /**
    * Compares the messages that new reactions refer to, because a reaction does not change its message's row. Skips
-   * messages that are compared anyway. Runs before the reactions' lines are written: if the run dies in between, the
-   * next run still finds the reactions new and compares their messages.
+   * messages that are compared anyway. Runs before the reactions' lines are written: if the run dies between these two
+   * steps, the next run still finds the reactions new and compares their messages.
    */
   async #targets(
     entries: readonly SourceEntry[],

@@ -35,7 +35,9 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
   'text/vcard': 'vcf',
 };
-/** The form to convert a file to, by its extension. Lists formats that some browsers cannot show or play. */
+/**
+ * The form to which a file is converted, by the file's extension. Lists formats that some browsers cannot show or play.
+ */
 const CONVERTED: Readonly<Record<string, ConvertedForm>> = {
   ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
   ...Object.fromEntries(['caf', 'amr', 'aif', 'aiff'].map((name) => [name, { as: 'm4a' }] as const)),

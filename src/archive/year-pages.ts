@@ -102,8 +102,8 @@ function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
 }
 
 /**
- * Reports whether a message is certainly on this page. The index knows only the year of a message, so this is true only
- * if the page shows a whole year.
+ * Reports whether a message is certainly on this page. Checks only that the message is in the file of the year, so
+ * returns true only for a page that shows the whole year.
  */
 function isOn({ name }: YearPage, index: ArchiveIndex, record: ChainRecord, guid: string): boolean {
   return name.length === '2026.html'.length && index.entries([guid]).get(guid)?.file === record.id;

@@ -9,6 +9,8 @@ export interface Offset {
   readonly rowId: number;
   /** Number of a change to an existing row; 0 while no changes are logged. */
   readonly change: number;
+  /** See StreamOffset. */
+  readonly others?: readonly StreamOffset[] | undefined;
 }
 
 /** Returns the position up to and including a row, and before every change to an existing row. */
@@ -60,7 +62,17 @@ export interface StreamOffset {
    * Absent if missing changes do not lower the sequence.
    */
   readonly changeFloor?: number | undefined;
+  /**
+   * The newest offset that the client received from each other hub. Present only while the hub repeats events of other
+   * hubs. Without it, a client that asks hubs in turn could get the same events from each of them forever.
+   */
+  readonly others?: readonly StreamOffset[] | undefined;
 }
+
+/** Maximum number of `others` in an offset. */
+const MAX_OTHERS = 3;
+/** Maximum length of an offset's text. With three others, it has some 600 characters. */
+const MAX_LENGTH = 1000;
 
 const STREAM_FORMAT =
   /^[23]\|([\w.:+-]{1,40})\|(\d{1,16})\|([\w-]{1,64})\|(\d{1,16})(?:\|([\da-f]{8})\|(\d{0,16})(?:\|(\d{1,16}))?)?$/;
@@ -72,12 +84,17 @@ export function encodeOffset({ rowId, change }: Offset, generation: number): str
   return trimmedEnd(btoa(`1.${generation}.${rowId}.${change}`), /=/);
 }
 
-/** Encodes an offset for a client of a hub. */
+/** Encodes an offset for a client of a hub, with the first `MAX_OTHERS` of its `others`. */
 export function encodeStreamOffset(offset: StreamOffset): string {
+  const all = [offset, ...(offset.others ?? []).slice(0, MAX_OTHERS)];
+  return urlSafe(btoa(all.map(plainTextOf).join(';')));
+}
+
+function plainTextOf(offset: StreamOffset): string {
   const { stream, sequence, messageId, atMs, copy, floor = '', changeFloor } = offset;
   const place = `${stream}|${sequence}|${messageId}|${atMs}`;
   const floors = changeFloor === undefined ? floor : `${floor}|${changeFloor}`;
-  return urlSafe(btoa(copy === undefined ? `2|${place}` : `3|${place}|${copy}|${floors}`));
+  return copy === undefined ? `2|${place}` : `3|${place}|${copy}|${floors}`;
 }
 
 /**
@@ -87,7 +104,7 @@ export function encodeStreamOffset(offset: StreamOffset): string {
 export function decodeOffset(text: string): ClientOffset | undefined {
   // A row id above 2^53 - 1 becomes 2^53 - 1. No real row id is that high, so the offset still lies after every row.
   if (/^\d+$/.test(text)) return { rowId: Math.min(Number(text), Number.MAX_SAFE_INTEGER) };
-  if (!/^[\w-]{8,240}$/.test(text)) return undefined;
+  if (text.length > MAX_LENGTH || !/^[\w-]{8,}$/.test(text)) return undefined;
   let plain: string;
   try {
     plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
@@ -105,6 +122,13 @@ export function decodeOffset(text: string): ClientOffset | undefined {
 }
 
 function decodeStreamOffset(plain: string, text: string): StreamOffset | undefined {
+  const [offset, ...others] = plain.split(';', MAX_OTHERS + 1).map(readPlainText);
+  if (offset === undefined) return undefined;
+  const read = others.length === 0 ? offset : { ...offset, others: others.filter((other) => other !== undefined) };
+  return encodeStreamOffset(read) === text ? read : undefined;
+}
+
+function readPlainText(plain: string): StreamOffset | undefined {
   const [, stream = '', sequence, messageId = '', atMs, copy, floor, changeFloor] = STREAM_FORMAT.exec(plain) ?? [];
   const offset = {
     stream,
@@ -115,10 +139,8 @@ function decodeStreamOffset(plain: string, text: string): StreamOffset | undefin
     floor: floor === undefined || floor === '' ? undefined : Number(floor),
     changeFloor: changeFloor === undefined ? undefined : Number(changeFloor),
   };
-  const isExact = [offset.sequence, offset.atMs, offset.floor ?? 0, offset.changeFloor ?? 0].every(
-    Number.isSafeInteger,
-  );
-  return isExact && encodeStreamOffset(offset) === text ? offset : undefined;
+  const numbers = [offset.sequence, offset.atMs, offset.floor ?? 0, offset.changeFloor ?? 0];
+  return numbers.every(Number.isSafeInteger) ? offset : undefined;
 }
 
 function urlSafe(base64: string): string {

@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
-import { allIdsAfter, eventsOf, hasEvents, listenTo, rowsOf, type ShownEvent } from '../support/hub-clients.ts';
+import { allIdsAfter, eventsOf, hasEvents, idsOf, listenTo, rowsOf, type ShownEvent } from '../support/hub-clients.ts';
 import { Line } from '../support/line.ts';
 import { codeAfter, LossyFleet } from '../support/lossy-fleet.ts';
 import { describeWithNats } from '../support/nats-server.ts';
@@ -46,6 +46,33 @@ describeWithNats('a client of hubs loses nothing without a notice', () => {
         expect([place, found.size]).toEqual([place, 41]);
       }
       expect(await allIdsAfter(from, events[19]?.offset)).toHaveLength(21);
+    }
+  });
+
+  test('and reaches the end if it asks two hubs in turn, after the stream was recreated', async () => {
+    const hubs = [await fleet.hubAt(), await fleet.hubAt()] as const;
+    await fleet.m1.publish(1, 20);
+    await fleet.m2.publish(1, 20, 0);
+    for (const hub of hubs) await hasEvents(hub, [...rowsOf('m1', 1, 20), ...rowsOf('m2', 1, 20)]);
+    await renewStore();
+    await fleet.m2.publish(1, 21, 0);
+    await fleet.m1.publish(1, 21, 0);
+    const all = [...rowsOf('m1', 1, 20), ...rowsOf('m2', 1, 21), 'm1~21'];
+    for (const hub of hubs) await hasEvents(hub, all);
+    for (const isLinked of [true, false]) {
+      const found: string[] = [];
+      let path = '/events?limit=5&after=0';
+      // Each hub may repeat every event of the other one, so both need 18 pages, and 4 more to see that nothing is left.
+      for (let turn = 0; turn < 22; turn += 1) {
+        const answer = await hubs[turn % 2 === 0 ? 0 : 1].get(path);
+        const events = (await answer.json()) as ShownEvent[];
+        found.push(...idsOf(events));
+        const [, link = ''] = /<\/api\/v1([^>]*)>/.exec(answer.headers.get('link') ?? '') ?? [];
+        path = isLinked ? link : `/events?limit=5&after=${events.at(-1)?.offset}`;
+        if (events.length === 0) break;
+      }
+      expect([...new Set(found)]).toEqual(all);
+      expect(found.length).toBeLessThanOrEqual(2 * all.length);
     }
   });
 

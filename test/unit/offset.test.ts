@@ -41,3 +41,26 @@ test('an offset of a hub is read back as it was, and nothing that was changed is
     expect(decodeOffset(made)).toBeUndefined();
   }
 });
+
+test('an offset of a hub holds the offsets of up to three other hubs', () => {
+  const atHub = (hub: number) => ({
+    stream: '2026-11-22T10:00:00.123456789Z',
+    sequence: hub,
+    messageId: '3b241101-e2bb-5255-8caf-4136c566a962',
+    atMs: 1_790_000_000_000 + hub,
+    copy: `0000000${hub}`,
+    floor: hub === 2 ? 1 : undefined,
+    changeFloor: undefined,
+  });
+  const others = [2, 3, 4].map(atHub);
+  const text = encodeStreamOffset({ ...atHub(1), others });
+  expect(text.length).toBeLessThan(1000);
+  expect(decodeOffset(text)).toEqual({ ...atHub(1), others });
+  expect(encodeStreamOffset({ ...atHub(1), others: [...others, atHub(5)] })).toBe(text);
+  const plain = Buffer.from(text, 'base64url').toString();
+  const [first = '', second = ''] = plain.split(';');
+  for (const wrong of [`${plain};${second}`, `${first};`, `${first};x`, `;${second}`, `${first};${second};`]) {
+    expect(decodeOffset(Buffer.from(wrong).toString('base64url'))).toBeUndefined();
+  }
+  expect(decodeOffset('A'.repeat(100_000))).toBeUndefined();
+});

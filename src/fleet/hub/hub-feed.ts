@@ -45,13 +45,13 @@ export class HubFeed implements EventFeed {
     return GENERATION;
   }
 
-  offsetText({ rowId }: Offset): string {
-    return this.#offsets.textOf(rowId);
+  offsetText({ rowId, others }: Offset): string {
+    return this.#offsets.textOf(rowId, others);
   }
 
   resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
     if (offset === undefined) return this.lastPublished({ changes });
-    if (isStreamOffset(offset)) return rowOffset(this.#offsets.numberOf(offset, changes));
+    if (isStreamOffset(offset)) return this.#offsets.positionOf(offset, changes);
     if (offset.rowId !== 0 || 'generation' in offset) throw problem('offset_of_a_mac');
     return rowOffset(0);
   }
@@ -83,7 +83,11 @@ export class HubFeed implements EventFeed {
   }
 
   page(after: Offset, limit: number, options?: FeedOptions): SeenPage {
-    return this.#feed.page(after, limit, options);
+    const page = this.#feed.page(after, limit, options);
+    const { others } = after;
+    if (others === undefined) return page;
+    const entries = page.entries.map((entry) => ({ ...entry, offset: { ...entry.offset, others } }));
+    return { ...page, entries, upTo: { ...page.upTo, others } };
   }
 
   /**

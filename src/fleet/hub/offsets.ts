@@ -1,6 +1,6 @@
 import { HOUR_MS } from '../../domain/durations.ts';
 import type { AppError } from '../../domain/errors.ts';
-import { encodeStreamOffset, type StreamOffset } from '../../domain/offset.ts';
+import { encodeStreamOffset, type Offset, rowOffset, type StreamOffset } from '../../domain/offset.ts';
 import { problem } from '../../domain/problems.ts';
 import type { EventStore } from './event-store.ts';
 import type { StoredEvent } from './stored-event.ts';
@@ -28,14 +28,19 @@ export class Offsets {
    * Returns the text of the offset at an event's number; "0" if no event up to the number is stored. If the stream has
    * the event more than once, the text names its first place, because only first places follow the order of numbers.
    */
-  textOf(number: number): string {
+  textOf(number: number, others?: StreamOffset['others']): string {
+    if (others !== undefined) return this.#encoded(number, others);
     const known = this.#texts.get(number);
     if (known !== undefined) return known;
-    const { index, copy, newest } = this.#store;
-    const event = index.upTo(number);
-    const text = event === undefined ? '0' : encodeStreamOffset({ ...event, copy });
-    if (number <= newest) this.#keep(number, text);
+    const text = this.#encoded(number);
+    if (number <= this.#store.newest) this.#keep(number, text);
     return text;
+  }
+
+  #encoded(number: number, others?: StreamOffset['others']): string {
+    const { index, copy } = this.#store;
+    const event = index.upTo(number);
+    return event === undefined ? '0' : encodeStreamOffset({ ...event, copy, others });
   }
 
   /** Prepares the text of an event that is about to be served, so that `textOf` need not look the event up. */
@@ -50,6 +55,18 @@ export class Offsets {
     this.#texts.set(number, text);
   }
 
+  /** Returns the position after which a client with this offset continues. Throws as `numberOf` does. */
+  positionOf(offset: StreamOffset, changes: boolean): Offset {
+    const number = this.numberOf(offset, changes);
+    if (this.#store.numberAt(offset) === number) return rowOffset(number);
+    // This hub may repeat events from here on. The client hands these offsets on to the other hubs, so that they do not
+    // repeat their own.
+    const others = [offset, ...(offset.others ?? [])].filter(
+      ({ copy }) => copy !== undefined && copy !== this.#store.copy,
+    );
+    return others.length === 0 ? rowOffset(number) : { ...rowOffset(number), others };
+  }
+
   /**
    * Returns the number after which a client with this offset continues. Another hub may have seen the events in another
    * order, so its offsets may repeat events, but never skip one. Throws 410 `offset_expired` if events after the offset
@@ -61,14 +78,18 @@ export class Offsets {
     const floor = (changes ? offset.changeFloor : undefined) ?? offset.floor;
     const same = this.#store.numberAt(offset);
     if (same !== undefined && offset.copy === copy) return same;
+    // The client has already received everything up to here from this hub.
+    const own = offset.others?.find((other) => other.copy === copy);
+    const reached = own && this.#store.numberAt(own);
+    if (same === undefined && reached !== undefined) return reached;
     const oldest = index.oldest();
     const completeUpTo = floor ?? sequence;
     const isCut = oldest?.stream === stream && oldest.sequence > completeUpTo + 1;
-    if (floor !== undefined && isCut) throw tooOld();
+    if (floor !== undefined && isCut && reached === undefined) throw tooOld();
     if (same !== undefined) {
       // Compares times as well as sequences, because a restored broker reuses sequences for later events.
       const behind = [index.firstBehind(stream, completeUpTo), index.firstSince(atMs + 1)];
-      return Math.min(same, ...behind.map((number) => (number ?? same + 1) - 1));
+      return Math.max(reached ?? 0, Math.min(same, ...behind.map((number) => (number ?? same + 1) - 1)));
     }
     if (oldest === undefined) return 0;
     // The offset is just before the oldest event.

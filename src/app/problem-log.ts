@@ -69,7 +69,7 @@ export function problemsIn({
         key: id,
       })),
     ...others,
-    // Listed only if `others` is empty, because the message of a connected backend may repeat one of them.
+    // Listed only if `others` is empty, because the message of a connected backend may repeat a problem in `others`.
     ...(backend.connected && backend.message !== null && others.length === 0
       ? [named('warning', backend.message)]
       : []),

@@ -42,7 +42,7 @@ const log: Log = {
   child: () => log,
 };
 const connection = new Connection({ path, home, log, associatedRows, canaryAddress });
-/** The objects whose methods the main thread can call in this thread, by name. */
+/** The objects of this thread whose methods the main thread can call. */
 export interface ThreadTargets {
   readonly lists: ListReader;
   readonly index: IndexReader;

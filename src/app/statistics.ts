@@ -80,7 +80,7 @@ export class Statistics {
   readonly #parts: StatisticsParts;
   #sinceMs: number | undefined;
   #askedMs = 0;
-  /** The counts that are not stored yet, by span, kind, name and subject. */
+  /** The counts that are not stored yet. Key: kind, span, the span's start, name and subject. */
   readonly #pending = new Map<string, { readonly row: Omit<StatisticCount, 'count'>; count: number }>();
   #cancelFlush: Cancel | undefined;
 

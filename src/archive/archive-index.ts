@@ -182,7 +182,10 @@ export class ArchiveIndex {
     return this.#find(sql, guid, database, REMOVED, run, limit).map(toEntry);
   }
 
-  /** Returns at most `limit` messages of a file that are dated in this second and that earlier runs wrote. */
+  /**
+   * Returns at most `limit` messages from the file `path` that are dated in the second `at`. Skips messages that the
+   * current run has written.
+   */
   datedAt(path: string, at: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e
       WHERE e.file = (SELECT id FROM file WHERE path = ?) AND e.at = ? AND e.run < ? ORDER BY e.first LIMIT ?`;

@@ -5,7 +5,7 @@ import type { NameLookup } from '../domain/ports/contacts-ports.ts';
 import { appSentence, linkSentence } from '../domain/sentence.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 
-/** HTML elements of styled text, by the style's name. */
+/** Key: the name of a text style. Value: the name of the HTML element that shows it. */
 const STYLES: ReadonlyMap<string, string> = new Map([
   ['bold', 'b'],
   ['italic', 'i'],

@@ -29,7 +29,7 @@ export function destination(out: string, forbidden: readonly ForbiddenFolder[]):
   }
 }
 
-/** Resolves the links in the part of a path that exists. */
+/** Resolves the symbolic links in the existing part of a path. */
 function realFolder(path: string): string {
   try {
     return realpathSync.native(path);

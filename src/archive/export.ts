@@ -58,7 +58,7 @@ export interface ExportReport {
   changed: number;
   /** Number of lines for rows that are gone from chat.db. */
   removed: number;
-  /** Number of attachments stored, and their size in bytes. */
+  /** Number of attachments stored. `fileBytes` is their total size. */
   files: number;
   fileBytes: number;
   /** Number of this run's attachments that were not stored, by reason. */
@@ -168,8 +168,8 @@ class Run {
     const { source, folder, signal, conversations, attachments } = this.#options;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
-    // Leaves rows that arrive during this run to the next run. So every reaction that this run archives was in
-    // chat.db before the run read its message, and the message's details include the reaction.
+    // Leaves rows that arrive during this run to the next run. Every reaction that this run archives was then in
+    // chat.db before the run read the message that it refers to. So the message's details include the reaction.
     const upTo = source.highestRowId();
     const totalRows = source.count();
     await this.#walk(upTo, totalRows);

@@ -19,9 +19,9 @@ export interface Manifest {
   readonly made_by: string;
   /** Identifies the chat.db of the last run. */
   readonly database: string;
-  /** The run that has begun but not finished. Until it finishes, a file may have lines after the length in `files`. */
+  /** The run that has begun but not finished. Until it finishes, a file may be longer than `files` records. */
   readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
-  /** The end of each NDJSON file, by its path in the archive. */
+  /** The ends of the NDJSON files. Key: the file's path in the archive. */
   readonly files: ReadonlyMap<string, Head>;
 }
 

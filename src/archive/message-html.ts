@@ -47,7 +47,9 @@ const TAPBACKS: Readonly<Partial<Record<Reaction['reaction_type'], string>>> = {
   question: '❓',
   sticker: 'sticker',
 };
-/** Maximum time between two messages of one sender that share one line with time and name. */
+/**
+ * Maximum time between two consecutive messages of one sender that are shown below the same line with time and name.
+ */
 const TURN_MS = 5 * 60_000;
 const MAX_BIG_EMOJI = 3;
 const EMOJI = /^\p{Extended_Pictographic}(?:[\p{Extended_Pictographic}\p{Emoji_Modifier}\s]|\u200D|\uFE0F)*$/u;

@@ -70,8 +70,8 @@ export function openToAppend(path: string, isOwn = false): number {
 }
 
 /**
- * A new version of the file `path`, written beside that file. `keep` replaces the file with it, and `discard` removes
- * it.
+ * A new version of the file `path`, written beside that file. `keep` replaces the file with the new version, and
+ * `discard` removes the new version.
  */
 export class Draft {
   readonly #path: string;

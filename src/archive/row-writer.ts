@@ -41,7 +41,7 @@ const NONE: ReadonlyMap<string, Entry> = new Map();
  */
 export class RowWriter {
   readonly #parts: RowWriterParts;
-  /** Paths of the NDJSON files, by `ChainRecord.id`. */
+  /** The NDJSON files. Key: `ChainRecord.id`. Value: the file's path. */
   readonly #paths = new Map<number, string>();
   /** Guids of the conversations whose descriptions were compared in this run. */
   readonly #described = new Set<string>();
@@ -86,7 +86,7 @@ export class RowWriter {
 
   /**
    * Writes a line for each of these rows. The line says that the row is gone from chat.db. If `keys` is defined, skips
-   * rows of conversations whose keys it does not contain.
+   * rows of conversations whose key is not among them.
    */
   async removed(entries: readonly Entry[], keys: ReadonlySet<string> | undefined): Promise<void> {
     const { index, files, report, seenAt } = this.#parts;
@@ -289,7 +289,7 @@ function isSame(line: ArchivedLine, data: Message | Reaction, files: readonly Ar
   return countStored(line.files) === countStored(files);
 }
 
-/** Maximum number of earlier messages of the same second with which a new message is compared. */
+/** A new message is compared with at most this many archived messages of the same second. */
 const MAX_OF_A_SECOND = 20;
 
 function isTwin(archived: Message | undefined, message: Message): boolean {

@@ -17,7 +17,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
   ...['mov', 'mp4', 'm4v', '3gp'],
   ...['pdf', 'vcf', 'txt'],
 ]);
-/** Extensions by MIME type, for files whose name has no extension. */
+/** The extensions of files whose name has none. Key: the MIME type. */
 const BY_TYPE: Readonly<Record<string, string>> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -36,7 +36,8 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'text/vcard': 'vcf',
 };
 /**
- * The form to which a file is converted, by the file's extension. Lists formats that some browsers cannot show or play.
+ * Formats that some browsers cannot show or play. Key: the file's extension. Value: the form to which such a file is
+ * converted.
  */
 const CONVERTED: Readonly<Record<string, ConvertedForm>> = {
   ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
@@ -72,8 +73,8 @@ export class StoredFiles {
   }
 
   /**
-   * Returns one record for each attachment. `known` holds the records in the message's previous line: a file that is
-   * stored there is not copied again.
+   * Returns one record for each attachment. `known` holds the records in the message's previous line. Does not copy a
+   * file again that is stored according to these records.
    */
   async store(message: Message, known: readonly ArchivedFile[] = []): Promise<readonly ArchivedFile[]> {
     const stored: ArchivedFile[] = [];

@@ -94,7 +94,7 @@ export function gathered(value: string, before: readonly string[] = []): readonl
   return [...before, nonEmpty(value)];
 }
 
-/** A repeatable option for event types. */
+/** Returns a repeatable option for event types. */
 export function eventTypes(flags: string, description: string): Option {
   const option = new Option(flags, description).choices([...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES]);
   const check = option.parseArg;

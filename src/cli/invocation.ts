@@ -45,7 +45,7 @@ export interface Invocation {
   readonly args: readonly string[];
 }
 
-/** Returns the invocation of `name` against the service that these options select. */
+/** Returns the command line that runs the command `name` with the service that `options` select. */
 export function invocationOf(name: string, options: ConnectionOptions, { environment }: Context): Invocation {
   const { env } = environment;
   // Ignores POSTERN_URL if an option names the configuration, because a configuration selects its own service.

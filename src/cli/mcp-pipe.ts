@@ -34,10 +34,13 @@ export class McpPipe {
   readonly #to: McpDestination;
   readonly #write: (line: string) => void;
   readonly #warn: (sentence: string) => void;
-  /** Requests that are not answered yet, by id. */
+  /** Requests that are not answered yet. Key: the request id. Value: the controller that aborts the request. */
   readonly #running = new Map<string | number, AbortController>();
   readonly #all = new Set<Promise<void>>();
-  /** Protocol version from the answer to `initialize`. Later protocols state the version in every message instead. */
+  /**
+   * Protocol version from the answer to `initialize`. Later versions of the protocol state the version in every message
+   * instead.
+   */
   #version: string | undefined;
 
   constructor(to: McpDestination, write: (line: string) => void, warn: (sentence: string) => void) {

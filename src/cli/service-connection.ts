@@ -43,9 +43,12 @@ export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly address: string;
-  /** True if the key is limited. Commands then skip the owner's requests: each refusal would be logged. */
+  /**
+   * True if the key is limited. Commands then skip requests that need the owner's key, because each refusal would be
+   * logged.
+   */
   readonly isLimited: boolean;
-  /** Completes the commands in backticks, so that they can be copied. */
+  /** Completes the commands in backticks in `text`, so that a user can copy and run them. */
   readonly copyable: (text: string) => string;
   /** Prints `value` as JSON with --json, else these lines as they are. The lines must contain no control characters. */
   readonly answer: (value: unknown, ...lines: readonly string[]) => void;
@@ -86,7 +89,10 @@ export async function withService(
   });
 }
 
-/** Runs `work`; no exit code means success. A Refusal or PosternError becomes sentences and an exit code. */
+/**
+ * Runs `work`, which resolves with an exit code, or with undefined after success. A Refusal or PosternError becomes
+ * sentences and an exit code.
+ */
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,

@@ -5,8 +5,8 @@ import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
 /**
- * Makes a request that includes people's names and `others`. If a hub refuses the names, repeats the request without
- * them.
+ * Makes a request that includes people's names and the data that `others` lists. If a hub refuses the names, repeats
+ * the request without them.
  */
 export async function withNames<Answer>(
   ask: (included: { readonly include?: readonly Include[] }) => Promise<Answer>,
@@ -47,7 +47,10 @@ export function withId<Item extends { readonly id: string }>(
   );
 }
 
-/** Returns the names of limited keys by id, including revoked ones. Returns none if this key may not list keys. */
+/**
+ * Returns the names of all limited keys, including revoked ones. Key: the limited key's id. Value: its name. Returns an
+ * empty map if the client's own key may not list keys.
+ */
 export async function keyNames(client: PosternClient): Promise<ReadonlyMap<string, string>> {
   try {
     const keys = await client.keys.list({ include: 'revoked' });

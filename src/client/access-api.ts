@@ -46,7 +46,7 @@ export interface AuditFilter {
   readonly action?: AuditAction;
   readonly outcome?: string;
   readonly target?: string;
-  /** Oldest first by default. */
+  /** Order of the lines. Default: `asc`, oldest first. */
   readonly order?: 'asc' | 'desc';
   /** Adds the names of targets. */
   readonly include?: 'contacts';
@@ -75,9 +75,7 @@ export class KeysApi {
     return this.#requests.one('GET', 'keys/me', 'scopes');
   }
 
-  /**
-   * Creates a key. With `include: 'clients'`, the answer has the set-up lines that connect each known client program.
-   */
+  /** Creates a key. With `include: 'clients'`, the answer also contains set-up lines for each known client program. */
   add(key: NewKeyOptions, included: { readonly include?: 'clients' } = {}): Promise<KeyWithSecret> {
     return this.#requests.one('POST', `keys${queryOf(included)}`, 'key', key);
   }
@@ -91,8 +89,8 @@ export class KeysApi {
   }
 
   /**
-   * Revokes a key at once. Returns how many scheduled and held sends this ended; undefined if an older service does not
-   * say.
+   * Revokes a key at once. Returns how many scheduled and held sends were ended by the revocation; undefined if the
+   * service is too old to report the number.
    */
   async revoke(id: string): Promise<KeyRevocation | undefined> {
     const headers = { Prefer: 'handling=strict, return=representation' };
@@ -156,8 +154,8 @@ export class ApprovalsApi {
   }
 
   /**
-   * Approves a send. `shown` is the hash in the approval that was read. If the content of the send has changed since
-   * then, the service approves nothing.
+   * Approves a send. Pass the approval's `shown`, a hash of its content. If the content has changed since, the service
+   * approves nothing.
    */
   approve(id: string, shown: string): Promise<Approval> {
     return this.#requests.one('POST', `approvals/${encodeURIComponent(id)}/approve`, 'members', { shown });

@@ -10,7 +10,7 @@ export interface FileToSend {
   readonly name: string;
   /** For example `image/jpeg`. */
   readonly type?: string;
-  /** At most 100 MB; a stream is sent as it is read. */
+  /** At most 100 MB. A stream is sent in pieces, while it is still being read. */
   readonly content: Uint8Array | AsyncIterable<Uint8Array>;
 }
 

@@ -188,7 +188,7 @@ export interface WebhookEdits extends WebhookOptions {
   /** A new secret. For 24 hours, deliveries are also signed with the previous secret. */
   readonly secret?: string | null;
   readonly name?: string | null;
-  /** Headers not named stay unchanged. */
+  /** Null removes a header. Headers that are not listed stay unchanged. */
   readonly headers?: Readonly<Record<string, string | null>> | null;
   readonly filter?: WebhookFilter | null;
 }

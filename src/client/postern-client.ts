@@ -195,7 +195,10 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/retry`, 'url');
   }
 
-  /** Redelivers events after a row id or offset, with the same delivery ids. `latest` skips undelivered events. */
+  /**
+   * Redelivers events after a row id or offset, with the same delivery ids. If `after` is `latest`, skips all
+   * undelivered events instead.
+   */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     const from = isOffset(after) || after === 'latest' ? after : Number(after);
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });

@@ -24,8 +24,8 @@ export interface RequestOptions {
 }
 
 /**
- * Members of a send that are used only if the service knows them. An older Postern would ignore them and send at once,
- * by another messaging service, or with the marks of Markdown.
+ * Members of a send that the client uses only if the service lists them as capabilities. An older Postern would ignore
+ * them: it would send at once, by another messaging service, or with the marks of Markdown.
  */
 const ASKED_FIRST = ['format', 'service', 'fallback', 'send_at'] as const;
 

@@ -23,8 +23,8 @@ export class ScheduledApi {
   }
 
   /**
-   * Lists the messages that are waiting or being sent, soonest first. With `state`, lists the messages in that state
-   * instead. A final state is allowed.
+   * Lists the messages that are waiting or being sent, soonest first. With `state`, which may also be a final state,
+   * lists the messages in that state instead.
    */
   list(filter: { readonly state?: ScheduledState; readonly source?: ScheduledSource } = {}): Promise<ScheduledSend[]> {
     return this.#requests.list(`scheduled${queryOf(filter)}`, 'send_at');

@@ -18,7 +18,7 @@ export interface SearchResults {
   readonly from?: string | undefined;
 }
 
-/** Combines the hits of a search with its cursor and completeness, which the answer's headers contain. */
+/** Returns the hits of a search, with the cursor and the completeness from the answer's headers. */
 export function searchResults(
   hits: readonly SearchHit[],
   { next, header }: { readonly next: string | undefined; readonly header: (name: string) => string | null | undefined },

@@ -4,7 +4,8 @@ import { has, notPostern, onlyDryRun, parsed } from './postern-error.ts';
 import type { Requests } from './request.ts';
 
 /**
- * Returns the sent message, or the approval that it waits for. Throws a PosternError if the send was only a dry run.
+ * Returns the sent message, or the held send if the message waits for approval. Throws a PosternError if the send was
+ * only a dry run.
  */
 export function sentMessage(
   { text, status, header }: Awaited<ReturnType<Requests['request']>>,

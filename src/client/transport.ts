@@ -1,7 +1,7 @@
 export interface TransportRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A stream is sent as it is read. */
+  /** A stream is sent in pieces, while it is still being read. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly signal?: AbortSignal;
 }

@@ -16,8 +16,8 @@ export interface Setting<Value = unknown> {
   /** Returns the value to use if config.toml does not contain the key. Undefined makes the key mandatory. */
   readonly defaultValue: (environment: Environment) => unknown;
   /**
-   * Converts a value from the file, or one item of a list. An integer from the file is a bigint. Returns undefined if
-   * the value is invalid.
+   * Converts the value that config.toml contains. For a setting that is a list, converts one item. An integer from the
+   * file is a bigint. Returns undefined if the value is invalid.
    */
   readonly read: (written: unknown, environment: Environment) => Value | undefined;
   readonly isSecret?: boolean;

@@ -4,8 +4,8 @@ import TOML from '@ltd/j-toml';
 const OPTIONS = { joiner: '\n', bigint: true } as const;
 
 /**
- * Maximum number of dots, commas, equals signs and brackets in config.toml: ten times as many as a long file has. The
- * parser takes up to 4 µs for each sign.
+ * Maximum number of signs (dots, commas, equals signs and brackets) in config.toml: ten times as many as a long file
+ * has. The parser takes up to 4 µs for each sign.
  */
 const MAX_SIGNS = 2000;
 const TOO_MANY = `the file has more than ${MAX_SIGNS} dots, commas, equals signs and brackets outside of strings`;
@@ -106,6 +106,7 @@ const PARTS =
   /"""(?:[^\\]|\\[\s\S])*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*|(?<sign>[.,=[\]{}])/g;
 const DEPTHS: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}': -1 };
 
+/** A dot, a comma, an equals sign or a bracket, outside strings and comments. */
 interface Sign {
   /** The number of brackets that are open after the sign. */
   readonly depth: number;
@@ -125,7 +126,7 @@ function* signsOf(text: string): Generator<Sign> {
   }
 }
 
-/** Returns the offset of the sign with `count` signs before it; undefined if there is none. */
+/** Returns the offset of the sign that follows exactly `count` other signs; undefined if the text has too few signs. */
 function positionOfSign(text: string, count: number): number | undefined {
   let before = 0;
   for (const { at } of signsOf(text)) {

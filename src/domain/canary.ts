@@ -1,7 +1,7 @@
-/** The beginning of every canary's text. Lists and events recognise canaries by it. */
+/** The beginning of every canary's text. Queries of chat.db recognise canaries by this beginning. */
 export const CANARY_START = 'Postern canary ';
 const REST = ': a test that messages still reach this Mac';
-/** Each canary's text contains a different number, which has this many hexadecimal digits. */
+/** Length of the number in a canary's text, in hexadecimal digits. Each canary has a different number. */
 const NUMBER_LENGTH = 8;
 /** The length of every canary, in characters and in bytes: the text is ASCII. */
 export const CANARY_LENGTH = CANARY_START.length + NUMBER_LENGTH + REST.length;
@@ -30,9 +30,12 @@ export interface CanaryReport {
   readonly sent_at: string | null;
   /** When a canary last arrived; null before the first. */
   readonly arrived_at: string | null;
-  /** Milliseconds from sending to arrival of the canary that arrived last; null before the first arrival. */
+  /** Milliseconds that the last canary to arrive took from sending to arrival; null before the first arrival. */
   readonly delay_ms: number | null;
-  /** When the first missing canary was sent; null while canaries arrive, and before the first arrival. */
+  /**
+   * When the first canary that did not arrive was sent. Null while canaries arrive, and as long as none has ever
+   * arrived.
+   */
   readonly push_dead_since: string | null;
   /** Code of the problem that made the last send fail; null if that send did not fail. */
   readonly problem: string | null;

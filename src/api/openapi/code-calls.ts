@@ -49,7 +49,7 @@ function printed(expression: string): { readonly typeScript: string } {
 const LISTENING =
   'for await (const event of postern.listen({ after: 1204 })) {\n  console.log(event.type, event.data);\n}';
 
-/** The call that the code samples of each operation show, by the operation's name in `ROUTES`. */
+/** The calls that the code samples show. Key: the operation's name in `ROUTES`. */
 export const CODE_CALLS = {
   getHealth: printed('health()'),
   sendMessage: printed('send($body)'),

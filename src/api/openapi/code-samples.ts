@@ -14,7 +14,10 @@ const ENV = "import { env } from 'node:process';";
 const SERVICE = 'http://127.0.0.1:3001';
 /** The host name used for requests over the Unix socket. */
 const LOCAL = 'http://localhost';
-/** Precedes the samples of `overHttp`. Some builds of curl lack WebSockets, and Python's standard library has none. */
+/**
+ * Precedes the samples in curl and Python for an operation with `overHttp`. Some builds of curl lack WebSockets, and
+ * Python's standard library has none.
+ */
 const OVER_HTTP = '# The same events over plain HTTP, without a WebSocket client:';
 
 interface Request {
@@ -121,7 +124,7 @@ function pythonResult(isStream: boolean, download: string | undefined, reads: 'j
   return [reads === 'text' ? '    print(answer.read().decode())' : '    print(json.load(answer))'];
 }
 
-/** Writes a JSON value in Python, which differs only in `True`, `False` and `None`. */
+/** Writes a JSON value in Python, where only `True`, `False` and `None` are spelled differently. */
 function pythonValue(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(pythonValue).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {

@@ -90,7 +90,7 @@ const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
 ]);
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
-/** Returns the problems of an operation by status, each with its possible codes. */
+/** Returns the responses for an operation's problems. Key: the HTTP status. Each response lists its possible codes. */
 export function problemResponses({ body, problems = [], mistakes }: Operation, traits: RouteTraits): Json {
   const names: readonly ProblemName[] = [
     ...EVERYWHERE,
@@ -117,7 +117,7 @@ export function otherProblems(): Json {
   };
 }
 
-/** Returns an example of every problem, by the problem's name. The responses refer to these examples. */
+/** Returns an example of every problem. Key: the problem's name. The responses refer to these examples. */
 export function problemExamples(): Json {
   const examples = (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, exampleOf(name)] as const);
   return Object.fromEntries(examples.map(([name, value]) => [name, { summary: value.detail, value }]));

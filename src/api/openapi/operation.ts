@@ -20,9 +20,9 @@ export interface Operation {
   readonly query?: z.ZodObject;
   readonly headers?: readonly Readonly<Record<string, unknown>>[];
   readonly body?: { readonly schema: z.ZodType; readonly example: unknown };
-  /** Schemas of request bodies that are not JSON, by media type. */
+  /** Schemas of request bodies that are not JSON. Key: the media type. */
   readonly files?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Success answers by status. */
+  /** Answers to successful requests. Key: the HTTP status. */
   readonly answers: Readonly<Record<number, OperationAnswer>>;
   /**
    * Problems of this operation. Omits those that `problemResponses` adds: the problems of its route, of its body and of
@@ -39,7 +39,7 @@ export interface OperationAnswer {
   readonly schema?: string;
   readonly isList?: boolean;
   readonly example?: unknown;
-  /** Several examples by name, used instead of `example`. */
+  /** Several examples, used instead of `example`. Key: the example's name. */
   readonly examples?: Readonly<Record<string, { readonly summary: string; readonly value: unknown }>>;
   /**
    * Content type of an answer that is text or a file. If `schema` is also set, the operation can answer with either.

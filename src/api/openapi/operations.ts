@@ -9,7 +9,7 @@ import { SCHEDULED_OPERATIONS } from './scheduled-operations.ts';
 import { SERVICE_OPERATIONS } from './service-operations.ts';
 import { WEBHOOK_OPERATIONS } from './webhook-operations.ts';
 
-/** Every operation, by its name in `ROUTES`. */
+/** All operations. Key: the operation's name in `ROUTES`. */
 export const OPERATIONS = {
   ...SERVICE_OPERATIONS,
   ...HOME_OPERATIONS,

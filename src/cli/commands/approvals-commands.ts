@@ -89,7 +89,7 @@ async function approvalOf(client: PosternClient, given: string): Promise<Approva
   );
 }
 
-/** Returns the time of a scheduled send, in this time zone and as the request gave it. */
+/** Returns the time of a scheduled send: first in this time zone, then as it was written in the request. */
 function sendTime({ send_at: at = '', send_until: until }: Approval): string {
   const nowMs = systemClock.now();
   return `${shownTime(at, nowMs)} (${at})${until === undefined ? '' : `, at the latest ${shownTime(until, nowMs)}`}`;

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import type { Context } from '../context.ts';
 
 /**
- * The file of each shell's completion script. `make install` links it into the folder in which that shell looks for it.
+ * The files of the completion scripts. Key: the shell. `make install` links each file into the folder that its shell
+ * searches.
  */
 const FILES = { zsh: '_postern', bash: 'postern.bash', fish: 'postern.fish' } as const;
 

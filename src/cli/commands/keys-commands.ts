@@ -30,7 +30,7 @@ export interface AddOptions extends ListChangeOptions {
   readonly maxWait?: number;
 }
 
-/** The options of the commands that add entries to a key's lists or remove them. */
+/** The options of the commands that add entries to a key's lists or remove entries. */
 export interface ListChangeOptions extends ListOptions {
   readonly callbackHost?: readonly string[];
 }
@@ -93,7 +93,7 @@ export async function showKey(given: string, _options: object, { client, answer 
   answer(key, ...description(key));
 }
 
-/** Adds entries to a key's lists, or removes them. */
+/** Adds entries to a key's lists, or removes entries. */
 export async function changeLists(
   change: 'allow' | 'forbid',
   given: string,

@@ -15,7 +15,7 @@ const PAGE = /^console-[0-9a-f]{16}\.html$/;
 
 /**
  * `postern open`: opens the console. If the service has a Unix socket, a one-time code signs the user in; otherwise the
- * user enters the key. The code is in the URL's fragment, because browsers never send that.
+ * user enters the key. The code is in the URL's fragment, because browsers never send a fragment.
  */
 export function open(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {

@@ -198,7 +198,8 @@ interface ResolvedFilter {
   /** Undefined if no option sets a condition. */
   readonly filter: WebhookFilter | undefined;
   /**
-   * One sentence, such as `Ana is +15550100.`, for each given name or address that stands for an id or other addresses.
+   * Sentences such as `Ana is +15550100.`: one for each given name or address that was replaced by an id or by other
+   * addresses.
    */
   readonly meant: readonly string[];
 }

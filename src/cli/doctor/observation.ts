@@ -9,7 +9,7 @@ export type ReportedValue =
   | readonly ReportedValue[]
   | { readonly [key: string]: ReportedValue };
 
-/** Why a key of the report is empty. */
+/** Reasons why a key of the report has no value. */
 export type Absence =
   | 'not_macos'
   /** The program or file does not exist. */
@@ -68,7 +68,7 @@ export async function guarded(look: () => Promise<Observation> | Observation): P
   }
 }
 
-/** Returns the code of an error of Node or SQLite, which is in upper case. Masks any other text. */
+/** Returns an error code of Node or SQLite unchanged: such codes are in upper case. Masks any other text. */
 function knownCode(code: string): string {
   return /^(?:E[A-Z]{2,14}|SQLITE_[A-Z]{2,14}|ERR_[A-Z_]{2,40})$/.test(code) ? code : knownWords(code);
 }

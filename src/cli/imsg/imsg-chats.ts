@@ -6,7 +6,7 @@ import { notStarted, RPC, RpcError } from './rpc-error.ts';
 const KNOWN_MS = 60_000;
 const PAGE = 200;
 const MAX_PAGES = 25;
-/** HTTP statuses of the answer to a request whose path is invalid or too long. */
+/** A conversation and its number, which imsg calls `chat_id`. */
 const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
 /** Matches the id of a conversation at a hub, which begins with the id of a Mac. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;
@@ -55,7 +55,7 @@ export class ImsgChats {
     }
   }
 
-  /** Returns the conversation. Throws `invalidParams` if the key may read none with this number. */
+  /** Returns the conversation with this number. Throws `invalidParams` if the key may read no such conversation. */
   async withNumber(number: number): Promise<ImsgChat> {
     for (const { chat } of this.#byId.values()) if (chat.number === number) return chat;
     for await (const chat of this.#all()) if (chat.number === number) return chat;

@@ -13,7 +13,7 @@ const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 const MAX_FILE_BYTES = 100_000_000;
 const EXTENSION = /^\.[a-z\d]{1,8}$/i;
 
-/** Apple's types for common files; other files have none. */
+/** Apple's types for common files. Key: the MIME type. Other files have no type here. */
 const UTIS: Readonly<Record<string, string>> = {
   'image/jpeg': 'public.jpeg',
   'image/png': 'public.png',
@@ -30,7 +30,7 @@ const UTIS: Readonly<Record<string, string>> = {
 export interface ImsgFilesParts {
   readonly client: PosternClient;
   readonly folder: string;
-  /** The service's address. The hash that names a file includes it, because two services must not share a file. */
+  /** The service's address. It is part of the hash that names a file, because two services must not share a file. */
   readonly address: string;
   readonly clock: Clock;
   readonly warn: (sentence: string) => void;

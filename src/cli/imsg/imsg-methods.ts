@@ -82,7 +82,7 @@ export class ImsgMethods {
     return { chats: isUnreadOnly ? chats.filter(({ unread_count: unread = 0 }) => unread > 0) : chats };
   }
 
-  /** Returns a chat's messages, newest first. Examines at most `MAX_LOOKED_AT`. */
+  /** Returns a chat's messages, newest first. Examines at most `MAX_LOOKED_AT` messages. */
   async history(params: ImsgParams<'messages.history'>) {
     const { chat_id: number, limit = DEFAULT_MESSAGES, start } = params;
     const chat = await this.chats.withNumber(number);

@@ -42,8 +42,8 @@ export class ImsgRpc {
   }
 
   /**
-   * Resolves once another request can be taken. This also slows down a client that does not read its answers, because a
-   * request counts as running until its answer is written.
+   * Resolves once another request can be taken. A request counts as running until its answer is written, so that a
+   * client that does not read its answers can send no more requests.
    */
   async room(): Promise<void> {
     while (this.#running.size >= 2 * MAX_OUTSTANDING) await Promise.race(this.#running);
@@ -114,7 +114,7 @@ function paramsOf<Method extends ImsgMethod>(method: Method, params: unknown): I
   throw new RpcError(RPC.invalidParams, read.mistakes);
 }
 
-/** Parses a request. Returns the error for a line that is not one. */
+/** Parses a request. Returns an error if the line is not a request. */
 function requestIn(line: string): Request | RpcError {
   let value: unknown;
   try {

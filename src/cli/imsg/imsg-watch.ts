@@ -6,7 +6,7 @@ import { RPC, RpcError, readError } from './rpc-error.ts';
 
 const MAX_SUBSCRIPTIONS = 64;
 /**
- * Seconds that a row may take to arrive, after chat.db was replaced. Slower rows are skipped: they are history, not
+ * After chat.db was replaced, rows that took more than this many seconds to arrive are skipped: they are history, not
  * news.
  */
 const NEWS_S = 24 * 60 * 60;

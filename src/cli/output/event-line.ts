@@ -24,7 +24,8 @@ export function messageRow(message: Message, nowMs: number): readonly string[] {
 }
 
 /**
- * Returns an event as one line: time, direction, person, text. A change has no time, so the line shows the current one.
+ * Returns an event as one line: time, direction, person, text. A change has no time, so the line shows the current
+ * time.
  */
 export function eventLine(event: Event | ChangeEvent, nowMs: number): string {
   const now = shownTime(new Date(nowMs).toISOString(), nowMs);

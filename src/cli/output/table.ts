@@ -14,7 +14,10 @@ export interface Column {
   readonly style?: (cell: string) => Style | undefined;
 }
 
-/** Flexible columns shrink to this width if the table is too wide even with `least`. */
+/**
+ * If the table is too wide even with all flexible columns at their `least`, these columns shrink further, down to this
+ * width.
+ */
 const MIN_COLUMNS = 4;
 
 /** Prints a table that fits the terminal. Without rows, prints `none` on stderr, so that a script does not read it. */

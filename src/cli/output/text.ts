@@ -21,7 +21,7 @@ function* graphemesOf(text: string): Generator<string> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   for (let at = 0; at < text.length; ) {
     const found = Array.from(segmenter.segment(text.slice(at, at + WINDOW)), ({ segment }) => segment);
-    // The last character may continue beyond the window.
+    // The last character may continue beyond the window, so the next window begins with it.
     if (at + WINDOW < text.length && found.length > 1) found.pop();
     for (const segment of found) at += segment.length;
     yield* found;
@@ -48,8 +48,8 @@ export function json(value: unknown, indent?: number): string {
 }
 
 /**
- * Escapes the control characters in a line of JSON, so that the line cannot control a terminal and keeps its meaning.
- * The line may also be other text.
+ * Escapes the control characters in a line, so that the line cannot control a terminal. A line of JSON keeps its
+ * meaning.
  */
 export function jsonLine(line: string): string {
   return line.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, escaped);

@@ -29,7 +29,7 @@ export interface EventMessage {
 }
 
 /**
- * The newest message of a chain. A Mac has a chain of rows. If it publishes changes, it also has a chain of changes
+ * The newest message of a chain. Each Mac has a chain of rows. A Mac that publishes changes also has a chain of changes
  * with another epoch. In a chain of changes, `row` is the number of a change (decision N9).
  */
 export interface ChainState {
@@ -123,7 +123,7 @@ export function readEventHeaders(
   return { mac, epoch, row, previousRow, previousSequence, other, type, id, instance, isMetadata };
 }
 
-/** The members of an event that its sealed body is bound to. */
+/** The members of an event that are needed to open its sealed body. */
 type SealedIn = Pick<EventMessage, 'mac' | 'epoch' | 'row'>;
 
 /** Returns the JSON of an event. Throws AppError `fleet_content_unreadable`. */

@@ -21,7 +21,10 @@ export const BUCKETS = {
   macs: 'macs',
   /** The outcomes of sends (key: `outcomeKey`), and the hubs' claims of Idempotency-Keys (prefix: `SEND_CLAIMS`). */
   outcomes: 'outcomes',
-  /** The lease of webhooks with the settings of all webhooks, the leases of pairs' sends, and the broker's clock. */
+  /**
+   * The lease of webhooks, which contains the settings of all webhooks; the leases of pairs' sends; and the broker's
+   * clock.
+   */
   webhooks: 'webhooks',
 } as const;
 export type Bucket = (typeof BUCKETS)[keyof typeof BUCKETS];
@@ -110,8 +113,8 @@ export function outcomeKey(mac: string, keyHash: string): string {
 export const SEND_CLAIMS = 'claims_';
 
 /**
- * Returns the subject at which an agent announces an outcome to waiting hubs. The announcement itself is not stored;
- * the bucket `outcomes` has the outcomes that are final.
+ * Returns the subject at which an agent announces an outcome to waiting hubs. The broker does not store announcements,
+ * but the bucket `outcomes` contains the final outcomes.
  */
 export function outcomeSubject(mac: string, keyHash: string): string {
   return `done.${mac}.${keyHash}`;

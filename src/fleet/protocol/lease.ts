@@ -6,8 +6,8 @@ import { compareAndSet } from './compare-and-set.ts';
 const TICK_MS = 1000;
 const RENEW_EVERY_MS = 2000;
 /**
- * A holder stops acting this long after it began its last successful renewal. Other processes wait for
- * `EXPIRES_AFTER_MS`.
+ * A holder stops acting this long after it began its last successful renewal. Other processes wait longer: they take
+ * the lease after `EXPIRES_AFTER_MS`.
  */
 const LAPSES_AFTER_MS = 5000;
 /** A lease that has not changed for this long is free. Each process measures with its own monotonic clock. */
@@ -41,7 +41,7 @@ export interface LeaseParts<State> {
   readonly state: () => State;
   /** Called with the newest known state of the lease, held here or elsewhere. */
   readonly onSeen: (state: State) => void;
-  /** Called when this process has the lease. `wasOwn` is true if no other process has held it since this one did. */
+  /** Called when this process takes the lease. `wasOwn` is true if the previous holder was also this process. */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
   /** Called when the lease has ended, or may have ended. This process must no longer act in its name. */
   readonly onLost: () => void;

@@ -26,7 +26,10 @@ export function toProblem(error: unknown): ProblemMessage {
 const OF_HUBS = new Set(Object.entries<ProblemText>(FLEET_PROBLEMS).map(([name, { code = name }]) => code));
 for (const code of ['mac_busy', 'send_expired', 'mac_answer_too_large', 'invalid_request']) OF_HUBS.delete(code);
 
-/** The statuses and extra members of each code in the catalogue. */
+/**
+ * The known problems. Key: a code in the catalogue. Value: the statuses and the names of extra members that the code
+ * can have.
+ */
 const CATALOGUE = new Map<string, { readonly statuses: Set<number>; readonly extra: Set<string> }>();
 for (const [name, { code = name, status, extra = {} }] of Object.entries<ProblemText>(PROBLEMS)) {
   const known = CATALOGUE.get(code) ?? { statuses: new Set(), extra: new Set() };

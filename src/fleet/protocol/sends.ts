@@ -14,9 +14,9 @@ export function hashOfRequest(request: unknown): string {
 }
 
 /**
- * Returns headers and body of an order. `attemptId` becomes its Nats-Msg-Id, so that publishing may be repeated. A new
- * attempt with the same idempotency key needs a new id, or the broker would discard it as a duplicate. The agent
- * answers every order, but sends only once per idempotency key.
+ * Returns headers and body of an order. `attemptId` becomes the order's Nats-Msg-Id, so that publishing may be
+ * repeated. A new attempt with the same idempotency key needs a new id, or the broker would discard it as a duplicate.
+ * The agent answers every order, but sends only once per idempotency key.
  */
 export function encodeOrder(mac: string, order: SendOrder, attemptId: string, envelope: Envelope) {
   const headers = newHeaders();

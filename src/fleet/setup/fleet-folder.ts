@@ -125,7 +125,7 @@ export class FleetFolder {
     return existsSync(join(this.path, 'server', AUTHORITY_FILE));
   }
 
-  /** The authority's certificate as PEM; undefined without `hasAuthority`. */
+  /** The authority's certificate as PEM; undefined if `hasAuthority` is false. */
   get authority(): string | undefined {
     return this.hasAuthority ? readFileSync(join(this.path, 'server', AUTHORITY_FILE), 'utf8') : undefined;
   }

@@ -25,10 +25,7 @@ export interface ServerReport {
   readonly version: string;
   /** True if the server writes every message to the disk before acknowledging it. */
   readonly syncsAlways: boolean;
-  /**
-   * The fleet's certificate authority as PEM; undefined if the servers have no certificates, or if a public authority
-   * signed the certificates.
-   */
+  /** Bytes that streams use on this server. `maxBytes` is the server's limit; 0 if unknown. */
   readonly bytes: number;
   readonly maxBytes: number;
 }

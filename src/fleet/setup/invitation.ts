@@ -20,8 +20,8 @@ const ANSWER_MS = 5000;
 const MAX_NAME = 100;
 
 /**
- * The content of a token. With the token, one machine can join the fleet as `mac`, as long as the command on the
- * operator's machine (the desk) is running.
+ * The content of a token. While `postern fleet invite` is running on the operator's machine (the desk), one machine can
+ * join the fleet as `mac` with the token.
  */
 export interface Invitation {
   readonly mac: string;

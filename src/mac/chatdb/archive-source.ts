@@ -29,11 +29,11 @@ export interface SourceRow {
   readonly rowId: number;
   readonly guid: string;
   readonly print: Print;
-  /** Row id of its conversation; undefined if it has none. */
+  /** Row id of the row's conversation; undefined if the row is in none. */
   readonly chat: number | undefined;
-  /** Its date in milliseconds since 1970. */
+  /** The row's date in milliseconds since 1970. */
   readonly datedMs: number;
-  /** Total size of its texts and blobs in bytes. */
+  /** Total size of the row's texts and blobs in bytes. */
   readonly bytes: number;
 }
 
@@ -182,8 +182,8 @@ export class ArchiveSource {
   }
 
   /**
-   * Returns the messages that have reactions, loaded once per file. A reaction that arrives during the run is not
-   * included. The next run then finds that the reaction's message has changed, and reads the message again.
+   * Returns the filter for messages with reactions, loaded once per chat.db file. A reaction that arrives during the
+   * run is not included. The next run finds that the reaction's message has changed, and reads that message again.
    */
   #reactedToIn({ database, queries }: Snapshot): ReactedTo | undefined {
     const { fileId } = this.#connection;
@@ -192,7 +192,9 @@ export class ArchiveSource {
     return this.#reactedTo.messages;
   }
 
-  /** Returns the listed rows with these guids, by guid. Computes no prints: each is `NO_PRINT`. */
+  /**
+   * Returns the listed rows with these guids. Key: the guid. Does not compute prints: each row's `print` is `NO_PRINT`.
+   */
   listed(guids: readonly string[]): ReadonlyMap<string, SourceRow> {
     return this.#connection.read(({ database }) => {
       const { listed } = sourceQueriesOf(database.schema);

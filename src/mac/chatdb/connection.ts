@@ -77,7 +77,7 @@ export class Connection {
     }
   }
 
-  /** Returns an object that stands for the current state of chat.db. After each commit, it is another object. */
+  /** Returns an object that stands for the current state of chat.db: a different object after each commit. */
   snapshot(): unknown {
     const open = this.#open;
     if (open?.snapshot === undefined || open.snapshot.version !== open.database.version()) {
@@ -177,7 +177,7 @@ function snapshotOf(open: Open): Snapshot {
 
 /** The files of a database on disk, found without opening them (decision B1). */
 interface Files {
-  /** Real path of the database: SQLite follows links, and keeps the -wal and the -shm there. */
+  /** Real path of the database. SQLite follows links, and keeps the -wal and the -shm beside the real file. */
   readonly path: string;
   /**
    * Identifies the database file by device, inode and time of birth. The time is included because inodes are reused.

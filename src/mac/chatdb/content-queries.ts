@@ -89,7 +89,7 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
   };
 });
 
-/** Maximum number of votes and added options read per poll. No group's poll has as many; only the newest are read. */
+/** Maximum number of votes and added options read per poll, newest first. No real poll has as many. */
 const MAX_POLL_ROWS = 2000;
 /**
  * A poll's caption is searched for in this many row ids after the poll, because rows of other conversations may come

@@ -123,7 +123,7 @@ export function withConversationDetails(
 /** A text that begins like this is usually only a link, and the link's preview says more. */
 const LINK = /^https?:\/\//i;
 
-/** Returns the sentence of a conversation's last message; {} if the message's text says everything. */
+/** Returns the sentence that describes a conversation's last message; {} if the message's text says everything. */
 function sentenceOfLast(
   snapshot: Snapshot,
   last: Message,

@@ -1,7 +1,7 @@
 import type { DataShapes, SqliteDiagnostics } from '../../domain/diagnostics.ts';
 import { type Sqlite, sqliteLibrary } from '../../runtime/sqlite.ts';
 
-/** Number of newest rows that are examined. Few enough that the service's clients need not wait meanwhile. */
+/** Number of newest rows that are examined: few enough that the service's clients hardly wait. */
 const NEWEST_ROWS = 20_000;
 const HOUR_NS = 3_600_000_000_000;
 const SERVICES = ['iMessage', 'SMS', 'RCS', 'iMessageLite'];
@@ -118,8 +118,9 @@ function summed(
 }
 
 /**
- * The columns that the tables read by Postern have in macOS 10.13 to 27. A test checks that they are the union of
- * `simulator/schemas/`. A report counts unknown columns, because they reveal a new macOS.
+ * The known columns of the tables that Postern reads, from macOS 10.13 to 27. Key: the table. Value: its columns,
+ * separated by white space. A test checks that they are the union of `simulator/schemas/`. A report counts unknown
+ * columns, because they reveal a new macOS.
  */
 export const KNOWN_COLUMNS: Readonly<Record<string, string>> = {
   message: `

@@ -5,8 +5,8 @@ import { anyOf, column } from './queries.ts';
 import { isPartlyUnsent, isUnsent } from './row-kinds.ts';
 
 /**
- * SQL for the print of the row `m`: a number that changes when the row's flags, later additions or content do. Does not
- * include the attachments; see `attachmentsSql`.
+ * SQL for the print of the row `m`: a number that changes when the flags, the later additions or the content of the row
+ * change. Attachments are not included; see `attachmentsSql`.
  */
 export function rowSql(schema: SchemaInfo): string {
   return `${flagsSql(schema)} + ${addedSql(schema)} + ${contentSql(schema)}`;

@@ -111,7 +111,8 @@ function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
 const MAX_WATCHED = 500;
 const MAX_DELETED = 5000;
 /**
- * Number of row ids whose prints are compared by one sum. Comparing them one by one would cost as much as reading them.
+ * Number of row ids whose prints are compared at once, by their sum. Comparing each print would cost as much as reading
+ * it.
  */
 const SUMMED_ROWS = 64;
 /**
@@ -215,7 +216,7 @@ function additionsOf(
 
 /**
  * Returns the parts of a range in which a print differs from the known one. Compares sums of prints, weighted so that
- * two changes do not cancel out. If a part is returned although no print differs, its rows are merely read in vain.
+ * two changes do not cancel out. May also return a part without a difference, which costs only a needless read.
  */
 function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known: KnownPrints): RowRange[] {
   const { range, sum } = printQueriesFor(snapshot.database.schema);
@@ -232,7 +233,10 @@ function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known:
   return ranges;
 }
 
-/** Returns a print without the amount that attachments and a deletion added to it, as the query `sum` counts it. */
+/**
+ * Returns a print without `addition`, the amount for attachments and a deletion, because the query `sum` excludes that
+ * amount too.
+ */
 function withoutAddition(print: Print, addition = 0): number {
   return addition === 0 || print === NO_PRINT || print === REACTION_PRINT ? print : Math.max(print - addition, 1);
 }

@@ -96,7 +96,9 @@ const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Numb
 /** The tables, conditions and columns from which the SQL of a list is built. */
 interface Source {
   readonly from: string;
-  /** Builds the WHERE condition. In a list of one chat, its first SQL parameter is the row id of the chat. */
+  /**
+   * Builds the WHERE condition. In a list of one chat, the condition's first SQL parameter is the row id of the chat.
+   */
   readonly where: (dateRange: string) => string;
   /** The date column. An index sorts the rows by this column, and rows with equal dates by `rowId`. */
   readonly date: string;
@@ -255,9 +257,9 @@ function exactDates(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that reports whether any row is dated in seconds, and how many dates are out of index order, up to `MAX_COUNTED`
- * per condition of `UNINDEXED`. `chat` takes the chat's row id several times: once for the seconds, and once for each
- * condition.
+ * SQL that selects two values: whether any row is dated in seconds, and the number of dates out of index order, which
+ * counts at most `MAX_COUNTED` per condition of `UNINDEXED`. In `chat`, every subquery takes the chat's row id as a
+ * parameter: the one for seconds, then one for each condition.
  */
 interface DateQueries {
   readonly all: string;
@@ -291,7 +293,7 @@ export const UNINDEXED: readonly ((date: string) => string)[] = [
 
 /**
  * Reports whether the dates in `chat_message_join` can order a list. They can only if no message can be joined to a
- * chat twice, because it would be listed twice (decisions B4, B9).
+ * chat twice: the list would contain such a message twice (decisions B4, B9).
  */
 function hasDatedJoins(schema: SchemaInfo): boolean {
   return (

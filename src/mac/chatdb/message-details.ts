@@ -80,8 +80,8 @@ function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | nu
 }
 
 /**
- * Returns `part_of` for a link's balloon if the balloon names the row of the text beside the link. Returns {} for any
- * other row (decision U6).
+ * Returns `part_of` for the balloon of a link that was sent with a text. `part_of` identifies the row of that text.
+ * Returns {} for any other row (decision U6).
  */
 function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDetails, 'part_of'> {
   const guid = toText(row[at.textRow]);
@@ -114,8 +114,8 @@ function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
 }
 
 /**
- * Returns the number of the message part to which a reaction refers by the prefix `p:N/`; {} if there is no such
- * prefix.
+ * Returns the number in the prefix `p:N/` of a reaction: the message part to which the reaction refers. Returns {} if
+ * there is no such prefix.
  */
 function partReactedTo(row: Row): Pick<Reaction, 'part'> {
   const [, part] = /^p:(\d{1,5})\//.exec(toText(row[ENTRY_COLUMNS.at.associatedGuid])) ?? [];

@@ -7,8 +7,8 @@ import type { Connection } from './connection.ts';
 import { isJunk } from './row-kinds.ts';
 
 /**
- * Names of the actions by their number in `filter_action`; 0 means not filed. The numbers are from imessage-exporter,
- * pull request 797, and have not been seen on a Mac.
+ * The actions that `filter_action` stores as numbers. The index is the number; 0 means that macOS did not file the row.
+ * The numbers are from imessage-exporter, pull request 797, and have not been seen on a Mac.
  */
 const ACTIONS: readonly (FilterAction | undefined)[] = [undefined, 'allowed', 'junk', 'promotion', 'transaction'];
 

@@ -128,8 +128,8 @@ const OBJECT = 0xfffc; // an attachment
 const REPLACEMENT = 0xfffd; // an app's own balloon
 
 /**
- * Removes the placeholders from a text. With placeholders at the start or end of the text, also removes the line break
- * next to them (decision B2).
+ * Removes the placeholders from a text. If a placeholder is at the start or the end of the text, also removes the line
+ * break next to it (decision B2).
  */
 function cleanBody(text: string): string {
   if (!text.includes('\uFFFC') && !text.includes('\uFFFD')) return text;

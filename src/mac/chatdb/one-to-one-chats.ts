@@ -7,8 +7,8 @@ import type { Connection } from './connection.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
 /**
- * SQL for the one-to-one chats: the chat's guid and a member's address, one row per member. A chat without known
- * members has one row, whose address is NULL.
+ * SQL that selects the guid of each one-to-one chat and the address of its member: one row per member. A chat without
+ * known members has one row with the address NULL.
  */
 const queryOf = perSchema((schema) => {
   const byGuid = "instr(c.guid, ';+;') > 0";

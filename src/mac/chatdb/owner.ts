@@ -53,8 +53,7 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
     } = toReaction(row, snapshot);
     if (!isOwn || code < 2000 || code >= 4000) continue;
     if (code >= 3000) {
-      // A removal names the tapback that it removes. If another tapback has already replaced that one, the newer one
-      // stays.
+      // A removal names the tapback to remove. It has no effect if a newer tapback has already replaced that tapback.
       if (standing?.code === code - 1000) standing = undefined;
       continue;
     }
@@ -68,8 +67,8 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 
 /**
- * Returns a telephone number of the owner: the one in the newest of the recent messages that have one, else one from a
- * chat's `last_addressed_handle`. Returns undefined if none is found, or while chat.db is unreadable.
+ * Returns a telephone number of the owner. Searches the recent messages, newest first, and then `last_addressed_handle`
+ * of the chats. Returns undefined if none is found, or while chat.db is unreadable.
  */
 export function ownNumber(connection: Connection): string | undefined {
   try {

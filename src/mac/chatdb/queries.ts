@@ -39,7 +39,7 @@ export interface Queries {
   readonly entries: string;
   /**
    * `PENDING_COLUMNS` of the rows above a row id. Parameters: row id, limit. Excludes row ids that a JavaScript number
-   * cannot represent exactly: reading could not continue behind them, and would repeat them.
+   * cannot represent exactly: the next read could not begin exactly behind such a row, and would repeat it.
    */
   readonly pendingRows: string;
   /**
@@ -283,8 +283,8 @@ function statusSql(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that is true if the row `m` says that it has attachments, which Messages may store later. NULL if chat.db has no
- * tables for attachments.
+ * SQL that is true if the row `m` says that it has attachments. Messages may store the attachments later than the row.
+ * NULL if chat.db has no tables for attachments.
  */
 function announcesAttachments(schema: SchemaInfo): string {
   if (!hasAttachmentTables(schema)) return 'NULL';

@@ -50,7 +50,7 @@ const MAX_CONVERSATIONS_AT_ONCE = 250;
 const MERGED_COST = 6;
 const NOTHING = { items: [] };
 
-/** An order of conversations, with the id of the chat.db file that it was read from. */
+/** An order of the conversations, and the id of the chat.db file from which that order was read. */
 export interface OrderOfFile {
   readonly fileId: string;
   readonly order: StoredOrder;
@@ -130,8 +130,8 @@ export class ChatReader implements MessageReader {
   }
 
   /**
-   * Returns the details of a poll's or an app's row that is reported as a reaction. Returns undefined for a tapback or
-   * a sticker, and if the row is gone.
+   * Returns the details of a row that the API reports as a reaction although the row belongs to a poll or an app.
+   * Returns undefined for a tapback or a sticker, and if the row is gone.
    */
   reactionDetails(reaction: Reaction): ReactionDetails | undefined {
     return this.#connection.read((snapshot) => reactionDetailsOf(snapshot, reaction));
@@ -269,8 +269,8 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
 }
 
 /**
- * Returns the number of rows that must be read to find the newest dates of the chats with this id: the cost of the most
- * expensive chat.
+ * Returns the number of rows that must be read to find a chat's newest date. Several chats can have this id: returns
+ * the highest of their numbers.
  */
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));

@@ -4,7 +4,7 @@ import { dictionaryIn, isoAtSeconds, lastOfColons, present, textIn } from './mem
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
-/** Types of the cards of Apple's own apps, by the beginning of the app's bundle id. */
+/** Types of the cards of Apple's own apps. `start` is the beginning of the app's bundle id. */
 const TYPES: readonly (readonly [start: string, type: AppCard['type']])[] = [
   ['com.apple.PassbookUIService.PeerPayment', 'payment'],
   ['com.apple.SafetyMonitorApp.', 'check_in'],

@@ -10,7 +10,7 @@ const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'
 
 type Scanned = ReadonlyMap<string, unknown>;
 
-/** Postern's types of detected data, by the kind that macOS stores in a result's member `T`. */
+/** Types of detected data. Key: the kind that macOS stores in a result's member `T`. Value: Postern's type. */
 const TYPES: Readonly<Record<string, DetectedData['type']>> = {
   Money: 'money',
   PhysicalAmount: 'quantity',

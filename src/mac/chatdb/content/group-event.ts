@@ -36,8 +36,8 @@ export function groupEventOf({ itemType, action, title, by, other, who }: GroupC
 }
 
 /**
- * Describes the start (`share_status` 0) or the end (`share_status` 1) of sharing a location (imessage-exporter). The
- * Mac's owner shares if the row is outgoing, or if the row names another person and its `share_direction` is 0.
+ * Describes the start (`share_status` 0) or the end (`share_status` 1) of sharing a location (imessage-exporter).
+ * `by_me` is true if the row is outgoing, or if the row names another person and its `share_direction` is 0.
  */
 export function locationShareOf(status: number, isFromMe: boolean, other: number, direction: number): LocationShare {
   const isMine = isFromMe || (other !== 0 && direction === 0);

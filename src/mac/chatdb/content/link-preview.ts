@@ -5,8 +5,8 @@ import { dictionaryIn, isoAtSeconds, listIn, present, textIn } from './members.t
 type Dictionary = ReadonlyMap<string, unknown>;
 
 /**
- * Maximum number of images per preview. Real previews have one, but a manipulated archive may list it thousands of
- * times.
+ * Maximum number of images per preview. Real previews have one, but a manipulated archive may list one image thousands
+ * of times.
  */
 const MAX_IMAGES = 20;
 const MAX_IMAGE_URL = 8192;

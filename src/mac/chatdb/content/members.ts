@@ -35,8 +35,8 @@ export function isList(value: unknown): value is readonly unknown[] {
 }
 
 /**
- * Converts a parsed JSON object to a Map, in which keys such as `__proto__` are ordinary. Any other value becomes
- * empty.
+ * Converts a parsed JSON object to a Map, in which keys such as `__proto__` are ordinary. Returns an empty Map for any
+ * other value.
  */
 export function dictionaryOf(value: unknown): Dictionary {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -27,7 +27,8 @@ export interface ContentRow {
   /** The column `balloon_bundle_id`. */
   readonly balloon: string;
   /**
-   * Guid of the message to which the row refers, such as the poll of a vote, without the prefix `p:N/`; "" for none.
+   * Guid of the message to which the row refers, such as a vote's poll; "" for none. The prefix `p:N/` has been
+   * removed.
    */
   readonly associatedGuid: string;
   readonly isVote: boolean;
@@ -43,7 +44,7 @@ export interface DecodedRow {
   readonly poll?: PollPayload | undefined;
 }
 
-/** Kinds by the bundle id of the balloon. */
+/** Kinds of rows. Key: the last part of the balloon's id, which is the bundle id. */
 const BALLOONS: Readonly<Record<string, MessageKind>> = {
   'com.apple.messages.URLBalloonProvider': 'link',
   'com.apple.messages.Polls': 'poll',

@@ -5,7 +5,7 @@ import { numberIn, present, textIn } from './members.ts';
 import { type TypedDictionary, TypedUrl } from './typed-value.ts';
 import { MAX_BLOB_BYTES } from './typedstream.ts';
 
-/** Animations by the number in `__kIMTextEffectAttributeName`. */
+/** Names of text animations. Key: the number in `__kIMTextEffectAttributeName`. */
 const ANIMATIONS: Readonly<Record<number, string>> = {
   4: 'ripple',
   5: 'big',

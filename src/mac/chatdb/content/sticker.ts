@@ -2,7 +2,9 @@ import type { Sticker } from '../../../domain/cards.ts';
 import { readBinaryPlist } from './binary-plist.ts';
 import { dictionaryIn, lastOfColons, present, textIn } from './members.ts';
 
-/** Apple's own sources of stickers, by bundle id. A sticker with any other bundle id comes from an app. */
+/**
+ * Apple's own sources of stickers. Key: the sticker's bundle id. A sticker with any other bundle id comes from an app.
+ */
 const SOURCES: Readonly<Record<string, Sticker['source']>> = {
   'com.apple.messages.genmoji': 'genmoji',
   'com.apple.Animoji.StickersApp.MessagesExtension': 'memoji',
@@ -11,8 +13,8 @@ const SOURCES: Readonly<Record<string, Sticker['source']>> = {
 };
 
 /**
- * Postern's names of sticker effects, by the names in a sticker's picture. An effect that is not listed keeps its name.
- * Only the pictures of the owner's own stickers name an effect.
+ * Names of sticker effects. Key: the name in a sticker's picture. Value: Postern's name. An effect that is not listed
+ * keeps its name. Only the pictures of the owner's own stickers name an effect.
  */
 const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
 
@@ -37,7 +39,7 @@ export function stickerOf({ userInfo, attribution, description }: StickerColumns
     ...present({
       bundle_id: id,
       app_name: app && textIn(app, 'name'),
-      // Only Genmoji have a real description: apps write file names into it.
+      // Only Genmoji have a real description. For other stickers, apps store a file name as the description.
       description: source === 'genmoji' ? description : undefined,
     }),
   };

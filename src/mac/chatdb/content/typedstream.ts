@@ -21,7 +21,9 @@ const END = 0x86;
 const EIGHT_BYTES = 0x87;
 const FIRST_REFERENCE = 0x92;
 
-/** Decodes the bytes of a string: UTF-8, or UTF-16 if they begin with its byte order mark, as some writers store it. */
+/**
+ * Decodes the bytes of a string: UTF-16 if they begin with its byte order mark, else UTF-8. Some writers store UTF-16.
+ */
 export function decodeText(bytes: Buffer, start: number, end: number): string {
   if (end - start >= 2 && bytes[start] === 0xff && bytes[start + 1] === 0xfe) {
     return bytes.toString('utf16le', start + 2, end);
@@ -30,9 +32,9 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
 }
 
 /**
- * Reads a typedstream (NSArchiver's format, version 4) in one pass. An item may refer back to an earlier one by its
- * number in one of two tables: strings (types and names), and objects (including classes). Depth and steps are bounded;
- * each byte is read once.
+ * Reads a typedstream (NSArchiver's format, version 4) in one pass. An item may refer to an earlier item by its number
+ * in one of two tables. One table holds the strings (types and names), the other the objects (including classes). Depth
+ * and steps are bounded; each byte is read once.
  */
 export class Typedstream {
   readonly #bytes: Buffer;

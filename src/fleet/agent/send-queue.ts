@@ -91,7 +91,7 @@ export class SendQueue {
       await this.#report(order, reply);
       message.ack();
     } catch (error) {
-      // The queue delivers the send again. It is then answered with the stored outcome of its Idempotency-Key.
+      // The queue delivers the send again. This Mac then answers with the stored outcome of the send's Idempotency-Key.
       log.warn('the outcome of a send could not be reported to the fleet', { reason: (error as Error).message });
     } finally {
       cancel?.();

@@ -136,7 +136,10 @@ export class Uplink implements ConsumerTask<undefined> {
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
   }
 
-  /** Publishes a message after this Mac's newest one; rejects if the stream has a newer one. Returns its sequence. */
+  /**
+   * Publishes a message after this Mac's newest message in `chain`, and returns its sequence. Rejects if the stream has
+   * a newer message of this Mac.
+   */
   async #publish(chain: Chain, msgID: string, { headers, body }: ReturnType<typeof encodeEvent>): Promise<number> {
     const { connection, mac } = this.#parts;
     const published = connection.js.publish(eventSubject(mac), body, {
@@ -278,7 +281,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const left = new Promise<never>((_, reject) => {
       stop = membership.onChange(() => reject(new Error('the connection to the broker was lost')));
     });
-    // The promise that loses the race may reject later.
+    // The promise that loses the race may reject later. These handlers keep that rejection from being unhandled.
     request.catch(() => {});
     left.catch(() => {});
     try {

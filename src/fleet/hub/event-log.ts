@@ -37,7 +37,7 @@ export class HubEventLog implements MessageLog {
   /** Like `entries`, but includes changes unless `isOfRows` is true. */
   allEntries(after: Offset, upTo: Offset, limit: number, { isOfRows = false } = {}): readonly LogEntry[] {
     let from = after.rowId;
-    // Continues after unreadable events, because callers take an empty result for the end of the log.
+    // Continues after unreadable events, because callers interpret an empty result as the end of the log.
     for (;;) {
       const events = this.#store.index.events(from, upTo.rowId, limit, isOfRows);
       const entries = this.readable(events);

@@ -142,8 +142,9 @@ export class EventStore {
   }
 
   /**
-   * Gives up the rows of a hole up to `last`, because nobody can supply them. From then on, offsets before them are
-   * refused. Returns the events to publish; undefined, without a change, if the queue lost too much in the last hour.
+   * Gives up the rows of a hole up to `last`, because nobody can supply them. From then on, offsets before these rows
+   * are refused. Returns the events to publish. If the queue lost too much in the last hour, changes nothing and
+   * returns undefined.
    */
   giveUp({ epoch, queue, last }: Hole, nowMs: number): readonly StoredEvent[] | undefined {
     return this.#changed(() => {

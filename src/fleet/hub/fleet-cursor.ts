@@ -6,8 +6,8 @@ import { problem } from '../../domain/problems.ts';
 
 /**
  * The position in a list over several Macs. `timestamp` is the second of the last message shown. All messages that come
- * before that second in the order of the list were shown, too. `shown` is the number of messages shown within that
- * second, by Mac. It omits Macs without any.
+ * before that second in the order of the list were shown, too. `shown` counts the messages shown within that second.
+ * Its keys are the Macs; it omits Macs without any such message.
  */
 export interface FleetCursor {
   readonly timestamp: string;

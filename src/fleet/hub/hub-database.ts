@@ -16,11 +16,11 @@ export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
  * - `waiting`: the events that wait, each queue in order. If `after_row` is set, the stream lacks the rows after
  *   `after_row`, up to `last_row`. An entry with an empty `type` is no event: it only marks where rows are missing.
  * - `held`: the queues with waiting events. hub.db has every event of such a queue up to the sequence `floor`.
- * - `gap`: numbers without an event. Each stands for rows or changes of a queue that nobody can supply. `at_ms`: when
- *   the gap was recorded.
+ * - `gap`: numbers without an event. Each stands for rows or changes that are missing from a queue for good. `at_ms` is
+ *   the time at which the gap was recorded.
  * - `position`: the place of the newest message read from the stream. `doubtful_after`: see EventStore.doubtfulAfter.
  * - `stream.first_sequence`: this hub has seen every message from this sequence on.
- * - `pair.merged_to`: the number up to which the two Macs' earlier events were merged; NULL once all are.
+ * - `pair.merged_to`: the number up to which the two Macs' earlier events were merged; NULL once all are merged.
  * - `known`: the guids that a pair has published, with the numbers of their events. `macs` has a bit for each of the
  *   two Macs that has reported the message. `content` is a hash of the message; only messages that came late have it.
  * - `told`: the changes of pairs' messages that clients have received, in order; see PairChanges.

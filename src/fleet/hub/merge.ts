@@ -1,7 +1,7 @@
 import { isAppError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/ports/host-ports.ts';
 
-/** The items of one Mac, in its order, page by page. */
+/** The items of one Mac, page by page, in the order in which that Mac lists them. */
 export interface MacList<Item> {
   readonly mac: string;
   /** Returns the page at `place`: the `next` of the previous page. Without `place`, returns the first page. */

@@ -59,8 +59,8 @@ export class Offsets {
   positionOf(offset: StreamOffset, changes: boolean): Offset {
     const number = this.numberOf(offset, changes);
     if (this.#store.numberAt(offset) === number) return rowOffset(number);
-    // This hub may repeat events from here on. The client hands these offsets on to the other hubs, so that they do not
-    // repeat their own.
+    // From here on, this hub may repeat events. So the client's next offsets also contain these offsets of other hubs:
+    // when the client returns to one of those hubs, that hub need not repeat its own events.
     const others = [offset, ...(offset.others ?? [])].filter(
       ({ copy }) => copy !== undefined && copy !== this.#store.copy,
     );

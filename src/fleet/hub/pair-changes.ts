@@ -16,7 +16,7 @@ const PARTS: Readonly<Record<string, string>> = {
   ...{ sent: 'status', delivered: 'status', read: 'status', failed: 'status' },
   ...{ deleted: DELETION, restored: DELETION, edited: 'content', unsent: 'content' },
 };
-/** The order in which the statuses of a message follow each other. */
+/** Key: the status of a message. Value: the status's rank. Statuses follow each other in the order of their ranks. */
 export const STATUS_RANK: Readonly<Record<MessageStatus, number>> = {
   ...{ pending: 0, failed: 1, sent: 2, delivered: 3, read: 4 },
 };
@@ -129,8 +129,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns the newest text of the message that clients received before event `number`. Returns {} if there is none, or
-   * if event `number` itself has a newer text.
+   * Returns the newest text that clients had received for the message before event `number`. Returns {} if there is
+   * none, or if event `number` itself has a newer text.
    */
   #textBefore(member: string, guid: string, number: number): Partial<Pick<Message, 'body' | 'attachments'>> {
     const sql = `SELECT max(number) FROM told WHERE ${OF_PART} AND number <= ?`;

@@ -46,8 +46,9 @@ export class PairCopies {
     const number = this.#numberOf(event);
     if (number === undefined) return false;
     const { sequence, atMs, messageId } = event;
-    // If clients received the event from an earlier stream, this place stands for that event's number only, because the
-    // current stream may not have the events between that number and `upTo` yet.
+    // A client at this place usually has every event up to `upTo`. If clients received the event from an earlier
+    // stream, the place stands only for that event's own number, because the current stream may still lack later
+    // events.
     this.#database.run(
       `INSERT OR IGNORE INTO merged_place (stream, sequence, at_ms, message_id, number)
        SELECT id, ?, ?, ?, ifnull((SELECT number FROM event WHERE number = ? AND event.stream <> stream.id),
@@ -56,8 +57,8 @@ export class PairCopies {
     );
     const places = new PlaceTable(this.#database);
     if (number > 0 && places.find(stream, number)) places.note(stream, event, number);
-    // A refilled stream may have the event only at this place, or have it here first, so the event gets this place as
-    // well.
+    // In a refilled stream, this place may be the event's only place or its first one. So the place is stored in
+    // `later_place` as well.
     this.#database.run(
       `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number)
        SELECT here.id, ?, ?, number FROM event, stream AS here WHERE number = ? AND here.created = ?

@@ -5,11 +5,11 @@ import type { HubDatabase } from './hub-database.ts';
 /** The pairs of the fleet (decision N6). hub.db stores them, so that they survive a broker that loses its data. */
 export class Pairs {
   readonly #database: HubDatabase;
-  /** Each pair, under the ids of both of its Macs. */
+  /** Key: the id of each Mac that is in a pair. Value: the pair. */
   readonly #pairs = new Map<string, Pair>();
-  /** For each pair's id, the Mac that published the pair's newest event. */
+  /** Key: a pair's id. Value: the Mac that published the pair's newest event. */
   readonly #leading = new Map<string, string>();
-  /** The pairs whose events from before the pairing are not all merged yet, by the pair's id. */
+  /** The pairs with events from before the pairing that are not merged yet. Key: the pair's id. */
   readonly #merging = new Map<string, Pair>();
 
   constructor(database: HubDatabase) {

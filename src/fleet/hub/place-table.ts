@@ -22,7 +22,7 @@ export class PlaceTable {
     this.#backfillMs = (backfillHours + 1) * HOUR_MS;
   }
 
-  /** Records a further place of an event. */
+  /** Records an additional place of an event. */
   note(stream: string, { sequence, atMs }: Pick<MacEvent, 'sequence' | 'atMs'>, number: number): void {
     const sql = `INSERT OR IGNORE INTO later_place (stream, sequence, at_ms, number) VALUES (${STREAM_ID}, ?, ?, ?)`;
     this.#database.run(sql, stream, sequence, atMs, number);

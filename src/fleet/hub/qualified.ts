@@ -4,7 +4,7 @@ import { idOfGuid, type MacName, qualify } from '../../domain/fleet.ts';
 import type { Message } from '../../domain/message.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 
-/** Returns a row's id for clients of the hub (decisions N1, N6); "" for "". */
+/** Returns a row's id for clients of the hub (decisions N1, N6). Returns "" if `id` is empty. */
 function idOf({ mac, member, isPair }: MacName, id: string, guid = ''): string {
   if (id === '') return '';
   // Without a guid, only this Mac can find the row, so the id names the Mac instead of the pair.

@@ -22,7 +22,10 @@ export class SendLeases {
     this.#parts = parts;
   }
 
-  /** Returns the holder of a pair's lease when it was last read; before that, the pair's first Mac. */
+  /**
+   * Returns the Mac that held a pair's lease when the lease was last read. Before the first read, returns the pair's
+   * first Mac.
+   */
   lastHolder(member: string): string {
     return this.#holders.get(member) ?? member;
   }
@@ -98,7 +101,7 @@ export class SendLeases {
     return this.#parts.macs.get(mac)?.presence?.health.connected === true;
   }
 
-  /** Returns undefined if the Mac does not answer. */
+  /** Reports whether a Mac knows the Idempotency-Key. Returns undefined if the Mac does not answer. */
   async #ask(mac: string, idempotencyKey: string): Promise<boolean | undefined> {
     try {
       return await this.#parts.reads.ask(mac, 'knowsKey', { key: idempotencyKey });

@@ -34,13 +34,13 @@ export interface StreamCopyParts extends HubParts {
 
 /**
  * Copies the stream into hub.db, in order, with one ordered consumer. First compares the stream with the copy: if the
- * stream was recreated or lost its end, reads it again from the point where it differs.
+ * stream was recreated or lost its end, reads the stream again from the point where the two differ.
  */
 export class StreamCopy {
   readonly #parts: StreamCopyParts;
   #messages: ConsumerMessages | undefined;
   #isClosed = false;
-  /** Since when the copy has been behind the stream; undefined while it is level. */
+  /** Time since which the copy has been behind the stream; undefined while the copy is not behind. */
   #behindSinceMs: number | undefined;
   #isFilled: boolean;
   /** The place up to which each message was read, or was dropped by the stream before reading began. */

@@ -8,10 +8,13 @@ const MAX_COUNT = 1000;
 /** Rows that the stream lacks: those after `after`, up to `last`. */
 export type Missing = Pick<Hole, 'after' | 'last'>;
 
-/** The members of a waiting entry that stands for a place without an event. */
+/** The members of an entry of `waiting` that is no event, but only marks where rows are missing. */
 export const NOTHING = { messageId: '', type: '', keyId: null, body: new Uint8Array() };
 
-/** Suffix of the name of a Mac's queue of changes. No queue of rows ends with it, because Mac ids contain no spaces. */
+/**
+ * Suffix of the name of a Mac's queue of changes. No queue of rows has a name with this suffix, because Mac ids contain
+ * no spaces.
+ */
 const OF_CHANGES = ' changes';
 /**
  * Maximum number of gaps of a queue in an hour. A gap in rows ends every client's connection. A gap in changes ends the

@@ -119,8 +119,8 @@ function summed(
 
 /**
  * The known columns of the tables that Postern reads, from macOS 10.13 to 27. Key: the table. Value: its columns,
- * separated by white space. A test checks that they are the union of `simulator/schemas/`. A report counts unknown
- * columns, because they reveal a new macOS.
+ * separated by white space. A test checks that the columns are those of all schemas in `simulator/schemas/`. A report
+ * counts unknown columns, because they reveal a new macOS.
  */
 export const KNOWN_COLUMNS: Readonly<Record<string, string>> = {
   message: `

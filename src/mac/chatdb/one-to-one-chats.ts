@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
 
 /**
- * SQL that selects the guid of each one-to-one chat and the address of its member: one row per member. A chat without
+ * SQL that selects the guid of each one-to-one chat and the address of a member, one row per member. A chat without
  * known members has one row with the address NULL.
  */
 const queryOf = perSchema((schema) => {

@@ -91,7 +91,8 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   /**
-   * Returns the deliveries without their attempts. Hubs keep no attempts, because different hubs may have made them.
+   * Returns the deliveries without their attempts. Hubs keep no attempts, because several hubs may have attempted one
+   * delivery.
    */
   detailedDeliveries(id: string): Promise<readonly DeliveryRecord[]> {
     return this.deliveries(id);

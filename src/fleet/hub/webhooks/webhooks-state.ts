@@ -26,7 +26,10 @@ export interface WebhooksState {
 
 export const NO_WEBHOOKS: WebhooksState = { history: '', webhooks: [] };
 
-/** Returns how to encode and decode the lease. It contains secrets, so it is sealed with a key that only hubs have. */
+/**
+ * Returns how to encode and decode the lease. The lease contains secrets, so it is sealed with a key that only hubs
+ * have.
+ */
 export function sealedRecords(envelope: Envelope): Pick<LeaseParts<WebhooksState>, 'encode' | 'decode'> {
   return {
     encode: (record) => pack(envelope, HUBS, CONTEXT, record),

@@ -85,7 +85,7 @@ export interface PollVote {
   readonly choices: readonly string[];
 }
 
-/** All options of a poll after one was added: the earlier options and the new one. */
+/** All options of a poll after an option was added: the earlier options and the new one. */
 export interface PollUpdate {
   readonly poll_guid: string;
   readonly options: readonly PollOption[];

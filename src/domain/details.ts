@@ -33,7 +33,6 @@ export interface MessageFiling {
   readonly sub_code: number | null;
 }
 
-/** The transfer states of an attachment. */
 export const TRANSFER_STATES = [
   'archiving',
   'waiting',

@@ -82,8 +82,8 @@ export interface ChangeDiagnostics {
 }
 
 /**
- * The number of rows with each value; null if the database has no such column. Keys are numbers, or words from fixed
- * lists.
+ * A count of rows for each value of a column; null if the database has no such column. Key: the value, as a number or
+ * as a word from a fixed list.
  */
 type Histogram = Readonly<Record<string, number>> | null;
 
@@ -107,7 +107,7 @@ export interface DataShapes {
   readonly link_previews_hidden: number | null;
   readonly link_previews_shown: number | null;
   readonly link_rows_with_reply: number | null;
-  /** Number of rows whose date is more than an hour before the date of the row with the next lower row id. */
+  /** Number of rows that are dated more than an hour before the row with the next lower row id. */
   readonly backfilled: number;
   readonly columns: number;
   /**
@@ -166,13 +166,13 @@ export type DeliveryErrorCounts = Readonly<Record<HostClass, Readonly<Partial<Re
 export interface Diagnostics {
   readonly accounts: readonly AccountDiagnostics[] | ScriptFailure;
   readonly live_chats: LiveChatDiagnostics | ScriptFailure;
-  /** Number of chat guids in chat.db by prefix; null if chat.db is unreadable. */
+  /** Number of chat guids in chat.db for each prefix; null if chat.db is unreadable. */
   readonly stored_prefixes: PrefixCounts | null;
   readonly changes: ChangeDiagnostics | null;
-  /** Null if chat.db is unreadable. Older services omit it. */
+  /** The shapes of the newest rows; null if chat.db is unreadable. Older services omit this member. */
   readonly data_shapes?: DataShapes | null | undefined;
   readonly sqlite?: SqliteDiagnostics | null | undefined;
-  /** Older services omit it. */
+  /** Gaps in the time during which the service ran. Older services omit this member. */
   readonly sleep_gaps?: SleepGaps | undefined;
   /** Number of failed attempts to deliver to webhooks since the service started. Older services omit it. */
   readonly delivery_errors?: DeliveryErrorCounts | undefined;

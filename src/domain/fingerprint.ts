@@ -1,9 +1,9 @@
 import { CHANGE_NAMES, type ChangeName } from './event.ts';
 
 /**
- * A row of chat.db as one whole number below 2^53. The number's fields, from the highest bit: deletion, transcripts,
- * attachments, seven flags, later additions by Messages, and a checksum of the content. The difference between two
- * prints of a row shows what happened to the row (decisions I4, U1).
+ * A print: the state of a row of chat.db as one whole number below 2^53. The number's fields, from the highest bit:
+ * deletion, transcripts, attachments, seven flags, later additions by Messages, and a checksum of the content. The
+ * difference between two prints of a row shows what happened to the row (decisions I4, U1).
  */
 export type Print = number;
 
@@ -52,8 +52,8 @@ export const ADDED = 2 ** CONTENT_BITS;
  */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
 /**
- * The change to report for each kind of addition, indexed by the kind's number. Number 0 is a row without a kind: the
- * checksum of its additions can only have changed because a part was unsent.
+ * The change to report if the later additions of a row differ. Index: the number of the row's kind in `ADDED_KINDS`.
+ * Number 0 means no kind: only unsending a part can then have changed the additions' checksum.
  */
 const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 
@@ -71,7 +71,10 @@ export interface Additions {
   readonly isDeleted: boolean;
 }
 
-/** Returns the print of a row, never `NO_PRINT`. `row` is the sum of the print's flags, additions and content. */
+/**
+ * Returns the print of a row, never `NO_PRINT`. `row` is the sum of the fields that the row's own columns determine:
+ * the flags, later additions and the content checksum.
+ */
 export function printOf(row: number, additions: Additions): Print {
   return row + additionOf(additions) || 1;
 }

@@ -21,7 +21,7 @@ export interface FleetSettings {
   readonly content: FleetContent;
   /** Path of the file with the content keys; "" for none. */
   readonly contentKeyFile: string;
-  /** Hours of past messages that an agent publishes to a stream that has none of its messages; 0 for none. */
+  /** Hours of past messages that an agent publishes if the stream has no messages of this Mac yet; 0 for none. */
   readonly backfillHours: number;
   /** True to publish changes of existing messages too (decision N9). */
   readonly changes: boolean;

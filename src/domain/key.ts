@@ -57,7 +57,7 @@ export interface Key extends KeySettings {
   readonly name: string;
   readonly scopes: readonly Scope[];
   readonly created_at: string;
-  /** Updated at most once a minute. */
+  /** When the key was last used; updated at most once a minute. Null before the first use. */
   readonly last_used_at: string | null;
 }
 
@@ -124,8 +124,8 @@ export const PRESETS = {
 export type Preset = keyof typeof PRESETS;
 
 /**
- * Maximum seconds for which any request may wait, such as for an event. Clients give up after 60 s, so it must be
- * lower.
+ * Maximum seconds for which any request may wait, such as for an event. Must be less than 60 s, after which clients
+ * give up.
  */
 export const MAX_WAIT_S = 50;
 

@@ -13,9 +13,9 @@ export type Names = Readonly<Record<string, string>>;
 
 /** The names found in one load of the Address Book. Cached because the same few addresses appear again and again. */
 class FoundNames {
-  /** Keyed by the array of participants, which stays the same object until chat.db changes. */
+  /** Names for conversations. Key: the array of participants, which stays the same object until chat.db changes. */
   readonly byParticipants = new WeakMap<readonly string[], Names>();
-  /** Names of messages and reactions, by conversation and then by sender. */
+  /** Names for messages and reactions. First key: the conversation id. Second key: the sender. */
   readonly #byParties = new Map<string, Map<string, Names>>();
   #count = 0;
 

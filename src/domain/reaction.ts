@@ -43,7 +43,7 @@ export interface Reaction {
   readonly timestamp: string;
   readonly associated_message_type: number;
   /**
-   * The part of the message that was reacted to, counted from 0. Present only in a message's details, and only if the
+   * Number of the message part that was reacted to, from 0. Present only in a message's details, and only if the
    * reaction's row names the part.
    */
   readonly part?: number | undefined;

@@ -17,9 +17,9 @@ export interface ReplayStart {
 }
 
 /**
- * Returns the position that a cursor stands for; without a cursor, the newest event. Skips events dated before
- * `floorMs` (Unix milliseconds). An expired cursor starts at the newest event. Throws `invalid_cursor` for a text that
- * is not a cursor, and `chat_db_unavailable`.
+ * Returns the position that a cursor stands for. If the cursor has expired or there is none, returns the position of
+ * the newest event. Skips events dated before `floorMs` (Unix milliseconds). Throws `invalid_cursor` for a text that is
+ * not a cursor, and `chat_db_unavailable`.
  */
 export async function replayStart(
   feed: EventFeed,

@@ -188,8 +188,8 @@ function notesOf(details: Told, isText: boolean): readonly string[] {
 }
 
 /**
- * Counts the attachments, except inline images. If the text has more placeholders for attachments, returns their
- * number, because some attachments may not be listed yet.
+ * Counts the attachments, except inline images. If the text has more placeholders for attachments, returns the number
+ * of placeholders, because some attachments may not be listed yet.
  */
 function countOfFiles({ attachments, parts = [] }: Told): number {
   const runs = parts.flatMap((part) => part.runs ?? []);

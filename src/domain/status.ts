@@ -94,7 +94,7 @@ export interface FleetMac {
   readonly sends?: boolean | undefined;
   /**
    * Number of gaps in the Mac's events: ranges of rows or changes that are missing from the broker and that the Mac has
-   * not supplied yet. The Mac's later events wait for them.
+   * not supplied yet. The Mac's later events wait until the gaps are filled.
    */
   readonly open_holes: number;
   /** Name of the machine whose claim holds the Mac's id; absent if that machine has not announced a name. */
@@ -106,7 +106,7 @@ export interface FleetMac {
 /** A problem that the service noticed since it started. */
 export interface StatusProblem {
   readonly code: string;
-  /** When it was noticed. */
+  /** When the service noticed the problem. */
   readonly since: string;
   /** When the service noticed that the problem was gone; null while it lasts. */
   readonly until: string | null;
@@ -153,17 +153,17 @@ export interface StatusReport {
   readonly capabilities?: Capabilities | undefined;
   /** State of the contacts, from which people's names are read. Absent until a client first asks for names. */
   readonly contacts?: ContactsHealth | undefined;
-  /** Absent while changes are not detected. */
+  /** State of change detection; absent while changes are not detected. */
   readonly changes?: ChangesReport | undefined;
-  /** Absent while search is switched off. */
+  /** State of the search index; absent while search is switched off. */
   readonly search?: SearchReport | undefined;
-  /** Absent if the configuration has no fleet. */
+  /** State of the fleet; absent if the configuration has none. */
   readonly fleet?: FleetReport | undefined;
   /** Absent without `canary.self`. */
   readonly canary?: CanaryReport | undefined;
 }
 
-/** Answer of `POST /api/v1/permissions/check`: the permissions, which the service's process has just checked. */
+/** Answer of `POST /api/v1/permissions/check`: the permissions as the service's process has just found them. */
 export interface PermissionsAnswer {
   readonly permissions: readonly PermissionReport[];
 }

@@ -12,7 +12,7 @@ export interface SubscriptionArguments {
   /** A conversation id in any variant. */
   readonly conversation_id?: string | undefined;
   readonly sender?: string | undefined;
-  /** Defaults to `full`; for events posted to another machine, to `ids`. */
+  /** Default: `ids` for events that are posted to another machine, otherwise `full`. */
   readonly content?: EventContent | undefined;
   /** True to include messages that macOS filed as junk. */
   readonly junk?: boolean | undefined;
@@ -38,8 +38,8 @@ export interface SubscriptionRequest extends SubscriptionTarget {
   readonly cursor: string | undefined;
   readonly maxAgeMs: number | undefined;
   /**
-   * The lifetime that the client asks for. The service grants between a minute and a day; a day if this is null or
-   * undefined.
+   * The lifetime in milliseconds that the client asks for; null or undefined asks for a day. The service grants at
+   * least a minute and at most a day.
    */
   readonly ttlMs: number | null | undefined;
 }

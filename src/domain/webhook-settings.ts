@@ -62,8 +62,8 @@ export function shownSettings(webhook: StoredWebhook, nowMs: number): ShownSetti
 }
 
 /**
- * Sets headers by name, ignoring case, and removes those whose value is null. Throws `invalid_request` above
- * `MAX_HEADERS`.
+ * Returns the headers after these changes. Names are compared without case, and a value of null removes the header.
+ * Throws `invalid_request` above `MAX_HEADERS`.
  */
 function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookChanges['headers']) {
   if (changes === undefined) return headers;

@@ -54,7 +54,7 @@ export interface WebhookSettings {
   readonly filter: WebhookFilter | null;
 }
 
-/** The settings of a webhook by default, as the contract says. */
+/** The default settings of a webhook, as the contract states them. */
 export const DEFAULT_SETTINGS: Omit<WebhookSettings, 'url' | 'events'> = {
   secret: null,
   include: NO_INCLUDES,
@@ -76,7 +76,7 @@ export interface WebhookWire {
 }
 
 export interface StoredWebhook extends Webhook, WebhookSettings {
-  /** Absent for a webhook that was registered with the API. */
+  /** The other program's protocol; absent for a webhook that was registered with Postern's API. */
   readonly wire?: WebhookWire | undefined;
   /** The previous secret, which also signs until `untilMs` (decision P5). */
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
@@ -149,8 +149,8 @@ export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as con
 export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
   /**
-   * The delivery's newest attempts, at most 10, oldest first. Several attempts are kept only in memory: they are absent
-   * after a restart of the service, or after 500 later deliveries.
+   * The delivery's newest attempts, at most 10, oldest first. If there were several attempts, they are kept only in
+   * memory. They are then absent after a restart of the service, or after 500 later deliveries.
    */
   readonly tries?: readonly AttemptRecord[] | undefined;
   /** The first 2 KB of the receiver's last answer. Only for the owner, and only if the delivery failed. */
@@ -189,7 +189,7 @@ export interface ShownSettings extends Pick<WebhookSettings, 'name' | 'enabled' 
 
 /** The state and progress of a webhook. */
 export interface WebhookStatus extends WebhookHealth, ShownSettings {
-  /** Null unless a delivery is held. */
+  /** The held delivery; null if there is none. */
   readonly held: HeldDelivery | null;
   /** When a held delivery is attempted next; absent during an attempt, and if none is held. */
   readonly next_attempt_at?: string | undefined;

@@ -26,9 +26,9 @@ export interface ChatDirectory {
    * tries the chats.
    */
   meant(recipient: string): readonly ChatMembers[];
-  /** The chat with exactly this guid. */
+  /** Returns the chat with exactly this guid; undefined if there is none. */
   chat(guid: string): ChatMembers | undefined;
-  /** Every chat with this member, one-to-one or group. */
+  /** Returns every chat with this member, one-to-one or group. */
   withMember(address: string): readonly ChatMembers[];
   /** Returns the conversation id of a row; undefined if the row no longer exists. */
   conversationOf(rowId: number): string | undefined;
@@ -44,14 +44,14 @@ export interface StoredKey extends Key {
 }
 
 export interface KeyStore {
-  /** Keys that are not revoked, oldest first. */
+  /** Returns the keys that are not revoked, oldest first. */
   list(): readonly StoredKey[];
   add(key: StoredKey): void;
   update(key: StoredKey): void;
   noteUse(id: string, at: string): void;
   /** Marks the key as revoked, so that `list` omits it. Its row stays, because the audit log refers to it. */
   revoke(id: string, at: string): void;
-  /** The keys that were revoked, newest first, at most 1,000. */
+  /** Returns the keys that were revoked, newest first, at most 1,000. */
   revoked(): readonly (StoredKey & { readonly revoked_at: string })[];
   /** Returns the secret that this installation stores under the name. The first call creates it with `make`. */
   secret(name: string, make: () => string): string;
@@ -87,9 +87,9 @@ export interface ApprovalStore {
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
   heldBytes(): number;
-  /** Ids of held sends that have expired. */
+  /** Returns the ids of held sends that have expired. */
   due(nowMs: number): readonly string[];
-  /** When the next held send expires. */
+  /** Returns when the next held send expires, Unix milliseconds; undefined if no send is held. */
   nextExpiryMs(): number | undefined;
   /**
    * Changes a held send to `state` durably, in one statement. Returns false if the send is no longer held. The state
@@ -188,8 +188,8 @@ export interface AuditStore {
    */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;
   /**
-   * Returns when the newest line of the request that `ask` identifies was written, Unix milliseconds. Ignores lines
-   * from before `sinceMs`.
+   * Returns the time of the newest line about the request `ask`, in Unix milliseconds; undefined if there is no line
+   * since `sinceMs`.
    */
   ask(ask: string, sinceMs: number): number | undefined;
   /**
@@ -253,7 +253,7 @@ export interface Approvals {
 
 export interface AuditLog {
   list(query: AuditQuery): readonly AuditEntry[];
-  /** The actions of each limited key since midnight. */
+  /** Returns the actions of the limited keys since midnight. Map key: the id of the limited key. */
   usedToday(): ReadonlyMap<string, KeyUse>;
 }
 

@@ -78,8 +78,9 @@ export interface PrintReader {
   /** Reads the prints of the newest `count` rows up to row id `upTo`. `from` is the lowest row id of these rows. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
   /**
-   * Like `newest`, but first compares with `known`, and reads only the ranges in which something differs. A deleted row
-   * counts as a difference. If the row ids have too many gaps for this comparison, reads the whole range.
+   * Like `newest`, but first compares chat.db with the prints in `known`, and reads only the ranges in which something
+   * differs. A deleted row counts as a difference. If the row ids have too many gaps for this comparison, reads the
+   * whole range.
    */
   differing(at: Offset, upTo: number, count: number, known: KnownPrints): DifferingPrints;
   /** Reads the prints of these rows. */
@@ -105,7 +106,7 @@ export interface PrintReader {
 }
 
 export interface DifferingPrints extends PrintsRead {
-  /** The lowest row id that was compared with its known print. */
+  /** Id of the lowest row that was compared with its known print. */
   readonly from: number;
   readonly ranges: readonly RowRange[];
 }

@@ -7,9 +7,12 @@ export interface Contact {
   readonly organization: string | null;
 }
 
-/** The names of one load of the Address Book, by address. */
+/** Looks up names by address. All names come from one load of the Address Book. */
 export interface NameLookup {
-  /** Returns undefined if no contact has the address, or if contacts with different names have it. */
+  /**
+   * Returns the name of the contact with this address. Returns undefined if there is none, or if contacts with
+   * different names have the address.
+   */
   nameOf(address: string): string | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface DemoPeople {
   react(reaction: {
     readonly from: string;
     readonly messageId: string;
-    /** The reaction as one writes it for `postern demo react`. */
+    /** The reaction, as the argument of `postern demo react`. */
     readonly reaction: string;
     readonly isTakenBack: boolean;
   }): Promise<TheirRow>;

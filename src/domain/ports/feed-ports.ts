@@ -50,7 +50,7 @@ export interface FeedReader {
   take(limit: number): FeedBatch;
   /** Reports whether this reader has taken every published event. */
   isCaughtUp(): boolean;
-  /** A number that changes when the log is replaced (decision C5). Earlier offsets are then meaningless. */
+  /** Returns a number that changes when the log is replaced (decision C5). Earlier offsets are then meaningless. */
   generation(): number;
   close(): void;
 }
@@ -200,8 +200,8 @@ export interface EventFeed {
 export interface CursorStore {
   load(): Cursor | undefined;
   /**
-   * Stores the cursor, the first prints of the newly published rows, and changes of earlier rows, in one transaction. A
-   * new row can imply such a change (decision I4).
+   * Stores the cursor, the first prints of the newly published rows, and the changes of earlier rows that the new rows
+   * imply (decision I4), in one transaction.
    */
   save(cursor: Cursor, prints?: ReadonlyMap<number, Print>, changes?: readonly Change[], nowMs?: number): void;
   /**

@@ -7,12 +7,12 @@ export interface FleetStore {
   /** Returns a random text that identifies this chat.db. It changes when chat.db is replaced. */
   epoch(): string;
   setEpoch(epoch: string): void;
-  /** Creation time of the stream that `position` refers to; undefined before the first connection. */
+  /** Returns the creation time of the stream that `position` refers to; undefined before the first connection. */
   stream(): string | undefined;
   setStream(created: string): void;
   /**
-   * Every event up to this position was acknowledged by the stream, or need not be published. Undefined before the
-   * first connection.
+   * Returns the position up to which the stream has acknowledged every event that must be published. Undefined before
+   * the first connection.
    */
   position(): Offset | undefined;
   setPosition(offset: Offset): void;

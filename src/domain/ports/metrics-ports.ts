@@ -13,8 +13,8 @@ interface StreamCounts {
 }
 
 /**
- * The values of `/metrics` that are read at each request (decision H). `Counters` holds the values that Postern counts
- * up as it works.
+ * The values of `/metrics` that are read at each request (decision H). `Counters` holds the values that Postern
+ * increments as it works.
  */
 export interface Metrics {
   readonly isConnected: boolean;
@@ -32,7 +32,7 @@ export interface Metrics {
   readonly fleet: FleetReport | undefined;
   /** Undefined without `canary.self`, and at a hub. */
   readonly canary?: CanaryReport | undefined;
-  /** Only at a hub. */
+  /** Present only at a hub. */
   readonly hub?: HubMetrics;
 }
 

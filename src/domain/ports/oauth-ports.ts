@@ -22,7 +22,7 @@ export interface OAuthAnswer {
 }
 
 export interface OAuthService {
-  /** Resolves to undefined for an unknown path. */
+  /** Answers a request. Resolves to undefined for an unknown path. */
   answer(request: OAuthRequest): Promise<OAuthAnswer | undefined>;
   /**
    * Returns the caller with this access token; undefined if the token is unknown or has expired, or its key was

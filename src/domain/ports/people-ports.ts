@@ -12,7 +12,7 @@ export interface AmbiguousAddress {
 export interface Person {
   /**
    * A hash of the first of the person's addresses in sort order, so it may change when a card changes. For a limited
-   * key, only the addresses that the key may see count.
+   * key, only the addresses that the key may see are sorted.
    */
   readonly id: string;
   /** Null if none of the person's cards has a name. */
@@ -42,7 +42,7 @@ export interface People {
    * last.
    */
   search(text: string, limit: number, view?: PeopleView): Promise<readonly Person[]>;
-  /** Returns undefined if no person has this id. */
+  /** Returns the person with this id; undefined if there is none. */
   person(id: string, view?: PeopleView): Promise<Person | undefined>;
 }
 

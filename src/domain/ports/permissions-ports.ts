@@ -9,7 +9,7 @@ export const PERMISSION_REASONS = [
   /** Messages is not running and could not be opened. */
   'messages_closed',
   /**
-   * Postern has not requested this permission yet. It waits for Full Disk Access first, so that two dialogs do not
+   * Postern has not requested this permission yet. Postern first waits for Full Disk Access, so that two dialogs do not
    * cover each other.
    */
   'not_asked',

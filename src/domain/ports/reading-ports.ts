@@ -55,7 +55,7 @@ export interface ReadOptions {
  */
 export interface MessageReader {
   listMessages(query: MessageQuery): Promise<Page<Message>>;
-  /** Returns undefined if no message has the id, or if it is a reaction (decision B8). */
+  /** Returns the message with this id; undefined if there is none, or if the id belongs to a reaction (decision B8). */
   message(id: string, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
   /**

@@ -11,11 +11,14 @@ export interface Span {
  * Postern first saw them. An age counts only time in which chat.db was watched (decision U4).
  */
 export interface RowAgeStore {
-  /** Stores ages in seconds, by row id. If a row already has a stored age, that age stays. */
+  /**
+   * Stores ages. Key: the row id. Value: the row's age in seconds when Postern first saw it. If a row already has a
+   * stored age, that age stays.
+   */
   add(ages: ReadonlyMap<number, number>, nowMs: number): void;
   /** Returns how many seconds old a row was when Postern first saw it; undefined if it was younger than a minute. */
   of(rowId: number): number | undefined;
-  /** Returns the stored ages in seconds, by row id, of the rows after `after` and up to `upTo`. */
+  /** Returns the stored ages of the rows after `after` and up to `upTo`. Key: the row id. Value: the age in seconds. */
   between(after: Offset, upTo: Offset): ReadonlyMap<number, number>;
   spans(): readonly Span[];
   saveSpans(spans: readonly Span[]): void;

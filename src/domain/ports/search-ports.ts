@@ -54,7 +54,7 @@ export interface ListedRow {
 export interface ListedRows {
   /** The messages, in order of their dates, newest first. */
   readonly rows: readonly ListedRow[];
-  /** The value for `after` that returns the next page; absent on the last page. */
+  /** Pass this as `after` to get the next page; absent on the last page. */
   readonly next?: string;
 }
 

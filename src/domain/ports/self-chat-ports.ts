@@ -67,7 +67,7 @@ export interface OwnerInChatDb {
    * owner last used in each chat.
    */
   addresses(): readonly string[];
-  /** Returns undefined if the message does not exist. */
+  /** Returns the message with this guid and the owner's tapback on it; undefined if there is no such message. */
   tapbackOn(guid: string): TapbackOn | undefined;
 }
 

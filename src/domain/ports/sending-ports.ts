@@ -84,10 +84,7 @@ export interface SendLookup {
    * address (decision B4).
    */
   chats(recipient: string): readonly KnownChat[];
-  /**
-   * Reports whether the conversation of row `rowId` is new: all its rows have ids above `afterRowId`. Returns false for
-   * a row without a conversation.
-   */
+  /** Returns the highest row id that chat.db has ever used, even if that row was deleted. */
   highestRowId(): number;
   ownRowsAbove(rowId: number): readonly OwnRow[];
   /**

@@ -124,7 +124,7 @@ export interface WebhookRegistry {
    * was none with this id.
    */
   remove(id: string): Promise<boolean>;
-  /** Like all methods below, throws `webhook_not_found` for an unknown id. */
+  /** Returns the webhook's state and progress. Like all methods below, throws `webhook_not_found` for an unknown id. */
   status(id: string): WebhookStatus | Promise<WebhookStatus>;
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;

@@ -53,7 +53,7 @@ export interface Difference {
   readonly changes: readonly Change[];
   /** Prints to store: the new print of each row that differs, and the first print of each row without one. */
   readonly prints: ReadonlyMap<number, Print>;
-  /** Number of rows that have a stored print but are gone from chat.db. Unlike `changes`, includes reactions. */
+  /** Number of rows that have a stored print but are gone from chat.db. Includes reactions, which `changes` omits. */
   readonly removed: number;
 }
 

@@ -73,7 +73,7 @@ export class ChangeStream {
     this.#channel.restart({ rowId, change: this.#log.newest() });
   }
 
-  /** Adds rows whose prints have been stored. */
+  /** Publishes rows whose prints have been stored. */
   publishRows(rows: readonly RowEntry[]): void {
     const channel = this.#channel;
     if (channel === undefined || rows.length === 0) return;
@@ -87,7 +87,7 @@ export class ChangeStream {
     channel?.skipTo({ rowId, change: channel.last.change });
   }
 
-  /** Adds the next changes of the log; returns false if there are none. */
+  /** Publishes the next changes of the change log; returns false if there are none. */
   publishChanges(): boolean {
     const channel = this.#channel;
     if (channel === undefined) return false;
@@ -131,8 +131,8 @@ export class ChangeStream {
   }
 
   /**
-   * Returns a page with one event, which tells the reader to read everything again, because changes after its position
-   * are no longer kept. The event covers all rows, because the reader may know later ones from `GET /messages`.
+   * Returns a page for a reader whose next changes are no longer kept. Its only event asks the reader to read
+   * everything again. The event covers all rows, because the reader may know later ones from `GET /messages`.
    */
   #forgotten(offset: Offset, count: number): FeedPage {
     const { change } = offset;

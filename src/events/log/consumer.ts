@@ -14,7 +14,7 @@ import { Wakeup } from '../../runtime/wakeup.ts';
 
 /** Maximum number of entries taken from the feed at once. */
 const BATCH_SIZE = 64;
-/** Delay after a failure of the feed or the store before the next attempt. */
+/** Delay before the next attempt after the feed or the store failed. */
 const RETRY_MS = 1000;
 
 /**

@@ -181,7 +181,10 @@ export class Publisher {
     }
   }
 
-  /** Lets requests and sockets run first, then waits for members that were caught up (decision C7). */
+  /**
+   * Lets requests and sockets run first. Then waits for the members that were caught up before this batch (decision
+   * C7).
+   */
   async #drained(): Promise<void> {
     const { channel, changes, clock } = this.#parts;
     await nextTurn();
@@ -205,8 +208,8 @@ export class Publisher {
       }
     }
     const newest = messages.newest();
-    // Stores the new position before using it, because storing may fail. The next run then finds chat.db replaced
-    // again, and starts over.
+    // Stores the new position before using it. If storing fails, the next run again finds that chat.db was replaced,
+    // and starts over.
     store.restart(newest, changes?.stream.isOn === true ? changes.printsUpTo(newest.offset) : undefined);
     this.#cursor = newest;
     this.#isStored = true;
@@ -228,7 +231,10 @@ export class Publisher {
     return this.#parts.changes?.stream.channel !== undefined;
   }
 
-  /** Stores how far rows are published. Readers with changes receive the rows once the prints are stored too. */
+  /**
+   * Stores the position up to which rows are published. Readers with changes receive the rows once the rows' prints are
+   * stored too.
+   */
   #store(cursor: Cursor, rows: readonly PendingRow[] = []): void {
     const { changes } = this.#parts;
     const before = this.#cursor?.offset.rowId ?? 0;
@@ -250,7 +256,10 @@ export class Publisher {
     stream.skipTo(cursor.offset.rowId);
   }
 
-  /** Reads again the rows that were published while nothing could be stored, because they may have changed since. */
+  /**
+   * Catches up with rows that were published while their prints could not be stored. Reads these rows again, because
+   * they may have changed since.
+   */
   #storeBehind(cursor: Cursor, stream: ChangeStream): void {
     const { messages } = this.#parts;
     for (;;) {

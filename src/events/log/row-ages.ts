@@ -10,7 +10,10 @@ import type { RunningTime } from './running-time.ts';
 /** Smaller ages are not stored, because no client can ask to skip rows that young. */
 export const LEAST_AGE_S = 60;
 
-/** A row. Its date and the time at which it was first seen are in Unix milliseconds. */
+/**
+ * The first sight of a row: `datedMs` is the row's date, `seenMs` the time when it was first seen, both Unix
+ * milliseconds.
+ */
 export interface Sighting {
   readonly rowId: number;
   readonly datedMs: number;

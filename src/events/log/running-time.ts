@@ -45,7 +45,7 @@ export class RunningTime {
     return present === undefined ? this.#spans : [...this.#spans, present];
   }
 
-  /** Returns the milliseconds watched between two instants of Unix time. */
+  /** Returns how many milliseconds chat.db was watched between two instants of Unix time. */
   between(fromMs: number, toMs: number): number {
     return this.spans.reduce(
       (sum, span) => sum + Math.max(0, Math.min(span.toMs, toMs) - Math.max(span.fromMs, fromMs)),

@@ -128,7 +128,7 @@ export class Client {
     if (admits !== undefined || wanted !== undefined) batches.clear();
     if (batch === undefined) {
       this.#position = this.#takenUpTo;
-      // The filter may have rejected every entry taken, while the feed has more.
+      // The filter may have rejected every entry taken. If the feed has more, serves this client again.
       if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
       return;
     }

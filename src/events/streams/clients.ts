@@ -13,7 +13,7 @@ import { Client, type ClientParts, type ClientSocket, type Patience } from './cl
  * Longest time for which one pass serves clients before other work runs. The next pass serves the remaining clients.
  */
 const MAX_PASS_MS = 8;
-/** Delay before a client is served again after its read found chat.db unavailable (decision G3). */
+/** Milliseconds until a client is served again if chat.db was unavailable when it was served (decision G3). */
 const RETRY_MS = 1000;
 
 /** How events are written to a connection. */
@@ -56,13 +56,13 @@ export class Clients {
   readonly #parts: StreamParts;
   readonly #kind: ClientKind;
   /**
-   * The caches, by format, by whether the clients receive changes, and by includes. Clients that differ in one of these
-   * are sent different bytes.
+   * The caches of batches. Keys: the format, whether the clients receive changes, and the includes. Clients that differ
+   * in one of these are sent different bytes.
    */
   readonly #batches = new Map<Format, Map<boolean, Map<IncludeSet, BatchCache>>>();
   readonly #clients = new Set<Client>();
   readonly #awake = new Set<Client>();
-  /** Clients whose reader threw `chat_db_unavailable`. */
+  /** Clients whose reader threw `chat_db_unavailable`. They are served again after `RETRY_MS`. */
   readonly #waiting = new Set<Client>();
   #isPassScheduled = false;
   #cancelPing: Cancel | undefined;

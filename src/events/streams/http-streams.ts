@@ -17,7 +17,7 @@ const KIND = {
 
 const UNFRAMED: Framing = { headerSize: () => 0, writeHeader: (_bytes, at) => at };
 
-/** A format of stream, and the text sent every 15 s to keep the connection alive. */
+/** A stream format, with the text that is sent every 15 s to keep the connection alive. */
 interface Form extends Format {
   ping(position: Position | undefined, changes: boolean): string;
 }
@@ -32,7 +32,7 @@ function formsOf(feed: Pick<EventFeed, 'offsetText'>): Readonly<Record<StreamFor
     ndjson: {
       framing: UNFRAMED,
       textOf: ({ offset, generation }, json) =>
-        // An entry with a `generation` already has its offset in the JSON.
+        // The JSON of an entry with a `generation` already contains the offset.
         generation === undefined
           ? `${json.slice(0, -1)},"offset":"${feed.offsetText(offset, undefined)}"}\n`
           : `${json}\n`,
@@ -128,8 +128,8 @@ class ResponseStream implements ClientSocket {
     }
     socket.write(batch.bytes);
     if (socket.writableLength === 0) return true;
-    // Not all bytes are written yet. An empty write, queued behind the batch, calls back once they are. Passing a
-    // callback with every batch instead would cost as much as the write itself.
+    // Not all bytes are written yet. An empty write is queued behind the batch, and its callback runs once the batch is
+    // written. A callback for every batch would cost as much as the write itself.
     socket.write('', (error) => {
       if (!error) onDrain();
     });

@@ -63,7 +63,7 @@ export class WebSocketClients {
     this.#log = parts.log;
     this.#clients = new Clients(parts, KIND);
     this.#server.on('wsClientError', (error) => {
-      // This listener runs inside `handleUpgrade`, so `accept` throws the error to its caller.
+      // `accept` calls `handleUpgrade`, which calls this listener. The caller of `accept` therefore receives the error.
       const headers = { 'Sec-WebSocket-Version': '13, 8' };
       throw problem('bad_handshake', { reason: error.message }, { headers, cause: error });
     });
@@ -216,8 +216,8 @@ class FrameSocket extends MessageSocket {
   override send(batch: EventBatch, onDrain: () => void): boolean {
     this.#socket.write(batch.bytes);
     if (this.#socket.writableLength === 0) return true;
-    // Not all bytes are written yet. An empty write, queued behind the frames, calls back once they are. Passing a
-    // callback with every batch instead would cost as much as the write itself.
+    // Not all bytes are written yet. An empty write is queued behind the frames, and its callback runs once they are
+    // written. A callback for every batch would cost as much as the write itself.
     this.#socket.write('', (error) => {
       if (!error) onDrain();
     });

@@ -22,8 +22,8 @@ export function currentEntry({ rowNow }: EntrySource, entry: LogEntry): LogEntry
 }
 
 /**
- * Reads a dropped event again. Returns undefined if it no longer exists. `now` is the webhook's offset. An entry of a
- * row gets its change number from `now`.
+ * Reads a dropped event again. Returns undefined if it no longer exists. If the event is a new row and the webhook asks
+ * for changes, the change number of the entry's offset is that of `now`, the webhook's offset.
  */
 export function droppedEntry(
   { feed, rowNow }: EntrySource,

@@ -13,7 +13,7 @@ export class DeliveryErrors {
     other: {},
   };
 
-  /** `failure` is the status of an answer outside 2xx, or the code of the error. */
+  /** Counts a failed attempt. `failure` is the status of an answer outside 2xx, or the code of the error. */
   note(url: string, failure: number | string): void {
     const counts = this.#counts[hostClassOf(url)];
     const error = deliveryErrorOf(failure);

@@ -131,7 +131,7 @@ export class DeliveryWorker {
     this.#webhook = webhook;
     this.#isSubscribed = eventFilter(webhook);
     const changes = wantsChanges(webhook);
-    // When a paused webhook is enabled, its rows are read again in their current state.
+    // When a paused webhook is enabled, its rows are read again, because they may have changed during the pause.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
     if (changes !== wantsChanges(before) || isResumed) {
       if (!isResumed) this.#hold(null);
@@ -201,7 +201,7 @@ export class DeliveryWorker {
     await ready(webhook.include);
     if (this.#isStopped) return { kind: 'not_now' };
     const caller = callerOf(this.#parts, webhook);
-    // Events that the key may not read count as not subscribed.
+    // Skips events that the key may not read, like events that the webhook did not subscribe to.
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
     const id = deliveryId(webhook.id, deliveryName(entry));
     if (this.#held?.id !== id) this.#hold(null);

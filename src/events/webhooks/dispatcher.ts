@@ -18,7 +18,7 @@ import { ProgressBatcher } from './progress-batcher.ts';
 import { RecentAttempts } from './recent-attempts.ts';
 import { SinglePosts } from './single-posts.ts';
 
-/** Delay before the next attempt to start a webhook that asks for changes, after chat.db was unavailable. */
+/** Milliseconds after which the start of a webhook that asks for changes is repeated, if chat.db was unavailable. */
 const RETRY_MS = 1000;
 
 export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'recentAttempts'> {
@@ -184,8 +184,8 @@ export class Dispatcher implements WebhookRegistry {
     const { feed } = this.#parts;
     const changes = wantsChanges(webhook);
     if (from === 'latest') return feed.lastPublished({ changes });
-    // A row id in `from` has no change number. The webhook keeps its current change number, so that no change is
-    // delivered twice.
+    // If `from` is only a row id, it has no change number. The webhook then keeps its current change number, so that no
+    // change is delivered twice.
     const isRow = 'rowId' in from && !('generation' in from);
     const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
     if (!isAfter(start, now)) return start;
@@ -202,7 +202,7 @@ export class Dispatcher implements WebhookRegistry {
   async #close(withinMs: number): Promise<void> {
     const workers = [...this.#workers.values()];
     for (const worker of workers) worker.finish();
-    // A test or a resent delivery has a single attempt, so it needs no `finish`.
+    // Tests and resent deliveries are attempted only once, so they have no retries that `finish` could prevent.
     const cancelDeadline = this.#parts.clock.after(withinMs, () => {
       for (const worker of workers) worker.cancel();
       void this.#singles.cancel();
@@ -245,8 +245,8 @@ export class Dispatcher implements WebhookRegistry {
   }
 
   /**
-   * Returns the webhook's position after its event types changed. `now` is its position before. Rows continue from
-   * `now`. If only the new event types include changes, changes begin with the next change.
+   * Returns the webhook's position after its event types changed. `now` is the position before the change. The row id
+   * stays. If the webhook did not ask for changes before but does now, it receives only later changes.
    */
   #positionOf(changed: StoredWebhook, before: StoredWebhook, now: Offset): Offset {
     if (wantsChanges(changed) === wantsChanges(before)) return now;

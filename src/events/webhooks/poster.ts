@@ -14,7 +14,7 @@ import { type AddressRule, HostLookup } from '../../runtime/host-lookup.ts';
 import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
 import { DeliveryErrors } from './delivery-errors.ts';
 
-/** Longest time of an attempt until the status and headers of an answer have arrived (decision F2). */
+/** Milliseconds within which the status and headers of an attempt's answer must arrive (decision F2). */
 const ATTEMPT_TIMEOUT_MS = 10_000;
 /**
  * Time after which an idle connection is closed. Common servers close idle connections after 5 s. The shorter time
@@ -57,11 +57,13 @@ export interface Post {
   readonly json: string;
   /** False for a post that is attempted only once. */
   readonly retry: boolean;
-  /** Number of earlier attempts of this delivery. `X-Webhook-Attempt` continues from there. */
+  /**
+   * Number of earlier attempts of this delivery. `X-Webhook-Attempt` is one higher for the first attempt of this post.
+   */
   readonly attemptsBefore?: number;
   /**
-   * Id of the MCP Events subscription that the post is for. Its receiver gets the headers of MCP Events instead of
-   * Postern's. Absent for webhooks.
+   * Id of the MCP Events subscription that the post belongs to; absent for webhooks. With an id, the post has the
+   * headers of MCP Events instead of Postern's.
    */
   readonly subscriptionId?: string;
   /** Called for each failed attempt, with the status of the answer or the code of the error. */
@@ -107,7 +109,7 @@ export class Poster {
         post.onFailure?.(failure);
       },
     });
-    // `allowedHosts` may have changed since the webhook was registered, and may no longer allow its host.
+    // `allowedHosts` may have changed since the webhook was registered, and may no longer allow the webhook's host.
     const error = this.refusal(url);
     if (error !== undefined) {
       const refused = {
@@ -219,8 +221,8 @@ function hostOf(url: string): string {
 }
 
 /**
- * Returns the value of `X-Webhook-Signature`: `sha256=` and the hex HMAC-SHA256 of the raw body, with the secret's
- * UTF-8 bytes as key.
+ * Returns the value of `X-Webhook-Signature`: `sha256=` and the hex HMAC-SHA256 of the raw body. The HMAC key is the
+ * secret's UTF-8 bytes.
  */
 export function contractSignature(secret: string, body: Uint8Array): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
@@ -237,8 +239,8 @@ export function standardSignature(secret: string, id: string, timestampS: number
 const STANDARD_SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
 /**
- * Returns the key for `standardSignature`: the base64-decoded bytes after `whsec_`, or the UTF-8 bytes of a secret in
- * any other form (decision F2).
+ * Returns the HMAC key for `standardSignature` (decision F2). A secret with `whsec_` holds the key in base64. For a
+ * secret in any other form, the key is the secret's UTF-8 bytes.
  */
 function standardKey(secret: string): Buffer {
   const base64 = STANDARD_SECRET.exec(secret)?.[1];
@@ -247,7 +249,7 @@ function standardKey(secret: string): Buffer {
 
 interface TransportOptions {
   readonly clock: Clock;
-  /** Longest time of an attempt until the status and headers of an answer have arrived (decision F2). */
+  /** Milliseconds within which the status and headers of an attempt's answer must arrive (decision F2). */
   readonly timeoutMs: number;
   /** The owner's headers (decision P2). Passed separately, because axios would read some as its own settings. */
   readonly headers: Readonly<Record<string, string>>;

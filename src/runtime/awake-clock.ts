@@ -17,7 +17,8 @@ export interface AwakeClockOptions {
  * A clock whose monotonic time stands still while the machine sleeps or this process is stopped (SIGSTOP), so that time
  * limits do not run out meanwhile. Node's monotonic clock continues while a process is stopped. It also continues
  * during sleep on macOS, where libuv reads mach_continuous_time (libuv pull requests 2894 and 4390), but not on Linux.
- * The length of a gap is exact to within one beat. `now` is the unchanged wall clock.
+ * A timer beats once a second. A late beat reveals a gap: a time in which the machine slept or the process was stopped.
+ * A gap's length is exact to within one beat. `now` is the unchanged wall clock.
  */
 export class AwakeClock implements Clock {
   readonly #clock: Clock;

@@ -40,7 +40,7 @@ export type RunCommand = (command: string, args: readonly string[], options?: Co
 /** Maximum number of characters kept of stdout, and of stderr. Longer output loses its beginning. */
 const MAX_OUTPUT_CHARACTERS = 1 << 20;
 const TIMEOUT_MS = 30_000;
-/** How long to wait after the program has ended until its pipes close, because its children may keep them open. */
+/** Time in which the pipes must close after the program has ended. The program's children may keep them open. */
 const DRAIN_MS = 250;
 
 /**

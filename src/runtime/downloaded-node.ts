@@ -92,8 +92,8 @@ function refuseOtherWriters(folder: string): void {
 }
 
 /**
- * Reports whether `node` in this folder is the pinned program, and the folder and the program are closed to other
- * users.
+ * Reports whether `node` in this folder is the pinned program, and no other user has access to the folder or the
+ * program.
  */
 function isGenuine(folder: string, { executable }: VerifiedNodePackage): boolean {
   const node = join(folder, 'node');

@@ -83,7 +83,7 @@ export class ReaderThread<Targets> {
 
   /**
    * Calls a method of one of the objects in the thread. Rejects with the error that the method throws, or with
-   * `shutting_down` if this is closed first.
+   * `shutting_down` if the reader thread is closed first.
    */
   call<Target extends keyof Targets & string, Method extends MethodOf<Targets[Target]>>(
     target: Target,
@@ -150,8 +150,8 @@ export class ReaderThread<Targets> {
   }
 
   /**
-   * Handles an unexpected end of the thread. Repeats the open calls in a new thread. If the new thread ends too,
-   * rejects them with `chat_db_unreadable`.
+   * Handles an unexpected end of the thread. Repeats the unanswered calls in a new thread. If the new thread ends too,
+   * rejects these calls with `chat_db_unreadable`.
    */
   #retry(failure: unknown): void {
     this.#options.log.error('the reader thread ended unexpectedly', { error: failure });

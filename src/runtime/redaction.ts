@@ -18,14 +18,16 @@ const URLS = /url$|^(?:path|target)$/i;
  * start, because trying every letter would take quadratic time.
  */
 const IN_TEXT = /(?<![\w.+-])[\w.+-]+(?:@|%40)[\w-]+\.[\w.-]+|(?:\+|%2B)\d{6,}/gi;
-/** An address contains at least one of these. Text without any of them is not searched for addresses. */
+/**
+ * Every address contains `@` or `+`, plain or percent-encoded. Text with neither of them is not searched for addresses.
+ */
 const HINT = /[@+]|%40|%2B/i;
 /** Control characters that JSON leaves unescaped and that a terminal acts on. */
 const OBEYED = /[\u007f-\u009f]/g;
 const MAX_DEPTH = 4;
 
 type Kind = 'address' | 'secret' | 'url' | 'other';
-/** The kind of each field name seen so far. There are few names, because all of them are written in the code. */
+/** Key: a field name seen so far. Value: its kind. There are few names, because all of them are written in the code. */
 const kinds = new Map<string, Kind>();
 const MAX_KINDS = 1000;
 

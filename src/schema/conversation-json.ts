@@ -7,8 +7,8 @@ interface Written {
 }
 
 /**
- * The cached JSON of conversations, keyed by their `names` object. A change of the Address Book or chat.db produces a
- * new `names` object, so old entries are no longer found.
+ * Key: the `names` object of a conversation. Value: the cached JSON of that conversation. A change of the Address Book
+ * or chat.db produces a new `names` object, so old entries are no longer found.
  */
 const written = new WeakMap<Names, Written>();
 

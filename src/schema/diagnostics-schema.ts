@@ -39,7 +39,7 @@ const changes = z.object({
 });
 
 const count = z.int().min(0);
-/** Number of rows for each value of a column. A value is a number, or a word from a fixed list. */
+/** Key: a value of a column, written as a number or as a word from a fixed list. Value: the number of rows with it. */
 const histogram = z
   .record(z.string().regex(/^(?:-?\d{1,5}|iMessage|SMS|RCS|iMessageLite|uuid|prefixed|other)$/), count)
   .nullable();

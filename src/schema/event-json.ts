@@ -30,7 +30,7 @@ export interface EventParts {
 interface Serialized {
   /**
    * The names that `texts` contain; undefined without the include `contacts`. A change of the Address Book produces a
-   * new object here, and events are then serialised again.
+   * new lookup, and events are then serialised again.
    */
   readonly names: NameLookup | undefined;
   readonly texts: WeakMap<LogEntry['event'], string>;

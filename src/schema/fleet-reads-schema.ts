@@ -30,10 +30,7 @@ const form = z.union([
     .transform(({ as, max }) => ({ as, max })),
 ]);
 
-/**
- * An event with the values of its message in the fleet's stream. In an epoch of changes, `row` is the number of the
- * change.
- */
+/** An event as published to the fleet's stream. In an epoch of changes, `row` is the number of the change. */
 const rowEvent = z.object({
   row: z.int().min(1),
   guid: z.string(),
@@ -99,7 +96,7 @@ export const FLEET_READS = {
   knowsKey: { request: z.object({ key: text }), answer: z.boolean() },
   /**
    * Reads the first events of an epoch after the row `after` and before the row `before`. The answer is empty if there
-   * are none. It is null if the epoch has ended, or the Mac no longer has these changes.
+   * are none. It is null if the epoch has ended, or if the change log no longer reaches back to `after`.
    */
   events: {
     request: z.object({ epoch: text, after: whole, before: z.int().min(1) }),

@@ -10,7 +10,7 @@ const id = z.string().max(100);
 /** The newest message that a Mac has published to the fleet's stream of events. */
 const lastPublished = z.object({
   stream: z.string(),
-  /** The sequence number of that message in the stream; 0 if the stream has no message from this Mac. */
+  /** Sequence number of the Mac's newest message in the stream; 0 if the stream has no message from this Mac. */
   sequence: whole,
   /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
@@ -55,7 +55,7 @@ export type MacPresence = z.output<typeof macPresence>;
 export const sendOrder = z.object({
   /** The client's Idempotency-Key, or one that the hub made. */
   key: z.string().regex(/^[\x20-\x7e]{1,255}$/),
-  /** Unix milliseconds. After this time the Mac refuses the send. */
+  /** Deadline in Unix milliseconds. After the deadline, the Mac refuses the send. */
   deadlineMs: z.int(),
   /** Body of `POST /messages` with unqualified ids. The hub has checked it, and the agent checks it again. */
   request: z.unknown(),
@@ -116,8 +116,8 @@ export const joinRequest = z.object({
 export type JoinRequest = z.output<typeof joinRequest>;
 
 /**
- * The answer of the operator's machine, where `postern fleet invite` runs. `isTaken` is true if another machine has
- * already used the token.
+ * The answer to a `joinRequest`, from the operator's machine, where `postern fleet invite` runs. `isTaken` is true if
+ * another machine has already used the token.
  */
 export const joinAnswer = z.discriminatedUnion('isTaken', [
   z.object({ isTaken: z.literal(true) }),

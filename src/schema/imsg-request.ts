@@ -62,7 +62,7 @@ export const imsgParams = {
 export type ImsgMethod = keyof typeof imsgParams;
 export type ImsgParams<Method extends ImsgMethod> = z.output<(typeof imsgParams)[Method]>;
 
-/** Parses the parameters of a method. Returns a sentence that names every mistake if they are invalid. */
+/** Parses the parameters of a method. If they are invalid, returns a sentence that names every mistake. */
 export function readImsgParams<Method extends ImsgMethod>(
   method: Method,
   params: unknown,

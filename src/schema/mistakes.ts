@@ -8,7 +8,7 @@ export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly mistakes: readonly Mistake[] };
 
-/** Checks a body. The pointers of mistakes are JSON pointers (RFC 6901) into it. */
+/** Checks a body. The pointer of each mistake is a JSON pointer (RFC 6901) into the body. */
 export function checkBody<Schema extends z.ZodType>(schema: Schema, body: unknown): Checked<z.output<Schema>> {
   const result = schema.safeParse(body);
   const unknown = unknownMembers(schema, body);

@@ -9,8 +9,8 @@ import { MAX_BODY } from './message-request.ts';
 const MAX_NESTING = 20;
 
 /**
- * Parses Markdown. Does not recognise marks whose removal would change the meaning, such as those around struck-out
- * text, so they stay in the text.
+ * Parses Markdown. Does not recognise marks whose removal would change the meaning, such as `~~` around struck-out
+ * text. Such marks stay in the text.
  */
 const parser = new MarkdownIt('default', { html: true, linkify: false, typographer: false, maxNesting: MAX_NESTING });
 parser.disable('strikethrough');

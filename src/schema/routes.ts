@@ -107,7 +107,9 @@ export const DEMO_ROUTES = {
 /** The name of an operation in `ROUTES`. */
 export type RouteId = keyof typeof ROUTES;
 
-/** Operations that only the Postern of a single Mac offers (decision N2). A hub answers 501 `not_at_a_hub`. */
+/**
+ * Operations that only the Postern of a single Mac offers (decision N2). A hub answers them with 501 `not_at_a_hub`.
+ */
 export const NOT_AT_A_HUB: ReadonlySet<string> = new Set(
   Object.entries<Route>(ROUTES).flatMap(([id, { macOnly }]) => (macOnly ? [id] : [])),
 );

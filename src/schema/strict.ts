@@ -13,8 +13,8 @@ export class StrictQuery extends URLSearchParams {}
 const strictBodies = new WeakSet<object>();
 
 /**
- * The maximum of each schema that has one. A strict query must not exceed it. In other queries, larger values are
- * lowered to it.
+ * Key: a schema. Value: its maximum. A strict query must not exceed the maximum. In other queries, larger values are
+ * lowered to the maximum.
  */
 const maxima = new WeakMap<z.ZodType, number>();
 

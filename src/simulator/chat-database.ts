@@ -95,7 +95,7 @@ export class ChatDatabase extends Tables {
     return String(row?.[0] ?? 'iMessage');
   }
 
-  /** Returns the guid that macOS gives a chat. Since macOS 26 its prefix no longer names the service. */
+  /** Returns the guid that macOS gives a chat. Since macOS 26, the guid's prefix no longer names the service. */
   chatGuid(identifier: string, style: '-' | '+', service = 'iMessage'): string {
     return `${isSince26(this.version) ? 'any' : service};${style};${identifier}`;
   }

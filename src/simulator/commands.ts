@@ -39,8 +39,8 @@ export interface Behaviour {
    */
   readonly livePrefix: string | null;
   /**
-   * `complete`: Messages lists all chats to a script. `people`: it lists 200 one-to-one chats that chat.db lacks, and
-   * no others.
+   * `complete`: Messages lists all chats to a script. `people`: Messages lists only 200 one-to-one chats, none of which
+   * is in chat.db.
    */
   readonly liveList: 'complete' | 'people';
   /** Maps a participant's address to the address whose conversation Messages uses instead. */
@@ -102,7 +102,10 @@ export type Command =
        * lack.
        */
       readonly filter?: { readonly code: number; readonly subCode?: number };
-      /** A file of `bytes` bytes, or with the content of `path`. It is complete `afterMs` after the message's row. */
+      /**
+       * A file of `bytes` bytes, or with the content of `path`. The file is complete `afterMs` after the message's row
+       * is inserted.
+       */
       readonly attachment?: {
         readonly name: string;
         readonly bytes: number;

@@ -30,7 +30,7 @@ export interface RecordedCall {
   /** Names of all environment variables of the run. */
   readonly environment: readonly string[];
   readonly values: Readonly<Partial<Record<'RECIPIENT' | 'CHAT_IDS' | 'SERVICE' | 'BODY' | 'ATTACHMENT', string>>>;
-  /** The UTF-8 bytes of each of `values`, in hexadecimal. */
+  /** Key: a name in `values`. Value: the UTF-8 bytes of its value, in hexadecimal. */
   readonly bytes: Readonly<Record<string, string>>;
 }
 
@@ -108,8 +108,7 @@ export class SimulatedMac {
   }
 
   /**
-   * Sends the simulated Messages a command and returns the result. Rejects with its explanation if the command is
-   * invalid.
+   * Sends the simulated Messages a command and returns the result. Rejects with the reason if the command is invalid.
    */
   async command<Result = unknown>(command: Command): Promise<Result> {
     const socket = connect(this.#socketPath);

@@ -26,7 +26,7 @@ export interface ProcessSettings {
 const settings = JSON.parse(process.argv[2] ?? '{}') as ProcessSettings;
 const path = `${settings.home}/Library/Messages/chat.db`;
 if (settings.isReborn && existsSync(path)) {
-  // Keeps what the killed Messages committed. Removes only the side files, so that SQLite creates new ones.
+  // Moves what the killed Messages committed into chat.db. Then removes -wal and -shm, so that SQLite creates new ones.
   const database = openSqlite(path);
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   database.close();

@@ -33,7 +33,7 @@ export function unmarkedColumns(
   return { is_from_me: 0, handle_id: ownRows === 'with_handle' ? database.firstHandle(chat) : 0 };
 }
 
-/** Reports whether this is the conversation with oneself. */
+/** Reports whether `chat` is the conversation with oneself. */
 export function isSelfChat(database: ChatDatabase, chat: number): boolean {
   return chat === database.findChat(database.chatGuid(OWN_ADDRESS, '-'));
 }

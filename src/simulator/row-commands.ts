@@ -218,7 +218,7 @@ function writeContents(database: ChatDatabase, from: string, nowMs: number): Wri
   return rows;
 }
 
-/** Returns the columns of an event's two people: who acts, and who was added or removed. */
+/** Returns the columns for the two people of a group event: the one who acts, and the one who was added or removed. */
 function participants(database: ChatDatabase, from: string): Readonly<Record<string, SqlValue>> {
   return { handle_id: database.handle(from), other_handle: database.handle('+15550101') };
 }

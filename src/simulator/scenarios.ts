@@ -32,7 +32,7 @@ export class Scenarios {
     this.#left = command.times ?? 1;
   }
 
-  /** Returns the fault of the run that begins now, and counts the run. Undefined for no fault. */
+  /** Counts a run of osascript, which begins now. Returns the fault of that run; undefined if it has none. */
   next(): Happening | undefined {
     const current = this.#current;
     if (current === undefined || current.name === 'none') return undefined;

@@ -65,7 +65,7 @@ export class Messages {
     this.#database.close();
   }
 
-  /** Performs a command. Throws an error that says why if the command is invalid. */
+  /** Performs a command. Throws an error with the reason if the command is invalid. */
   async perform(command: Command, signal: AbortSignal = NEVER): Promise<unknown> {
     const database = this.#database;
     const nowMs = this.#options.clock.now();
@@ -186,7 +186,8 @@ export class Messages {
     const database = this.#database;
     const isGhost = chat === undefined;
     const dateMs = this.#options.clock.now();
-    // Messages keeps carriage returns. An attachment is one placeholder in the text.
+    // Messages keeps the carriage returns of a body. The row of an attachment has one placeholder character as its
+    // text.
     const text = isGhost ? '' : (this.#linkOf(command)?.text ?? command.body ?? ATTACHMENT_CHARACTER);
     const unmarked = isGhost ? {} : unmarkedColumns(database, chat, this.#host.behaviour.ownRows);
     const columns = { is_finished: 0, service, ...unmarked };
@@ -238,7 +239,10 @@ export class Messages {
     );
   }
 
-  /** Schedules the mark as outgoing if rows are inserted without it. Returns its delay after the chat join, in ms. */
+  /**
+   * Schedules the update that marks the row as outgoing, if `ownRows` is not `marked`. Returns the delay from the chat
+   * join to that update, in ms; 0 if there is none.
+   */
   #markAfter(joinAfterMs: number, row: number): number {
     if (this.#host.behaviour.ownRows === 'marked') return 0;
     const afterMs = this.#delays.in(MARK_AFTER_MS);

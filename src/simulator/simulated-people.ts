@@ -22,7 +22,7 @@ const ANSWERS = [
 /** Love, like, emphasis, laugh. A dislike would contradict most of the answers. */
 const REACTIONS = [2000, 2001, 2004, 2003] as const;
 
-/** Fixed answers to certain texts, so that a program that is tried out can rely on them. */
+/** Key: a text. Value: the answer that it always gets. Programs that are tried out against the demo can rely on it. */
 const KEYWORDS: Readonly<Record<string, string | undefined>> = {
   ping: 'pong',
   hello: 'Hello! How are you?',

@@ -1,4 +1,4 @@
-/** Addresses of the simulated people. The Address Book has both of Ana's addresses for one person. */
+/** Addresses of the simulated people. Both of Ana's addresses are on one card of the Address Book. */
 export const ANA = '+15550100';
 const ANA_MAIL = 'ana@example.com';
 export const BEN = '+15550101';

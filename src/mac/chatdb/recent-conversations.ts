@@ -269,8 +269,8 @@ function boundOfChat(row: Row): Bound {
 }
 
 /**
- * Returns the bound that a join sets for its chat. The list shows the message's date, so a later date of the join
- * itself is only an upper bound.
+ * Returns the bound that a join sets for its chat. If the bound is the message's date, which the list shows, it is
+ * exact. If the join's own date is later, that date is only an upper bound.
  */
 function boundOfJoin(row: Row): Bound {
   const { at } = JOIN_COLUMNS;

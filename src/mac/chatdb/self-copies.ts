@@ -26,8 +26,8 @@ const NANOSECONDS_FROM = 10_000_000_000;
 
 interface CopyQueries {
   /**
-   * `MESSAGE_COLUMNS` of the messages of a chat in one direction. Parameters: first and last date (without `isByDate`:
-   * first and last row id), is_from_me, row id of the chat.
+   * SQL for `MESSAGE_COLUMNS` of the messages of a chat in one direction. Parameters: first and last date (without
+   * `isByDate`: first and last row id), is_from_me, row id of the chat.
    */
   readonly rows: string;
   readonly isByDate: boolean;

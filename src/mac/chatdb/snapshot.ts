@@ -42,10 +42,14 @@ interface ListedAttachment {
 /** Facts about the dates of the rows of a chat, or of all chats. */
 export interface ListDates {
   /**
-   * True if some rows are dated in seconds instead of nanoseconds (decision B6). The date index sorts such rows apart.
+   * True if some rows are dated in seconds instead of nanoseconds (decision B6). The date index sorts such rows apart
+   * from the others.
    */
   readonly hasSeconds: boolean;
-  /** Number of rows that the date index does not sort by time. Counts at most `MAX_COUNTED` rows of each kind. */
+  /**
+   * Number of rows that the date index does not sort by time, such as rows without a date. Of each such kind, at most
+   * `MAX_COUNTED` rows are counted.
+   */
   readonly unindexed: number;
 }
 

@@ -100,7 +100,8 @@ export class ContactBook implements NameLookup {
       this.#isTruncated = true;
       return undefined;
     }
-    // Stores exact arrays without spare capacity, because there are tens of thousands of them.
+    // `unique` returns an array without spare capacity. That saves memory, because there are tens of thousands of
+    // entries.
     const entry: Entry = { name, addresses: unique(addresses), nickname: null, organization: null };
     this.#entries.push(entry);
     return entry;

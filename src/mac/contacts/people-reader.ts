@@ -34,7 +34,9 @@ interface Draft {
   readonly first: string;
   readonly order: string;
   readonly name: string | null;
-  /** The addresses to display, keyed and sorted by their canonical forms. */
+  /**
+   * The addresses to display, sorted by key. Key: the canonical form of an address. Value: the address as displayed.
+   */
   readonly addresses: ReadonlyMap<string, string>;
   readonly conversations: readonly string[];
   readonly ambiguous: readonly AmbiguousAddress[];

@@ -176,7 +176,10 @@ async function copied(file: AttachmentFile, form: ConvertedForm, folder: string)
   }
 }
 
-/** The format of a file, determined by its first bytes and never by its name. The converter needs the extension. */
+/**
+ * The format of a file, determined by its first bytes and never by its name. The converter recognises the format by
+ * `extension`.
+ */
 interface SourceFormat {
   readonly kind: 'picture' | 'sound';
   readonly extension: string;

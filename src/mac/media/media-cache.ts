@@ -9,13 +9,13 @@ const WORK_KEPT_MS = 60 * 60 * 1000;
 const WORK = 'work-';
 const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Caches files that can be made again, at most 500 MB. Removes the least recently used first (decision K4). */
+/** Caches files that can be made again, at most 500 MB. Removes the least recently used files first (decision K4). */
 export class MediaCache {
   readonly #folder: string;
   readonly #clock: Clock;
   readonly #keptMs: number;
 
-  /** Also removes files that have not been used for `keptMs`, even if the cache has room for them. */
+  /** Creates a cache. Files that have not been used for `keptMs` are removed even if the cache has room for them. */
   constructor(folder: string, clock: Clock, keptMs = Number.POSITIVE_INFINITY) {
     this.#folder = folder;
     this.#clock = clock;

@@ -127,7 +127,10 @@ export class Confirmations {
     if (number !== undefined) this.#stored((store) => store.remove(number));
   }
 
-  /** Looks once, and returns the part's row id if its row is found. Earlier parts take matching rows first. */
+  /**
+   * Looks for rows once. Returns the row id of the part's row if that row is found. Earlier parts take matching rows
+   * first.
+   */
   find(expectation: Expectation): number | undefined {
     if (expectation.rowId === undefined && expectation.afterRowId !== undefined) this.#look(expectation as Waiting);
     return expectation.rowId;
@@ -143,19 +146,22 @@ export class Confirmations {
     return hasContent([...this.#expected, ...recent], rowId, contents);
   }
 
-  /** Reports whether this row may belong to a part without a row. If so, looks for rows once. */
+  /** Reports whether this row may belong to a part whose row has not been found. If so, looks for rows once. */
   findOwner(rowId: number, contents: () => readonly string[]): boolean {
     const isWanted = hasContent(this.#expected, rowId, contents);
     if (isWanted) this.#look();
     return isWanted;
   }
 
-  /** Looks until the part's row exists and has its chat, the signal aborts, or `send.confirm_ms` have passed. */
+  /**
+   * Looks for the part's row until the row exists and has its chat, the signal aborts, or `send.confirm_ms` have
+   * passed.
+   */
   async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
     if (expectation.afterRowId !== undefined) await this.until(() => this.#isComplete(expectation), signal);
   }
 
-  /** Looks until the condition holds or the signal aborts, for `send.confirm_ms` at most. */
+  /** Looks for rows until `isSo` returns true, the signal aborts, or `send.confirm_ms` have passed. */
   async until(isSo: () => boolean, signal: AbortSignal): Promise<void> {
     const { clock, confirmMs } = this.#options;
     const end = clock.monotonic() + confirmMs;
@@ -238,7 +244,7 @@ export class Confirmations {
     }
   }
 
-  /** Looks for late rows while some may still appear. */
+  /** Looks for late rows at intervals, as long as a part has no row. */
   #follow(): void {
     if (this.#isClosed || this.#cancelFollowing !== undefined || this.#expected.length === 0) return;
     const { clock } = this.#options;
@@ -266,7 +272,10 @@ export class Confirmations {
   }
 }
 
-/** If the row of a text has no chat, gives it the chat of the text's link, which is a separate row (decision U6). */
+/**
+ * Returns the rows. If the row of a text has no chat yet, fills in the chat of the row of its link, because Messages
+ * stores the two separately (decision U6).
+ */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

@@ -29,8 +29,8 @@ export function fitsWhole(content: string, contents: readonly string[]): boolean
 }
 
 /**
- * Returns the hashes of a row's contents: its text as the whole part, its text as the text beside a link, and each
- * file.
+ * Returns the hashes of a row's contents, to compare with the hash of a sent part. The row's text has two hashes: one
+ * as a whole part, and one as the rest of a part without its link. Each file name has one hash.
  */
 export function contentHashes(body: string, fileNames: readonly string[]): readonly string[] {
   const text = comparable(body);

@@ -76,8 +76,8 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
   }
 
   /**
-   * Returns the body first, then each attachment (decision D1). Makes all copies before anything is sent, so that a
-   * full disk leaves no half-sent message.
+   * Returns the parts to send: the body first, then each attachment (decision D1). Makes all copies before anything is
+   * sent, so that a full disk leaves no half-sent message.
    */
   async function partsOf({ body, files }: CheckedRequest): Promise<readonly Part[]> {
     const attached = await Promise.all(

@@ -61,7 +61,9 @@ export class Idempotency {
     this.keep(key, { state: 'problem', problem: toText(failure) });
   }
 
-  /** Stores the outcome of a send, before the client is answered. Only logs if it cannot be stored. */
+  /**
+   * Stores the outcome of a send, before the client is answered. If storing fails, logs the failure and does not throw.
+   */
   keep(key: IdempotencyKey, outcome: StoredOutcome): void {
     try {
       this.#store.finish(key, outcome);

@@ -35,8 +35,8 @@ export class Origins {
   }
 
   /**
-   * Stores chat.db's highest row id, above which the record of sends is complete. Does nothing if a row id is stored
-   * already, or while chat.db is unreadable.
+   * Stores chat.db's highest row id as the start of the record of sends, which is complete for all later rows. Does
+   * nothing if a row id is stored already, or while chat.db is unreadable.
    */
   start(): void {
     const { store, lookup } = this.#parts;
@@ -46,8 +46,8 @@ export class Origins {
   }
 
   /**
-   * Returns the details of a message with its origin. Returns them unchanged for an incoming message, or if the origin
-   * is uncertain.
+   * Returns a message's details with its origin added. Returns the details unchanged for an incoming message, or if the
+   * origin is uncertain.
    */
   added(message: Message, details: MessageDetails): MessageDetails {
     if (!message.is_from_me) return details;

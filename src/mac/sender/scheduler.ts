@@ -39,13 +39,13 @@ export interface SchedulerParts {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Returns the bytes of held files and uploads that do not belong to scheduled sends, but count towards the limit of
-   * `MAX_HELD_BYTES`.
+   * Returns the size in bytes of all held files and uploads except those of scheduled sends. These bytes count towards
+   * `MAX_HELD_BYTES` too.
    */
   readonly otherBytes: () => number;
   /**
    * Returns the check that runs just before Messages is asked to send a due message. The check throws if the key of the
-   * send may no longer make it (decision X1).
+   * send no longer permits the send (decision X1).
    */
   readonly admit: (entry: StoredScheduled) => Promise<() => void>;
   /** Lists the messages of Send Later, which Messages itself will send. */
@@ -233,7 +233,7 @@ function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, 
 }
 
 /**
- * The scheduled sends of all keys and of the phone, as the owner sees them. `cancel` cancels an entry, or throws
+ * Returns the owner's view of the scheduled sends of all keys and of the phone. `cancel` cancels an entry, or throws
  * `too_late`.
  */
 function allScheduled(

@@ -64,7 +64,10 @@ export class Sender implements MessageSender {
   readonly #deliver: ReturnType<typeof openDelivery>;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
-  /** The expectation of each send that was answered provisionally. Key: the idempotency key. */
+  /**
+   * Key: the idempotency key of a send that was answered provisionally. Value: the expectation of the send's first
+   * part.
+   */
   readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {

@@ -58,8 +58,8 @@ function automatic(
 }
 
 /**
- * Returns the plan for a send by a requested service. For a group, this is the group's own service: `assertPossible`
- * has refused every other.
+ * Returns the plan for a send by a requested service. For a group, the requested service is the group's own, because
+ * `assertPossible` has refused every other.
  */
 function byService(service: Service, recipient: string, chats: readonly KnownChat[]): Plan {
   return isGroup(recipient, chats) ? plan(recipient, chats) : planBy(service, recipient, chats);

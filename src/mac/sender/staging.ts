@@ -104,7 +104,7 @@ export class Staging {
     const due = [...this.#dueMs].filter(([, dueMs]) => dueMs <= nowMs).map(([name]) => name);
     const used = due.length === 0 ? new Set<string>() : await lookup.stagedFoldersInUse(folder);
     for (const name of due) {
-      // While chat.db is unreadable nothing is removed; the copies are checked again in an hour.
+      // While chat.db is unreadable, nothing is removed; the copies are checked again in an hour.
       if (used === undefined) this.#dueMs.set(name, nowMs + KEPT_MS);
       else this.#dueMs.delete(name);
     }

@@ -7,7 +7,7 @@ import type { SendLookup } from '../../domain/ports/sending-ports.ts';
  * instead of throwing, because sending works without chat.db (decision C6).
  */
 export function tolerantLookup(lookup: SendLookup, log: Log) {
-  /** Logs a failed read instead of throwing, which would turn a sent message into a failed send. */
+  /** Logs a failed read. An error thrown here would turn a sent message into a failed send. */
   const report = (error: unknown): undefined => {
     if (!isChatDbAway(error)) log.warn('could not query chat.db for a send', { code: errorCode(error) });
     return undefined;

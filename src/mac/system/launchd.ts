@@ -104,8 +104,8 @@ export class Launchd {
   }
 
   /**
-   * Lets launchd start the agent, even if it was disabled before. launchd stores whether an agent is disabled outside
-   * its property list, so removing the list does not reset it.
+   * Lets launchd start the agent, even if the agent was disabled before. Removing the property list does not enable the
+   * agent, because launchd stores the disabled state elsewhere.
    */
   async enable(): Promise<void> {
     const result = await this.#launchctl('enable', this.target);

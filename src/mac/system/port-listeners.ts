@@ -5,7 +5,7 @@ import type { RunCommand } from '../../runtime/command.ts';
 export interface PortListener {
   readonly pid: number | null;
   readonly program: string | null;
-  /** The address that it listens on, as lsof spells it: `*`, `127.0.0.1` or `[::1]`. */
+  /** The address that the program listens on, as lsof spells it: `*`, `127.0.0.1` or `[::1]`. */
   readonly address: string;
 }
 

@@ -3,8 +3,8 @@ import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
 import { documentOf, secondOf } from './document.ts';
 
 /**
- * Number of consecutive ids to try first for a message, beginning with the message's second since 2001. Later attempts
- * use ids that are spread over the following half year.
+ * Number of consecutive ids to try first for a message, beginning with the message's time in seconds since 2001. Later
+ * attempts use ids that are spread over the following half year.
  */
 const NEAR = 32;
 const SPREAD = 2 ** 24;
@@ -22,9 +22,9 @@ export interface DocumentKey {
 }
 
 /**
- * The documents of the index. A document's id is its message's second since 2001, so that "newest first" and date
- * ranges need no sorting. If that id is taken, other ids are tried in a fixed order. The id of a removed document stays
- * marked as used, as in a hash table, so that a search for a row's document does not stop there.
+ * The documents of the index. A document's id is the time of its message in seconds since 2001, so that "newest first"
+ * and date ranges need no sorting. If that id is taken, other ids are tried in a fixed order. The id of a removed
+ * document stays marked as used, as in a hash table. Otherwise a search for a row's document would stop at that id.
  */
 export class Documents {
   readonly #rowAt: Statement;
@@ -70,14 +70,16 @@ export class Documents {
   }
 
   /**
-   * Reports whether no document has an id from `fromSecond` to the last id that is tried first for `toSecond`. Both are
+   * Reports whether all ids that `put` tries first for messages from `fromSecond` to `toSecond` are free. Both are
    * seconds since 2001.
    */
   isFree(fromSecond: number, toSecond: number): boolean {
     return this.#between.get(BigInt(clamped(fromSecond)), BigInt(clamped(toSecond) + NEAR), 1) === undefined;
   }
 
-  /** Adds a document for the message, or replaces its document. Does nothing if all ids tried for it are taken. */
+  /**
+   * Adds a document for the message, or replaces its document. Does nothing if all ids that it may choose are taken.
+   */
   put(message: Message): void {
     const row = Number(message.id);
     const second = secondOf(message);
@@ -104,7 +106,7 @@ export class Documents {
     this.#removed += 1;
   }
 
-  /** Reports whether this id is one of those that `put` may choose for the row's message. */
+  /** Reports whether `put` may choose this id for the row's message. */
   static isIdOf(id: number, row: number, message: Message): boolean {
     const start = clamped(secondOf(message));
     if (id >= start && id < start + NEAR) return true;
@@ -118,7 +120,7 @@ export class Documents {
   }
 
   /**
-   * Examines the next `limit` documents with ids below `before`. Returns the documents of `rows` among them. To
+   * Examines the next `limit` documents with ids below `before`, and returns those that belong to one of `rows`. To
    * continue, pass the returned `end` as `before`. `end` is absent once all documents have been examined.
    */
   ofRows(
@@ -175,7 +177,10 @@ function keyOf([id, row]: Row): DocumentKey {
   return { id: id as number, row: row as number };
 }
 
-/** Returns the second since 2001, or 0 if it is negative. No message existed before 2001, so such a date is wrong. */
+/**
+ * Returns a time in seconds since 2001, or 0 if it is negative. No message existed before 2001, so a negative time is
+ * wrong.
+ */
 function clamped(second: number): number {
   return Math.max(0, second);
 }

@@ -29,7 +29,7 @@ export class IndexFile<Index extends { close(): void }> {
   }
 }
 
-/** Removes the index and SQLite's side files. */
+/** Removes the index and the files that SQLite keeps beside it. */
 export function deleteIndex(path: string): void {
   for (const end of ['', '-wal', '-shm', '-journal']) {
     // Usually none of these files exists, and loading rmSync only to find that out is slow.

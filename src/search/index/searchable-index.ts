@@ -31,7 +31,8 @@ export class SearchableIndex {
       `SELECT ft.rowid, d.row FROM ft JOIN doc d ON d.id = ft.rowid
        WHERE ft MATCH ? AND ft.rowid < ? AND ft.rowid >= ? AND d.row IS NOT NULL ORDER BY ft.rowid DESC LIMIT ?`,
     );
-    // Looks up each next word separately. A plain list of the words would read every occurrence of each word.
+    // Looks up one word after another, each as the first word beyond the previous one. A plain list of the words would
+    // read every occurrence of each word.
     this.#words = sqlite.prepare(
       `WITH RECURSIVE asked(first, last) AS (SELECT ?, ?), found(term) AS (
          SELECT (SELECT term FROM words WHERE term >= first ORDER BY term LIMIT 1) FROM asked
@@ -43,8 +44,8 @@ export class SearchableIndex {
   }
 
   /**
-   * Returns the largest difference between a document's id and the second of its message. An id is higher than the
-   * second if lower ids were already taken.
+   * Returns the largest difference, in seconds, between a document's id and the time of its message. An id is higher
+   * than that time if lower ids were already taken.
    */
   shift(): number {
     return Number(this.#shift.get()?.[0] ?? 0);

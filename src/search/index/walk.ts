@@ -7,11 +7,11 @@ import type { IndexState, Progress } from './index-state.ts';
 import type { RowsAgain, WalkPosition } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 
-/** Number of rows in one list. */
+/** Number of rows that `IndexSource.listed` returns at once. */
 const LISTED = 500;
-/** Number of such lists in a block. */
+/** Number of lists of `LISTED` rows in a block. */
 const LISTS = 4;
-/** Rows passed to the writer at once. Writing them takes about 15 ms. */
+/** Number of rows passed to the writer at once. Writing them takes about 15 ms. */
 const GIVEN = 500;
 const SOON_MS = 60_000;
 

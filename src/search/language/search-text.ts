@@ -10,7 +10,7 @@ export interface TypedName {
   readonly at: number;
 }
 
-/** A parsed search, as it was typed (decision J2). */
+/** A parsed search. Names in it are still as typed, and are looked up later (decision J2). */
 export interface TypedSearch {
   readonly terms: readonly SearchTerm[];
   readonly excluded: readonly string[];
@@ -69,7 +69,7 @@ class SearchParser implements TypedSearch {
   beforeNs: bigint | undefined;
   readonly #text: string;
   #parts = 0;
-  /** Positions of `after:` and `before:` in the query, by key. Each may occur only once. */
+  /** Key: `after` or `before`. Value: the filter's position in the query. Each filter may occur only once. */
   readonly #filters = new Map<string, number>();
 
   constructor(text: string) {

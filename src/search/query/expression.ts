@@ -3,8 +3,8 @@ import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/do
 import { isUnspaced, tokensOf } from '../index/tokens.ts';
 
 /**
- * Maximum number of conversations that the FTS5 query lists as alternatives. FTS5 reads a list of documents for each:
- * 3,000 took 0.2 s. For more conversations, the finder filters the hits instead.
+ * Maximum number of conversations that the FTS5 query lists as alternatives. FTS5 reads a list of documents for each
+ * conversation: 3,000 took 0.2 s. For more conversations, the finder filters the hits instead.
  */
 const MAX_ALTERNATIVES = 300;
 

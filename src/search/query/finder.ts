@@ -86,8 +86,8 @@ export class Finder {
 }
 
 /**
- * Returns the range of document ids for the query's dates. An id may exceed the second of its message by up to `shift`,
- * so the range ends that much later.
+ * Returns the range of document ids for the query's dates. A document's id may exceed the time of its message, in
+ * seconds, by up to `shift`, so the range ends that much later.
  */
 function boundsOf(
   shift: number,

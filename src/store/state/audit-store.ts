@@ -15,8 +15,8 @@ const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac
  */
 const ASKED = "action = 'send' AND ask IS NOT NULL";
 /**
- * SQL that is true for the kinds of lines that a key can cause in any number. These lines are removed first, so that
- * they never displace sends, decisions or keys.
+ * SQL that is true for lines of the kinds that a key can cause without limit. Such lines are removed first, so that
+ * they never displace lines about sends, decisions or keys.
  */
 const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
 
@@ -53,7 +53,7 @@ export function auditStore(database: Sqlite): AuditStore {
   const old = database.prepare('DELETE FROM audit WHERE at_ms < ?');
   const count = database.prepare('SELECT count(*) FROM audit');
   const oldestPlenty = database.prepare(oldest(PLENTY));
-  // Keeps the sends of the last day, because they count towards the caps.
+  // Excludes requests to send of the last day, because they count towards the caps.
   const oldestOthers = database.prepare(oldest(`NOT (${ASKED} AND at_ms > ?)`));
   return {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {

@@ -8,7 +8,7 @@ import type { Sqlite } from '../../runtime/sqlite.ts';
  */
 const CONSUMER = 'fleet';
 
-/** Stores the state of a fleet's agent. Creates the row of the table `fleet` when it is first read. */
+/** Stores the state of a fleet's agent. The first read creates the row of the table `fleet`. */
 export function fleetStore(database: Sqlite): FleetStore {
   const select = database.prepare('SELECT mac, epoch, stream FROM fleet');
   const insert = database.prepare('INSERT OR IGNORE INTO fleet (one, mac, epoch) VALUES (1, ?, ?)');

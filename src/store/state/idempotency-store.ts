@@ -41,7 +41,8 @@ export function idempotencyStore(database: Sqlite): SchedulingStore {
         const earlier = find(key, nowMs);
         if (earlier !== undefined) return earlier;
         forget.run(nowMs - KEPT_MS);
-        // Dates the claim `untilMs`, the latest time to send, so that it is kept until 24 hours after that time.
+        // Stores `untilMs`, the latest time to send, as the time of the claim. The claim is then kept until 24 hours
+        // after `untilMs`.
         insert.run(hashed(key), requestHash, untilMs);
         update.run('scheduled', null, id, hashed(key));
         write();

@@ -184,8 +184,8 @@ export const MIGRATIONS = [
      stream TEXT
    ) STRICT;`,
   'ALTER TABLE change_detection ADD COLUMN prints_version INTEGER NOT NULL DEFAULT 1',
-  // Earlier versions did not record which held requests had an Idempotency-Key. A request that was held twice had none.
-  // All other requests are treated as if they had one.
+  // Earlier versions did not record which held requests had an Idempotency-Key. A request without a key could be held
+  // twice, so a request that was held twice is marked as having none. All others are treated as if they had one.
   `CREATE INDEX audit_of_all_asks ON audit (at_ms) WHERE action = 'send' AND ask IS NOT NULL;
    ALTER TABLE approval ADD COLUMN has_key INTEGER NOT NULL DEFAULT 1;
    UPDATE approval SET has_key = 0 WHERE ask IN (SELECT ask FROM approval GROUP BY ask HAVING count(*) > 1);

@@ -9,8 +9,8 @@ const CONSUMER = 'tapbacks';
 /** Maximum number of messages per hour that Postern writes into the self-chat (decision L6). */
 const MAX_AN_HOUR = 20;
 /**
- * How long a counted message is remembered. This is longer than any wait for a decision, so that a message repeated
- * after a restart is not counted twice.
+ * How long Postern remembers that a message was counted towards `MAX_AN_HOUR`. No request waits that long for a
+ * decision, so a message that is repeated after a restart is not counted twice.
  */
 const COUNTED_MS = 48 * HOUR_MS;
 
@@ -68,7 +68,7 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
 }
 
 /**
- * Erases the proof of the self-chat, the requests in it, and the canary. They hold only for the chat.db in which
+ * Erases the proof of the self-chat, the requests in it, and the canary. All three hold only for the chat.db in which
  * Postern read the code that proved the self-chat.
  */
 export function forgetSelfChat(database: Sqlite): void {

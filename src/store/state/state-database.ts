@@ -41,7 +41,7 @@ const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
 
 /**
  * Opens the service's own database (decision A5) with mode 0600 and migrates its schema. Throws `state_db_unusable`
- * with the reason. A returned database can be read and written.
+ * with the reason if that fails.
  */
 export function openStateDatabase(path: string): Sqlite {
   let database: Sqlite | undefined;
@@ -49,10 +49,10 @@ export function openStateDatabase(path: string): Sqlite {
     claimPrivateFile(path);
     database = openSqlite(path);
     assertUndamaged(database);
-    // Nothing is written until the file is known to be Postern's.
+    // Called before anything is written, because it throws if the file is not Postern's.
     const version = versionOf(database);
     database.exec('PRAGMA journal_mode = WAL');
-    // With NORMAL, commits survive a crash of the process. Those of `durably` also survive a power failure.
+    // With NORMAL, a commit survives a crash of the process. A transaction of `durably` survives a power failure too.
     database.exec('PRAGMA synchronous = NORMAL');
     // A checkpoint waits for the disk. 4000 pages mean one checkpoint per 16 MiB written, instead of one per 4 MiB.
     database.exec('PRAGMA wal_autocheckpoint = 4000');
@@ -127,8 +127,8 @@ function migrate(database: Sqlite, version: number): void {
 }
 
 /**
- * Throws unless the schema equals that of a new database word for word, because the expressions of another schema could
- * do anything.
+ * Throws unless the schema equals that of a new database word for word. A foreign schema could contain expressions,
+ * such as those of views and defaults, that do anything.
  */
 export function assertOwnSchema(database: Sqlite): void {
   const own = withModel(schemaOf);
@@ -136,7 +136,9 @@ export function assertOwnSchema(database: Sqlite): void {
   if (foreign !== undefined) throw new Error(`its schema defines ${foreign[0]} differently than Postern does`);
 }
 
-/** Returns the statements that made the schema, by type and name. */
+/**
+ * Returns the statements that made the schema. Key: type and name, such as `table webhook`. Value: the SQL statement.
+ */
 function schemaOf(database: Sqlite): ReadonlyMap<string, string> {
   const sql = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
   const rows = database.prepare(sql).all();

@@ -244,7 +244,7 @@ export class UploadStore {
   }
 }
 
-/** The record of an upload, in a file beside its folder. */
+/** The record of an upload, stored in a file beside the upload's folder. */
 interface UploadRecord {
   readonly id: string;
   readonly keyId: string;

@@ -63,7 +63,7 @@ export function openContacts({
   return { contacts, people: new PeopleReader(contacts, oneToOneChats(connection, thread)) };
 }
 
-/** Creates the reader of attachments, which converts them on request. */
+/** Creates the reader of attachments. The reader converts attachments on request. */
 export function openConversions({
   config,
   host,

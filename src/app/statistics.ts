@@ -14,7 +14,7 @@ import {
 import type { DeliveryRecord } from '../domain/webhook.ts';
 import type { Counters } from '../runtime/counters.ts';
 
-/** Maximum time from a count until it is written to the store (decision Z1). */
+/** Maximum time between counting an occurrence and writing the count to the store (decision Z1). */
 const FLUSH_MS = 10_000;
 /** Counting ends once nobody has asked for the counters for this long. */
 const UNASKED_MS = 30 * DAY_MS;
@@ -128,7 +128,7 @@ export class Statistics {
     if (name !== undefined) this.count('sends', name);
   }
 
-  /** Returns a reader of the channel that counts events by kind. The publisher does not wait for this reader. */
+  /** Returns a channel reader that counts events by kind. The publisher does not wait for this reader. */
   reader({ published, from }: PublishedEvents): EventCounter {
     let next = published();
     return {
@@ -160,8 +160,8 @@ export class Statistics {
   }
 
   /**
-   * Returns the series of the newest `last` spans for each subject: a webhook's id, or "" for events and sends. Spans
-   * without a count have a point, too.
+   * Returns the counts of the newest `last` spans. Key: the subject, which is a webhook's id, or "" for events and
+   * sends. Spans without a count have a point, too.
    */
   series(kind: StatisticKind, by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     this.flush();

@@ -94,7 +94,7 @@ export class ArchiveIndex {
     return Number(this.#get('SELECT number FROM database WHERE id = ?', id)?.[0]);
   }
 
-  /** Yields all files by path, so that the files of one conversation are adjacent. Reads few at a time. */
+  /** Yields all files in order of path, so that the files of one conversation are adjacent. Reads few at a time. */
   *files(): Generator<ChainRecord> {
     const select = 'SELECT id, path, key, lines, bytes, hash, page FROM file WHERE path > ? ORDER BY path LIMIT ?';
     for (let after = ''; ; ) {
@@ -174,7 +174,8 @@ export class ArchiveIndex {
   }
 
   /**
-   * Returns the next rows last seen in `database`, by guid. Skips removed rows, and those that this run has written.
+   * Returns the next rows after `guid`, in order of guid, among those last seen in `database`. Skips removed rows, and
+   * rows that this run has written.
    */
   liveAfter(guid: string, database: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.guid > ? AND e.database = ? AND e.print <> ? AND e.run < ?
@@ -213,7 +214,9 @@ export class ArchiveIndex {
     }
   }
 
-  /** Returns the number of a file's messages that pages show, and the newest one's date in seconds since 1970. */
+  /**
+   * Returns the number of a file's messages that pages show, and the date of the newest of them in seconds since 1970.
+   */
   summary(file: number): { readonly messages: number; readonly lastAt: number } {
     const [row] = this.#find(`SELECT count(*), max(e.at) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, file);
     return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };

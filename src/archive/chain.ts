@@ -151,7 +151,7 @@ export function lineWindow(): Buffer {
   return Buffer.allocUnsafe(CHUNK_BYTES);
 }
 
-/** Reads single lines of a file. Lines near each other take one read of the file. */
+/** Reads single lines of a file. Lines near each other need only one read of the file. */
 export class LineReader {
   readonly #path: string;
   readonly #file: number;

@@ -61,7 +61,7 @@ export interface ExportReport {
   /** Number of attachments stored. `fileBytes` is their total size. */
   files: number;
   fileBytes: number;
-  /** Number of this run's attachments that were not stored, by reason. */
+  /** Numbers of this run's attachments that were not stored. Key: the reason. */
   missing: Record<string, number>;
   notConverted: number;
   /** Number of rows last seen in another chat.db than this one; 0 if the run was limited by conversation or date. */

@@ -14,7 +14,7 @@ export interface Manifest {
   readonly created_at: string;
   /** Number of complete runs. */
   readonly runs: number;
-  /** The name of the last run's Mac, and the version of Postern that wrote the manifest. */
+  /** The name of the last run's Mac. `made_by` is the version of Postern that wrote the manifest. */
   readonly mac: string;
   readonly made_by: string;
   /** Identifies the chat.db of the last run. */

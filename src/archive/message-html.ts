@@ -143,7 +143,7 @@ function reactionsHtml(details: MessageDetails | undefined, { names }: MessageCo
   return html`<ul class="reactions" aria-label="Reactions">${items}</ul>`;
 }
 
-/** Renders a note if the message was deleted, and its former texts as far as the archive has them. */
+/** Renders a note if the message was deleted, and the message's former texts as far as the archive has them. */
 function historyHtml({ message, earlier, isRemoved }: ShownMessage, { calendar }: MessageContext): Html {
   const isUnsent = message.details?.retracted_at != null;
   const former = message.details === undefined ? [] : formerTexts(message.details);

@@ -107,7 +107,8 @@ export class RowWriter {
   }
 
   /**
-   * Returns the index entries of these rows. A first run looks up none: it meets each row once, so no row has an entry.
+   * Returns the index entries of these rows. Key: the row's key, from `rowKey`. A first run looks up none: it meets
+   * each row once, so no row has an entry.
    */
   #known(guids: readonly string[]): ReadonlyMap<string, Entry> {
     return this.#isFirst ? NONE : this.#parts.index.entries(guids);

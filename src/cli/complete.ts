@@ -16,7 +16,7 @@ export interface Word {
   readonly about: string;
 }
 
-/** The arguments and option values, by name, for which the service supplies the candidates. */
+/** Names of the arguments and option values for which the service supplies the candidates. */
 const VALUE_KINDS = ['conversation', 'recipient', 'person', 'whom', 'webhook', 'approval', 'key'] as const;
 export type ValueKind = (typeof VALUE_KINDS)[number];
 

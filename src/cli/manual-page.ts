@@ -83,9 +83,7 @@ function entry(command: Command, path: string): readonly string[] {
   ];
 }
 
-/**
- * Returns the options that all commands of the running service share. Reads them from `status`, which has no others.
- */
+/** Returns the options that all commands of the running service share. These are the options of `status`. */
 function serviceOptions(program: Command): readonly Option[] {
   return program.commands.find((one) => one.name() === 'status')?.options ?? [];
 }

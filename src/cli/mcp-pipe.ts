@@ -8,7 +8,7 @@ export interface McpDestination {
   /** Unix socket to connect to instead of a URL. */
   readonly socketPath?: string | undefined;
   readonly key: string;
-  /** The service's address, as messages name it. */
+  /** The service's address, as shown in warnings and errors. */
   readonly address: string;
 }
 

@@ -20,7 +20,10 @@ import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
  */
 export interface ConnectionOptions extends FolderOptions {
   readonly url?: string;
-  /** Path of a file with the key, because every user of the machine could read a key among the arguments. */
+  /**
+   * Path of a file that contains the key. No option takes the key itself, because every user of the machine could read
+   * it in the arguments.
+   */
   readonly keyFile?: string;
   readonly json?: boolean;
 }
@@ -167,7 +170,10 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/** Returns the environment variables; none if an option names a configuration, which selects its own service. */
+/**
+ * Returns the environment variables; none if an option names a configuration, because a configuration selects its own
+ * service.
+ */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }
@@ -265,7 +271,10 @@ function refusalOf(error: unknown, options: ConnectionOptions, advice?: readonly
   return new Refusal(exitCodeOf(error), error.message, ...(advice ?? hints(error, options)));
 }
 
-/** Returns advice for a command that lacks `--demo` while only a demo is running; undefined for any other failure. */
+/**
+ * Returns advice if the command failed because it lacks `--demo` while only a demo is running; undefined for any other
+ * failure.
+ */
 async function demoAdvice(
   error: unknown,
   options: ConnectionOptions,

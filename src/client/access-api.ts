@@ -18,7 +18,7 @@ export interface KeyOptions {
   readonly dry_run?: boolean;
   /** Instant at which the key expires; null for never. Default: in 90 days. */
   readonly expires_at?: string | null;
-  /** Hosts to which the key's webhooks may post, besides the service's machine, such as `nas.local:5678`. */
+  /** Hosts, such as `nas.local:5678`, to which the key's webhooks may post besides the service's machine. */
   readonly callback_hosts?: readonly string[];
   /** Longest `wait` of a request with this key, in seconds (0 to 50). The service shortens a longer one. */
   readonly max_wait_s?: number;

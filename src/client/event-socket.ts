@@ -22,7 +22,7 @@ export interface SocketDestination {
   readonly url: URL;
   /** Unix socket to connect to instead of the URL's host. */
   readonly socketPath: string | undefined;
-  /** The service's address, as errors name it. */
+  /** The service's address, as shown in errors. */
   readonly address: string;
 }
 

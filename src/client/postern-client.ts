@@ -204,7 +204,7 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });
   }
 
-  /** Redelivers the events that the webhook dropped, then continues with the next event. */
+  /** Redelivers the events that the webhook has dropped. Delivery then continues with the next event. */
   replayDropped(id: string): Promise<Webhook & WebhookStatus> {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }

@@ -60,7 +60,7 @@ export function queryOf(parameters: object): string {
 
 interface RequestsParts {
   readonly base: URL;
-  /** The service's address, as errors name it. */
+  /** The service's address, as shown in errors. */
   readonly address: string;
   readonly transport: Transport;
   readonly timeoutMs: number;

@@ -68,7 +68,10 @@ const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and 
 const TWO_ADDRESSES =
   'approval.self and canary.self are different; they must be the same address, because only one conversation with yourself can be proved.';
 
-/** Maximum number of unknown names that each get a warning with the nearest known name. One warning counts the rest. */
+/**
+ * Maximum number of unknown names that each get a warning with the nearest known name. One more warning counts the
+ * other unknown names.
+ */
 const MAX_UNKNOWN = 20;
 const LONGEST_NAME = 60;
 

@@ -1,6 +1,6 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** The problems of limited keys, approvals and scheduled messages, by code (decisions L1 to L3, X1). */
+/** The problems of limited keys, approvals and scheduled messages (decisions L1 to L3, X1). Key: the problem's name. */
 export const ACCESS_PROBLEMS = {
   recipient_not_allowed: {
     status: 403,

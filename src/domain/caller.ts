@@ -53,7 +53,7 @@ export interface Caller extends SearchNames {
 
 /** Counts the open WebSockets and streams of one limited key. */
 export interface StreamCount {
-  /** Reserves a slot. Call the result to release it. Throws `too_many_streams`. */
+  /** Reserves a slot. Call the result to release the slot. Throws `too_many_streams`. */
   open(): Cancel;
 }
 

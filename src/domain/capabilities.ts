@@ -22,13 +22,14 @@ export interface Capability {
 }
 
 /**
- * The capabilities of this service, its Mac and its macOS, by name. Clients must expect names that they do not know.
+ * The capabilities of this service, its Mac and its macOS. Key: the capability's name. Clients must expect names that
+ * they do not know.
  */
 export type Capabilities = Readonly<Record<string, Capability>>;
 
 /**
- * Members of a send request that older services do not know. Each is a capability, so that a client can check for it
- * before using it (decision X1).
+ * Members of a send request that older services do not know. The service lists each of these members as a capability,
+ * so that a client can check for a member before using it (decision X1).
  */
 const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
@@ -45,7 +46,7 @@ const NOT_SCRIPTABLE = [
   'delete',
 ] as const;
 
-/** The column of chat.db's table `message` that each capability needs. */
+/** Columns of chat.db's table `message`. Key: the capability that needs the column. */
 const COLUMNS = {
   read_replies: 'thread_originator_guid',
   read_edits: 'date_edited',

@@ -134,7 +134,7 @@ async function sendCommand(options: PeopleOptions, context: ClientContext, comma
   }
 }
 
-/** Returns the demo's folder, found in the same way as by `postern demo`. */
+/** Returns the demo's folder. Finds it in the same way as `postern demo`. */
 function folderOptions(
   { dir, configDir }: DemoOptions,
   { environment }: ClientContext,

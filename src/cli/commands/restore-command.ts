@@ -97,7 +97,7 @@ function stateOf(path: string, draft: string): RestoredState | AppError {
 }
 
 /**
- * Describes what the backup decides: the webhooks, the keys, and settings that differ from their defaults. These
+ * Describes what the backup decides: the webhooks, the keys, and three settings if they differ from their defaults. The
  * settings are the address to listen on, the program that sends, and the source of updates. Somebody else may have made
  * the backup, so the user reads this before the first start.
  */

@@ -9,7 +9,7 @@ import { Refusal, type Served } from '../service-connection.ts';
 
 const SHORT_ID = 8;
 
-/** `postern scheduled list`: lists scheduled messages by time, with times in this time zone. */
+/** `postern scheduled list`: lists scheduled messages in order of time. Shows times in this time zone. */
 export async function listScheduled(
   { state }: { readonly state?: ScheduledState },
   { client, columns: width, list }: Served,

@@ -68,8 +68,8 @@ export async function addWebhook(url: string, options: AddOptions, service: Serv
 }
 
 /**
- * Sends a test event at once. The first connection makes macOS ask about the local network, and the user is at the
- * screen now to answer.
+ * Sends a test event at once, because the first connection makes macOS ask about the local network, and the user is now
+ * at the screen to answer.
  */
 async function tryLocalNetwork(id: string, { client, stderr }: Served): Promise<void> {
   stderr(

@@ -76,7 +76,7 @@ export async function askService(
     associatedRows,
     configFile,
   }: {
-    /** The service's address, as findings name it. */
+    /** The service's address, as shown in findings. */
     readonly address: string;
     readonly program: string;
     readonly start: string;

@@ -6,12 +6,12 @@ import { notStarted, RPC, RpcError } from './rpc-error.ts';
 const KNOWN_MS = 60_000;
 const PAGE = 200;
 const MAX_PAGES = 25;
-/** A conversation and its number, which imsg calls `chat_id`. */
+/** HTTP statuses of the answer to a request whose path is invalid or too long. */
 const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
-/** Matches the id of a conversation at a hub, which begins with the id of a Mac. */
+/** Matches the conversation ids of a hub. They begin with the id of a Mac. */
 const AT_A_HUB = /^[a-z0-9-]{1,32}~/;
 
-/** A conversation and its number, imsg's `chat_id`. */
+/** A conversation and its number, which imsg calls `chat_id`. */
 export interface ImsgChat {
   readonly number: number;
   readonly conversation: Conversation;

@@ -18,7 +18,7 @@ export interface ImsgAttachment {
   readonly missing: boolean;
 }
 
-/** imsg's names of the tapbacks. */
+/** imsg's names of the tapbacks. Key: Postern's name. */
 const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
   love: 'love',
   thumbs_up: 'like',

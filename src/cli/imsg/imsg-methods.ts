@@ -30,7 +30,7 @@ const NO_BRIDGE = 'Postern does not inject code into Messages.';
 /** OpenClaw recognises these words and sends again without the reply. */
 const NO_REPLY = `reply_to requires bridge transport. ${NO_BRIDGE}`;
 
-/** The answer of `postern imsg status`. Clients read these capabilities before they choose methods. */
+/** The answer of `postern imsg status`. Clients read it before they choose methods. */
 export const IMSG_STATUS = {
   advanced_features: false,
   v2_ready: false,

@@ -71,7 +71,7 @@ export class ImsgWatch {
   }
 
   /**
-   * Returns the row after which a subscription starts. Requests one event after that row first, so that the client
+   * Returns the row after which a subscription starts. First requests one event after that row, so that the client
    * receives a refusal as the answer to `watch.subscribe`.
    */
   async #startOf({ since_rowid: since = 0 }: ImsgParams<'watch.subscribe'>): Promise<Start> {

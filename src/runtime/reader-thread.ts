@@ -30,7 +30,7 @@ type Arguments<Method> = Method extends (...args: infer Values) => unknown ? Val
 
 type Result<Method> = Method extends (...args: never[]) => infer Value ? Value : never;
 
-/** A message to the thread; undefined ends it. */
+/** A message to the thread; undefined ends the thread. */
 export type ThreadCall =
   | { readonly id: number; readonly target: string; readonly method: string; readonly args: readonly unknown[] }
   | undefined;

@@ -13,8 +13,8 @@ export interface ShutdownOptions {
   readonly log: ProcessLog;
   readonly clock: Clock;
   /**
-   * True if the program runs at a terminal, where closing the window sends SIGHUP and ends it. Otherwise SIGHUP is
-   * ignored, as under nohup and launchd.
+   * True if the program runs at a terminal. Closing the terminal's window sends SIGHUP, which then ends the program.
+   * Otherwise SIGHUP is ignored, as under nohup and launchd.
    */
   readonly isTerminal: boolean;
   /** True under a supervisor such as launchd, which restarts this process unless it exits with 0. */

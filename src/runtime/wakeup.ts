@@ -10,7 +10,7 @@ export class Wakeup {
     this.#clock = clock;
   }
 
-  /** Resolves at the next `wake`, once this is closed, or after `ms` milliseconds if `ms` is passed. */
+  /** Resolves at the next `wake`, once this `Wakeup` is closed, or after `ms` milliseconds if `ms` is passed. */
   wait(ms?: number): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((resolve) => {

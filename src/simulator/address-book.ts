@@ -70,8 +70,8 @@ export class AddressBookSource extends Tables {
 }
 
 /**
- * Writes an Address Book with the demo's people and some others: a file for each of three accounts, and a file without
- * contacts directly in `folder`.
+ * Writes an Address Book with the demo's people and some others: a file for each of three accounts and, directly in
+ * `folder`, a file without contacts.
  */
 export function writeAddressBook(folder: string): void {
   const write = (account: string | undefined, people: readonly NewPerson[]): void => {

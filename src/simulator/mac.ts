@@ -145,8 +145,8 @@ export class SimulatedMac {
   }
 
   /**
-   * Installs a tool as a shell script. Its paths are absolute, because Postern runs it with an almost empty
-   * environment.
+   * Installs a tool as a shell script. The paths in the script are absolute, because Postern runs it with an almost
+   * empty environment.
    */
   #install(tool: 'osascript' | 'open'): void {
     const words = [

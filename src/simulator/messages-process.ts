@@ -26,7 +26,8 @@ export interface ProcessSettings {
 const settings = JSON.parse(process.argv[2] ?? '{}') as ProcessSettings;
 const path = `${settings.home}/Library/Messages/chat.db`;
 if (settings.isReborn && existsSync(path)) {
-  // Moves what the killed Messages committed into chat.db. Then removes -wal and -shm, so that SQLite creates new ones.
+  // Moves the commits of the killed Messages from -wal to chat.db. Then removes -wal and -shm, so that SQLite creates
+  // new ones.
   const database = openSqlite(path);
   database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   database.close();

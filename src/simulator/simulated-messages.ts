@@ -204,7 +204,10 @@ export class Messages {
     return body === undefined || this.#host.behaviour.links === 'one_row' ? undefined : textAndLink(body);
   }
 
-  /** Schedules the later changes of a row: chat join, sent, delivered and read, or a failure with the code `error`. */
+  /**
+   * Schedules the later changes of a row: its chat join, then the marks sent, delivered and read. With `error`,
+   * schedules a failure with that code in place of the three marks.
+   */
   #deliver(chat: number, row: number, command: SendCommand, error: number | undefined): void {
     const database = this.#database;
     const joinAfterMs = this.#delays.in(JOIN_AFTER_MS);

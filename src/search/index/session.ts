@@ -54,7 +54,7 @@ export class Session {
   #consumer: EventConsumer | undefined;
   #fail: (error: unknown) => void = () => undefined;
 
-  /** Throws SQLite's error, or AppError `chat_db_unavailable`. */
+  /** Opens the index. Throws SQLite's error, or AppError `chat_db_unavailable`. */
   constructor(parts: SessionParts) {
     this.#parts = parts;
     const sqlite = openCurrent(parts);

@@ -49,7 +49,7 @@ export function openStateDatabase(path: string): Sqlite {
     claimPrivateFile(path);
     database = openSqlite(path);
     assertUndamaged(database);
-    // Called before anything is written, because it throws if the file is not Postern's.
+    // `versionOf` throws if the file is not Postern's, so the call comes before anything is written.
     const version = versionOf(database);
     database.exec('PRAGMA journal_mode = WAL');
     // With NORMAL, a commit survives a crash of the process. A transaction of `durably` survives a power failure too.
@@ -127,8 +127,8 @@ function migrate(database: Sqlite, version: number): void {
 }
 
 /**
- * Throws unless the schema equals that of a new database word for word. A foreign schema could contain expressions,
- * such as those of views and defaults, that do anything.
+ * Throws unless the schema equals that of a new database word for word. A foreign schema could contain views, triggers
+ * or default values with arbitrary SQL.
  */
 export function assertOwnSchema(database: Sqlite): void {
   const own = withModel(schemaOf);

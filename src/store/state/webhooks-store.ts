@@ -20,8 +20,8 @@ import { auditStore } from './audit-store.ts';
 import { columnTypes, recordOf } from './record.ts';
 
 /**
- * Number of delivery records kept per webhook (decision H). They are trimmed every 50 deliveries, so there may be more
- * for a while.
+ * Number of delivery records kept per webhook (decision H). The records are trimmed every 50 deliveries, so a webhook
+ * may have more for a while.
  */
 const KEPT_RECORDS = 100;
 const TRIM_EVERY = 50;
@@ -210,7 +210,7 @@ function toWebhook(row: Row): StoredWebhook {
 
 /**
  * Removes user names and passwords from the webhook URLs of limited keys, and writes a line in the audit log for each.
- * Such URLs are refused now (decision M1), but could be registered earlier. Runs at every startup, because a backup may
+ * Such URLs are refused (decision M1), but earlier versions accepted them. Runs at every startup, because a backup may
  * contain such a URL.
  */
 function removeUserInfoOfKeys(database: Sqlite, clock: Clock): void {
@@ -256,7 +256,10 @@ function droppedEvents(database: Sqlite) {
     add: (id: string, { rowId, change }: DroppedEvent): void => void insert.run(rowId, change, id),
     trim: (id: string): void => void trim.run(id, id),
     count: (id: string): number => Math.min(KEPT, Number(count.get(id)?.[0])),
-    /** Forgets dropped events after the offset, because the webhook continues there and delivers them anyway. */
+    /**
+     * Forgets dropped events after the offset, because the webhook continues at that offset and delivers these events
+     * anyway.
+     */
     forgetAfter(id: string, { rowId, change }: Offset): void {
       forget.run(id, rowId);
       forgetChanges.run(id, change);

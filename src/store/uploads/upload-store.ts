@@ -196,8 +196,7 @@ export class UploadStore {
     for (const record of records) {
       if (record.isGone) continue;
       const gone = { ...record, isGone: true, expiresMs: clock.now() + KEPT_MS };
-      // Moves the record to the end, after the records of files that were sent earlier, because the oldest are removed
-      // first.
+      // Moves the record to the end of the map, because the record of the file that was sent earliest is removed first.
       this.#records.delete(record.id);
       this.#records.set(record.id, gone);
       await writeRecord(folder, gone).catch((error: unknown) => this.#warn(error));

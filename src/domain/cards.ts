@@ -81,7 +81,7 @@ export interface Poll {
 /** One person's complete choice in a poll; empty if the person took every vote back. */
 export interface PollVote {
   readonly poll_guid: string;
-  /** Ids of options. */
+  /** Ids of the chosen options. */
   readonly choices: readonly string[];
 }
 

@@ -60,7 +60,7 @@ export interface PartEdits {
   readonly part: number;
   readonly history: readonly {
     readonly at?: string | undefined;
-    /** Null if it cannot be decoded. */
+    /** The text of this version of the part; null if the text cannot be decoded. */
     readonly text: string | null;
     readonly runs?: readonly TextRun[] | undefined;
   }[];

@@ -172,7 +172,7 @@ export interface Diagnostics {
   /** The shapes of the newest rows; null if chat.db is unreadable. Older services omit this member. */
   readonly data_shapes?: DataShapes | null | undefined;
   readonly sqlite?: SqliteDiagnostics | null | undefined;
-  /** Gaps in the time during which the service ran. Older services omit this member. */
+  /** Pauses of the service while the Mac slept or the process was stopped. Older services omit this member. */
   readonly sleep_gaps?: SleepGaps | undefined;
   /** Number of failed attempts to deliver to webhooks since the service started. Older services omit it. */
   readonly delivery_errors?: DeliveryErrorCounts | undefined;

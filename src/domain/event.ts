@@ -123,8 +123,8 @@ export interface PendingRow extends RowEntry {
   /** True for an outgoing row that is neither sent nor failed yet. */
   readonly isUnsent: boolean;
   /**
-   * True for a row that causes no event. Such rows are votes and added options of polls, if associated rows have kinds
-   * (decision U5).
+   * True for a row that causes no event: a vote or an added option of a poll, with `backend.associated_rows =
+   * "by_kind"` (decision U5).
    */
   readonly isSilent?: boolean;
   /**

@@ -113,8 +113,8 @@ function partyOf(conversationId: string): string {
 }
 
 /**
- * Returns names by address. Each entry of `addressesOrIds` is an address, or the id of a one-to-one conversation, which
- * stands for the other person's address.
+ * Returns the names for these addresses, keyed by address. An entry of `addressesOrIds` can also be the id of a
+ * one-to-one conversation, which stands for the other person's address.
  */
 export function namesFor(addressesOrIds: readonly string[], lookup: NameLookup): Names {
   return namesOf(

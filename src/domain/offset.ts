@@ -9,7 +9,7 @@ export interface Offset {
   readonly rowId: number;
   /** Number of a change to an existing row; 0 while no changes are logged. */
   readonly change: number;
-  /** See StreamOffset. */
+  /** Only at a hub: the newest offsets that the client received from other hubs, as in `StreamOffset`. */
   readonly others?: readonly StreamOffset[] | undefined;
 }
 

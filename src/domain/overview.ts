@@ -41,9 +41,9 @@ export interface Overview {
   readonly events: { readonly today: number; readonly minutes: readonly StatisticPoint[] };
   readonly sends: { readonly today: Readonly<Record<string, number>> };
   readonly webhooks: readonly WebhookOverview[];
-  /** Most recently used first; absent before the first limited key. */
+  /** The limited keys, most recently used first; absent until there is a limited key. */
   readonly keys?: readonly KeyOverview[] | undefined;
-  /** The five held sends that expire soonest, soonest first; absent before the first limited key. */
+  /** The five held sends that expire soonest, soonest first; absent until there is a limited key. */
   readonly approvals?: readonly (Approval & { readonly key_name: string })[] | undefined;
   readonly host: HostReport;
 }

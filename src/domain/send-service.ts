@@ -58,7 +58,7 @@ export type ServiceReason = (typeof SERVICE_REASONS)[number];
 export const SERVICES = ['iMessage', 'SMS', 'RCS'] as const;
 export type Service = (typeof SERVICES)[number];
 
-/** Returns the service with this name, ignoring case; undefined if Messages cannot send by it. */
+/** Returns the service with this name, ignoring case; undefined for any other name. */
 export function serviceNamed(name: string | null | undefined): Service | undefined {
   return SERVICES.find((service) => service.toLowerCase() === name?.toLowerCase());
 }

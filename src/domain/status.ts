@@ -76,7 +76,7 @@ export interface FleetMac {
   readonly addresses: readonly string[];
   /** Whole seconds since the Mac was last heard from. */
   readonly seen_s: number;
-  /** The health of chat.db as the Mac last reported it; null if `unreadable`. */
+  /** The health of chat.db as the Mac last reported it; null if `state` is `unreadable`. */
   readonly backend: BackendHealth | null;
   readonly newest_row: number | null;
   /**

@@ -17,8 +17,8 @@ export interface Webhook {
 }
 
 /**
- * Conditions on a webhook's events besides their types. Events that do not meet them count as not subscribed (decision
- * P4).
+ * Conditions, besides the type, on the events that a webhook receives. Other events are skipped, as if the webhook had
+ * not subscribed to them (decision P4).
  */
 export interface WebhookFilter {
   /** Conversation ids in any variant. */
@@ -37,9 +37,7 @@ export interface WebhookFilter {
 export const FAILURE_MODES = ['drop', 'hold'] as const;
 export type FailureMode = (typeof FAILURE_MODES)[number];
 
-/**
- * The settings of a webhook that can be changed. Changing them keeps the webhook's position and history (decision P1).
- */
+/** The changeable settings of a webhook. A change keeps the webhook's position and history (decision P1). */
 export interface WebhookSettings {
   readonly url: string;
   readonly events: readonly WebhookEventType[];

@@ -19,7 +19,10 @@ export interface ChatMembers {
 
 /** The chats of chat.db and their members. Every method throws `chat_db_unavailable` while chat.db is unreadable. */
 export interface ChatDirectory {
-  /** A value that changes with each commit to chat.db. Results of the other methods are valid until it changes. */
+  /**
+   * Returns a value that changes with each commit to chat.db. As long as the value is unchanged, earlier results of the
+   * other methods are valid.
+   */
   version(): unknown;
   /**
    * Returns the chats that `recipient`, an address or a chat id, may refer to. Sorted in the order in which a send

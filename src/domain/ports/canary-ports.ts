@@ -27,7 +27,7 @@ export interface CanaryRecord {
 /** Stores the record of the last canary. Replacing chat.db erases the record. */
 export interface CanaryStore {
   load(): CanaryRecord | undefined;
-  /** Durable once it returns. */
+  /** Stores the record durably before it returns. */
   save(record: CanaryRecord): void;
 }
 

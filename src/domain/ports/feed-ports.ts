@@ -19,7 +19,7 @@ export interface MessageLog {
   pendingRows(after: Offset, limit: number, hasPrints?: boolean): readonly PendingRow[];
   /** Returns the position of the newest row. When Postern starts for the first time, it publishes only later rows. */
   newest(): Cursor;
-  /** Facts for `isReplaced`. */
+  /** Returns the facts by which `isReplaced` recognises a replaced chat.db. */
   identity(at: Offset): LogIdentity;
 }
 

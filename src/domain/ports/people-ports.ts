@@ -54,7 +54,7 @@ export interface OneToOneChat {
 }
 
 export interface OneToOneChats {
-  /** A value that changes with each commit to chat.db. */
+  /** Returns a value that changes with each commit to chat.db. */
   version(): unknown;
   list(): Promise<readonly OneToOneChat[]>;
 }

@@ -209,11 +209,11 @@ export interface MessageSender {
  */
 export type StoredOutcome =
   | { readonly state: 'running' }
-  /** The process died while the send was running: it is unknown whether it was sent. */
+  /** The process died while the send was running, so it is unknown whether the message was sent. */
   | { readonly state: 'interrupted' }
   | { readonly state: 'confirmed'; readonly rowId: number }
   | { readonly state: 'provisional' }
-  /** Scheduled for a later time, or already sent at its time: the entry tells which. */
+  /** The send was scheduled, and may have ended since. The scheduled send with this `id` has its current state. */
   | { readonly state: 'scheduled'; readonly id: string }
   | { readonly state: 'problem'; readonly problem: string };
 

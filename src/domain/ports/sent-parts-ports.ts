@@ -70,8 +70,8 @@ export interface SentPartStore {
    */
   unpaired(rowId: number, contents?: readonly string[]): readonly ExpectedChat[];
   /**
-   * Returns a row id. For every later row that this service sent, the sent part is recorded here. Undefined before
-   * `begin`.
+   * Returns the row id after which this store is complete: for every later row that this service sent, it contains the
+   * sent part. Undefined before `begin`.
    */
   completeSince(): number | undefined;
   /** Stores the initial row id of `completeSince`. */

@@ -96,7 +96,10 @@ function removal(rowId: number, origins: ReadonlyMap<number, RowOrigin>): Change
   return { kind: 'removed', rowId, guid, conversationId };
 }
 
-/** Returns one entry in place of changes that are too many to list (decision I3); undefined if there are none. */
+/**
+ * Returns one change that summarises all of `changes`, which are too many to list (decision I3); undefined if there are
+ * none.
+ */
 export function summary(changes: readonly Change[]): Change | undefined {
   const rowIds = changes.flatMap((change) => (change.kind === 'many' ? [] : [change.rowId]));
   if (rowIds.length === 0) return undefined;

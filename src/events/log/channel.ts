@@ -55,7 +55,7 @@ export class Channel {
     return this.#next;
   }
 
-  /** The offset passed to the last `restart`: the events after it are published here. */
+  /** The offset passed to the last `restart`. This channel publishes the events after that offset. */
   get base(): Offset {
     return this.#base;
   }

@@ -41,7 +41,7 @@ export interface PublisherParts {
 export class Publisher {
   readonly #parts: PublisherParts;
   #cursor: Cursor | undefined;
-  /** False if the newest cursor could not be stored. A restart would then begin at the stored cursor again. */
+  /** False if the newest cursor could not be stored. A restart would then begin at the older, stored cursor. */
   #isStored = true;
   /**
    * When rows were first seen: every unpublished row up to `upTo` existed at `atMs`. `seenMs` is the same moment in
@@ -82,7 +82,7 @@ export class Publisher {
     this.#run = this.#work();
   }
 
-  /** The newest event: its row id, and when this process published it (monotonic). */
+  /** The newest event: its row id, and the monotonic time at which this process published it. */
   get lastPublished(): { readonly rowId: number; readonly atMs: number | undefined } {
     return { rowId: this.#cursor?.offset.rowId ?? 0, atMs: this.#lastPublishedAtMs };
   }
@@ -272,7 +272,10 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /** Returns the rows before the first one that was still waiting at `askedAtMs`. Schedules a run for the rest. */
+  /**
+   * Returns the rows before the first row that was still waiting at `askedAtMs`. Schedules a run for that row and the
+   * later ones.
+   */
   #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
     this.#cancelWake?.();

@@ -39,9 +39,9 @@ export class RowAges {
   }
 
   /**
-   * Returns the ages, in seconds by row id, of the rows that are at least `LEAST_AGE_S` old, and stores the new ones.
-   * `sightings` are in row id order. A row that an earlier process saw but did not publish keeps the age stored by that
-   * process.
+   * Stores the ages of the rows that are at least `LEAST_AGE_S` old, and returns them. Key: the row id. Value: the age
+   * in seconds. `sightings` must be in row id order. A row that an earlier process saw but did not publish keeps the
+   * age stored by that process.
    */
   note(sightings: readonly Sighting[], nowMs: number): ReadonlyMap<number, number> {
     const { store, running, log } = this.#parts;

@@ -3,7 +3,10 @@ import type { Offset } from '../../domain/offset.ts';
 import type { FeedReader } from '../../domain/ports/feed-ports.ts';
 import type { BatchCache, EventBatch } from './batch.ts';
 
-/** Maximum number of entries read from the feed in one call. The publisher's batches are as large (decision C7). */
+/**
+ * Maximum number of entries read from the feed in one call. The publisher's batches have the same maximum (decision
+ * C7).
+ */
 const BATCH_SIZE = 256;
 /**
  * A client that reads this many bytes between two pings counts as alive. Its pong may be late, because the ping is
@@ -94,7 +97,7 @@ export class Client {
   #drainedBytes = 0;
   #isHeard = true;
   #silentPings = 0;
-  /** Number of batches sent so far. `#batchesAtPing` is the same number at the previous ping. */
+  /** Number of batches sent so far. `#batchesAtPing` is its value at the previous ping. */
   #batches = 0;
   #batchesAtPing = 0;
   #stuckPings = 0;

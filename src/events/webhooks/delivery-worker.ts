@@ -27,7 +27,10 @@ export interface DeliveryWorkerParts extends EntrySource, DeliveryTextParts {
 
 type Decision =
   | { readonly kind: 'post'; readonly post: Post }
-  /** Not subscribed, filtered out, not visible to its key, or deleted while held. Only the last is recorded. */
+  /**
+   * The event needs no delivery: not subscribed, filtered out, not visible to the webhook's key, or deleted while held.
+   * Only a deleted event has a `record`.
+   */
   | { readonly kind: 'over'; readonly record?: DeliveryRecord }
   /** The webhook is paused, or its worker is ending. */
   | { readonly kind: 'not_now' };

@@ -21,7 +21,7 @@ export interface ProgressBatcherParts {
   readonly store: Pick<WebhookStore, 'advanceMany'>;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called with each outcome of a delivery, for the counts (decision H). */
+  /** Called with the record of each ended delivery, for the counts (decision H). */
   readonly onOutcome?: (record: DeliveryRecord, webhookId: string) => void;
 }
 

@@ -17,11 +17,11 @@ type KeptAttempts = Pick<DetailedDelivery, 'tries' | 'answer'>;
  */
 export class RecentAttempts {
   /**
-   * The attempts of ended deliveries, keyed by webhook id, delivery id and time of the delivery; the oldest delivery
+   * Key: webhook id, delivery id and time of an ended delivery. Value: the delivery's attempts. The oldest delivery is
    * first.
    */
   readonly #ended = new Map<string, KeptAttempts>();
-  /** The held delivery of each webhook, by webhook id. */
+  /** Key: a webhook's id. Value: the webhook's held delivery. */
   readonly #held = new Map<string, DetailedDelivery>();
 
   /** Keeps the attempts of a delivery that failed and is held. */
@@ -69,7 +69,7 @@ function keyOf(webhookId: string, { id, at }: DeliveryRecord): string {
   return `${webhookId} ${id} ${at}`;
 }
 
-/** Derives the attempt from the record if the delivery had only one; otherwise returns none. */
+/** Returns the attempt of a delivery that had only one, derived from its record. Returns {} for any other delivery. */
 function onlyAttempt({ at, attempts, status, error, duration_ms }: DeliveryRecord): {
   tries?: readonly AttemptRecord[];
 } {

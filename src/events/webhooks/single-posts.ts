@@ -25,7 +25,7 @@ export interface SinglePostsParts
  */
 export class SinglePosts {
   readonly #parts: SinglePostsParts;
-  /** The running post of each webhook. `attempts` is set once the post is being sent. */
+  /** Key: a webhook's id. Value: the running post to the webhook; `attempts` is set once the post is being sent. */
   readonly #running = new Map<string, { attempts?: DeliveryAttempts; ended: Promise<unknown> }>();
 
   constructor(parts: SinglePostsParts) {

@@ -31,9 +31,9 @@ export interface MembershipParts {
 }
 
 /**
- * Decides whether this agent may act for its Mac. It may if it is connected, no other agent answers to its id, and no
- * other machine has claimed the id. An agent checks this before it answers or claims anything itself, so of two agents
- * that run at the same time, the second one stops.
+ * Decides whether this agent may act for its Mac. The agent may act if it is connected, no other agent answers to its
+ * id, and no other machine has claimed the id. An agent checks this before it answers or claims anything itself, so of
+ * two agents that run at the same time, the second one stops.
  */
 export class Membership {
   readonly #parts: MembershipParts;
@@ -125,8 +125,8 @@ export class Membership {
   }
 
   /**
-   * Reports whether another agent answers. A paused agent does not answer. This is safe, because the stream refuses its
-   * events when it resumes.
+   * Reports whether another agent answers. A paused agent does not answer, but can do no harm when it resumes: the
+   * stream then refuses its events.
    */
   async #isAnswered(): Promise<boolean> {
     const { connection, mac, instance } = this.#parts;

@@ -7,7 +7,7 @@ import { HEADERS, VERSION } from './layout.ts';
 /** An event in the stream. */
 export interface EventMessage {
   readonly mac: string;
-  /** Changes when chat.db is replaced: row ids of different epochs are unrelated. */
+  /** A new epoch begins when chat.db is replaced. Row ids of different epochs are unrelated. */
   readonly epoch: string;
   readonly row: number;
   /**

@@ -39,9 +39,12 @@ export interface LeaseParts<State> {
   readonly isReady: () => boolean;
   /** The state that a holder writes with each renewal. */
   readonly state: () => State;
-  /** Called with the newest known state of the lease, held here or elsewhere. */
+  /** Called with the newest known state of the lease, whether this process or another one holds the lease. */
   readonly onSeen: (state: State) => void;
-  /** Called when this process takes the lease. `wasOwn` is true if the previous holder was also this process. */
+  /**
+   * Called when this process takes the lease. `wasOwn` is true if the entry still named this process as the holder, so
+   * no other process has held the lease in between.
+   */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
   /** Called when the lease has ended, or may have ended. This process must no longer act in its name. */
   readonly onLost: () => void;
@@ -70,7 +73,7 @@ export class Lease<State> {
   #hold: Hold | undefined;
   /** The newest record seen, which the broker may have lost since then. */
   #known: LeaseRecord<State> | undefined;
-  /** The entry that was last read, and since when it has not changed. */
+  /** The entry as last read, and the time since which it has not changed. */
   #seen: { readonly stamp: string; readonly sinceMs: number } | undefined;
   #unreadySinceMs: number | undefined;
   #isUnreadable = false;
@@ -92,7 +95,7 @@ export class Lease<State> {
     this.#tick();
   }
 
-  /** True while this process holds the lease beyond doubt. */
+  /** True while this process certainly holds the lease: no other process takes it before `EXPIRES_AFTER_MS`. */
   get isHeld(): boolean {
     return this.#hold !== undefined && this.#now() - this.#hold.renewedAtMs < LAPSES_AFTER_MS;
   }
@@ -107,7 +110,7 @@ export class Lease<State> {
     return this.#hold?.fence ?? this.#known?.fence ?? 0;
   }
 
-  /** Returns `isHeld`. A lease that could not be renewed in time ends here. */
+  /** Returns `isHeld`. First ends a lease that could not be renewed in time. */
   check(): boolean {
     if (this.#hold === undefined || this.isHeld) return this.isHeld;
     this.#parts.log.warn('the lease could not be renewed, and is over', { lease: this.#parts.key });

@@ -65,8 +65,8 @@ export interface Claimant {
 
 /**
  * Claims a Mac's identity for this machine by compare-and-set, unless `isAnswered`. Returns undefined if no other
- * machine with the same key has claimed it. Otherwise returns that machine's claim, after adding this machine to it as
- * refused. Throws what the NATS client throws.
+ * machine with the same key has claimed the identity. Otherwise records this machine in the other machine's claim as
+ * refused, and returns that claim. Throws what the NATS client throws.
  */
 export async function claimIdentity(
   connection: FleetConnection,

@@ -257,9 +257,9 @@ function exactDates(schema: SchemaInfo): string {
 }
 
 /**
- * SQL that selects two values: whether any row is dated in seconds, and the number of dates out of index order, which
- * counts at most `MAX_COUNTED` per condition of `UNINDEXED`. In `chat`, every subquery takes the chat's row id as a
- * parameter: the one for seconds, then one for each condition.
+ * SQL that selects two values: whether any row is dated in seconds, and the number of dates out of index order, at most
+ * `MAX_COUNTED` for each condition of `UNINDEXED`. The query `chat` takes the chat's row id once for the first value,
+ * and then once for each condition.
  */
 interface DateQueries {
   readonly all: string;

@@ -125,7 +125,7 @@ async function sign(machine: Machine, app: string): Promise<void> {
 /** A bundle's code signature, as `codesign -dvvv` reports it. */
 export interface Signature {
   readonly cdhash: string | null;
-  /** True with the hardened runtime. macOS then refuses Automation without asking. */
+  /** True if the signature has the hardened runtime, under which macOS refuses Automation without asking. */
   readonly isHardened: boolean;
 }
 

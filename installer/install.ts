@@ -37,8 +37,8 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   try {
     await switchOver(machine, layout, launchd, release, agent);
   } finally {
-    // Also runs if the switch failed: a failed first installation leaves the new app in place, so its permissions must
-    // be settled too.
+    // Settles the permissions even if the switch failed, because a failed first installation leaves the new app in
+    // place.
     const isNewBundle = release.bundle?.isPlaced() === true;
     await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
     release.bundle?.discard();

@@ -35,7 +35,10 @@ export class Agent {
         : undefined;
   }
 
-  /** The agent's URL as shown to the user. With port 0, a phrase instead, because the port is not known here. */
+  /**
+   * The agent's URL as shown to the user. With port 0, this is a phrase instead, because the number of the port is not
+   * known here.
+   */
   get place(): string {
     return this.#server.port === 0 ? 'a free port (its log names the number)' : urlOf(this.#server);
   }

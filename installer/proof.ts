@@ -24,8 +24,8 @@ if (missing.length > 0) {
 }
 
 async function loads(name: string): Promise<boolean> {
-  // Importing better-sqlite3 does not load its native part, so a successful import would prove nothing. `sqliteLibrary`
-  // is the library that opened the database above.
+  // Importing better-sqlite3 does not load its native part, so a successful import would prove nothing. Instead, checks
+  // that the database above was opened with this library.
   if (name === 'better-sqlite3') return sqliteLibrary === name;
   try {
     await import(name);

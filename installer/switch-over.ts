@@ -83,8 +83,8 @@ function placeBundle(bundle: NewBundle): Step {
 }
 
 /**
- * Registers the app with LaunchServices. This comes before the agent is loaded, because Login Items take the agent's
- * name and icon from the registration.
+ * Registers the app with LaunchServices. Must run before the agent is loaded, because Login Items take the agent's name
+ * and icon from the registration.
  */
 function registerApp(machine: Machine, layout: Layout): Step {
   return { name: 'register the app', run: () => registerBundle(machine, layout), undo() {} };
@@ -172,8 +172,8 @@ const KEPT = ['state.db', 'state.db-wal'];
 export function copyState(layout: Layout): Step {
   const copies = stateCopy(layout);
   /**
-   * Names of the copied files. Undefined until all are copied; undoing then does nothing, because the new version has
-   * not run.
+   * Names of the copied files. Undefined until all are copied. While it is undefined, undoing does nothing, because the
+   * new version has not run yet.
    */
   let kept: readonly string[] | undefined;
   return {

@@ -42,7 +42,7 @@ export interface Holding {
   readonly requestHash: string;
   /** True if an Idempotency-Key identifies the request. */
   readonly hasKey: boolean;
-  /** When the request's line in the audit log was written. */
+  /** Time at which the request's line in the audit log was written, in Unix milliseconds. */
   readonly askedMs: number;
 }
 
@@ -62,7 +62,7 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
  */
 export function approvalDesk(parts: ApprovalDeskParts) {
   const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
-  /** Held sends whose records are still being created. Key: `Holding.ask`. */
+  /** Held sends whose records are still being created. Key: `Holding.ask`. Value: a promise of the record. */
   const making = new Map<string, Promise<StoredApproval>>();
   let isClosed = false;
   const waiters = new Wakeup(clock);

@@ -27,7 +27,9 @@ export class Audit implements AuditLog {
   readonly #secret: string;
   readonly #folded = new Map<string, Folded>();
   readonly #changed = new Set<Folded>();
-  /** The targets that have their own line in this minute. Key: the key id, the action and the outcome, joined. */
+  /**
+   * Key: the key id, the action and the outcome, joined. Value: the targets that have their own line in this minute.
+   */
   readonly #targets = new Map<string, Set<string | null>>();
   #targetsOfMinute = 0;
   #cancelFlush: Cancel | undefined;

@@ -9,8 +9,8 @@ import { problem } from '../domain/problems.ts';
 const MAX_A_DAY_OF_ALL = 200;
 
 /**
- * Throws `cap_reached` if the key has used up its caps. Counts lines of the audit log, so that a restart forgets
- * nothing.
+ * Throws `cap_reached` if the key has reached one of its caps, or all limited keys together have reached
+ * `MAX_A_DAY_OF_ALL`. Counts lines of the audit log, so that a restart forgets nothing.
  */
 export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: string, isNew: boolean, nowMs: number) {
   const { minute, day, newContacts, dayOfAll } = store.sends(id, target, nowMs);

@@ -271,8 +271,8 @@ const OWNERS_KEY: KeyRecord = {
 };
 
 /**
- * Returns a sentence that says what is wrong with a key's scopes; undefined if nothing is. A key with both `send` and
- * `approve` could approve its own sends.
+ * Returns a sentence that says what is wrong with a key's scopes; undefined if nothing is. For example, a key with both
+ * `send` and `approve` could approve its own sends.
  */
 function mistakeIn(scopes: readonly Scope[]): string | undefined {
   if (scopes.length === 0) return 'A key needs at least one scope, or a preset.';

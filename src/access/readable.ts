@@ -14,7 +14,7 @@ export class ReadableChats {
   #listed: AccessList | undefined;
   #version: unknown;
 
-  /** `hasClosed`: the directory may contain closed conversations, which even the list `*` does not open. */
+  /** `hasClosed` is true if the directory may contain closed conversations, which even the list `*` does not open. */
   constructor(list: () => AccessList, directory: ChatDirectory, hasClosed = false) {
     this.#list = list;
     this.#directory = directory;

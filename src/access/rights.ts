@@ -23,7 +23,10 @@ export function allowedDestination(directory: ChatDirectory, key: LimitedKey, re
   return destination;
 }
 
-/** Returns whether the key may send to the recipient, and whether the owner must approve it first. Records nothing. */
+/**
+ * Returns whether the key may send to the recipient, and whether such a send needs the owner's approval. Records
+ * nothing.
+ */
 export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey, recipient: string): SendRight {
   const destination = resolveRecipient(directory, recipient);
   if (!key.scopes.includes('send') || destination === undefined || !maySend(key.send, destination)) return 'no';
@@ -36,8 +39,8 @@ export function isNewContact(directory: ChatDirectory, { chats }: Destination): 
 }
 
 /**
- * Reports whether the owner has never sent a message to a recipient. Returns undefined if it is uncertain who that is,
- * or while chat.db is unreadable.
+ * Reports whether the owner has never sent a message to a recipient. Returns undefined if it is uncertain who would
+ * read a message to that recipient, or while chat.db is unreadable.
  */
 export function isNewRecipient(directory: ChatDirectory, recipient: string): boolean | undefined {
   try {

@@ -97,7 +97,7 @@ export function selfChatOf(parts: SelfChatParts) {
     return get();
   }
 
-  /** Reports whether this is a one-to-one conversation with only the configured address. */
+  /** Reports whether `chat` is a one-to-one conversation with only the configured address. */
   function isOwn(chat: string): boolean {
     const destination = resolveRecipient(directory, address);
     return destination?.address === address && destination.chats.includes(chat);

@@ -86,7 +86,7 @@ export function tapbacks(parts: TapbacksParts) {
   }
 
   async function handle({ guid, event }: LogEntry): Promise<Handled<undefined>> {
-    // A cheap check first, because most events are from other conversations.
+    // Checks the conversation before anything else: this check is cheap, and most events are from other conversations.
     const chat = store.proof()?.chat;
     if (chat === undefined || !('conversation_id' in event.data) || event.data.conversation_id !== chat) return DONE;
     const proof = selfChat.proof();
@@ -130,8 +130,8 @@ export function tapbacks(parts: TapbacksParts) {
   }
 
   /**
-   * Records that a message in the self-chat is a request, if its text is exactly the text of one. Messages may store a
-   * message to oneself twice, and a tapback on either of the two counts.
+   * Links a message in the self-chat to an approval, if the message is exactly the text that asks about this approval.
+   * Messages may store a message to oneself twice, and a tapback on either copy counts.
    */
   function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
     if (!isFromMe && memberKey(sender) !== address) return;
@@ -181,8 +181,7 @@ const MAX_LENGTH = 4000;
 
 /**
  * Returns the message in the self-chat that asks for a decision; undefined if it is too long. The destination comes
- * first, then the exact text. Each line of that text begins with a bar, so that it cannot be mistaken for a line by
- * Postern.
+ * first, then the exact text. Each line of the text begins with a bar, so that no line can pass for one by Postern.
  */
 export function requestText(approval: StoredApproval, keyName: string): string | undefined {
   const { id, to, members, text, attachments } = approval;

@@ -80,7 +80,7 @@ function next() {
 /**
  * Returns a control that shows or offers an attachment.
  * @param {Attachment} attachment
- * @param {boolean} [isBeside] true in the details pane: pictures of the conversation itself load first
+ * @param {boolean} [isBeside] true in the details pane, which loads pictures without a click only if `hasSpare()`
  */
 export function offerOf(attachment, isBeside = false) {
   const { name, path, type, width, height, transcript } = attachment;

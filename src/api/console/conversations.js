@@ -106,7 +106,7 @@ async function showMore() {
 
 /**
  * Returns the conversations that belong to the chosen Mac and are not yet in the list. A conversation is on two pages
- * if a message arrived in it between the requests for the two.
+ * if a message arrived in it between the two requests.
  * @param {readonly Conversation[]} conversations
  */
 const chosenIn = (conversations) => conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));

@@ -1,5 +1,5 @@
-// The two choices of a Mac at a hub: whose conversations to show, and which Mac to send from. A single Mac shows
-// neither.
+// The two choices of a Mac at a hub: whose conversations to show, and which Mac to send from. With a single Mac, the
+// page shows neither choice.
 
 import { fill, h } from './dom.js';
 import { isHub, macOf, macs } from './service.js';

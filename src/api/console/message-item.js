@@ -247,8 +247,8 @@ export function noteReactions(reactions) {
 }
 
 /**
- * Returns the mark of one reaction. `data-of` holds its sender and kind. They identify it within a message, because
- * nobody has two reactions of one kind.
+ * Returns the mark of one reaction. Its `data-of` holds the sender and the kind, which identify a reaction within its
+ * message: nobody has two reactions of one kind.
  * @param {any} reaction
  */
 export function reactionMark(reaction) {

@@ -1,7 +1,10 @@
 // The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
 
 const VIEWS = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
-/** Addresses that views had in older versions. Bookmarks may still contain them. */
+/**
+ * Key: the name that a view had in the addresses of older versions. Value: the view that replaces it. Bookmarks may
+ * still contain the old names.
+ */
 const MOVED = new Map([
   ['access', 'approvals'],
   ['macs', 'overview'],

@@ -129,8 +129,8 @@ export function forgetKeys() {
 }
 
 /**
- * Returns the name of a key, or "You" for the owner's. If `names` lacks the key, returns its id, with "revoked" if it
- * is no current key.
+ * Returns the name of a key, or "You" for the owner's. If `names` lacks the key, returns "key" and its id, preceded by
+ * "revoked" if the key is in the set `revoked`.
  * @param {string} id
  * @param {ReadonlyMap<string, string>} names
  */

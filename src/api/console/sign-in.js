@@ -73,7 +73,7 @@ async function offer(key) {
   try {
     name = `“${(await call('keys/me', { key })).name}”`;
   } catch (error) {
-    // A hub answers 501, because it has no limited keys. The offer then calls the key "it".
+    // A hub answers 501, because it has no limited keys. The offer then says "it" instead of a key's name.
     if (statusOf(error) !== 501) {
       showOffer(statusOf(error) === 401 ? WRONG : reasonOf(error));
       return;

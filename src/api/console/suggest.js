@@ -93,8 +93,8 @@ export function suggestPeople(input, choose) {
 
   input.addEventListener('input', () => {
     clearTimeout(timer);
-    // Removes at once the suggestions that no longer match. While the new ones are on their way, Enter would otherwise
-    // choose such a suggestion.
+    // Removes the suggestions that no longer match. Without this, Enter could choose one of them until the new
+    // suggestions arrive.
     if (!list.hidden) showFound(found.filter((entry) => hasWords(entry, input.value)));
     timer = setTimeout(() => void open(), WAIT_MS);
   });

@@ -11,7 +11,7 @@ import { reasonOf } from './words.js';
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
 /**
- * Number of messages per request. A page keeps only one cursor, used in both directions, so a request can return
+ * Number of messages per request. Requests in both directions start at a page's only cursor, so an answer can contain
  * messages that are already shown.
  */
 const MORE = 100;
@@ -106,7 +106,7 @@ async function show(wanted) {
   try {
     const { items, next, isNewest } = await around(openId, wanted);
     if (own !== openings) return; // The user has opened another conversation or closed this one.
-    // Keeps messages that arrived as events during the request, after the loaded ones.
+    // Puts messages that arrived as events during the request after the loaded ones.
     const known = new Set(items.map((message) => message.id));
     const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];
     pages = [{ items: [...items.map((message) => itemOf(message)), ...later], cursor: cursorIn(next) }];
@@ -116,7 +116,8 @@ async function show(wanted) {
     wasAtEnd = wanted === undefined;
     if (wasAtEnd) list.scrollTop = list.scrollHeight;
     else mark(wanted);
-    // Loads the next page if it is near. A list that is too short to scroll would never cause a scroll event.
+    // Loads the next page if an end of the list is near. A list that is too short to scroll would never cause a scroll
+    // event.
     noteScroll();
   } catch (error) {
     if (own === openings) toast(reasonOf(error), true);

@@ -160,7 +160,7 @@ function decidedRow(approval) {
  */
 async function decide(card, { id, shown }, action) {
   const buttons = [...card.querySelectorAll('button')];
-  // This comes before the buttons are disabled, because a disabled button loses the focus.
+  // Looks for the focus before the buttons are disabled, because a disabled button loses the focus.
   const hadFocus = card.contains(document.activeElement);
   for (const one of buttons) one.disabled = true;
   try {

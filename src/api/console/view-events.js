@@ -120,7 +120,7 @@ function pause() {
   show();
 }
 
-/** Counts the events that arrived while paused. */
+/** Counts the events that have arrived since the view was paused. */
 function waiting() {
   if (pausedAt === undefined) return 0;
   const at = takenEvents().findIndex(({ key }) => key === pausedAt);

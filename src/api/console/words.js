@@ -3,7 +3,7 @@
 /** @typedef {Readonly<Record<string, string>>} Names */
 
 /**
- * Returns the name of an address from the Address Book, or the address itself.
+ * Returns the Address Book's name for an address, or the address if it has no name there.
  * @param {string} address
  * @param {Names} [names]
  */
@@ -33,7 +33,7 @@ export function timeOf(at) {
 }
 
 /**
- * Returns the time of day for a time today, "Yesterday", the weekday if it was less than six days ago, or else the date.
+ * Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date (older).
  * @param {string | number} at
  */
 export function shortTimeOf(at) {

@@ -24,8 +24,9 @@ export interface AccessControlParts {
 }
 
 /**
- * Paths of operations that take the key from the query, need no key, or need a sign-in code. Only an exact match
- * counts. Any other spelling of a path needs a key in a header, which is the safe default.
+ * Key: the path of an operation that needs no key in a header. Value: the operation takes the key from the query
+ * (`query`), needs no key (`none`), or needs a sign-in code (`code`). Only an exact match counts. Any other spelling of
+ * a path needs a key in a header, which is the safe default.
  */
 const KEY_LOCATIONS: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
   Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),

@@ -10,12 +10,14 @@ const IDLE_MS = 30_000;
 /** Time for which the client of a refused upload may continue to send, before its connection is closed. */
 const REFUSED_MS = 30_000;
 
-/** For each connection, the latest request whose body has the time limits above instead of the server's. */
+/**
+ * For each connection, the latest request whose body has the limits `WHOLE_MS` and `IDLE_MS` instead of the server's.
+ */
 const arriving = new WeakMap<Duplex, IncomingMessage>();
 
 /**
- * Reports whether a body with the time limits above is arriving on a connection. The server's request timeout must then
- * not end the connection.
+ * Reports whether a body with the limits `WHOLE_MS` and `IDLE_MS` is arriving on a connection. The server's request
+ * timeout must then not end the connection.
  */
 export function hasOwnTimeLimits(socket: Duplex): boolean {
   return arriving.get(socket)?.complete === false;

@@ -44,14 +44,14 @@ export class IssuerHost {
   constructor(parts: IssuerHostParts) {
     this.#parts = parts;
     this.#hostname = new URL(parts.issuer).hostname;
-    // Requests without a valid token have their own rate limit, so that strangers cannot use up the one that the owner
-    // and programs share.
+    // Requests without a valid token have their own rate limit, so that strangers cannot use up the limit that the
+    // owner and programs share.
     this.#limit = new RateLimit(Math.max(1, Math.floor(parts.rateLimitPerMinute / 2)));
     this.#routes = mcpRoutes({ ...parts.mcp, settings: { allowOwnerKey: false } });
   }
 
   /**
-   * Reports whether a request's Host is the issuer's name, with any port. A stranger could otherwise add a port, and
+   * Reports whether a request's Host is the issuer's name. Ignores the port: otherwise a stranger could add one, and
    * the request would be handled like one from this machine. Ignores headers such as Forwarded.
    */
   isFor({ headers: { host = '' } }: IncomingMessage): boolean {

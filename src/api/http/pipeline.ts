@@ -130,8 +130,8 @@ class Pipeline {
     this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
-      // If the connection has closed, its first response emits `close` before `#close` runs, so the exchange is abandoned
-      // here.
+      // When a connection closes, its first response emits `close` before the socket does. `#close` then no longer
+      // finds that response, so its exchange is abandoned here.
       if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);

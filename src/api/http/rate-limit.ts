@@ -42,8 +42,9 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request of a limited key, after `count`. Rejects with `key_rate_limited` if this key has used up its
-   * share, or all keys together have used up theirs. A rejected request does not count towards the whole limit.
+   * Counts a request of a limited key. Call `count` first. Rejects with `key_rate_limited` if this key has used up its
+   * share, or all limited keys together have used up their common share. A rejected request does not count towards the
+   * whole limit.
    */
   async countKey(id: string, headers: Headers): Promise<void> {
     const own = await consume(this.#eachKey, id);

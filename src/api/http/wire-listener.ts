@@ -36,7 +36,8 @@ export class WireListener {
   }
 
   /**
-   * Sets whether only this machine can reach the port. Otherwise, the Host is not checked. Returns the port's URL.
+   * Returns the port's URL. Tells the guard whether only this machine can reach the port. If other machines can, the
+   * guard accepts any Host.
    */
   listensAt({ url, isLoopback }: BaseAddress): string {
     this.#guard.isLoopback = isLoopback;

@@ -175,7 +175,7 @@ const RETRY_S = 5;
 interface Reservation {
   /** Replaces the reserved size by the answer's actual size. */
   readonly resize: (bytes: number) => void;
-  /** May be called more than once. */
+  /** Frees the reserved memory. Further calls do nothing. */
   readonly release: () => void;
 }
 

@@ -20,7 +20,7 @@ export class Flow {
   }
 
   noteTaken(bytes: number): void {
-    // Not below 0: `bytes` includes the framing around notifications, but `noteSent` does not count that framing.
+    // `#ahead` stops at 0, because `bytes` includes the framing around notifications, which `noteSent` does not count.
     this.#ahead = Math.max(0, this.#ahead - bytes);
     this.#wake();
   }

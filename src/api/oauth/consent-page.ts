@@ -41,7 +41,7 @@ interface Entered {
   readonly mistakes: readonly string[];
 }
 
-/** Returns the page on which the owner lets a program use Messages: by a preset, people, and the owner's key. */
+/** Returns the consent page, where the owner chooses a preset and people for a program, and enters the owner's key. */
 export function consentPage({ id, clientName, clientId, redirectUri }: Consent, entered: Entered): string {
   const { people, preset, mistakes } = entered;
   const option = (value: string, title: string, text: string): string =>

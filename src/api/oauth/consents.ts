@@ -129,8 +129,8 @@ export class OAuthConsents {
 
   async #wrongKey(consent: Consent, people: string, preset: string): Promise<OAuthAnswer> {
     consent.wrong += 1;
-    // After the last permitted attempt, deletes the request before the wait, so that no other key can be tried
-    // meanwhile.
+    // After the last permitted attempt, the request is deleted before the delay, so that no other key can be tried
+    // during the delay.
     const isLast = consent.wrong >= MAX_WRONG;
     if (isLast) this.#open.delete(consent.id);
     await this.#wrongKeys.wait();

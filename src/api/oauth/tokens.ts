@@ -65,7 +65,7 @@ export class OAuthTokens {
     return code;
   }
 
-  /** Revokes the keys of codes that were not redeemed in time, including those from before a restart. */
+  /** Revokes the keys of codes that were not redeemed in time. Includes codes from before a restart. */
   async endUnredeemed(): Promise<void> {
     const nowMs = this.#parts.clock.now();
     for (const [key, { untilMs }] of this.#codes) if (untilMs <= nowMs) this.#codes.delete(key);

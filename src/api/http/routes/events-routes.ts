@@ -150,7 +150,7 @@ interface Waiting {
 }
 
 /**
- * Reads pages until `isDone`, the time is up, the client has disconnected, or the service stops. Throws
+ * Reads pages until `isDone` returns true, the time is up, the client has disconnected, or the service stops. Throws
  * `limited_key_refused` if the key is revoked or expires meanwhile.
  */
 async function readWithin(

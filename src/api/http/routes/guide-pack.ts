@@ -16,8 +16,8 @@ export function guideFile(path: string): string | undefined {
 }
 
 /**
- * Reads one file of the guide. Returns undefined if it does not exist. The first line of the pack is JSON with the
- * length of each file, and its offset from the end of that line.
+ * Reads one file of the guide. Returns undefined if the file does not exist. The first line of the pack is JSON with
+ * two numbers for each file: its offset from the end of that line, and its length.
  */
 export async function guideContent(file: string): Promise<Buffer | undefined> {
   const pack = await readFile(GUIDE).catch(() => undefined);
@@ -26,6 +26,6 @@ export async function guideContent(file: string): Promise<Buffer | undefined> {
   const positions = JSON.parse(pack.toString('utf8', 0, start)) as Record<string, readonly [number, number]>;
   const [offset, length] = (Object.hasOwn(positions, file) ? positions[file] : undefined) ?? [];
   if (offset === undefined || length === undefined) return undefined;
-  // A copy, so that the whole pack does not stay in memory.
+  // Copies the bytes, so that the whole pack does not stay in memory.
   return Buffer.from(pack.subarray(start + offset, start + offset + length));
 }

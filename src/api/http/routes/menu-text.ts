@@ -1,7 +1,10 @@
 import type { StatusReport } from '../../../domain/status.ts';
 import { verdictOf } from '../../../domain/verdict.ts';
 
-/** The programs that can show `menuText` in the Mac's menu bar. xbar rejects a menu with an unknown parameter. */
+/**
+ * The programs that can show `menuText` in the Mac's menu bar. Only SwiftBar gets the parameter `sfimage`, because xbar
+ * rejects a menu with an unknown parameter.
+ */
 export type MenuHost = 'swiftbar' | 'xbar';
 
 export interface MenuOptions {

@@ -159,7 +159,7 @@ const LISTS: ReadonlySet<string> = new Set(['attachments', 'attachment_ids']);
  * (`uploadIds`) come before the ids in the fields.
  */
 function bodyOfForm(fields: readonly (readonly [string, string])[], uploadIds: readonly string[]): unknown {
-  // Has no prototype, because a client could send a field named `__proto__`.
+  // The body has no prototype, because a client could send a field named `__proto__`.
   const body = Object.create(null) as Record<string, unknown>;
   body.body = '';
   for (const [name, value] of fields) {

@@ -17,7 +17,7 @@ export function searchRoutes() {
     async searchMessages({ query: given, caller }) {
       const { search: index, reader } = caller;
       const status = index.status();
-      // Checked before the query, because mistakes in it do not matter while search is disabled.
+      // Checks this before reading the query, because mistakes in the query do not matter while search is disabled.
       if (!status.isEnabled) throw problem('search_disabled');
       const conversationId = given.get('conversation_id') ?? undefined;
       const q = given.get('q');

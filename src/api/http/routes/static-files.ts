@@ -59,7 +59,10 @@ const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
   .filter((name) => /\.(?:css|js|svg)$/.test(name))
   .map((name) => [`/${name.startsWith('docs') ? 'docs' : 'console'}/${name}`, name]);
 
-/** Every served file except the guide's, by URL path (decision E9). No other file on the disk can be requested. */
+/**
+ * Key: a URL path. Value: the file served there (decision E9). Contains every served file except the guide's. No other
+ * file on the disk can be requested.
+ */
 const FILES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',

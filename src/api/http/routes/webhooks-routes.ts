@@ -79,8 +79,8 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Reads the status first, because the webhook may change meanwhile: a hub may have to request the status from the one
-  // hub that delivers webhooks.
+  // Reads the status before the webhook: at a hub, the status may come from another hub, and the webhook may change
+  // during that request.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');

@@ -52,7 +52,7 @@ function payloadSchema(members: Readonly<Record<string, string>>): object {
 
 const INPUT = z.toJSONSchema(eventArguments, { io: 'input' });
 
-/** Reports whether the caller may have events posted to a URL. */
+/** Reports whether the caller may subscribe with a URL, to which Postern then posts the events. */
 function maySubscribe(caller: Caller): boolean {
   return caller.subscriptions !== undefined && isAllowed(caller, ['webhooks']);
 }

@@ -4,8 +4,8 @@ import type { Log } from '../../../domain/ports/host-ports.ts';
 import { EVENT_ERRORS, type EventErrorNumbers } from '../../../domain/subscription.ts';
 
 /**
- * Creates the errors of MCP Events, with the error numbers of the draft or of the final text. `data` does not depend on
- * that choice.
+ * Creates the errors of MCP Events, with the error numbers of the draft or of the final text. The errors' `data` is the
+ * same with both.
  */
 export class EventErrors {
   readonly #numbers: (typeof EVENT_ERRORS)[EventErrorNumbers];

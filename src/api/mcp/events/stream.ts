@@ -16,7 +16,7 @@ import type { AskedEvents } from './params.ts';
 const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1000;
 const BATCH = 50;
-/** Memory reserved for the notifications of one stream that its client has not read, in bytes. */
+/** Bytes of memory reserved for the unread notifications of one stream. */
 export const MOST_STREAM_BYTES = 600_000;
 
 type StreamParts = Pick<ServerParts, 'caller' | 'clock' | 'ending' | 'keyEnd' | 'flow'>;
@@ -119,8 +119,8 @@ class EventStream {
   }
 
   /**
-   * Waits for more events until the next heartbeat is due. If a heartbeat is already due, sends it instead. Its cursor
-   * is the current position, from which the client can resume.
+   * Waits for more events until the next heartbeat is due. If a heartbeat is already due, sends it instead. The
+   * heartbeat's cursor is the current position, from which the client can resume.
    */
   async #rest(): Promise<void> {
     const dueMs = this.#notifiedMs + HEARTBEAT_MS - this.#parts.clock.monotonic();

@@ -83,8 +83,8 @@ function headingOf(day: string, before: string, zone: string): string {
 }
 
 function messageLine(message: Message, context: LineContext): string {
-  // Made before the text, so that the author counts as mentioned first: only a person's first mention has the full
-  // name.
+  // Makes the line's start before its text, so that the author is mentioned first: a person's first mention has the
+  // full name.
   const start = lineStart(message, context);
   const said = isSentence(message) ? sentenceFor(message, context) : textOf(message, context);
   const line = said === '' ? `${start}:` : `${start}: ${said}`;
@@ -180,7 +180,10 @@ function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefi
 /** Maximum number of choices named in a line. */
 const MAX_CHOICES = 10;
 
-/** Returns the id, time and author of a row. Adds its conversation, unless it is `context.conversationId`. */
+/**
+ * Returns the id, time and author of a row. Adds the row's conversation, unless the conversation is
+ * `context.conversationId`.
+ */
 function lineStart(row: Message | Reaction, context: LineContext): string {
   const { labels, time, groupName, conversationId } = context;
   const who = row.is_from_me ? 'me' : labels.person(row.sender);

@@ -177,7 +177,7 @@ class EventReader {
   #withDetails(entry: RowEntry): Event {
     const { event } = entry;
     if (!('message_guid' in event.data) || event.data.reaction_type !== 'other') return event;
-    // Uses `caller.json`, because it omits details that this caller may not see.
+    // Serialises with `caller.json`, which omits details that this caller may not see.
     return JSON.parse(this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 

@@ -2,8 +2,8 @@ import type { Page } from '../../../domain/ports/reading-ports.ts';
 import { MAX_ANSWER } from '../text/lines.ts';
 
 /**
- * Reads a page whose lines fit into one answer. If `limit` items do not fit, reads fewer. The result lacks the items
- * that `keep` removes, but its cursor continues after them.
+ * Reads a page whose lines fit into one answer. If `limit` items do not fit, reads fewer. The returned page omits items
+ * that `keep` rejects, but its cursor still continues after them.
  */
 export async function fittingPage<Item>(
   limit: number,

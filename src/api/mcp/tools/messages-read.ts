@@ -137,7 +137,10 @@ export async function messagesWithDetails(
   return new Map(read.flatMap((message) => (message === undefined ? [] : [[message.id, message]])));
 }
 
-/** Returns the messages as lines. A line names its message's conversation, unless it is `conversationId`. */
+/**
+ * Returns the messages as lines. Each line names its message's conversation, unless the conversation is
+ * `conversationId`.
+ */
 export async function messageLines(
   messages: readonly Message[],
   conversationId: string | undefined,
@@ -197,8 +200,8 @@ async function whole(id: string, { skip, format }: Part, context: ToolContext): 
 }
 
 /**
- * Removes `details.sentence`, Postern's description, from a message that has a text. In a list, the description takes
- * the place of a text such as a link, but a client that reads one message needs the text.
+ * Removes `details.sentence`, Postern's description, from a message that has a text. A list of messages shows the
+ * description instead of a text such as a link, but a client that reads one message needs the text.
  */
 function withoutSentence(message: Message): Message {
   const { body, details } = message;

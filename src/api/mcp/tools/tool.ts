@@ -58,8 +58,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
   readonly title: string;
   readonly description: string;
   /**
-   * The scope that a limited key needs. For a key without it, the tool does not exist. Undefined if every key may use
-   * the tool.
+   * The scope that a limited key needs. For a key without this scope, the tool does not exist. Undefined if every key
+   * may use the tool.
    */
   readonly scope: Scope | undefined;
   /**
@@ -82,7 +82,7 @@ export function tool<Input extends z.ZodObject>(made: Tool<Input>): Tool {
   return made;
 }
 
-/** Output of a tool that answers with text. Short, because every list of tools repeats it. */
+/** Output schema of a tool that answers with text. The schema is short, because every list of tools repeats it. */
 export const textOutput = z.object({ text: z.string(), next: z.string().optional() });
 
 export const conversationId = z.string().max(512).describe('id from conversations_list');

@@ -6,7 +6,7 @@ import type { ToolContext } from './tool.ts';
 const DEFAULT_S = 25;
 const PROGRESS_MS = 5000;
 
-/** Schema of the seconds that a call may wait. Larger values count as the maximum. */
+/** Schema of the seconds that a call may wait. Values above `MAX_WAIT_S` count as `MAX_WAIT_S`. */
 export const timeout = z
   .number()
   .min(0)

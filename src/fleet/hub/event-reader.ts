@@ -39,7 +39,7 @@ export class EventReader {
   }
 }
 
-/** Returns the date of an edit. A Mac adds it to a change as `edited_at`; see ChangeEvent. */
+/** Returns the date of an edit, which a Mac adds to a change as `edited_at`. */
 function editDateIn(json: unknown): string | undefined {
   const { edited_at: at } = json as { readonly edited_at?: unknown };
   return typeof at === 'string' && /^[\d-]{10}T[\d:]{8}Z$/.test(at) ? at : undefined;

@@ -273,7 +273,7 @@ export class EventStore {
     return waited.flatMap((event) => (event.type === NOTHING.type ? [] : this.#insertLate(event.stream, event)));
   }
 
-  /** Returns `floor` and `changeFloor` of an event; see StreamOffset. */
+  /** Returns `floor` and `changeFloor` of an event's offset, which `StreamOffset` explains. */
   #floors(stream: string, sequence: number): readonly (number | undefined)[] {
     const known = Math.min(sequence, this.doubtfulAfter ?? sequence);
     const [rows = known, all = known] = this.#waiting.floors(stream).map((floor) => floor && Math.min(floor, known));

@@ -26,7 +26,7 @@ export class PositionTable {
     );
   }
 
-  /** See EventStore.doubtfulAfter. */
+  /** Sequence after which the stream may lack rows that no Mac has announced. */
   get doubtfulAfter(): number | undefined {
     return this.#doubtfulAfter;
   }

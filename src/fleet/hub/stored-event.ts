@@ -33,7 +33,7 @@ export type SealedEvent = Pick<MacEvent, 'mac' | 'epoch' | 'row' | 'type' | 'key
 export interface ReceivedEvent extends MacEvent {
   /** The row that the Mac published before this one. */
   readonly previousRow: number;
-  /** See EventMessage. */
+  /** Sequence of the previous message of the same chain; 0 if the headers name none. */
   readonly previousSequence: number;
 }
 
@@ -42,7 +42,7 @@ export interface StoredEvent extends MacEvent {
   /** The event's position in this hub's order. Clients never see it. */
   readonly number: number;
   readonly stream: string;
-  /** See StreamOffset. */
+  /** The `floor` and `changeFloor` of the event's offset, which `StreamOffset` explains. */
   readonly floor: number | undefined;
   readonly changeFloor: number | undefined;
 }

@@ -54,7 +54,7 @@ export const HEADERS = {
   epoch: 'Epoch',
   /** Sequence of the previous message of the same chain. If absent, it equals `previousSequence`. */
   chainSequence: 'Prev-Seq',
-  /** State of the Mac's other chain; see EventMessage. */
+  /** The `other` of an EventMessage: the state of the Mac's other chain. */
   otherChain: 'Other',
   /** The event's type. */
   type: 'Type',

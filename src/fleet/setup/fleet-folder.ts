@@ -21,7 +21,7 @@ interface FleetRecord {
   readonly version: 1;
   readonly servers: readonly string[];
   readonly content: FleetContent;
-  /** Public keys. */
+  /** Public key of the operator. `system`, `hub` and `joiner` are the public keys of the other users. */
   readonly operator: string;
   readonly system: string;
   readonly hub: string;

@@ -17,7 +17,7 @@ import type { Snapshot } from './snapshot.ts';
 
 const { at } = DETAIL_COLUMNS;
 
-/** Kinds by `item_type`. */
+/** Kinds of rows. The index is the row's `item_type`. */
 const KINDS: readonly MessageKind[] = [
   'message',
   'participant_change',

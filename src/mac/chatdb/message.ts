@@ -7,7 +7,7 @@ import type { Chat, Snapshot } from './snapshot.ts';
 
 const { at } = MESSAGE_COLUMNS;
 
-/** Statuses by `STATUS_CODE`. */
+/** Key: one of `STATUS_CODE`. Value: the status of the message in the API. */
 const STATUSES: Readonly<Record<number, MessageStatus>> = {
   [STATUS_CODE.received]: 'delivered',
   [STATUS_CODE.readHere]: 'read',

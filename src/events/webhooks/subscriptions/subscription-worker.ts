@@ -112,7 +112,7 @@ export class SubscriptionWorker {
     this.flush();
   }
 
-  /** Stores the progress. */
+  /** Stores the offset and the health of the subscription. Tries again later if storing fails. */
   flush(): void {
     this.#cancelStoring?.();
     this.#cancelStoring = undefined;

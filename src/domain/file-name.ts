@@ -2,7 +2,7 @@ import { trimmedEnd } from './trimmed-end.ts';
 
 const MAX_NAME_BYTES = 200;
 const MAX_EXTENSION_BYTES = 20;
-/** Maximum length of a name that is examined, in UTF-16 units. A longer name is cut first. */
+/** Length of the longest name that is examined, in UTF-16 units. A longer name is cut first. */
 const MAX_UNITS = 1000;
 /** Characters to remove: control characters, line separators, and those that change the direction of text. */
 const NEVER = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;

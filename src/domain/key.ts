@@ -87,7 +87,7 @@ export interface KeyRecord extends Omit<Key, 'read' | 'send' | 'caps'> {
   readonly caps: Caps | null;
   readonly remaining: Remaining | null;
   readonly closed: readonly ClosedGroup[];
-  /** The key's actions since midnight. Present only in the list of keys that the owner requests. */
+  /** The key's actions since midnight. Present only in the list of keys. */
   readonly today?: KeyUse | undefined;
   /** Present only for a revoked key. */
   readonly revoked_at?: string | undefined;

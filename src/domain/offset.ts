@@ -58,8 +58,8 @@ export interface StreamOffset {
    */
   readonly floor?: number | undefined;
   /**
-   * Sequence up to which neither a row nor a change was missing at that hub. Replaces `floor` for readers with changes.
-   * Absent if missing changes do not lower the sequence.
+   * Sequence up to which neither a row nor a change was missing at the hub that issued the offset. Replaces `floor` for
+   * readers with changes. Absent unless it is lower than `floor`, or than `sequence` if there is no `floor`.
    */
   readonly changeFloor?: number | undefined;
   /**

@@ -15,8 +15,8 @@ const UNKNOWN_OUTCOME = {
 } as const;
 
 /**
- * Every problem that the API can answer with (decision E2), by name. Errors are thrown from this catalogue and
- * documented from it.
+ * The catalogue of all problems that the API can answer with (decision E2). Key: the problem's name. Errors and their
+ * documentation are created from this catalogue.
  */
 export const PROBLEMS = {
   ...ACCESS_PROBLEMS,

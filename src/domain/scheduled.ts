@@ -42,7 +42,7 @@ export interface ScheduledSend {
   readonly state: ScheduledState;
   /** The recipient's address or conversation id. */
   readonly to: string;
-  /** The text to send. Erased once the send has ended, and then null. */
+  /** The text to send; null once the send has ended, because the text is then erased. */
   readonly text: string | null;
   readonly attachments: readonly HeldFile[];
   readonly service?: ServiceChoice | undefined;

@@ -32,7 +32,7 @@ export interface StatisticSeries {
   readonly since: string;
   /** Present only for the kinds `events` and `sends`. */
   readonly points?: readonly StatisticPoint[] | undefined;
-  /** Present only for the kinds `webhooks` and `keys`: the counts of each, by id. */
+  /** Present only for the kinds `webhooks` and `keys`. Key: the id of a webhook or key. Value: its counts. */
   readonly subjects?: Readonly<Record<string, SubjectSeries>> | undefined;
 }
 

@@ -135,7 +135,7 @@ export interface StatusReport {
     /** Only at a hub: the event's offset. `row_id` is 0 there. */
     readonly offset?: string | undefined;
   };
-  /** Only at a hub: the Macs of the fleet, by id. */
+  /** Only at a hub: the Macs of the fleet, sorted by id. */
   readonly macs?: readonly FleetMac[] | undefined;
   readonly webhooks: readonly WebhookSummary[];
   /** Number of sends that wait for the owner's decision. Only for the owner, once there are limited keys. */

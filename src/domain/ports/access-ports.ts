@@ -256,7 +256,10 @@ export interface Approvals {
 
 export interface AuditLog {
   list(query: AuditQuery): readonly AuditEntry[];
-  /** Returns the actions of the limited keys since midnight. Map key: the id of the limited key. */
+  /**
+   * Returns the actions of the limited keys since midnight. Map key: the id of a limited key. Value: the numbers of its
+   * actions.
+   */
   usedToday(): ReadonlyMap<string, KeyUse>;
 }
 

@@ -66,7 +66,7 @@ export interface ChangeStore extends ChangeLog {
 export interface PrintsRead {
   /** Identity of the database that was read: chat.db may have been replaced since the cursor was stored. */
   readonly identity: LogIdentity;
-  /** Maps row ids to prints. A row without a print does not exist. */
+  /** The prints that were read. Key: the row id. If a row has no entry, the row does not exist in chat.db. */
   readonly prints: ReadonlyMap<number, Print>;
 }
 

@@ -22,7 +22,10 @@ export interface StatisticStore {
   noteAsked(nowMs: number): void;
   /** Ends counting and deletes all counts. */
   end(): void;
-  /** Adds to the stored counts. Removes counts whose `atMs` is before the `keptFrom` of their `span`. */
+  /**
+   * Adds to the stored counts. `keptFrom` is a time in Unix milliseconds for each span: counts of that span with an
+   * earlier `atMs` are removed.
+   */
   add(counts: readonly StatisticCount[], keptFrom: Readonly<Record<StatisticSpan, number>>): void;
   /** Returns the counts of spans that begin at `fromMs` or later. */
   read(kind: StatisticKind, span: StatisticSpan, fromMs: number): readonly StatisticCount[];

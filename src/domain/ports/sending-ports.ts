@@ -107,7 +107,7 @@ export interface SendLookup {
 
 export interface SendRequest extends SendPreferences {
   readonly recipient: string;
-  /** The id of the Mac to send from, or one of the addresses of this Mac; only at a hub (decision N1). */
+  /** The id of the Mac to send from, or one of that Mac's addresses; only at a hub (decision N1). */
   readonly from?: string | undefined;
   readonly body: string;
   readonly attachments: readonly string[];

@@ -51,7 +51,10 @@ export function blockOf(rowId: number): number {
 
 export interface Difference {
   readonly changes: readonly Change[];
-  /** Prints to store: the new print of each row that differs, and the first print of each row without one. */
+  /**
+   * Prints to store: the new print of each row that differs, and the first print of each row that has none. Key: the
+   * row id.
+   */
   readonly prints: ReadonlyMap<number, Print>;
   /** Number of rows that have a stored print but are gone from chat.db. Includes reactions, which `changes` omits. */
   readonly removed: number;

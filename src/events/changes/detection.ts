@@ -113,7 +113,7 @@ export class ChangeDetection implements ChangeControl {
     else if (Math.abs(nowMs - store.state().askedAtMs) > NOTE_ASKED_EVERY_MS) store.noteAsked(nowMs);
   }
 
-  /** Returns the prints of the newest rows up to `at`, to be stored as the baseline. */
+  /** Returns the prints of the newest rows up to `at`, to be stored as the baseline. Key: the row id. */
   printsUpTo(at: Offset): ReadonlyMap<number, Print> {
     return this.#parts.prints.newest(at, at.rowId, this.#limits.windowRows).prints;
   }

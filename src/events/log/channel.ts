@@ -66,8 +66,8 @@ export class Channel {
   }
 
   /**
-   * Starts publishing after `offset`. At launch this is the stored offset; at the very first start, and after chat.db
-   * was replaced, it is the newest row (decisions C4, C5).
+   * Starts publishing after `offset`. At launch, the caller passes the stored offset. At the very first start, and
+   * after chat.db was replaced, the caller passes the offset of the newest row (decisions C4, C5).
    */
   restart(offset: Offset): void {
     this.#start = this.#next;

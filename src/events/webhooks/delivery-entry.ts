@@ -22,8 +22,8 @@ export function currentEntry({ rowNow }: EntrySource, entry: LogEntry): LogEntry
 }
 
 /**
- * Reads a dropped event again. Returns undefined if it no longer exists. If the event is a new row and the webhook asks
- * for changes, the change number of the entry's offset is that of `now`, the webhook's offset.
+ * Reads a dropped event again. Returns undefined if it no longer exists. `now` is the webhook's offset. If the event is
+ * a new row and the webhook asks for changes, the entry gets the change number of `now`.
  */
 export function droppedEntry(
   { feed, rowNow }: EntrySource,

@@ -121,7 +121,7 @@ class Guide {
   /**
    * Acts only if macOS refused Automation without a dialog, most often because of an earlier "Don't Allow". Offers once
    * to make macOS forget that answer, and returns true if the agent can ask again. Otherwise opens the switch in System
-   * Settings.
+   * Settings, and returns false.
    */
   async letAskAgain(): Promise<boolean> {
     if (this.#reports.get('automation')?.reason !== 'no_dialog') return false;

@@ -162,7 +162,10 @@ function endOf(file: string): readonly string[] {
   }
 }
 
-/** The files that `copyState` copies. It leaves out state.db-shm, which SQLite recreates from these two. */
+/**
+ * The files that `copyState` copies. A third file, state.db-shm, needs no copy, because SQLite recreates it from these
+ * two.
+ */
 const KEPT = ['state.db', 'state.db-wal'];
 
 /**

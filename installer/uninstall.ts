@@ -94,8 +94,8 @@ async function forgetPermissions(machine: Machine, layout: Layout): Promise<read
 }
 
 /**
- * Removes Postern's copies of the files that it sent. Keeps those that a conversation in Messages still shows, because
- * Messages would otherwise show them as empty.
+ * Removes Postern's copies of the files that it sent. Keeps the copies that a conversation in Messages still shows,
+ * because Messages would otherwise show them as empty.
  */
 function removeStagedFiles({ home, stdout }: Machine): readonly string[] {
   const messages = join(home, 'Library', 'Messages');

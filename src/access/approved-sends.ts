@@ -35,8 +35,8 @@ interface End {
 }
 
 /**
- * Sends approved messages. Each has its own idempotency key, so that it is sent at most once, even after a crash. Calls
- * `onEnd` once an outcome is stored.
+ * Sends approved messages. Each message has its own idempotency key, so that it is sent at most once, even after a
+ * crash. Calls `onEnd` once an outcome is stored.
  */
 export function approvedSends(
   parts: ApprovedSendsParts,

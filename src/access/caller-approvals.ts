@@ -28,8 +28,8 @@ export function callerApprovals(
     if (!mayDecide) throw problem('approval_not_found');
   };
   /**
-   * Calls `find` now and after each change. Returns its result once `isEnough` accepts it, the time is up, or the desk
-   * closes. Throws `limited_key_refused` if the key ends in the meantime.
+   * Calls `find` now and after each change. Returns the last result of `find` once `isEnough` accepts it, the time is
+   * up, or the desk closes. Throws `limited_key_refused` if the key ends in the meantime.
    */
   const until = async <Found>(
     waitMs: number,

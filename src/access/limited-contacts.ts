@@ -9,8 +9,8 @@ import type { ReadableChats } from './readable.ts';
 const MAX_FOUND = 1000;
 
 /**
- * Returns the contacts that a key may see: those with an address in its read or send list (decision K1). Each has only
- * its listed addresses.
+ * Returns the contacts that a key may see: those with an address in its read or send list (decision K1). Each contact
+ * has only the addresses on these lists.
  */
 export function limitedContacts(contacts: Contacts, keyNow: () => Key): Contacts {
   let names: { readonly of: NameLookup; readonly key: Key; readonly lookup: NameLookup } | undefined;
@@ -60,8 +60,8 @@ function visibleText({ name, nickname, organization, addresses }: Contact): stri
 }
 
 /**
- * Returns the people in conversations that a key may read. Each has only the addresses on the key's lists (decision
- * V4).
+ * Returns the people in conversations that a key may read. Each person has only the addresses on the key's lists
+ * (decision V4).
  */
 export function limitedPeople(people: People, key: () => Key, chats: ReadableChats): People {
   let known: { readonly guids: readonly string[]; readonly set: ReadonlySet<string> } | undefined;

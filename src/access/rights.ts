@@ -14,8 +14,8 @@ export function resolveRecipient(directory: ChatDirectory, recipient: string): D
 }
 
 /**
- * Returns the destination of a recipient that the key may send to. Throws `recipient_not_allowed` for any other, in the
- * same words whether or not the recipient exists.
+ * Returns the destination of a recipient that the key may send to. Throws `recipient_not_allowed` for any other
+ * recipient. The error does not reveal whether that recipient exists.
  */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
   const destination = resolveRecipient(directory, recipient);
@@ -58,8 +58,8 @@ export function isHeld({ approval }: Key, isNew: boolean): boolean {
 }
 
 /**
- * Checks again, immediately before a send, that the key may send to `to`. Throws `recipient_not_allowed` if it no
- * longer may. Also throws if `members` are given and other people would now read the message.
+ * Checks again, immediately before a send, that the key may send to `to`. Throws `recipient_not_allowed` if the key no
+ * longer may. With `members`, also throws if the people who would read the message are no longer the same.
  */
 export function assertStillAllowed(
   { directory, clock }: { readonly directory: ChatDirectory; readonly clock: Clock },

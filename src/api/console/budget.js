@@ -28,7 +28,7 @@ export function mayAskByItself() {
  */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 
-/** Reports whether so few requests are left that the page makes only those that the user clicks. */
+/** Reports whether so few requests are left that the page makes only requests that the user clicks. */
 export const isScarce = () => performance.now() < leftUntil && left < RESERVE;
 
 /**

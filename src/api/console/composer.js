@@ -203,8 +203,8 @@ async function noteSent(message, startHash) {
 const withDetails = (message) => call(`messages/${message.id}?include=${partsToInclude()}`).catch(() => message);
 
 /**
- * Reads a sent message again after each delay of `LOOK_AGAIN_MS`, until it is delivered or has failed, and shows its
- * status. Stops early if few requests are left.
+ * Reads a sent message again after each delay of `LOOK_AGAIN_MS` and shows its status, until the message is delivered
+ * or has failed. Stops early if few requests are left.
  * @param {string} id
  * @param {number} turn
  */

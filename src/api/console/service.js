@@ -85,8 +85,8 @@ export function readKeys(options) {
 }
 
 /**
- * Returns the limited keys. Requests them unless an earlier request is still valid. At a hub, with a limited key, or if
- * the request is refused, returns the last known keys.
+ * Returns the limited keys. Requests them unless the answer to an earlier request is still valid. At a hub, with a
+ * limited key, or if the request is refused, returns the last known keys.
  */
 export async function knownKeys() {
   if (!isOwner() || isHub()) return keys;

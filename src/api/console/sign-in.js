@@ -11,8 +11,8 @@ const WRONG = 'The key in the link is wrong. Your stored key was not changed.';
 
 /**
  * Resolves with the key to sign in with: the owner's key if the address has a valid code, otherwise the stored key,
- * otherwise the key in the address. If the address's key differs from a stored one, it is only offered, because any web
- * page can link to such an address.
+ * otherwise the key in the address. If there is a stored key, a different key in the address is only offered, because
+ * any web page can link to such an address.
  */
 export async function keyToEnter() {
   const kept = keptKey();

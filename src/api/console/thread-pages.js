@@ -17,7 +17,7 @@ export const cursorIn = (path) => new URLSearchParams(path?.split('?')[1]).get('
 
 /**
  * Returns the newest messages if `wanted` is undefined or among them. Otherwise, returns a page that begins with
- * `wanted`. Both are sorted with the oldest message first.
+ * `wanted`. In both cases, the oldest message comes first.
  * @param {string} conversation
  * @param {any} wanted
  */

@@ -45,7 +45,7 @@ export function shortTimeOf(at) {
 }
 
 /**
- * Returns the time with seconds, the day unless it is today, and the year unless it is the current one.
+ * Returns the time with seconds. Adds the day unless it is today, and the year unless it is the current year.
  * @param {string | number} at
  */
 export function exactTimeOf(at) {

@@ -34,8 +34,8 @@ export interface AnswerStream {
 export type Headers = Record<string, string | number>;
 
 /**
- * Larger bodies are sent in slices. The pipeline closes a connection whose client reads nothing for a minute; with
- * slices, it notices that a slow client still reads.
+ * Larger bodies are sent in slices. The pipeline closes a connection whose client reads nothing for a minute. With
+ * slices, the pipeline notices that a slow client still reads.
  */
 const MAX_WHOLE_BYTES = 128 * 1024;
 const SLICE_BYTES = 64 * 1024;

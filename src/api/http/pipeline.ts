@@ -104,7 +104,7 @@ class Pipeline {
     this.#next = next;
     if (this.#isBusy()) {
       // Node removes its own listeners from a socket that it releases for an upgrade. Earlier answers still need these
-      // two.
+      // two listeners.
       this.#socket.on('drain', this.#onDrain).on('error', this.#onError);
     }
     this.#continue();

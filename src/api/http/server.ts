@@ -220,8 +220,8 @@ export class HttpServer implements ExchangeContext {
     // Node silently drops headers beyond this number, even a Content-Length. The number is one above the limit, so that
     // `hasTooManyHeaders` can recognise a request with too many headers.
     server.maxHeadersCount = MAX_HEADER_LINES + 1;
-    // A client that closes its own side after its request, such as `nc -N`, still waits for the answer. Node's types
-    // lack this option.
+    // Keeps the connection open for a client that closes its own side after its request, such as `nc -N`, and still
+    // waits for the answer. Node's types lack this option.
     Object.assign(server, { httpAllowHalfOpen: true });
     const refuse = (socket: Socket, error?: unknown): void => {
       if (errorCode(error) === 'ERR_HTTP_REQUEST_TIMEOUT' && hasOwnTimeLimits(socket)) return;
@@ -246,8 +246,8 @@ export class HttpServer implements ExchangeContext {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
-      // `withoutUpgrade` puts the request back into the socket. It runs before `whenAnswered` waits, because the socket
-      // may end meanwhile and then accepts nothing more.
+      // `withoutUpgrade` puts the request back into the socket. This must happen before `whenAnswered` waits, because
+      // the socket may end during the wait and then accepts nothing more.
       if (!isWebSocket) withoutUpgrade(request, socket, head);
       this.#pipelines.of(socket).whenAnswered(() => {
         // Clears Node's timeout for idle connections, which an earlier answer may have set on the socket.

@@ -39,8 +39,8 @@ export class McpEndpoint implements McpService {
   readonly #running = new Map<Request, Running>();
   readonly #inFlight = new AnswersInFlight();
   /**
-   * Number of running requests that `close` waits for. Excludes requests of `subscriptions/listen`, because their
-   * handlers end them when the service stops.
+   * Number of running requests that `close` waits for. Excludes requests of `subscriptions/listen`, because the
+   * protocol's handlers end these requests when the service stops.
    */
   #calls = 0;
   #onIdle = (): void => {};
@@ -103,8 +103,8 @@ export class McpEndpoint implements McpService {
   }
 
   /**
-   * Returns the formatter of times in the Mac's time zone. It is slow to create, so it is cached for a minute. The zone
-   * changes only when the Mac travels.
+   * Returns the formatter of times in the Mac's time zone. The formatter is slow to create, so it is cached for a
+   * minute. The zone changes only when the Mac travels.
    */
   #localTime(): LocalTime {
     const { clock, timeZone } = this.#parts;

@@ -79,8 +79,8 @@ export function refusalPage(sentence: string): string {
 }
 
 /**
- * Returns the Content-Security-Policy. Its `form-action` includes the redirect address, because browsers also apply it
- * to the redirect that follows the form's submission.
+ * Returns the Content-Security-Policy. Its `form-action` includes the redirect address, because browsers also apply
+ * `form-action` to the redirect that follows the form's submission.
  */
 export function pagePolicy(redirectUri?: string): string {
   const { protocol = '', origin = 'null' } = redirectUri === undefined ? {} : new URL(redirectUri);

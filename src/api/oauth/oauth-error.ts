@@ -1,4 +1,4 @@
-/** An error in the form of OAuth 2. */
+/** An error with an OAuth 2 error code, such as `invalid_grant`. */
 export class OAuthError extends Error {
   override readonly name = 'OAuthError';
   readonly code: string;

@@ -47,7 +47,7 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   json: 'application/json',
 };
-/** The type for Markdown and sample programs. It makes browsers show them instead of running them. */
+/** The type for Markdown and sample programs. Browsers show a file of this type instead of running it. */
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 const OWN = new URL('../../console/', import.meta.url);

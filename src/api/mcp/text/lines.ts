@@ -164,8 +164,8 @@ function reactedWith(reaction: Reaction, isRemoved: boolean): string {
 }
 
 /**
- * Describes a reaction of the type `other`. Such a reaction is no tapback, but for example a vote in a poll. Describes
- * a vote by its choices, and any other row by its `details.sentence`.
+ * Describes a reaction of the type `other`. Describes a vote in a poll by its choices, and any other row by its
+ * `details.sentence`.
  */
 function rowOfAnother({ details, message_id: id }: Reaction, poll: Poll | undefined): string {
   const choices = details?.poll_vote?.choices ?? [];

@@ -18,8 +18,8 @@ import { timeout, Wait } from './wait.ts';
 /** Maximum number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
 const BATCH_SIZE = 200;
 /**
- * Maximum number of rows that one call examines. Most of these rows may belong to other conversations, or be late or
- * junk.
+ * Maximum number of rows that one call examines. The answer may omit most of these rows, because they belong to other
+ * conversations, are late or are junk.
  */
 const MAX_ROWS = 5000;
 /** Length that an answer keeps free for one more line, in UTF-16 units. */

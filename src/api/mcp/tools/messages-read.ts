@@ -126,7 +126,9 @@ export function withDetailsOf(message: Message, read: Message | undefined): Mess
   return read?.details === undefined ? message : { ...message, details: read.details };
 }
 
-/** Returns the messages with these ids and their details, if their rows still exist. */
+/**
+ * Returns the messages with these ids, each with its details. Key: the id. Omits messages whose rows no longer exist.
+ */
 export async function messagesWithDetails(
   ids: readonly string[],
   { caller }: Pick<ToolContext, 'caller'>,

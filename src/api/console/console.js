@@ -34,8 +34,8 @@ const VIEWS = {
 const WRONG_KEY = 'This key is not known here. Compare it with the one that the command below prints.';
 const CHANGED_KEY = 'The key has changed. Enter the new one.';
 /**
- * Interval between health checks. Long, because each check counts towards the request limit. When a lost WebSocket has
- * reconnected, the page checks at once.
+ * Interval between health checks. The interval is long, because each check counts towards the request limit. When a
+ * lost WebSocket has reconnected, the page checks at once.
  */
 const HEALTH_EVERY_MS = 60_000;
 

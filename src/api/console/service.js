@@ -99,8 +99,8 @@ export async function knownKeys() {
 }
 
 /**
- * Returns the names of the limited keys, by id. If one of `ids` is unknown, first requests all keys, including the
- * revoked ones.
+ * Returns the names of the limited keys. Key: the key's id. If one of `ids` is unknown, first requests all keys,
+ * including the revoked ones.
  * @param {Iterable<string>} [ids]
  * @returns {Promise<ReadonlyMap<string, string>>}
  */

@@ -54,7 +54,8 @@ export class Exchange {
   /** Headers that the answer gets in any case, even if it is an error. */
   readonly headers: Headers;
   /**
-   * Pattern of the matched route, for metrics and logs. The path itself may contain an address, so it is never logged.
+   * Pattern of the matched route, for metrics and logs. The path itself may contain an address, so the path is never
+   * logged.
    */
   route = '-';
   params: Readonly<Record<string, string>> = {};

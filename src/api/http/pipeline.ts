@@ -71,8 +71,8 @@ class Pipeline {
     this.#socket = socket;
     this.#all = all;
     socket.once('close', () => this.#close());
-    // Node resumes the socket when a request's body is read or an answer has drained. The socket must stay paused while
-    // requests wait here.
+    // Pauses the socket again while requests wait here. Node resumes the socket when a request's body is read or an
+    // answer has drained.
     socket.on('resume', () => {
       if (this.#waiting.length > 0 || this.#next !== undefined) socket.pause();
     });

@@ -15,8 +15,8 @@ const MAX_SUBSCRIPTIONS = 16;
 /** A Request needs a whole URL, but the protocol's package reads only the path. */
 const URL = 'http://localhost/mcp';
 /**
- * Time within which event streams can tell their clients that the key has ended. Streams that are still open then are
- * cut off.
+ * Time within which event streams can tell their clients that the key has ended. After this time, streams that are
+ * still open are cut off.
  */
 const LAST_WORDS_MS = 1000;
 

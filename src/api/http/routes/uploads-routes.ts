@@ -28,7 +28,7 @@ export function isForm(exchange: Exchange): boolean {
 /** Reads a form and stores its files as uploads. On failure, throws the reason and leaves nothing behind. */
 export async function readUploads(exchange: Exchange, closing: AbortSignal): Promise<Form<Upload>> {
   const { uploads } = exchange.caller;
-  // Loaded on first use, because most services never receive a form.
+  // Loads the form reader on first use, because most services never receive a form.
   const { readForm } = await import('../multipart.ts');
   const form = await readForm(exchange.request.headers, exchange.arrivingBody(closing), (file) => uploads.add(file));
   await removedOnFailure(uploads, form.files, () => {
@@ -90,7 +90,10 @@ export function fileNameIn(header: string): string | undefined {
   return name === undefined || name === '' ? undefined : inUtf8(name);
 }
 
-/** Node decodes header bytes as Latin-1, but clients write UTF-8. Returns text that is not UTF-8 unchanged. */
+/**
+ * Decodes the text of a header as UTF-8. Node has decoded its bytes as Latin-1, but clients write UTF-8. Returns text
+ * that is not UTF-8 unchanged.
+ */
 function inUtf8(latin1: string): string {
   const bytes = Buffer.from(latin1, 'latin1');
   const text = bytes.toString('utf8');

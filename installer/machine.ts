@@ -9,7 +9,6 @@ export interface Machine {
   readonly arch: string;
   readonly uid: number;
   readonly home: string;
-  /** Folder for temporary files. */
   readonly temporaryFolder: string;
   /** Path of the Node that runs the installer. */
   readonly execPath: string;

@@ -21,7 +21,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
   const noteRead = (conversationIds: readonly string[]): void => {
     if (conversationIds.length > 0) onRead(new Set(conversationIds));
   };
-  /** A list shows the beginning of each conversation's last message, which counts as reading the conversation. */
+  /** Notes conversations as read if the answer shows the beginning of their last message. */
   const noteLast = (conversations: readonly Conversation[]): void => {
     const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
     noteRead(shown.map(({ id }) => id));

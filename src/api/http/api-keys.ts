@@ -31,7 +31,7 @@ export class ApiKeys {
     // Node joins repeated X-API-Key headers with a comma and a space. The result is not a valid key.
     if (typeof given !== 'string' || (bearer !== undefined && bearer !== given)) return undefined;
     // Node decodes header bytes as Latin-1. Encoding the text as Latin-1 restores the client's bytes, which must equal
-    // the UTF-8 bytes of the key.
+    // the UTF-8 bytes of the owner's key.
     return this.#is(Buffer.from(given, 'latin1')) ? this.#callers.owner : this.#callers.find(given);
   }
 

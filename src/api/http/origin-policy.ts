@@ -100,7 +100,6 @@ function isTopLevelNavigation({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }
 
-/** Returns the error for a foreign web page. */
 export function originNotAllowed(arrival: Arrival): AppError {
   return problem(arrival === 'socket' ? 'origin_on_socket' : 'origin_not_allowed');
 }

@@ -16,7 +16,6 @@ type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 /** A handler for every operation. Uses the ports of `exchange.caller`. */
 export type Handlers = Readonly<Record<RouteId, Handler>>;
 
-/** The handlers of a demo. */
 export type DemoHandlers = Readonly<Record<keyof typeof DEMO_ROUTES, Handler>>;
 
 interface RoutedRequest extends Request {

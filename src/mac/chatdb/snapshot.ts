@@ -47,8 +47,8 @@ export interface ListDates {
    */
   readonly hasSeconds: boolean;
   /**
-   * Number of rows that the date index does not sort by time, such as rows without a date. Of each such kind, at most
-   * `MAX_COUNTED` rows are counted.
+   * Number of rows that the date index does not sort by time, such as rows without a date. Counts at most
+   * `MAX_COUNTED` rows of each such kind.
    */
   readonly unindexed: number;
 }

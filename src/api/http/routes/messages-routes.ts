@@ -74,7 +74,6 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
   } satisfies Partial<Handlers>;
 }
 
-/** A send that is being processed. */
 interface Sending {
   readonly exchange: Exchange;
   readonly counters: Counters;

@@ -2,7 +2,6 @@ import type { Conversation } from '../../../domain/conversation.ts';
 import type { Message } from '../../../domain/message.ts';
 import type { MessageReader } from '../../../domain/ports/reading-ports.ts';
 
-/** Reports whether a conversation id is a group's. */
 export function isGroupId(id: string): boolean {
   return id.includes(';+;');
 }

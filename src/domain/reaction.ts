@@ -43,8 +43,8 @@ export interface Reaction {
   readonly timestamp: string;
   readonly associated_message_type: number;
   /**
-   * Number of the message part that was reacted to, from 0. Present only in a message's details, and only if the
-   * reaction's row names the part.
+   * Number of the message part that was reacted to, counted from 0. Present only in a message's details, and only if
+   * the reaction's row names the part.
    */
   readonly part?: number | undefined;
   /** Id of the Mac that the reaction came from; only at a hub (decision N1). */

@@ -28,7 +28,7 @@ export const TOO_LATE: Readonly<Record<Exclude<ScheduledState, 'scheduled'>, str
 
 /**
  * Origin of a scheduled message. `phone`: scheduled with Send Later in Messages itself. Postern lists such messages,
- * but cannot change them.
+ * but can neither change nor cancel them.
  */
 export const SCHEDULED_SOURCES = ['postern', 'phone'] as const;
 export type ScheduledSource = (typeof SCHEDULED_SOURCES)[number];

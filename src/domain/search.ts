@@ -53,8 +53,8 @@ export interface SearchHit {
   /** The matches in the body, in order and without overlap; empty for a hit by file name. */
   readonly highlights: readonly Highlight[];
   /**
-   * If the body lacks a search term: the kind of the other text that contains the term. Absent if there is no such
-   * text.
+   * If the body lacks search terms: the kind of another text that contains one of these terms. Absent if there is no
+   * such text.
    */
   readonly in?: SearchedTextKind | undefined;
 }

@@ -147,8 +147,8 @@ export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as con
 export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
   /**
-   * The delivery's newest attempts, at most 10, oldest first. If there were several attempts, they are kept only in
-   * memory. They are then absent after a restart of the service, or after 500 later deliveries.
+   * The delivery's newest attempts, at most 10, oldest first. Several attempts are kept only in memory, so they are
+   * absent after a restart of the service, or after 500 later deliveries.
    */
   readonly tries?: readonly AttemptRecord[] | undefined;
   /** The first 2 KB of the receiver's last answer. Only for the owner, and only if the delivery failed. */

@@ -156,8 +156,8 @@ class RecentOrigins {
   }
 
   /**
-   * Reads the rows up to `upTo` that are not cached yet. If more than `most` rows are cached, drops those before
-   * `from`.
+   * Reads the rows from `from` to `upTo` that are not cached yet. If more than `most` rows are cached, drops those
+   * before `from`.
    */
   note(from: number, upTo: number, most: number): void {
     const { prints, background } = this.#readers;

@@ -1,7 +1,8 @@
 import type { PendingRow } from '../../domain/event.ts';
 
 /**
- * Longest time after its first sight for which a row may wait for its chat or its attachments (decisions C2 and U2).
+ * Longest time a row may wait for its chat or its attachments, counted from when the row was first seen (decisions C2
+ * and U2).
  */
 const PARTS_WAIT_MS = 2000;
 /** Longest time an outgoing row may wait for its sent flag (decision C2). */

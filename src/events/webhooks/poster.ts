@@ -239,8 +239,8 @@ export function standardSignature(secret: string, id: string, timestampS: number
 const STANDARD_SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?)$/;
 
 /**
- * Returns the HMAC key for `standardSignature` (decision F2). A secret with `whsec_` holds the key in base64. For a
- * secret in any other form, the key is the secret's UTF-8 bytes.
+ * Returns the HMAC key for `standardSignature` (decision F2). If the secret is `whsec_` followed by base64, the key is
+ * the decoded base64. For a secret in any other form, the key is the secret's UTF-8 bytes.
  */
 function standardKey(secret: string): Buffer {
   const base64 = STANDARD_SECRET.exec(secret)?.[1];

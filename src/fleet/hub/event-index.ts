@@ -43,7 +43,7 @@ export class EventIndex {
 
   /**
    * Returns the first `limit` waiting events of a queue. Stops before the first event that still waits for missing
-   * rows. The events have their numbers in the table `waiting`.
+   * rows. The `number` of each returned event is its number in the table `waiting`.
    */
   waiting(queue: string, limit: number): readonly StoredEvent[] {
     const columns = COLUMNS.replace('event.floor, event.change_floor', 'NULL, NULL');

@@ -17,7 +17,7 @@ export const STREAM_ID = '(SELECT id FROM stream WHERE created = ?)';
  *   `after_row`, up to `last_row`. An entry with an empty `type` is no event: it only marks where rows are missing.
  * - `held`: the queues with waiting events. hub.db has every event of such a queue up to the sequence `floor`.
  * - `gap`: numbers without an event. Each stands for rows or changes that are missing from a queue for good. `at_ms` is
- *   the time at which the gap was recorded.
+ *   the broker's time when the rows were given up, or when the Mac published the start of its chain of changes.
  * - `position`: the place of the newest message read from the stream. `doubtful_after`: see EventStore.doubtfulAfter.
  * - `stream.first_sequence`: this hub has seen every message from this sequence on.
  * - `pair.merged_to`: the number up to which the two Macs' earlier events were merged; NULL once all are merged.

@@ -32,7 +32,7 @@ export interface HubMember {
 /** A Mac of the fleet as this hub knows it. */
 export interface KnownMac {
   readonly mac: string;
-  /** Undefined if this hub cannot read the presence, for example because it lacks the content key that sealed it. */
+  /** Undefined if this hub cannot read the presence, for example because the hub lacks the presence's content key. */
   readonly presence: MacPresence | undefined;
   /** When the Mac was last heard from, in milliseconds of this hub's monotonic clock. */
   readonly seenAtMs: number;

@@ -153,7 +153,8 @@ export class PairChanges {
    * Returns the row of `told` that covers this change; undefined if the change is new to clients. A change is not new
    * in three cases:
    * - Clients received a later edit.
-   * - The other Mac of the pair has reported the change already, and this Mac has not been first to report one since.
+   * - The other Mac of the pair has already reported the change, and since then this Mac has not been the first to
+   *   report a change.
    * - The other Mac was the last to report a change, and its change led to this state.
    */
   #find(member: string, guid: string, bit: number, { part, value, at }: Item) {

@@ -99,8 +99,8 @@ export function encodeEvent(
 
 /**
  * Reads the headers of an event; undefined if they do not have the form that agents write. The headers prove nothing,
- * because any client with the right to publish can write them. Refuses a `Nats-Subject` header unless `isDirect` is
- * true: the server adds this header to the answer to a direct get.
+ * because any client with the right to publish can write them. `isDirect`: the message answers a direct get, to
+ * which the server adds a `Nats-Subject` header. Returns undefined if any other message has this header.
  */
 export function readEventHeaders(
   subject: string,

@@ -42,8 +42,8 @@ export interface LeaseParts<State> {
   /** Called with the newest known state of the lease, whether this process or another one holds the lease. */
   readonly onSeen: (state: State) => void;
   /**
-   * Called when this process takes the lease. `wasOwn` is true if the entry still named this process as the holder, so
-   * no other process has held the lease in between.
+   * Called when this process takes the lease. `wasOwn` is true if the entry still had this process as the holder, with
+   * the newest known fencing number, so no other process has held the lease in between.
    */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
   /** Called when the lease has ended, or may have ended. This process must no longer act in its name. */

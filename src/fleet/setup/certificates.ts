@@ -26,8 +26,8 @@ export interface CertificatePaths {
 }
 
 /**
- * Makes a certificate for each host with this machine's openssl. If there is no authority, makes one first. If it
- * cannot make all certificates, replaces no file and throws AppError `certificates_not_made`.
+ * Makes a certificate for each host with this machine's openssl. If there is no authority, makes one first. If a
+ * certificate cannot be made, replaces no file and throws AppError `certificates_not_made`.
  */
 export async function makeCertificates(
   authority: CertificatePaths,

@@ -112,7 +112,10 @@ export class SubscriptionWorker {
     this.flush();
   }
 
-  /** Stores the offset and the health of the subscription. Tries again later if storing fails. */
+  /**
+   * Stores the offset and the health of the subscription. If storing fails, tries again after `STORE_AFTER_MS`, unless
+   * the worker has stopped.
+   */
   flush(): void {
     this.#cancelStoring?.();
     this.#cancelStoring = undefined;

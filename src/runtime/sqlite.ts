@@ -77,8 +77,8 @@ async function load(): Promise<{ library: SqliteLibrary; open: OpenNative } | { 
 }
 
 /**
- * Returns the error `sqlite_missing` with a hint. `moduleUrl` shows whether npm installed Postern, and the hint depends
- * on it.
+ * Returns the error `sqlite_missing` with a hint. The hint depends on whether npm installed Postern, which `moduleUrl`
+ * shows.
  */
 export function sqliteMissing(cause: unknown, moduleUrl = import.meta.url): AppError {
   const node = `Node ${process.versions.node}`;

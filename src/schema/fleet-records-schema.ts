@@ -104,8 +104,8 @@ export const claimNames = z.object({
 export type ClaimNames = z.output<typeof claimNames>;
 
 /**
- * A machine's request to join a fleet. `ask`: it requests the contents of its files. `stored`: it has written the
- * files.
+ * A machine's request to join a fleet. `ask`: the machine requests the data that its files need. `stored`: the machine
+ * has written the files.
  */
 export const joinRequest = z.object({
   /** The public half of the key pair that the machine created. */

@@ -3,12 +3,12 @@ import type { Instant } from './columns.ts';
 
 /**
  * A conversation's position in the list of conversations. `last` is the conversation's `last_message_at`; undefined if
- * the conversation has none.
+ * the conversation has no row that counts (decision B12).
  */
 export interface RecentConversation {
   readonly chatId: number;
   readonly last: Instant | undefined;
-  /** Row id of a row that is dated `last`; undefined if unknown. */
+  /** Row id of a row in the conversation that is dated `last`; undefined if unknown. */
   readonly rowId: number | undefined;
 }
 

@@ -67,8 +67,9 @@ function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback']
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 
 /**
- * Returns a telephone number of the owner. Searches the recent messages, newest first, and then `last_addressed_handle`
- * of the chats. Returns undefined if none is found, or while chat.db is unreadable.
+ * Returns a telephone number of the owner. Searches the addresses from which recent messages were sent or at which they
+ * arrived, newest first, and then `last_addressed_handle` of the chats. Returns undefined if none is found, or while
+ * chat.db is unreadable.
  */
 export function ownNumber(connection: Connection): string | undefined {
   try {

@@ -269,8 +269,8 @@ function boundOfChat(row: Row): Bound {
 }
 
 /**
- * Returns the bound that a join sets for its chat. If the bound is the message's date, which the list shows, it is
- * exact. If the join's own date is later, that date is only an upper bound.
+ * Returns the bound that a join sets for its chat: the message's date, which the list shows, with the message's row id.
+ * If the join's own date is later, returns that date without a row id, because it is only an upper bound.
  */
 function boundOfJoin(row: Row): Bound {
   const { at } = JOIN_COLUMNS;

@@ -156,8 +156,8 @@ export class AddressBook implements Contacts {
     if (name === '' || cards.length >= MAX_CONTACTS) return;
     const addresses = stored.slice(0, MAX_ADDRESSES_EACH).map((address) => dialableAddress(address, this.#home));
     const known = new Set(addresses.filter((address) => address !== undefined));
-    // Different accounts use equal numbers as links. So a number is valid only within its file, and a UUID across all
-    // files.
+    // Different accounts use equal numbers as links. So a number links only the cards within its file, but a UUID links
+    // the cards of all files.
     const link = card.link === '' || IDENTIFIER.test(card.link) ? card.link : `${file} ${card.link}`;
     if (known.size > 0) cards.push({ name, addresses: [...known], link });
   }

@@ -244,7 +244,7 @@ export class Confirmations {
     }
   }
 
-  /** Looks for late rows at intervals, as long as a part has no row. */
+  /** Looks for late rows at intervals, as long as the row of a part may still appear. */
   #follow(): void {
     if (this.#isClosed || this.#cancelFollowing !== undefined || this.#expected.length === 0) return;
     const { clock } = this.#options;

@@ -63,7 +63,7 @@ export async function askAutomation(options: AutomationOptions): Promise<Permiss
   return report(result, isAtOnce);
 }
 
-/** Returns the report on the automation permission while the dialog is open. */
+/** Returns the report which says that the dialog for the automation permission is still open. */
 export function asking(): PermissionReport {
   return automation(
     'unknown',

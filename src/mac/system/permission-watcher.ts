@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url';
 import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import { commandRunner } from '../../runtime/command.ts';
 
-/** Time between two checks. Each check starts a new Node process, for which macOS evaluates the permission. */
+/**
+ * Time between two checks whether a new process can read chat.db. Each check starts Node and makes macOS evaluate the
+ * permission.
+ */
 const LOOK_EVERY_MS = 5000;
 /**
  * After chat.db has been unreadable for this long, probably nobody is waiting at the Mac any more, so checks become

@@ -53,7 +53,7 @@ export function auditStore(database: Sqlite): AuditStore {
   const old = database.prepare('DELETE FROM audit WHERE at_ms < ?');
   const count = database.prepare('SELECT count(*) FROM audit');
   const oldestPlenty = database.prepare(oldest(PLENTY));
-  // Excludes requests to send of the last day, because they count towards the caps.
+  // Excludes the last day's requests to send, because they count towards the caps.
   const oldestOthers = database.prepare(oldest(`NOT (${ASKED} AND at_ms > ?)`));
   return {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {

@@ -30,7 +30,10 @@ export interface RestoredState {
   readonly webhooks: readonly string[];
   /** Number of limited keys that are not revoked. */
   readonly keys: number;
-  /** Time and recipient of each scheduled send that became `missed`, because its time has passed since the backup. */
+  /**
+   * Time and recipient of each scheduled send whose time has passed since the backup. These sends became `missed`, and
+   * are not sent.
+   */
   readonly missed: readonly { readonly at: string; readonly to: string }[];
   /** Number of scheduled sends that are still to be sent. */
   readonly scheduled: number;

@@ -41,7 +41,7 @@ const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
 
 /**
  * Opens the service's own database (decision A5) with mode 0600 and migrates its schema. Throws `state_db_unusable`
- * with the reason if that fails.
+ * with the reason, unless the database can be read and written.
  */
 export function openStateDatabase(path: string): Sqlite {
   let database: Sqlite | undefined;

@@ -45,9 +45,9 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
 const POLL_MS = 5_000;
 
 /**
- * Tells the user what to click until the agent has both permissions or `permissionsLimitMs` have passed. Returns the
- * missing permissions. The agent itself must ask Messages: if this installer asked, macOS would attribute the request
- * to the terminal.
+ * Makes the agent check its permissions and tells the user what to click, until the agent has both permissions or
+ * `permissionsLimitMs` have passed. Returns the missing permissions. The agent itself must ask Messages: if this
+ * installer asked, macOS would attribute the request to the terminal.
  */
 export async function walkThroughPermissions(
   machine: Machine,

@@ -44,7 +44,8 @@ export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscr
 }
 
 /**
- * Ends a key's subscriptions to hosts that the key may no longer use. Ends all of them if the key is no longer valid.
+ * Ends a key's subscriptions if they post to hosts that the key may no longer use. Ends all of the key's subscriptions
+ * if the key is no longer valid.
  */
 export function endForbidden(subscriptions: SubscriptionService, key: LimitedKey, nowMs: number): void {
   const { id, callback_hosts: hosts } = key.stored;

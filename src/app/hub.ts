@@ -56,7 +56,7 @@ const SOCKETS_END_WITHIN_MS = 2000;
 /** Maximum wait before reconnecting to the broker. Short, because hubs are few and their clients wait meanwhile. */
 const MAX_RECONNECT_MS = 2000;
 /**
- * Maximum time for which a request waits until this hub has copied the past events, or has reached the client's offset.
+ * Maximum time that a request waits for this hub to copy the past events, or to reach the client's offset.
  * A client that comes from another hub can have an offset that this hub has not reached yet.
  */
 const REACH_MS = 3000;

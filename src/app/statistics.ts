@@ -146,8 +146,8 @@ export class Statistics {
   }
 
   /**
-   * Records that somebody has asked for the counters, and starts counting if it has not started. Returns the time at
-   * which counting started, in ms since 1970.
+   * Records that somebody has asked for the counters, and switches counting on if it is off. Returns the time at which
+   * counting started, in ms since 1970.
    */
   ask(): number {
     const nowMs = this.#parts.clock.now();

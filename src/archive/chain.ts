@@ -2,8 +2,8 @@ import { hash } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 
 /**
- * A position in a chain, usually its end: the number of lines and bytes before it, and the hash of the last of these
- * lines.
+ * A position in a chain, usually the chain's end: the numbers of lines and bytes before the position, and the hash of
+ * the last of these lines.
  */
 export interface Head {
   readonly lines: number;

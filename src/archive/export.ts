@@ -58,7 +58,7 @@ export interface ExportReport {
   changed: number;
   /** Number of lines for rows that are gone from chat.db. */
   removed: number;
-  /** Number of attachments stored. `fileBytes` is their total size. */
+  /** Number of attachments stored. `fileBytes` is their total size in bytes. */
   files: number;
   fileBytes: number;
   /** Numbers of this run's attachments that were not stored. Key: the reason. */
@@ -169,7 +169,7 @@ class Run {
     const report = this.#report;
     writeManifest(folder, this.#manifest);
     // Leaves rows that arrive during this run to the next run. Every reaction that this run archives was then in
-    // chat.db before the run read the message that it refers to. So the message's details include the reaction.
+    // chat.db before the run read the reaction's message, so the message's details include the reaction.
     const upTo = source.highestRowId();
     const totalRows = source.count();
     await this.#walk(upTo, totalRows);

@@ -86,7 +86,7 @@ export class RowWriter {
 
   /**
    * Writes a line for each of these rows. The line says that the row is gone from chat.db. If `keys` is defined, skips
-   * rows of conversations whose key is not among them.
+   * rows of conversations whose key is not in `keys`.
    */
   async removed(entries: readonly Entry[], keys: ReadonlySet<string> | undefined): Promise<void> {
     const { index, files, report, seenAt } = this.#parts;

@@ -73,8 +73,8 @@ export class StoredFiles {
   }
 
   /**
-   * Returns one record for each attachment. `known` holds the records in the message's previous line. Does not copy a
-   * file again that is stored according to these records.
+   * Returns one record for each attachment. `known` holds the records in the message's previous line. If a record says
+   * that its file is stored, does not copy the file again.
    */
   async store(message: Message, known: readonly ArchivedFile[] = []): Promise<readonly ArchivedFile[]> {
     const stored: ArchivedFile[] = [];

@@ -80,7 +80,7 @@ function next() {
 /**
  * Returns a control that shows or offers an attachment.
  * @param {Attachment} attachment
- * @param {boolean} [isBeside] true in the details pane, which loads pictures without a click only if `hasSpare()`
+ * @param {boolean} [isBeside] true in the details pane; its pictures load without a click only if `hasSpare` allows it
  */
 export function offerOf(attachment, isBeside = false) {
   const { name, path, type, width, height, transcript } = attachment;

@@ -69,8 +69,8 @@ export function makeComposer() {
 }
 
 /**
- * Prepares the box for a conversation. If there is neither a conversation nor a name, also shows the line for a
- * recipient.
+ * Prepares the box for a conversation. For a new message (without a conversation and a name), also shows the line for
+ * the recipient.
  * @param {Conversation | undefined} conversation
  * @param {string} name
  */

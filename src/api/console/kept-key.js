@@ -24,8 +24,8 @@ export function forgetKey() {
 
 /**
  * Returns the code or key that the page's address contains: `{ code }` for `#code=…`, or `{ key }` for `#key=…`.
- * Returns undefined if there is neither. Removes the code or key from the address and the history at once. `postern
- * open` opens an address with a code.
+ * Returns undefined if there is neither. Removes the code or key from the address and the history at once. An address
+ * with a code comes from `postern open`.
  * @returns {{ readonly code?: string, readonly key?: string } | undefined}
  */
 export function takeFromAddress() {

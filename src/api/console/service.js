@@ -47,8 +47,8 @@ export const commandOf = (/** @type {string} */ rest) => `postern ${rest}${isDem
 export const partsToInclude = () => (isHub() ? 'details' : 'details,contacts');
 
 /**
- * Returns the name of the Mac that an id at a hub begins with, which is the text before `~`. Returns undefined if there
- * is none.
+ * Returns the name of the Mac in an id at a hub: the text before `~`. Returns undefined if the id contains no `~`, and
+ * on a single Mac.
  * @param {string} id
  */
 export const macOf = (id) => (isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined);

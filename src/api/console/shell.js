@@ -26,8 +26,8 @@ const ACCESS = [
 ];
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings', isHere: () => true };
 /**
- * Views in the tab bar of a phone. The bar's fifth tab is Settings, which has the label More there and lists the
- * remaining views.
+ * Views in the tab bar of a phone. The bar has room for five tabs. The fifth tab is Settings, which has the label More
+ * there and lists the remaining views.
  */
 const TABS = ['overview', 'messages', 'approvals', 'events'];
 

@@ -34,7 +34,10 @@ export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error
   context.log.info('request', { requestId, route: '-', status: answer.status, reason: code ?? 'CONNECT' });
 }
 
-/** The problem to answer with, for each error code of Node's HTTP server and its parser, and for the method CONNECT. */
+/**
+ * The problems to answer with. Key: an error code of Node's HTTP server or of its parser, or the method CONNECT. Every
+ * other error code is answered with `invalid_http`.
+ */
 const REFUSALS = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',

@@ -12,7 +12,7 @@ export class KeylessRequests {
 
   /**
    * Counts a request without a key until its exchange is over. If `MAX_KEYLESS` requests are already counted, returns
-   * the refusal instead, and closes the connection after this answer.
+   * the error to answer with instead, and makes the connection close after that answer.
    */
   take(exchange: Exchange): AppError | undefined {
     if (this.#count >= MAX_KEYLESS) {

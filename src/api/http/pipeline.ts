@@ -130,8 +130,8 @@ class Pipeline {
     this.#running.set(response, exchange);
     response.once('close', () => {
       if (!this.#running.delete(response)) return;
-      // When a connection closes, its first response emits `close` before the socket does. `#close` then no longer
-      // finds that response, so its exchange is abandoned here.
+      // When a connection closes, the first response emits `close` before `#close` runs. `#close` then no longer finds
+      // that response's exchange, so the exchange is abandoned here.
       if (!response.writableFinished) exchange.abandon();
       this.#continue();
       this.#all.countRunning(-1);

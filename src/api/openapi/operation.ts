@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Mistake } from '../../domain/errors.ts';
 import { namesOf, type ProblemName } from '../../domain/problems.ts';
 
-/** The OpenAPI description of one operation. Its method, its path and how it takes the key are in `ROUTES`. */
+/** The OpenAPI description of one operation, without the method, the path and the place of the key (see `ROUTES`). */
 export interface Operation {
   readonly tag:
     | 'Service'

@@ -91,8 +91,8 @@ export function fileNameIn(header: string): string | undefined {
 }
 
 /**
- * Decodes the text of a header as UTF-8. Node has decoded its bytes as Latin-1, but clients write UTF-8. Returns text
- * that is not UTF-8 unchanged.
+ * Decodes the text of a header as UTF-8. Node has decoded the header's bytes as Latin-1, but clients write UTF-8.
+ * Returns text that is not UTF-8 unchanged.
  */
 function inUtf8(latin1: string): string {
   const bytes = Buffer.from(latin1, 'latin1');

@@ -41,9 +41,9 @@ function isNoName(given: string): boolean {
 }
 
 /**
- * Returns the entries that a key's list needs for `given`. An address or id stays unchanged. A group's name becomes the
- * group's id, and a person's name the person's addresses that such a list can contain. Throws a Refusal unless a name
- * matches exactly one person or group.
+ * Returns the entries that a key's list needs for `given`. Keeps an address or id unchanged. Replaces a group's name
+ * with the group's id, and a person's name with those addresses of the person that such a list can contain. Throws a
+ * Refusal unless a name matches exactly one person or group.
  */
 export async function listEntriesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (isNoName(given)) return [given];

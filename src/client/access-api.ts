@@ -154,8 +154,8 @@ export class ApprovalsApi {
   }
 
   /**
-   * Approves a send. Pass the approval's `shown`, a hash of its content. If the content has changed since, the service
-   * approves nothing.
+   * Approves a send. `shown` is the hash of the content, from the approval that was read. If the content has changed
+   * since then, the service approves nothing.
    */
   approve(id: string, shown: string): Promise<Approval> {
     return this.#requests.one('POST', `approvals/${encodeURIComponent(id)}/approve`, 'members', { shown });

@@ -33,8 +33,8 @@ export interface CanaryReport {
   /** Milliseconds that the last canary to arrive took from sending to arrival; null before the first arrival. */
   readonly delay_ms: number | null;
   /**
-   * When the first canary that did not arrive was sent. Null while canaries arrive, and as long as none has ever
-   * arrived.
+   * The send time of the first canary that was lost after the last arrival. Null while canaries arrive, and as long as
+   * none has ever arrived.
    */
   readonly push_dead_since: string | null;
   /** Code of the problem that made the last send fail; null if that send did not fail. */

@@ -10,7 +10,7 @@ import { observedRefusal, type ReportClient, whole } from './report-client.ts';
 import { sendToMe } from './send-to-me.ts';
 import { tccLog } from './tcc-log.ts';
 
-/** Keys of the report. Their values come from the service's diagnostics. */
+/** The keys of the report that get their values from the service's diagnostics. */
 const DIAGNOSED_KEYS = [
   'accounts',
   'live_chats',

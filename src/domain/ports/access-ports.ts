@@ -186,7 +186,7 @@ export interface AuditStore {
   /** Counts the actions of limited keys since `sinceMs`, in spans of `lengthMs`. */
   uses(sinceMs: number, lengthMs: number): readonly KeyUses[];
   /**
-   * Counts the key's sends in the last minute and day, for comparison with its caps. `newContacts` does not include
+   * Counts the sends of the last minute and day, for comparison with the key's caps. `newContacts` does not include
    * `target`.
    */
   sends(keyId: string, target: string | null, nowMs: number): SendCounts;

@@ -18,8 +18,8 @@ export type LoggedChange = Change & {
 /** The stored changes, in the order in which they were detected. */
 export interface ChangeLog {
   /**
-   * Returns a number that increases when detection is switched on or off, when chat.db is replaced, and when a backup
-   * of state.db is restored.
+   * Returns a number that increases at the first start, when detection is switched on or off, when chat.db is
+   * replaced, and when a backup of state.db is restored.
    */
   generation(): number;
   /** Returns the `seq` of the newest change ever logged, even if it was deleted since; 0 before the first change. */

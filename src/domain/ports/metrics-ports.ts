@@ -52,7 +52,7 @@ export interface HubMetrics {
   readonly behindMs: number;
   /** Number of messages in the stream that this hub rejected because they are not events of a Mac. */
   readonly rejected: number;
-  /** Number of events that were missing from the stream and that Macs supplied later. */
+  /** Number of rows that were missing from the stream and that Macs supplied later. */
   readonly filled: number;
   /** Number of times that this hub gave up a range of missing rows, because no Mac could supply them. */
   readonly missing: number;

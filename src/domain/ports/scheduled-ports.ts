@@ -76,9 +76,9 @@ export interface ScheduledBy {
 /** Sends messages at their scheduled time. */
 export interface Scheduler {
   /**
-   * Stores a request until its `sendAtMs`. Throws `too_many_scheduled`, and everything that an immediate send throws
-   * before it is queued, such as for an unknown recipient or a missing file. Until a day after `sendUntilMs`, a request
-   * with the same `Idempotency-Key` returns the same entry.
+   * Stores a request, which is sent at its `sendAtMs`. Throws `too_many_scheduled`, and everything that an immediate
+   * send throws before it is queued, such as for an unknown recipient or a missing file. Until a day after
+   * `sendUntilMs`, a request with the same `Idempotency-Key` returns the same entry.
    */
   add(
     request: SendRequest,

@@ -16,9 +16,7 @@ export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
   Partial<Omit<WebhookSettings, 'url' | 'events'>> & {
     /** Id of the limited key that registers the webhook; absent if the owner registers it. */
     readonly keyId?: string;
-    /**
-     * Set if the webhook is registered in another program's protocol. Absent if it is registered with Postern's API.
-     */
+    /** The other program's protocol; absent for a webhook that is registered with Postern's API. */
     readonly wire?: WebhookWire | undefined;
   };
 

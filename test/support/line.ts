@@ -6,6 +6,7 @@ export class Line {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   #isStalled = false;
+  #isCut = false;
 
   private constructor(server: Server) {
     this.#server = server;
@@ -15,6 +16,10 @@ export class Line {
     const server = createServer();
     const line = new Line(server);
     server.on('connection', (near) => {
+      if (line.#isCut) {
+        near.destroy();
+        return;
+      }
       const far = connect(port, '127.0.0.1');
       for (const [from, into] of [
         [near, far],
@@ -45,6 +50,12 @@ export class Line {
       if (isStalled) socket.pause();
       else socket.resume();
     }
+  }
+
+  /** Ends all connections, and refuses new ones until it is called with false. */
+  cut(isCut: boolean): void {
+    this.#isCut = isCut;
+    if (isCut) for (const socket of this.#sockets) socket.destroy();
   }
 
   async close(): Promise<void> {

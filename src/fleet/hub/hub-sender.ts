@@ -194,7 +194,9 @@ export class HubSender implements CallerSender {
         if (typeof code === 'number' && QUEUE_FULL.has(code)) throw problem('send_queue_full', { max: MAX_SENDS });
         log.warn('a send could not be queued', { mac, reason: (error as Error).message });
         if (isFull(error)) throw problem('broker_full');
-        if (attempt === 1 && (name === 'NoRespondersError' || typeof code === 'number')) throw problem('broker_away');
+        // The NATS client throws `JetStreamNotEnabled` if no stream listens to the subject. It does not export the class.
+        const isRefused = name === 'JetStreamNotEnabled' || typeof code === 'number';
+        if (attempt === 1 && isRefused) throw problem('broker_away');
         if (attempt === PUBLISH_ATTEMPTS) throw problem('send_outcome_unknown');
       }
     }

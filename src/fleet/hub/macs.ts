@@ -166,28 +166,32 @@ export class Macs {
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
-    // Also looks up the known pairs that `keys` does not list, because only a deletion marker ends a pair, and `keys`
-    // omits deleted entries. If there is no marker either, the broker has lost the entry, and the pair continues.
+    // Also looks up the known Macs and pairs that `keys` does not list, because only a deletion marker ends them, and
+    // `keys` omits deleted entries. If there is no marker either, the broker has lost the entry, and they continue.
+    for (const mac of this.#macs.keys()) stored.add(mac);
     for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(
-      [...stored].map(async (mac) => {
-        const entry = await bucket.get(mac);
-        if (entry !== null && this.#notePair(mac, entry.operation === 'PUT' ? entry.value : undefined)) return;
-        if (entry === null || entry.operation !== 'PUT') return;
+      [...stored].map(async (key) => {
+        const entry = await bucket.get(key);
+        if (entry === null) return;
         const seenAtMs = clock.monotonic() - Math.max(0, brokerMs - entry.created.getTime());
-        if (!this.#noteMachine(mac, entry.value, seenAtMs)) this.#note(mac, entry.value, seenAtMs);
+        this.#noteEntry(key, entry.operation === 'PUT' ? entry.value : undefined, seenAtMs);
       }),
     );
     this.#isLoaded = true;
   }
 
   #noteMessage({ subject, data, headers }: Msg): void {
-    const mac = subject.slice(PREFIX.length);
     const isRemoved = REMOVED.has(headers?.get('KV-Operation') ?? '');
-    if (this.#notePair(mac, isRemoved ? undefined : data)) return;
-    const seenAtMs = this.#parts.clock.monotonic();
-    if (isRemoved) this.#macs.delete(mac);
-    else if (!this.#noteMachine(mac, data, seenAtMs)) this.#note(mac, data, seenAtMs);
+    const key = subject.slice(PREFIX.length);
+    this.#noteEntry(key, isRemoved ? undefined : data, this.#parts.clock.monotonic());
+  }
+
+  /** Records an entry of the bucket: a presence, a claim or a pair. `value` is undefined for a deleted entry. */
+  #noteEntry(key: string, value: Uint8Array | undefined, seenAtMs: number): void {
+    if (this.#notePair(key, value)) return;
+    if (value === undefined) this.#macs.delete(key);
+    else if (!this.#noteMachine(key, value, seenAtMs)) this.#note(key, value, seenAtMs);
   }
 
   /** Records the machines that a claim names. Returns false if `key` is not the key of a claim. */

@@ -1,0 +1,49 @@
+import { expect, test } from '@jest/globals';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { Kvm } from '@nats-io/kv';
+import { BUCKETS, SENDS } from '../../src/fleet/protocol/layout.ts';
+import { eventually } from '../support/eventually.ts';
+import { clientOf } from '../support/fleet-mac.ts';
+import { Line } from '../support/line.ts';
+import { LossyFleet } from '../support/lossy-fleet.ts';
+import { describeWithNats } from '../support/nats-server.ts';
+import { KEY } from '../support/service.ts';
+
+describeWithNats('a hub whose broker', () => {
+  const fleet = new LossyFleet();
+
+  test('forgot a Mac while the hub was cut off forgets it too, without a restart', async () => {
+    const line = fleet.closing(await Line.to(fleet.server.port));
+    const hub = await fleet.hubAt(line.url);
+    const macsAre = (ids: readonly string[]) =>
+      eventually(async () => expect((await hub.client.status()).macs?.map(({ id }) => id)).toEqual(ids));
+    await fleet.m1.announce();
+    await fleet.m2.announce();
+    await macsAre(['m1', 'm2']);
+    line.cut(true);
+    await eventually(async () => expect((await hub.client.health()).backend.connected).toBe(false));
+    const nc = await clientOf(fleet.server);
+    await (await new Kvm(nc).open(BUCKETS.macs)).delete('m2');
+    await nc.close();
+    line.cut(false);
+    await hub.connected();
+    await macsAre(['m1']);
+  });
+
+  test('has no queue of sends answers that nothing was sent', async () => {
+    const hub = await fleet.hubAt();
+    await fleet.m1.announce();
+    await fleet.m1.answer('attachmentMistakes', { result: [] });
+    const nc = await clientOf(fleet.server);
+    await (await jetstreamManager(nc)).streams.delete(SENDS.stream);
+    await nc.close();
+    await eventually(async () => {
+      const answer = await fetch(`${hub.api}/messages`, {
+        method: 'POST',
+        headers: { 'X-API-Key': KEY, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ recipient: '+15550100', body: 'x', from: 'm1' }),
+      });
+      expect([answer.status, await answer.json()]).toMatchObject([503, { code: 'broker_away' }]);
+    });
+  });
+});

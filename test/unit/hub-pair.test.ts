@@ -4,7 +4,7 @@ import { nameOfOne } from '../../src/domain/fleet.ts';
 import { decodeOffset, type StreamOffset } from '../../src/domain/offset.ts';
 import { EventReader } from '../../src/fleet/hub/event-reader.ts';
 import { EventStore } from '../../src/fleet/hub/event-store.ts';
-import { openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
+import { type HubDatabase, openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
 import { Offsets } from '../../src/fleet/hub/offsets.ts';
 import { PairCopies } from '../../src/fleet/hub/pair-copies.ts';
 import { Pairs } from '../../src/fleet/hub/pairs.ts';
@@ -28,6 +28,7 @@ class PairedStore {
   readonly offsets: Offsets;
   readonly pairs: Pairs;
   readonly copies: PairCopies;
+  readonly database: HubDatabase;
   #sequence = 0;
   readonly #rows = new Map<string, number>();
 
@@ -37,6 +38,7 @@ class PairedStore {
     this.#name = name;
     const database = openHubDatabase(join(folder, name));
     made.push(database);
+    this.database = database;
     this.pairs = new Pairs(database);
     const reader = new EventReader(new Envelope(), (mac) => this.pairs.nameOf(mac));
     this.copies = new PairCopies(database, this.pairs, reader);
@@ -229,4 +231,24 @@ test('a pair is forgotten when the hub starts again, or joined by a third Mac', 
   expect(kept.nameOf('m3')).toEqual(nameOfOne('m3'));
   kept.end('m1');
   expect(new Pairs(database).nameOf('m2')).toEqual(nameOfOne('m2'));
+});
+
+test('a pair is still merging if the transaction that ends the merging cannot be committed', () => {
+  const hub = new PairedStore('commit.db', false);
+  hub.receive('m1', 'A');
+  hub.pairs.add(PAIR);
+  const sql = [
+    'PRAGMA foreign_keys = ON',
+    'CREATE TABLE sand (grain REFERENCES pair (mac) DEFERRABLE INITIALLY DEFERRED)',
+    "CREATE TRIGGER fails AFTER UPDATE ON pair WHEN new.merged_to IS NULL BEGIN INSERT INTO sand VALUES ('none'); END",
+  ];
+  for (const one of sql) hub.database.run(one);
+  const merge = (): void => {
+    while (hub.store.mergeStep());
+  };
+  expect(merge).toThrow('FOREIGN KEY');
+  expect([hub.pairs.isMerging('m2'), hub.pairs.merging?.mac]).toEqual([true, 'm1']);
+  hub.database.run('DROP TRIGGER fails');
+  merge();
+  expect([hub.pairs.isMerging('m2'), hub.pairs.merging]).toEqual([false, undefined]);
 });

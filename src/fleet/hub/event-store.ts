@@ -296,6 +296,7 @@ export class EventStore {
       return this.#database.transaction(change);
     } catch (error) {
       this.#places.forget();
+      this.#copies?.reload();
       this.#position.load();
       throw error;
     }

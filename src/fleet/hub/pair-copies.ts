@@ -37,6 +37,11 @@ export class PairCopies {
     return this.#pairs.isMerging(mac);
   }
 
+  /** Reads the pairs again after a failed transaction, because they may not match hub.db. */
+  reload(): void {
+    this.#pairs.load();
+  }
+
   /**
    * Returns true if the event must not be published, because the other Mac has published it already or because it is
    * history of the standby. In that case, also records the event's place in the stream. A client whose offset names

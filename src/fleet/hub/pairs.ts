@@ -6,18 +6,27 @@ import type { HubDatabase } from './hub-database.ts';
 export class Pairs {
   readonly #database: HubDatabase;
   /** Key: the id of each Mac that is in a pair. Value: the pair. */
-  readonly #pairs = new Map<string, Pair>();
+  readonly #pairs = new Map<string, Pair & { readonly isMerging: boolean }>();
   /** Key: a pair's id. Value: the Mac that published the pair's newest event. */
   readonly #leading = new Map<string, string>();
-  /** The pairs with events from before the pairing that are not merged yet. Key: the pair's id. */
-  readonly #merging = new Map<string, Pair>();
+  #merging: Pair | undefined;
 
   constructor(database: HubDatabase) {
     this.#database = database;
-    for (const [mac, standby, sinceMs, to] of database.all('SELECT mac, standby, since_ms, merged_to FROM pair')) {
-      const pair = { mac: String(mac), standby: String(standby), sinceMs: Number(sinceMs) };
-      this.#remember(pair);
-      if (to !== null) this.#merging.set(pair.mac, pair);
+    this.load();
+  }
+
+  /** Reads the pairs from hub.db, also after a failed transaction. */
+  load(): void {
+    this.#pairs.clear();
+    this.#merging = undefined;
+    for (const [mac, standby, sinceMs, to] of this.#database.all(
+      'SELECT mac, standby, since_ms, merged_to FROM pair',
+    )) {
+      const pair = { mac: String(mac), standby: String(standby), sinceMs: Number(sinceMs), isMerging: to !== null };
+      this.#pairs.set(pair.mac, pair);
+      this.#pairs.set(pair.standby, pair);
+      if (pair.isMerging) this.#merging ??= pair;
     }
   }
 
@@ -48,40 +57,29 @@ export class Pairs {
   }
 
   /** Adds a pair. Returns false if the pair is known, or if one of its Macs is in another pair. */
-  add(pair: Pair): boolean {
-    const { mac, standby, sinceMs } = pair;
+  add({ mac, standby, sinceMs }: Pair): boolean {
     if (this.#pairs.has(mac) || this.#pairs.has(standby)) return false;
     this.#database.run('INSERT INTO pair (mac, standby, since_ms) VALUES (?, ?, ?)', mac, standby, sinceMs);
-    this.#remember(pair);
-    this.#merging.set(mac, pair);
+    this.load();
     return true;
   }
 
   /** A pair whose events from before the pairing are not all merged yet; undefined if there is none. */
   get merging(): Pair | undefined {
-    return [...this.#merging.values()][0];
+    return this.#merging;
   }
 
   isMerging(mac: string): boolean {
-    return this.#merging.has(this.#pairs.get(mac)?.mac ?? '');
+    return this.#pairs.get(mac)?.isMerging === true;
   }
 
   endMerging({ mac }: Pair): void {
     this.#database.run('UPDATE pair SET merged_to = NULL WHERE mac = ?', mac);
-    this.#merging.delete(mac);
+    this.load();
   }
 
   end(mac: string): void {
-    const pair = this.#pairs.get(mac);
-    if (pair === undefined) return;
-    this.#database.run('DELETE FROM pair WHERE mac = ?', pair.mac);
-    this.#merging.delete(pair.mac);
-    this.#pairs.delete(pair.mac);
-    this.#pairs.delete(pair.standby);
-  }
-
-  #remember(pair: Pair): void {
-    this.#pairs.set(pair.mac, pair);
-    this.#pairs.set(pair.standby, pair);
+    this.#database.run('DELETE FROM pair WHERE ? IN (mac, standby)', mac);
+    this.load();
   }
 }

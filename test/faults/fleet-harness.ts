@@ -207,11 +207,14 @@ export class FleetHarness {
     return Number(this.#sqlite(id).prepare('SELECT ifnull(max(ROWID), 0) FROM message').get()?.[0]);
   }
 
-  /** Waits until the stream has everything that is in the databases now. Returns the seconds that this took. */
+  /**
+   * Waits until the stream and all clients have everything that is in the databases now. Returns the seconds that this
+   * took.
+   */
   async caughtUp(withinMs = 60_000): Promise<number> {
     const start = performance.now();
-    for (const id of this.databases.keys()) {
-      const newest = this.newestRow(id);
+    const written = [...this.databases.keys()].map((id) => [id, this.newestRow(id)] as const);
+    for (const [id, newest] of written) {
       await waitFor(
         () =>
           this.withBroker(async (nc) => {
@@ -224,11 +227,12 @@ export class FleetHarness {
           }),
         withinMs,
       );
-      await waitFor(() => {
-        if (this.clients.some(({ failure }) => failure !== undefined)) return true;
-        return [...this.clients, this.#webhook].every((one) => one === undefined || one.arrivals.newest(id) >= newest);
-      }, withinMs);
     }
+    await waitFor(() => {
+      if (this.clients.some(({ failure }) => failure !== undefined)) return true;
+      const all = [...this.clients, this.#webhook].filter((one) => one !== undefined);
+      return written.every(([id, newest]) => all.every(({ arrivals }) => arrivals.newest(id) >= newest));
+    }, withinMs);
     return (performance.now() - start) / 1000;
   }
 

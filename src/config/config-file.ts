@@ -67,7 +67,7 @@ export function checkConfigText(
 }
 
 function tooLong(size: number): string {
-  return `This is ${size} bytes long; a configuration is at most ${MAX_BYTES}.`;
+  return `The file has ${size} bytes; a configuration may have at most ${MAX_BYTES}.`;
 }
 
 function readText(path: string): { text: string; warnings: readonly string[] } | { mistake: string } {
@@ -75,7 +75,7 @@ function readText(path: string): { text: string; warnings: readonly string[] } |
     const file = statSync(path);
     const { size, mode } = file;
     // Reading a named pipe would wait until another program opens it for writing.
-    if (!file.isFile()) return { mistake: 'This is not a file.' };
+    if (!file.isFile()) return { mistake: 'This is not a regular file.' };
     if (size > MAX_BYTES) return { mistake: tooLong(size) };
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
     const warnings =

@@ -160,7 +160,9 @@ export function checkConfig(
     changes: one(SETTINGS.fleetChanges),
   };
   if (writtenFleet.changes && config.changes.enabled === false) {
-    mistakes.push('fleet.changes needs change detection, but changes.enabled is false.');
+    mistakes.push(
+      'fleet.changes needs change detection, but changes.enabled is false. Set changes.enabled to "auto", or fleet.changes to false.',
+    );
   }
   const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
   const own = new Set([config.approval.selfAddress, config.canary.selfAddress].filter(Boolean));
@@ -168,7 +170,9 @@ export function checkConfig(
   if (mistakes.length === 0) {
     const isShort = [...config.auth.apiKey].length < MIN_KEY_LENGTH;
     if (isShort && config.oauth.issuer !== '') {
-      mistakes.push(`${SHORT_KEY} Because oauth.issuer is set, strangers can try keys.`);
+      mistakes.push(
+        `${SHORT_KEY} While oauth.issuer is set, Postern is reachable from the internet, where strangers can try keys.`,
+      );
     } else if (isShort) warnings.push(SHORT_KEY);
     warnings.push(...issuerWarnings(config));
   }
@@ -191,7 +195,7 @@ function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 's
   const { host } = server;
   if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) !== 'loopback') {
     warnings.push(
-      'server.host is not a loopback address, so Postern accepts any Host header. A tunnel that changes Host would open the whole API to anyone with a key. Set server.host to 127.0.0.1.',
+      'server.host is not a loopback address, so Postern accepts any Host header. But only that header shows that a request came through the tunnel of oauth.issuer: if the tunnel changes it, everybody with a key can reach the whole API from the internet. Set server.host to 127.0.0.1.',
     );
   }
   return warnings;

@@ -44,7 +44,7 @@ export const FLEET_SETTINGS = {
     0,
     8760,
     24,
-    'Hours of past messages that this Mac sends to a fleet that has none of its messages.',
+    'How many hours of past messages this Mac sends when the fleet has no messages of this Mac yet.',
   ),
   fleetChanges: {
     name: 'fleet.changes',
@@ -76,11 +76,11 @@ export function fleetOf(written: WrittenFleet, mistakes: string[]): FleetSetting
   }
   if (content === 'encrypted' && settings.contentKeyFile === '') {
     mistakes.push(
-      'fleet.content_key_file is missing; content = "encrypted" needs it ("postern fleet" makes it). content = "plain" needs none.',
+      'fleet.content_key_file is missing; fleet.content = "encrypted" needs the file content.key that "postern fleet" makes. fleet.content = "plain" needs none.',
     );
   }
   if (content === 'plain' && settings.contentKeyFile !== '') {
-    mistakes.push('fleet.content_key_file is not used with content = "plain"; remove one of the two.');
+    mistakes.push('fleet.content_key_file is not used with fleet.content = "plain"; remove one of the two.');
   }
   return { ...settings, content };
 }

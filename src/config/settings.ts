@@ -48,7 +48,8 @@ export const SETTINGS = {
   ),
   allowedHosts: {
     name: 'server.allowed_hosts',
-    about: 'Host names besides localhost that are accepted when listening on a loopback address.',
+    about:
+      'Names besides localhost that the Host header of a request may have, for a proxy or a tunnel. Used only while server.host is a loopback address.',
     allowed: 'a host name or an IP address, with or without a port',
     defaultValue: () => [],
     read: (written) => (typeof written === 'string' && isHostHeader(written) ? asInHeader(written) : undefined),
@@ -161,7 +162,7 @@ export const SETTINGS = {
   eventErrors: {
     name: 'mcp.event_errors',
     about:
-      'The error numbers in MCP Events. "draft": those of the draft, which ChatGPT and other current clients expect. "final": those of the final text.',
+      'Which error numbers MCP Events uses. "draft": those of the draft specification, which ChatGPT and other current clients expect. "final": those of the final specification.',
     allowed: '"draft" or "final"',
     defaultValue: () => 'draft',
     read: (written) => (written === 'draft' || written === 'final' ? written : undefined),
@@ -192,7 +193,7 @@ export const SETTINGS = {
   changeDetection: {
     name: 'changes.enabled',
     about:
-      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" detects them while search is on, and otherwise from the first request for them until 30 days pass without one.',
+      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" detects them while search is on, and for 30 days after a client last asked for changes.',
     allowed: '"auto", true or false',
     defaultValue: () => 'auto',
     read: (written) => (written === 'auto' || typeof written === 'boolean' ? written : undefined),

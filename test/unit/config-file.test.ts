@@ -221,7 +221,7 @@ describe('a file that is there', () => {
 
   test.each([
     ['', 'auth.api_key is missing'],
-    ['x'.repeat(10_000_000), 'This is 10000000 bytes long; a configuration is at most 1048576.'],
+    ['x'.repeat(10_000_000), 'The file has 10000000 bytes; a configuration may have at most 1048576.'],
     [new Uint8Array([0xff, 0xfe, 0x41, 0]), 'This is not text in UTF-8.'],
     ['\0\0\0', 'Line 1, column 1'],
   ])('unusable content %#', (content, sentence) => {
@@ -231,14 +231,14 @@ describe('a file that is there', () => {
   test('which is a folder', () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'config.toml'), { recursive: true });
-    expect(mistakesIn(readConfig(folder, environment))).toEqual(['This is not a file.']);
+    expect(mistakesIn(readConfig(folder, environment))).toEqual(['This is not a regular file.']);
   });
 
   test('which is a pipe that nobody writes to', () => {
     const folder = newFolder();
     mkdirSync(folder);
     execFileSync('mkfifo', [join(folder, 'config.toml')]);
-    expect(mistakesIn(readConfig(folder, environment))).toEqual(['This is not a file.']);
+    expect(mistakesIn(readConfig(folder, environment))).toEqual(['This is not a regular file.']);
   });
 
   const asRoot = process.getuid?.() === 0;

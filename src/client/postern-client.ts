@@ -57,7 +57,7 @@ export class PosternClient {
     if (!/^[^\p{Cc}]+$/u.test(key)) {
       throw new PosternError(0, { code: 'invalid_key', detail: 'The key is empty or contains a control character.' });
     }
-    if (url !== undefined && socketPath !== undefined) throw new TypeError('Give either url or socketPath, not both.');
+    if (url !== undefined && socketPath !== undefined) throw new TypeError('Give `url` or `socketPath`, not both.');
     this.#base = new URL('/api/v1/', socketPath === undefined ? (url ?? DEFAULT_URL) : 'http://localhost');
     this.#socketPath = socketPath;
     this.#address = socketPath ?? this.#base.origin;

@@ -20,12 +20,12 @@ export const ACCESS_PROBLEMS = {
   webhook_headers_not_allowed: {
     status: 403,
     detail: 'A webhook of this key may not set headers.',
-    hint: 'Leave headers out. The owner of Postern can register a webhook with headers.',
+    hint: 'Leave out `headers`. The owner of Postern can register a webhook with headers.',
   },
   webhook_user_not_allowed: {
     status: 403,
     code: 'webhook_headers_not_allowed',
-    detail: 'The URL of this webhook may not contain a user name or password, which would become a header.',
+    detail: 'The URL of a webhook of this key may not contain a user name or password, which would become a header.',
     hint: 'Leave them out. The owner of Postern can register a webhook with them.',
   },
   send_denied: {
@@ -53,7 +53,7 @@ export const ACCESS_PROBLEMS = {
   self_chat_unseen: {
     status: 503,
     detail: 'The code was not seen in the conversation with yourself.',
-    hint: 'Check whether it arrived, then ask for another one. On some versions of macOS another of your addresses works.',
+    hint: 'Check in Messages whether the code arrived, then ask for another code. If none arrives, configure another of your addresses: on some versions of macOS not every address works.',
   },
   self_chat_full: {
     status: 429,
@@ -64,7 +64,7 @@ export const ACCESS_PROBLEMS = {
   code_wrong: {
     status: 409,
     detail: 'This is not the code, or it is too old.',
-    hint: 'Ask for another one. A code is good for 10 minutes and five attempts.',
+    hint: 'Ask for another code. A code is good for 10 minutes and five attempts.',
   },
   key_not_found: { status: 404, detail: 'There is no key with this id.' },
   approval_not_found: { status: 404, detail: 'There is no approval with this id.' },
@@ -76,13 +76,13 @@ export const ACCESS_PROBLEMS = {
   },
   already_decided: {
     status: 409,
-    detail: 'This message has already been decided: it is {state}.',
+    detail: 'This message no longer waits for a decision: its state is {state}.',
     example: { state: 'denied' },
   },
   approval_changed: {
     status: 409,
     detail: 'The content to be sent is not the content that was shown.',
-    hint: 'Read the approval again, then decide with its current "shown".',
+    hint: 'Read the approval again, then decide with its current `shown`.',
   },
   approval_expired: {
     status: 410,

@@ -23,7 +23,7 @@ export interface ClientLines {
   readonly lines: readonly string[];
 }
 
-const BLUEBUBBLES_OFF = 'Set port in the section [bluebubbles] of config.toml and start Postern again; then:';
+const BLUEBUBBLES_OFF = 'Set bluebubbles.port in config.toml and restart Postern. Then:';
 
 /**
  * Returns the set-up lines for each client that the key suits, in display order. The command line and the console print

@@ -159,7 +159,7 @@ describeWithNats('the events of a hub', () => {
     const wrong = await hub.get('/events?after=1');
     expect([wrong.status, ((await wrong.json()) as { detail: string }).detail]).toEqual([
       400,
-      'At a hub "after" must be an offset from a hub, or 0 for everything that is kept.',
+      'At a hub `after` must be an offset from a hub, or 0 for everything that is kept.',
     ]);
     const { stream, sequence, atMs } = decodeOffset((await eventsOf(hub))[0]?.offset ?? '') as StreamOffset;
     const long = { stream: '2020-01-01T00:00:00Z', sequence: 9, messageId: 'gone', atMs: atMs - 90_000_000 };

@@ -114,7 +114,7 @@ describeWithNats('the Macs behind a hub', () => {
       const deep = await hub.get('/messages?offset=1001');
       expect([deep.status, ((await deep.json()) as Problem).detail]).toEqual([
         400,
-        'Across several Macs the offset must be at most 1000.',
+        'Across several Macs `offset` must be at most 1000.',
       ]);
       expect((await hub.get('/messages?cursor=bm9uZQ')).status).toBe(400);
       const ofOneMac = ['/search?q=x', '/keys', '/contacts', '/people', '/people/x/messages', '/audit', '/keys/me'];

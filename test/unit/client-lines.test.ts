@@ -58,7 +58,7 @@ test('a path with a space stays one word in JSON, in TOML and in the shell', () 
 });
 
 test('the lines for BlueBubbles say how to switch it on, and then only where it is', () => {
-  expect(linesOf('Hermes')[0]).toMatch(/^Set port in the section \[bluebubbles\]/);
+  expect(linesOf('Hermes')[0]).toMatch(/^Set bluebubbles\.port/);
   const on = { ...SETUP, blueBubblesUrl: 'http://127.0.0.1:4321' };
   expect(linesOf('Home Assistant', on)).toEqual(['URL: http://127.0.0.1:4321', `Password: ${SETUP.secret}`]);
 });

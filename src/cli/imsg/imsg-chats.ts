@@ -75,7 +75,7 @@ export class ImsgChats {
     const number = conversation.details?.chat_number;
     if (AT_A_HUB.test(conversation.id)) throw notStarted('A hub has no chat numbers: use a service on a Mac.', false);
     if (number === undefined) {
-      throw new RpcError(RPC.internal, 'The service is older than this program: update it, then start it again.');
+      throw new RpcError(RPC.internal, 'The service is older than this program: update the service, then restart it.');
     }
     const chat = { number, conversation };
     this.#byId.set(conversation.id, { chat, atMs: this.#clock.monotonic() });

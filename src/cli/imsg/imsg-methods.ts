@@ -154,9 +154,9 @@ export class ImsgMethods {
     const { to, chat_id: number, chat_guid: guid, chat_identifier: identifier, text = '', file, service } = params;
     const targets = [to, number, guid, identifier].filter((target) => target !== undefined);
     if (targets.length !== 1) {
-      throw new RpcError(RPC.invalidParams, 'Give exactly one of to, chat_id, chat_guid and chat_identifier.');
+      throw new RpcError(RPC.invalidParams, 'Give exactly one of `to`, `chat_id`, `chat_guid` and `chat_identifier`.');
     }
-    if (text === '' && file === undefined) throw new RpcError(RPC.invalidParams, 'Give text, file, or both.');
+    if (text === '' && file === undefined) throw new RpcError(RPC.invalidParams, 'Give `text`, `file`, or both.');
     const recipient =
       number === undefined ? (to ?? guid ?? identifier ?? '') : (await this.chats.withNumber(number)).conversation.id;
     const mayFallBack = (params.allow_sms_fallback ?? params.allowSMSFallback) === true && to !== undefined;

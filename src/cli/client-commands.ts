@@ -41,7 +41,11 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .option('--until <time>', 'give up after this time (an hour after --at)', (value) =>
       atTime(value, systemClock.now()),
     )
-    .option('--idempotency-key <text>', 'send nothing if a send had the same key within the last day', nonEmpty)
+    .option(
+      '--idempotency-key <text>',
+      'send nothing if a send within the last day had the same idempotency key',
+      nonEmpty,
+    )
     .addOption(
       new Option('--wait <state>', 'wait for this state; exits with 1 if the send failed').choices(WAIT_STATES),
     )
@@ -139,7 +143,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
   declareAccessCommands(program, runs);
   connected(program.command('mcp'), { json: false })
     .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
-    .option('--channel', 'pass incoming messages on to Claude Code, which answers with the tool reply')
+    .option('--channel', 'pass incoming messages on to Claude Code, which answers with its tool "reply"')
     .addOption(
       new Option('--since <row>', 'with --channel: start after this row id or offset instead of now').argParser(
         rowOrOffset,
@@ -190,7 +194,7 @@ function declareAttachmentCommands(program: Command, runs: Runs): void {
     .argument('[n]', 'which one, counted from 0', attachmentIndex, 0)
     .option('--out <file>', 'the file to write (in this folder, named like the attachment)', nonEmpty)
     .addOption(new Option('--as <form>', 'convert it').choices(['jpeg', 'm4a']))
-    .option('--max <pixels>', 'maximum length of the longer side', count)
+    .option('--max <pixels>', 'maximum length of the longer side of a picture', count)
     .addHelpText(
       'after',
       helpExamples(

@@ -8,8 +8,8 @@ export function declareDemoCommands(demo: Command, runs: Runs): void {
   const people = () => import('./commands/demo-people-commands.ts');
   demo
     .command('say')
-    .description('Let one of the people write to you. With me as the person, you write on another device.')
-    .argument('<person>', 'an address or a name, or me', nonEmpty)
+    .description('Let one of the people write to you. If the person is "me", you write on another device.')
+    .argument('<person>', 'an address, a name, or "me"', nonEmpty)
     .argument('<text>', "the text; '' for a file alone")
     .option('--in <conversation>', 'the conversation, by its id or name', nonEmpty)
     .option('--attach <file>', 'a file to attach', nonEmpty)

@@ -68,7 +68,7 @@ export function declareFleetCommands(program: Command, runs: Runs): void {
   );
   located(fleet.command('pair'))
     .description('Pair two Macs of one Apple account: the second takes over when the first one dies.')
-    .argument('<mac>', 'the Mac whose id both have from now on', macId)
+    .argument('<mac>', 'the Mac whose id both share from now on', macId)
     .argument('<standby>', 'the other Mac', macId)
     .option('--offline', 'only write files; postern fleet init --connect does the rest later')
     .addHelpText('after', helpExamples('postern fleet pair m7 m8'))

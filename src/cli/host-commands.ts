@@ -22,7 +22,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
   program
     .command('serve', { isDefault: true })
     .description('Run the service (the default command). The first launch only writes the configuration.')
-    .option('--supervised', 'for launchd and other supervisors that restart it')
+    .option('--supervised', 'for launchd and other supervisors that restart Postern')
     .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
     .action(runs(async () => (await import('./commands/serve-command.ts')).serve));
   program
@@ -30,7 +30,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .description(
       'Run a hub: one gateway for the many Macs of a fleet. Any machine can run one, and a fleet can have several.',
     )
-    .option('--supervised', 'for supervisors that restart it')
+    .option('--supervised', 'for supervisors that restart the hub')
     .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
     .action(runs(async () => (await import('./commands/hub-command.ts')).hub));
   const demo = program
@@ -207,11 +207,11 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
     .option('--out <folder>', 'the folder of the archive', nonEmpty)
     .option('--conversation <which>', 'only this conversation: its id, address or name; may be repeated', gathered)
     .option('--since <time>', `archive only messages after: ${SINCE_FORMS}`, time)
-    .option('--until <time>', 'archive only messages before, in the same forms', time)
+    .option('--until <time>', 'archive only messages before this time, in the same forms as --since', time)
     .addOption(
       new Option(
         '--attachments <how>',
-        'copy the files or not; convert also adds a version that every browser can show (copy)',
+        'copy the files or not; "convert" also adds a version that every browser can show (copy)',
       ).choices(['none', 'copy', 'convert']),
     )
     .addOption(new Option('--html <which>', 'pages to read in a browser (on)').choices(['on', 'off']))

@@ -226,8 +226,8 @@ function targetOf(options: ConnectionOptions, context: Context, configuration: (
     EXIT.config,
     `Nothing was sent, because ${configPath(config.dir)} leads to no Unix socket that can be trusted. ${socket.reason}`,
     config.server.port === 0
-      ? 'Or name the address from the log line "serving", and its key: --url URL --key-file FILE'
-      : `Or name the address, if you know that no other program has taken the port: --url ${urlOf(config.server)}`,
+      ? 'To use the port, name the address from the log line "serving", and its key: --url URL --key-file FILE'
+      : `To use the port, if you know that no other program has taken it: --url ${urlOf(config.server)}`,
   );
 }
 

@@ -163,7 +163,9 @@ describe('sending', () => {
     const send = ['send', ANA, 'once', '--idempotency-key', 'one'];
     expect((await jsonOf<Message>(send)).id).toBe((await jsonOf<Message>(send)).id);
     const again = await run(send);
-    expect(again.stdout).toMatch(/^Not sent again: message \d+ of \S+.* had this idempotency key \(\w+\)\.\n$/);
+    expect(again.stdout).toMatch(
+      /^Not sent again: message \d+ from \S+.* already has this idempotency key \(\w+\)\.\n$/,
+    );
     const { exitCode } = await run(['send', ANA, 'other', '--idempotency-key', 'one']);
     expect(exitCode).toBe(65);
   });

@@ -148,7 +148,7 @@ describe('tail', () => {
     const last = write('last');
     const command = `echo "begin $POSTERN_EVENT_TYPE $POSTERN_EVENT_POSITION" >> ${file}; ps -o args= -p $$ >> ${file}; cat >> ${file}; echo end >> ${file}; exit 3`;
     const running = tail('--after', String(first - 1), '--exec', command);
-    await eventually(() => expect(running.stderr).toContain(`--after ${last})`));
+    await eventually(() => expect(running.stderr).toContain(`--after ${last}\n`));
     const lines = readFileSync(file, 'utf8').trim().split('\n');
     expect(lines.filter((line) => /^begin|^end/.test(line)).slice(0, 4)).toEqual([
       `begin message.received ${first}`,
@@ -160,7 +160,9 @@ describe('tail', () => {
     expect(bodies[0]).toMatchObject({ id: String(first), body: evil });
     expect(lines.filter((line) => line.startsWith('/bin/sh')).join()).not.toContain('evil');
     expect(existsSync(join(folder, 'evil'))).toBe(false);
-    expect(running.stderr).toContain(`The command ended with 3 for message.received (--after ${first}).`);
+    expect(running.stderr).toContain(
+      `The command ended with code 3 for message.received. To continue after this event: --after ${first}`,
+    );
     expect(running.stdout).toBe('');
   });
 

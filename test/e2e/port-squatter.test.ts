@@ -77,7 +77,7 @@ describe.each([
       const { exitCode, stdout, stderr } = await postern([...command, '--config-dir', mac.layout.support]);
       expect({ exitCode, stdout }).toEqual({ exitCode: settings === '' ? 69 : 78, stdout: '' });
       expect(stderr).toMatch(
-        settings === '' ? 'postern.sock (ENOENT)' : `server.socket is false.\nOr name the address`,
+        settings === '' ? 'postern.sock (ENOENT)' : `server.socket is false.\nTo use the port, if you know`,
       );
     }
     expect(readFileSync(received, 'utf8')).toBe('');

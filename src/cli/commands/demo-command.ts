@@ -32,8 +32,9 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
   if (host !== undefined && !isLoopback(host) && !allowNetwork) {
     context.stderr(
       context.paintError('red', `The demo does not start, because other machines could reach it on ${host}.`),
-      'To allow that, add --allow-network. Clients on the network need its key, which then crosses the network unencrypted,',
-      'and the Host header is not checked. The demo contains none of your messages.',
+      'To allow that, add --allow-network. Clients need the key of the demo, which then crosses the network unencrypted.',
+      'The demo then accepts any Host header, so it is less protected against web pages (DNS rebinding). It contains none',
+      'of your messages.',
     );
     return EXIT.usage;
   }
@@ -113,7 +114,7 @@ function introduction(url: string, config: Config, options: DemoOptions, context
     'Let one of the people write to you:',
     `  ${program} demo say +15550100 'Is anybody there?'${folderText === '--demo' ? '' : ` ${folderText}`}`,
     '',
-    'Open the console in a browser, signed in. With "Speak as …" you can write as one of the people there, too:',
+    'Open the console in a browser, signed in. There, "Speak as …" lets you write as one of the people, too:',
     `  ${program} open ${where}`,
     '',
     `The API reference, with Try it out: ${url}/docs`,

@@ -28,7 +28,9 @@ export function say(who: string, text: string, options: PeopleOptions, context: 
     }
     const chat = options.in === undefined ? undefined : await conversationIdOf(client, options.in);
     if (who === 'me') {
-      if (chat === undefined) throw new Refusal(EXIT.usage, 'Say with --in in which conversation you write.');
+      if (chat === undefined) {
+        throw new Refusal(EXIT.usage, 'Name the conversation that you write in: --in CONVERSATION');
+      }
       return sendCommand(options, context, { do: 'write', to: chat, text });
     }
     const { id: from } = await recipientOf(client, who);

@@ -41,11 +41,11 @@ export function joinAsMac(options: JoinOptions, context: ClientContext): Promise
       ...(isConfirmed
         ? []
         : [
-            'The inviting machine has not confirmed it. Unless it says that this machine has joined, remove that section,',
-            'and join with another token.',
+            'The inviting machine has not confirmed that this machine has joined. Look at its terminal. Unless it says',
+            `"has joined as ${mac}" there, remove the section [fleet] from config.toml here, and join with another token.`,
           ]),
       'Waiting until the servers have reloaded users.conf. The inviting machine shows the command for that.',
-      'Ctrl+C only stops waiting: the Mac has already joined.',
+      isConfirmed ? 'Ctrl+C only stops waiting: the Mac has already joined.' : 'Ctrl+C only stops waiting.',
     );
     return await untilAdmitted(folder, invitation, context);
   });
@@ -74,7 +74,7 @@ function unwritten(folder: string, mistakes: readonly string[]): AppError {
 }
 
 async function tokenText({ tokenFile }: JoinOptions, context: ClientContext): Promise<string> {
-  if (tokenFile === undefined) return context.secretLine('Token (it is not shown): ');
+  if (tokenFile === undefined) return context.secretLine('Token (hidden as you type): ');
   try {
     return readFileSync(resolve(tokenFile), 'utf8');
   } catch (error) {

@@ -86,7 +86,7 @@ function helpLines(folder: string): readonly string[] {
     'Usage: postern imsg [--url ADDRESS] [--key-file FILE] rpc | status --json',
     '',
     `Speaks imsg's JSON-RPC over stdin and stdout: ${RPC_METHODS.join(', ')}.`,
-    'It is a client of the service with a limited key, and opens no database.',
+    'It connects to the running service with a limited key, and opens no database.',
     '',
     `Files of messages are kept for 7 days, at most 500 MB, in ${folder}`,
     'For OpenClaw, name that folder in channels.imessage.attachmentRoots.',

@@ -117,7 +117,8 @@ export async function changeLists(
     if (list === EVERYBODY && more.length > 0) {
       throw new Refusal(
         EXIT.refusedInput,
-        'The list contains everybody (*), so single people cannot be removed from it. Forbid * first.',
+        'The list contains everybody (*), so single people cannot be removed from it.',
+        'Forbid * first, which empties the list. Then allow the people who may stay.',
       );
     }
     return list === EVERYBODY ? list : list.filter((entry) => !more.includes(entry));

@@ -85,7 +85,7 @@ async function isOpened(target: string, context: ClientContext): Promise<boolean
 }
 
 function noBrowser(context: ClientContext): string {
-  return `There is no browser that ${openerOf(context)} can open.`;
+  return `${openerOf(context)} could not open a browser.`;
 }
 
 /** Removes pages of earlier runs that still exist because the machine was switched off before their removal. */

@@ -37,7 +37,11 @@ export async function cancelScheduled(given: string, _options: object, { client,
   const entries = await client.scheduled.list();
   const found = entries.filter(({ id }) => id.startsWith(given));
   if (found.length > 1) {
-    throw new Refusal(EXIT.refusedInput, `${found.length} scheduled messages have an id that begins with ${given}.`);
+    throw new Refusal(
+      EXIT.refusedInput,
+      `${found.length} scheduled messages have an id that begins with ${given}.`,
+      '`postern scheduled list` shows them.',
+    );
   }
   const id = found[0]?.id ?? given;
   await client.scheduled.cancel(id);

@@ -104,7 +104,7 @@ function reportState(
     return EXIT.crash;
   }
   stderr(
-    paintError('yellow', `${what} is ${status} after ${seconds} seconds, not ${wanted}.`),
+    paintError('yellow', `${what} is not ${wanted} after ${seconds} seconds: its status is ${status}.`),
     'Messages has accepted it, so do not send it again. Some messages, such as SMS, are never reported as delivered.',
   );
   return EXIT.timedOut;
@@ -124,10 +124,10 @@ function held({ approval: { id } }: HeldSend, recipient: string): string {
 function outcome({ id, status, timestamp, replayed }: SentMessage, recipient: string): string {
   const to = oneLine(recipient);
   if (replayed === true) {
-    return `Not sent again: message ${id === '' ? '' : `${id} `}of ${shownTime(timestamp, systemClock.now())} had this idempotency key (${status}).`;
+    return `Not sent again: message ${id === '' ? '' : `${id} `}from ${shownTime(timestamp, systemClock.now())} already has this idempotency key (${status}).`;
   }
   return id === ''
-    ? `Handed to Messages for ${to}. It is not in the database yet. The event message.sent follows when it is.`
+    ? `Messages has accepted the message to ${to}, but it is not in the database yet. Once it is, the event message.sent follows.`
     : `Sent to ${to} as message ${id} (${status}).`;
 }
 

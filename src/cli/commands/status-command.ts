@@ -149,7 +149,9 @@ function webhooksText(webhooks: StatusReport['webhooks']): string {
 }
 
 function changesText({ state, logged }: ChangesReport): string {
-  return state === 'on' ? `detected, ${logged} kept` : 'detected; older messages are being compared for the first time';
+  return state === 'on'
+    ? `detected, ${logged} kept`
+    : 'detected in recent messages; older ones are still being read for the first time';
 }
 
 function searchText({ state, indexed_rows: rows, total_rows: total, problem }: SearchReport): string {
@@ -173,7 +175,7 @@ function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem 
     case 'unproved':
       return `not proved: no canary has arrived on this Mac yet${problem === null ? '' : ` (${problem})`}`;
     case 'arriving':
-      return `works, the last canary took ${shownSpan(Math.ceil((delayMs ?? 0) / 1000))}`;
+      return `works: the last canary arrived after ${shownSpan(Math.ceil((delayMs ?? 0) / 1000))}`;
     case 'push_dead':
       return `dead since ${since}: a message to yourself did not arrive`;
     default:
@@ -186,10 +188,12 @@ function macLines(macs: readonly FleetMac[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
   return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused, pair, sends }, index) => {
     const role =
-      pair === undefined ? '' : `, of the pair ${pair}${sends === true && state === 'present' ? ', sends' : ''}`;
+      pair === undefined
+        ? ''
+        : `, in the pair ${pair}${sends === true && state === 'present' ? ' (the one that sends)' : ''}`;
     const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
     const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
-    const rival = refused === undefined ? '' : `; "${refused}" has the same key and was refused`;
+    const rival = refused === undefined ? '' : `; another machine, "${refused}", has the same key and was refused`;
     const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${role}${lag}${cannotRead}${rival}`);
     return line(index === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
   });

@@ -106,6 +106,6 @@ async function runFor(
   const env = { ...environment.env, POSTERN_EVENT_TYPE: event.type, POSTERN_EVENT_POSITION: position };
   const end = await pipeTo('/bin/sh', ['-c', command], { env, input: `${json(event)}\n` });
   if (end.code === 0) return;
-  const how = end.code === null ? `was ended by ${end.reason}` : `ended with ${end.code}`;
-  stderr(printable(`The command ${how} for ${event.type} (--after ${position}).`));
+  const how = end.code === null ? `was ended by ${end.reason}` : `ended with code ${end.code}`;
+  stderr(printable(`The command ${how} for ${event.type}. To continue after this event: --after ${position}`));
 }

@@ -114,7 +114,7 @@ export async function replayWebhook(
     ? await client.replayDropped(id)
     : await client.replayWebhook(id, latest ? 'latest' : (after ?? ''));
   const sentence = dropped
-    ? `Redelivering ${count} dropped events to webhook ${id}, before the next one.`
+    ? `Redelivering ${count} dropped ${count === 1 ? 'event' : 'events'} to webhook ${id}, before its next event.`
     : latest
       ? `Webhook ${id} continues with the next event, after row ${webhook.row_id}.`
       : `Redelivering everything after row ${after} to webhook ${id}, under the same delivery ids.`;
@@ -142,7 +142,7 @@ export async function retryWebhook(given: string, _options: object, service: Ser
   const error = isHeld && now.held.attempts > before.held.attempts ? now.held.error : ended?.error;
   const next = copyable(`\`postern webhooks show ${id.slice(0, SHORT_ID)}\``);
   const sentence = error == null ? 'The attempt has not ended yet.' : `It was not delivered: ${oneLine(error)}`;
-  answer(now, isHeld ? `${sentence} To see when it is tried again: ${next}` : sentence);
+  answer(now, isHeld ? `${sentence} To see when Postern tries again: ${next}` : sentence);
   return EXIT.crash;
 }
 
@@ -159,7 +159,7 @@ async function afterAttempt(client: PosternClient, id: string, { id: delivery, a
 }
 
 function waiting(behind: number): string {
-  return behind === 0 ? 'Nothing is waiting.' : `${behind} rows are still waiting behind it.`;
+  return behind === 0 ? 'Nothing is waiting.' : `${behind} more ${behind === 1 ? 'row is' : 'rows are'} waiting.`;
 }
 
 /** Finds a webhook by its id, the beginning of its id, or its name. Throws a Refusal unless exactly one matches. */

@@ -74,7 +74,7 @@ async function program(machine: Machine): Promise<Finding> {
   }
   return ok(
     'program',
-    `The permissions belong to ${layout.executable} (cdhash ${signature.cdhash ?? 'unknown'}); its code is version ${version}.`,
+    `The permissions belong to ${layout.executable} (cdhash ${signature.cdhash ?? 'unknown'}). The installed code is version ${version}.`,
   );
 }
 

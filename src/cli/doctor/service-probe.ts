@@ -269,8 +269,9 @@ function webhookFindings(
 function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
   if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
   if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
-  const action = 'Switch on Full Disk Access for Postern. If a file is damaged, open Contacts, which makes it again.';
-  return [finding('warning', 'contacts', contacts.message, `${action} To do without names: contacts.enabled = false`)];
+  const advice =
+    'Switch on Full Disk Access for Postern. If a file is damaged, open Contacts, which creates it again. To do without names, set contacts.enabled = false in config.toml.';
+  return [finding('warning', 'contacts', contacts.message, advice)];
 }
 
 /**
@@ -283,7 +284,7 @@ function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
 
 function permission({ name, state, detail }: PermissionReport, program: string, prompted: boolean): Finding {
   if (state === 'granted') {
-    const until = name === 'full_disk_access' ? ' If you revoke it, the service keeps it until its next restart.' : '';
+    const until = name === 'full_disk_access' ? ' If you revoke it, the service keeps access until it restarts.' : '';
     return ok(name, `${detail} It belongs to ${program}.${until}`);
   }
   if (state === 'unknown') {

@@ -116,7 +116,7 @@ No real message is read or sent. Everything is in ${folder}.
 The fleet, through the balancer:
   curl ${header} ${url}/api/v1/status
   curl ${header} '${url}/api/v1/messages?limit=3'
-Events of all Macs (if the stream ends with its hub, repeat this with the last id after "after="):
+Events of all Macs (if the stream ends, its hub has stopped: run this again with the last id instead of 0):
   curl -N ${header} -H 'Accept: text/event-stream' '${url}/api/v1/events?after=0'
 Send from m2, because several Macs know +15550100:
   curl ${header} -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello", "from": "m2"}' ${url}/api/v1/messages

@@ -59,7 +59,7 @@ export class Agent {
       }
       if (machine.clock.monotonic() >= end) {
         const last =
-          job.kind === 'loaded' && job.lastExitCode !== null ? ` It ended with code ${job.lastExitCode}.` : '';
+          job.kind === 'loaded' && job.lastExitCode !== null ? ` The agent ended with code ${job.lastExitCode}.` : '';
         return `${trouble}${last}`;
       }
       await pause(machine.clock, HEALTH_POLL_MS);

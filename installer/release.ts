@@ -117,9 +117,13 @@ async function provideConfiguration(
   }
   const settings = options.readSettings(layout.support);
   if (settings.kind === 'usable') return settings.config;
-  const what = settings.kind === 'unusable' ? settings.mistakes.join('\n  ') : 'The first launch did not make it.';
+  const what =
+    settings.kind === 'unusable' ? settings.mistakes.join('\n  ') : 'The first launch did not create this file.';
   throw new AppError('configuration_unusable', `${layout.config}: ${what}`, {
-    hint: 'Fix it and run the installation again.',
+    hint:
+      settings.kind === 'unusable'
+        ? 'Fix the file and run the installation again.'
+        : 'Run the installation again. If the file is still missing, please report this.',
   });
 }
 

@@ -83,7 +83,7 @@ export function writeWhole(path: string, content: string | Uint8Array, mode: num
 }
 
 const APP_MANAGEMENT =
-  ' If you own it, macOS protects Postern.app from this terminal, because another program made it. Switch this terminal on in System Settings under Privacy & Security > App Management, or use the terminal that made Postern.app.';
+  ' If you own the folder, macOS protects Postern.app from this terminal, because another program made the app. Switch this terminal on in System Settings under Privacy & Security > App Management, or use the terminal that made Postern.app.';
 
 function moveIfThere(path: string, to: string): void {
   try {

@@ -117,7 +117,7 @@ async function goBack(
   stop: Step | undefined,
 ): Promise<AppError> {
   const logged = logEnd(failure.error, layout);
-  machine.stdout(`Going back to version ${before}, because the new one could not be put in place.`);
+  machine.stdout(`Going back to version ${before}, because the new version could not be installed or does not work.`);
   const problems = await undoSteps(failure);
   const state = stateAfter(before, stop, problems);
   if (problems.length === 0) return told(failure.error, layout, 'rolled_back', state, logged);
@@ -151,7 +151,7 @@ function told(error: unknown, layout: Layout, code: string, state: string, logge
 function logEnd(error: unknown, layout: Layout): readonly string[] {
   if (!isAppError(error) || error.code !== 'agent_not_healthy') return [];
   const lines = layout.logFiles.flatMap(endOf);
-  return lines.length === 0 ? [] : ['The end of its log:', ...lines];
+  return lines.length === 0 ? [] : ["The end of the agent's log:", ...lines];
 }
 
 function endOf(file: string): readonly string[] {

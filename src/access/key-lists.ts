@@ -43,7 +43,7 @@ function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   if (best.isGroup) return { group: best.guid, members };
   const [only, ...more] = members.map(rightsAddress);
   if (only !== undefined && more.length === 0) return { address: only };
-  return 'This conversation is not with a single person who has a complete number or an e-mail address.';
+  return 'A list can contain a one-to-one conversation only if the other person has a complete number or an e-mail address.';
 }
 
 /** Returns a list in the API's form: addresses and conversation ids. */

@@ -277,7 +277,9 @@ const OWNERS_KEY: KeyRecord = {
 function mistakeIn(scopes: readonly Scope[]): string | undefined {
   if (scopes.length === 0) return 'A key needs at least one scope, or a preset.';
   if (scopes.includes('approve') && scopes.includes('send')) return 'One key cannot both send and approve.';
-  if (scopes.includes('webhooks') && !scopes.includes('events')) return 'The scope webhooks needs the scope events.';
+  if (scopes.includes('webhooks') && !scopes.includes('events')) {
+    return 'The scope `webhooks` needs the scope `events`.';
+  }
   return undefined;
 }
 

@@ -5,7 +5,7 @@ import { connected, count, gathered, helpExamples, nonEmpty, type Runs, served }
 
 const NAME = 'the id or the name of the key';
 const HOST =
-  'a host besides this machine that its webhooks may post to; host:port allows only that port; may be repeated';
+  'a host that webhooks of the key may post to, besides this machine; host:port allows only that port; may be repeated';
 const ID = 'the id, or the beginning of it';
 
 /** Declares the commands for limited keys, sends that wait for approval, and the audit log. */
@@ -14,7 +14,7 @@ export function declareAccessCommands(program: Command, runs: Runs): void {
   declareApprovalCommands(program, runs);
   connected(program.command('audit'))
     .description('Show who did what with which key, oldest first.')
-    .option('--key <id>', 'only what this key did; owner for your own key', nonEmpty)
+    .option('--key <id>', 'only what this key did; "owner" means your own key', nonEmpty)
     .option('--after <line>', 'only lines after this id', count)
     .option('--limit <number>', 'maximum number (100)', count)
     .addHelpText('after', helpExamples('postern audit', 'postern audit --key 7f3a9c1e --json'))

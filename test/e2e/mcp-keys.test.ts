@@ -174,7 +174,7 @@ describe('a send', () => {
     const dry = await client.call('messages_send', { to: ANA, text: 'x', dry_run: true });
     expect(dry.structured).toEqual({
       state: 'dry_run',
-      text: `Nothing was sent. It would be held until the owner decides, to ${ANA}, read by ${ANA}.`,
+      text: `Nothing was sent. The message to ${ANA} would be held until the owner decides. Its readers: ${ANA}.`,
     });
     const empty = await client.call('messages_send', { to: ' ', text: '' });
     expect(empty.text).toMatch(/The recipient must not be blank\..*nothing to send/);

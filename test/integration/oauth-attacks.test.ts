@@ -150,7 +150,7 @@ describe('the consent page', () => {
     [{ response_type: 'token' }, 'response_type'],
     [{ code_challenge_method: 'plain' }, 'S256'],
     [{ code_challenge: 'short' }, 'S256'],
-    [{ resource: 'https://other.example/mcp' }, 'The only resource is'],
+    [{ resource: 'https://other.example/mcp' }, '`resource` must be'],
   ])('sends nobody on who asks with %j: anybody could make it point anywhere', async (changes, sentence) => {
     const { tunnel } = await door();
     const answer = await (await OAuthProgram.registered(tunnel)).authorize(changes);

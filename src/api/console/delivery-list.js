@@ -122,7 +122,7 @@ function detailOf(webhook, { id, event, row_id: row, outcome, tries, answer }, a
           h(
             'p',
             'quiet small',
-            'Its attempts are no longer known. Postern keeps those of recent deliveries, until it stops.',
+            'Postern no longer has the attempts of this delivery. It keeps only those of recent deliveries, until it stops.',
           )
       : h('ol', null, tries.map(attemptRow)),
     answer !== undefined && [

@@ -21,8 +21,8 @@ export function macCards({ macs }) {
       empty(
         'mac',
         'No Macs yet',
-        'To add a Mac, run this command here. It prints another one, to run on the new Mac.',
-        codeLine('postern fleet add'),
+        'Run this command where you set up the fleet. It prints a token for “postern fleet join” on the new Mac.',
+        codeLine('postern fleet invite m1'),
       ),
     );
   const present = macs.filter(({ state }) => state === 'present').length;
@@ -217,7 +217,7 @@ const PROBLEMS = {
   webhook_failing: 'Deliveries failed',
   webhook_held: 'Deliveries had to wait',
   search_failing: 'Search did not work',
-  push_dead: 'Messages did not arrive',
+  push_dead: 'Messages may not have arrived',
 };
 
 /** @param {StatusReport} status */

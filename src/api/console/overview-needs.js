@@ -49,7 +49,7 @@ export function needsCard({ status, approvals = [], webhooks = [], host }) {
     const behind = known?.behind ?? 0;
     const rest =
       state === 'held'
-        ? `${counted(Math.max(1, behind), 'event')} kept until the receiver accepts them.`
+        ? `${counted(Math.max(1, behind), 'event')} kept until the receiver accepts ${behind > 1 ? 'them' : 'it'}.`
         : behind > 0
           ? `${counted(behind, 'event')} behind.`
           : '';

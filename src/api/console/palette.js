@@ -190,7 +190,7 @@ const SHORTCUTS = [
   ['⌘K', 'Search or jump'],
   ['/', 'Search messages'],
   ['n', 'New message'],
-  ['g o', 'Overview. The other views: g with m, e, w, a, k, l or s'],
+  ['g o', 'Overview. Other views: g, then m, e, w, a, k, l or s'],
   ['↑ ↓', 'Move through a list'],
   ['Esc', 'Close what is open, or go back to the list'],
   ['?', 'Show this list'],

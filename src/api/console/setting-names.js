@@ -31,7 +31,7 @@ const NAMES = {
   'backend.chat_db_path': 'Messages database',
   'backend.poll_interval_ms': 'Check for messages every',
   'backend.osascript_path': 'Program that drives Messages',
-  'backend.associated_rows': 'Rows that refer to a message',
+  'backend.associated_rows': 'Messages of apps',
   'canary.self': 'Push canary',
   'send.confirm_ms': 'Wait for confirmation',
   'send.attachment_roots': 'Folders for attachments',
@@ -50,7 +50,7 @@ const NAMES = {
   'fleet.mac': 'Name of this Mac',
   'fleet.ca_file': 'Certificates',
   'fleet.content': 'Content on the NATS servers',
-  'fleet.backfill_hours': 'Hours of past messages to send',
+  'fleet.backfill_hours': 'Past messages for a new fleet',
 };
 
 /** @param {string} key */

@@ -69,17 +69,17 @@ async function exchange(code) {
 
 /** @param {string} key */
 async function offer(key) {
-  let name = 'it';
+  let name = 'the key in the link';
   try {
     name = `“${(await call('keys/me', { key })).name}”`;
   } catch (error) {
-    // A hub answers 501, because it has no limited keys. The offer then says "it" instead of a key's name.
+    // A hub answers 501, because it has no limited keys. The offer then does not name the key.
     if (statusOf(error) !== 501) {
       showOffer(statusOf(error) === 401 ? WRONG : reasonOf(error));
       return;
     }
   }
-  showOffer(`The link that you followed has a different key from the one that you use. Sign in with ${name}?`);
+  showOffer(`The key in the link is not the one that you use now. Sign in with ${name}?`);
   const take = element('take-key');
   take.textContent = `Sign in with ${name}`;
   take.hidden = false;

@@ -251,13 +251,16 @@ const closedNotes = (keys) =>
         h(
           'p',
           'acts',
-          button('mini', joined.length === 1 ? 'Open it again with them' : 'Open it again with all of them', () =>
-            run(async () => {
-              // Sending the key's list again records the current members of the group.
-              await call(pathOf(key.id), { method: 'PATCH', body: { send: key.send } });
-              toast(`${key.name} may write to the group again`);
-              await showTable();
-            }),
+          button(
+            'mini',
+            joined.length === 1 ? 'Allow the group with the new member' : 'Allow the group with the new members',
+            () =>
+              run(async () => {
+                // Sending the key's list again records the current members of the group.
+                await call(pathOf(key.id), { method: 'PATCH', body: { send: key.send } });
+                toast(`${key.name} may write to the group again`);
+                await showTable();
+              }),
           ),
         ),
       ),

@@ -66,7 +66,16 @@ async function show() {
         ),
         groups.map(([id, title, content]) => [h('h2', { class: 'sect', id: `s-${id}` }, title), content]),
         config !== undefined && [
-          note('', h('p', null, 'To change these, edit ', h('code', null, 'config.toml'), ', check it, and restart:')),
+          note(
+            '',
+            h(
+              'p',
+              null,
+              'To change these, edit ',
+              h('code', null, 'config.toml'),
+              ' and restart Postern. To find the file and check it:',
+            ),
+          ),
           codeLine(`${commandOf('config path')}\n${commandOf('config check')}`),
         ],
       ),
@@ -271,7 +280,7 @@ function aboutCard({ version, uptime_s: seconds, newest_row: rows, search, capab
         h('span', 'soft', missing.map(([name]) => name.replaceAll('_', ' ')).join(', ')),
       ),
     row('Guide', 'How everything works, for exactly this version.', h('a', { href: 'guide/' }, 'Open the guide')),
-    row('Trouble', 'Everything that a bug report needs, without names or texts.', h('code', null, commandOf('doctor'))),
+    row('Trouble', 'Says what is wrong and how to fix it.', h('code', null, commandOf('doctor'))),
     !knownStatus().demo && row('This page', 'At this address.', h('span', 'mono soft', location.host)),
   );
 }

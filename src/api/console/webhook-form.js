@@ -120,7 +120,7 @@ export function webhookForm(webhook) {
       'fieldset',
       'stack loose',
       field('Address', url, 'An http or https URL, also on this machine or its network.'),
-      field('Name', name, 'Optional. Shown in lists and by doctor.'),
+      field('Name', name, 'Optional. Shown in lists and by “postern doctor”.'),
     ),
     h('fieldset', 'stack', h('legend', null, 'What it gets'), types.view),
     h(

@@ -87,15 +87,15 @@ export class AuthorizationServer implements OAuthService {
       return refused('The program wants the answer at an address that it has not registered.');
     }
     const state = query.get('state');
-    if ((state?.length ?? 0) > MAX_STATE) return refused('The state is too long.');
-    if (query.get('response_type') !== 'code') return refused('The response_type must be code.');
+    if ((state?.length ?? 0) > MAX_STATE) return refused('`state` is too long.');
+    if (query.get('response_type') !== 'code') return refused('`response_type` must be `code`.');
     const challenge = query.get('code_challenge') ?? '';
     if (query.get('code_challenge_method') !== 'S256' || !/^[\w-]{43}$/.test(challenge)) {
-      return refused('A code_challenge with the method S256 is required.');
+      return refused('A `code_challenge` with the `code_challenge_method` S256 is required.');
     }
     const resource = query.get('resource');
     if (resource !== null && resource !== this.#resource) {
-      return refused(`The only resource is ${this.#resource}.`);
+      return refused(`\`resource\` must be ${this.#resource}.`);
     }
     return this.#consents.ask({ client, redirectUri, state, challenge });
   }

@@ -74,7 +74,7 @@ export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolea
 
 function documentClient(id: string, given: unknown): OAuthClient {
   if ((given as { readonly client_id?: unknown } | null)?.client_id !== id) {
-    throw new OAuthError('invalid_client', 'The client_id in the document is not the address of the document.', 401);
+    throw new OAuthError('invalid_client', 'The `client_id` in the document is not the address of the document.', 401);
   }
   return { id, ...metadataOf(given) };
 }

@@ -82,12 +82,12 @@ export class OAuthTokens {
   async exchange(form: URLSearchParams): Promise<object> {
     const resource = form.get('resource');
     if (resource !== null && resource !== this.#parts.resource) {
-      throw new OAuthError('invalid_target', `The only resource is ${this.#parts.resource}.`);
+      throw new OAuthError('invalid_target', `\`resource\` must be ${this.#parts.resource}.`);
     }
     const type = form.get('grant_type');
     if (type === 'authorization_code') return this.#redeem(form);
     if (type === 'refresh_token') return this.#refresh(form);
-    throw new OAuthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
+    throw new OAuthError('unsupported_grant_type', '`grant_type` must be `authorization_code` or `refresh_token`.');
   }
 
   /** Removes a token's grant, and revokes its key. An unknown token is not an error (RFC 7009). */

@@ -241,7 +241,7 @@ export const UPLOAD_OPERATIONS = {
       {
         pointer: 'Content-Disposition',
         message:
-          'The name of the file is missing. Send it as in Content-Disposition: attachment; filename="photo.jpg".',
+          'The name of the file is missing. Send it in a header: `Content-Disposition: attachment; filename="photo.jpg"`.',
       },
     ],
   },

@@ -37,10 +37,11 @@ export const SERVICE_OPERATIONS = {
   },
   runDiagnostics: {
     tag: 'Service',
-    summary: 'Watch chat.db and ask Messages, for a bug report',
+    summary: 'Collect facts about chat.db and Messages for a bug report',
     description:
-      'Returns what only the program with the permissions can find out; `postern doctor --mac-report` builds its report from it. ' +
-      'It contains no text, and no address but your own. A second request while one runs gets the same answer.',
+      'Watches chat.db for changes, and with `ask=messages` also asks Messages for its accounts and chats. ' +
+      '`postern doctor --mac-report` builds its report from the answer, which contains no text, and no address but your own. ' +
+      'A second request while one runs gets the same answer.',
     query: diagnosticsQuery,
     answers: {
       200: { description: 'What was found.', schema: 'Diagnostics', example: examples.diagnostics },

@@ -97,7 +97,7 @@ export const WEBHOOK_OPERATIONS = {
     description:
       'What was sent and when, how many attempts it took, and what the receiver answered, newest first. ' +
       'Bodies are not kept: read the message by its `row_id`. `include=tries` adds up to ten attempts of each delivery, and ' +
-      'puts a held delivery first. Attempts of recent deliveries are kept, until the service stops.',
+      'puts a held delivery first. Attempts are kept only for recent deliveries, and only until the service stops.',
     query: deliveriesQuery,
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
     problems: ['webhook_not_found'],

@@ -131,7 +131,7 @@ async function readSend({ exchange, isHub }: Sending, body: unknown) {
 /** Returns the mistakes in an Idempotency-Key (decision D9). */
 function headerMistakes(idempotencyKey: string | undefined): readonly Mistake[] {
   if (idempotencyKey === undefined || /^[\x20-\x7e]{1,255}$/.test(idempotencyKey)) return [];
-  const message = 'The Idempotency-Key must be 1 to 255 printable ASCII characters.';
+  const message = 'The header `Idempotency-Key` must be 1 to 255 printable ASCII characters.';
   return [{ pointer: 'Idempotency-Key', message }];
 }
 

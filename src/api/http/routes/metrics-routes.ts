@@ -40,9 +40,9 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
       if (now.changes.state !== 'off') {
         const { state, logged, sweptAtMs } = now.changes;
         gauge('postern_changes_complete', 'Whether changes to every message are detected.', state === 'on' ? 1 : 0);
-        gauge('postern_changes_logged', 'Changes kept for readers that resume.', logged);
+        gauge('postern_changes_logged', 'Changes that are kept so that readers can resume.', logged);
         const sweptAtS = sweptAtMs === null ? null : Math.floor(sweptAtMs / 1000);
-        gauge('postern_changes_swept_timestamp_seconds', 'When all messages were last compared.', sweptAtS);
+        gauge('postern_changes_swept_timestamp_seconds', 'When all messages were last checked for changes.', sweptAtS);
       }
       if (now.search.isEnabled) {
         const { isComplete, problem, indexedRows } = now.search;
@@ -58,17 +58,21 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         const { state, published_row: row, behind } = now.fleet;
         gauge('postern_fleet_connected', 'Whether events are published to the fleet.', state === 'connected' ? 1 : 0);
         gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
-        gauge('postern_fleet_behind', 'Rows that the fleet may not have yet, at most.', behind);
+        gauge('postern_fleet_behind', 'Maximum number of rows that the fleet does not have yet.', behind);
       }
       if (now.canary !== undefined) {
         const { state, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = now.canary;
         const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);
         gauge('postern_push_dead', "Whether the canary found Apple's push dead.", state === 'push_dead' ? 1 : 0);
-        gauge('postern_push_dead_since_timestamp_seconds', "When Apple's push died.", seconds(since));
+        gauge(
+          'postern_push_dead_since_timestamp_seconds',
+          'Send time of the first canary that did not arrive.',
+          seconds(since),
+        );
         gauge('postern_canary_arrived_timestamp_seconds', 'When a canary last arrived.', seconds(arrivedAt));
         gauge(
           'postern_canary_delay_seconds',
-          'Time that the last canary took to arrive.',
+          'How long the last canary took to arrive.',
           delayMs === null ? null : delayMs / 1000,
         );
       }
@@ -86,7 +90,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
           const made = new Gauge({ name, help, labelNames: ['mac'], registers });
           for (const mac of of) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
         };
-        ofMac('postern_mac_up', 'Whether the Mac is present.', ({ state }) => (state === 'away' ? 0 : 1));
+        ofMac('postern_mac_up', '0 while the Mac is away, otherwise 1.', ({ state }) => (state === 'away' ? 0 : 1));
         ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
         ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
         total(
@@ -99,7 +103,11 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
           'Rows that were missing from the stream and supplied by their Macs.',
           filled,
         );
-        total('postern_fleet_missing_total', 'Ranges of rows that were given up as lost for good.', missing);
+        total(
+          'postern_fleet_missing_total',
+          'Ranges of rows that are lost: the hub has stopped waiting for them.',
+          missing,
+        );
         ofMac(
           'postern_mac_open_holes',
           'Ranges of rows that wait for the Mac to supply them.',
@@ -117,7 +125,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
       totals('postern_sends_total', 'Sends by outcome.', counters.sends);
       totals(
         'postern_undecoded_total',
-        'Reads with details in which a blob of chat.db could not be decoded, by column.',
+        'Blobs in chat.db that could not be decoded, by column. Each read with details counts a blob again.',
         counters.undecoded,
       );
       totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);

@@ -57,7 +57,7 @@ async function raw(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
   const name = fileNameIn(exchange.header('content-disposition') ?? '');
   if (name === undefined) {
     const message =
-      'The name of the file is missing. Send it as in Content-Disposition: attachment; filename="photo.jpg".';
+      'The name of the file is missing. Send it in a header: `Content-Disposition: attachment; filename="photo.jpg"`.';
     throw invalidRequest([{ pointer: 'Content-Disposition', message }]);
   }
   const mimeType = exchange.header('content-type')?.split(';')[0]?.trim();

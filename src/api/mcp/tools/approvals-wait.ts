@@ -28,7 +28,7 @@ export const approvalsWait = tool({
 function sentenceOf({ state, message_id: messageId, problem }: Approval): string {
   switch (state) {
     case 'held':
-      return 'Not decided yet. You may wait again, but do not send it again.';
+      return 'Not decided yet. You may wait again, but do not send the message again.';
     case 'approved':
       return 'Approved; it is being sent.';
     case 'scheduled':

@@ -21,7 +21,7 @@ export const conversationsList = tool({
   input: z.object({
     search: z.string().max(200).optional().describe('part of a name, address or id'),
     limit: itemLimit(20, 100),
-    cursor: z.string().max(200).optional().describe('next from the previous answer'),
+    cursor: z.string().max(200).optional().describe('`next` from the previous answer'),
   }),
   output: textOutput,
   async run({ search, limit: wanted, cursor }, context) {

@@ -25,7 +25,7 @@ const MAX_ROWS = 5000;
 /** Length that an answer keeps free for one more line, in UTF-16 units. */
 const MAX_LINE = 2500;
 
-const after = z.string().max(200).optional().describe('next from the previous answer; if omitted, from now on');
+const after = z.string().max(200).optional().describe('`next` from the previous answer; if omitted, only new events');
 
 const late = z
   .boolean()

@@ -29,11 +29,11 @@ export const messagesRead = tool({
     since: z.string().max(64).optional().describe('ISO 8601 time or date'),
     before: z.string().max(64).optional(),
     limit: itemLimit(20, 100),
-    cursor: z.string().max(2000).optional().describe('next from the previous answer'),
+    cursor: z.string().max(2000).optional().describe('`next` from the previous answer'),
     junk,
     format: z.enum(['text', 'json']).default('text'),
     message_id: z.string().max(20).optional().describe('one message, whole'),
-    skip: z.int().min(0).default(0).describe('characters of its text to skip'),
+    skip: z.int().min(0).default(0).describe('characters of that message to skip'),
   }),
   output: textOutput,
   async run(input, context) {

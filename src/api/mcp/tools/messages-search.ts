@@ -23,7 +23,7 @@ export const messagesSearch = tool({
     query: z.string().max(500),
     conversation_id: conversationId.optional(),
     limit: itemLimit(20, 50),
-    cursor: z.string().max(2000).optional().describe('next from the previous answer'),
+    cursor: z.string().max(2000).optional().describe('`next` from the previous answer'),
     junk,
   }),
   output: textOutput,

@@ -24,7 +24,7 @@ export const messagesSend = tool({
       .string()
       .regex(/^[\x20-\x7e]{1,255}$/)
       .optional()
-      .describe('for 24 hours, the same key does not send twice'),
+      .describe('a repeat with the same value within 24 hours is not sent again'),
     dry_run: z.boolean().default(false).describe('only say what would happen'),
   }),
   output: z.object({
@@ -51,9 +51,9 @@ function answerOf(answer: SendAnswer) {
   if (answer.kind === 'dry_run') {
     const { would, to, members } = answer.dryRun;
     const what = would === 'send' ? 'sent at once' : 'held until the owner decides';
-    const readers = members.map((member) => shortLine(member)).join(', ');
+    const readers = members.length === 0 ? 'not known' : members.map((member) => shortLine(member)).join(', ');
     return {
-      text: `Nothing was sent. It would be ${what}, to ${shortLine(to)}, read by ${readers}.`,
+      text: `Nothing was sent. The message to ${shortLine(to)} would be ${what}. Its readers: ${readers}.`,
       state: 'dry_run',
     };
   }

@@ -104,7 +104,7 @@ export const FLEET_PROBLEMS = {
   webhooks_unavailable: {
     status: 503,
     detail: 'No hub delivers to webhooks at the moment, or the broker did not accept a change of a webhook.',
-    hint: 'Another hub takes over within 10 seconds. Try again then, but check the webhook before you repeat a change.',
+    hint: 'Another hub takes over within 10 seconds. Before you repeat a change then, check the webhook: the change may have been made.',
   },
   mac_answer_invalid: {
     status: 502,

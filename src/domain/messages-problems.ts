@@ -21,7 +21,7 @@ export const MESSAGES_PROBLEMS = {
   service_not_possible: {
     status: 400,
     detail: '{reason}',
-    hint: 'Nothing was sent. Leave out service and fallback. Postern then chooses the service.',
+    hint: 'Nothing was sent. Leave out `service` and `fallback`, and Postern chooses the service.',
     pointer: '/service',
     example: { reason: 'The service of a group cannot be chosen.' },
   },
@@ -83,7 +83,7 @@ export const MESSAGES_PROBLEMS = {
   automation_pending: {
     ...MESSAGES,
     detail: 'Nothing can be sent while macOS is asking on the screen whether Postern may control Messages.',
-    hint: 'Click Allow (or OK), then send it again.',
+    hint: 'Click Allow (or OK) on the Mac, then send the message again.',
   },
   messages_not_running: {
     ...MESSAGES,

@@ -36,7 +36,7 @@ export const PROBLEMS = {
   invalid_cursor: {
     status: 400,
     detail: 'Invalid cursor.',
-    hint: 'Use the URL of the Link header.',
+    hint: 'Use the URL in the Link header of the previous page.',
     pointer: '?cursor',
   },
   missing_body: { status: 400, detail: 'The request has no body. Send a JSON object.' },
@@ -73,13 +73,13 @@ export const PROBLEMS = {
     status: 401,
     code: 'unauthorized',
     detail: 'This Bearer token is not a valid limited key.',
-    hint: 'If the key was revoked or has expired, ask the owner for a new one. Send any other key in the header X-API-Key.',
+    hint: "Only limited keys are accepted as Bearer tokens. Send the owner's key in the header X-API-Key.",
   },
   limited_key_refused: {
     status: 401,
     code: 'unauthorized',
     detail: 'The limited key is missing or unknown, has expired, or was revoked.',
-    hint: 'Only the owner can make a new one, with "postern keys add". It is sent in the header X-API-Key.',
+    hint: 'Only the owner can make a new one, with "postern keys add". Send it in the header X-API-Key.',
   },
   host_not_allowed: {
     status: 403,
@@ -89,7 +89,7 @@ export const PROBLEMS = {
   host_on_socket: {
     status: 403,
     code: 'host_not_allowed',
-    detail: 'On the Unix socket the Host must be localhost.',
+    detail: 'On the Unix socket, the Host header must be localhost.',
     hint: 'Use a URL that begins with http://localhost/.',
   },
   origin_not_allowed: {
@@ -101,7 +101,7 @@ export const PROBLEMS = {
     status: 403,
     code: 'origin_not_allowed',
     detail: 'Requests from web pages are not allowed on the Unix socket.',
-    hint: 'Leave out Origin and Sec-Fetch-Site, or use the port.',
+    hint: 'Leave out the headers Origin and Sec-Fetch-Site, or use the port.',
   },
   own_origin_required: {
     status: 403,
@@ -117,7 +117,7 @@ export const PROBLEMS = {
   socket_required: {
     status: 403,
     detail: 'Sign-in codes are made only over the Unix socket.',
-    hint: '"postern open" makes one. Over the port, enter the key in the console.',
+    hint: '"postern open" makes one. To sign in without a code, enter the key in the console.',
   },
   owner_key_at_mcp: {
     status: 403,
@@ -176,14 +176,14 @@ export const PROBLEMS = {
   after_unknown: {
     status: 410,
     detail: 'There is no row {after}: the highest row id is {highest}.',
-    hint: 'The Messages database was probably replaced. Start again without "after", or with the highest row id.',
+    hint: 'The Messages database was probably replaced. Start again without `after`, or with the highest row id.',
     example: { after: 999999, highest: 9 },
     extra: { highest_row_id: 9 },
   },
   offset_expired: {
     status: 410,
     detail: 'The changes after this offset are no longer known.',
-    hint: 'Read the messages again, then continue from the offset in "latest".',
+    hint: 'Read the messages again, then continue from the offset in `latest`.',
     extra: { latest: 'MS4xLjExOTUuMTc' },
   },
   body_too_large: { status: 413, detail: 'The body must not be larger than {limit}.', example: { limit: '1 MiB' } },
@@ -229,7 +229,7 @@ export const PROBLEMS = {
   too_many_without_key: {
     status: 503,
     detail:
-      'Too many requests without a key: 256 are running or waiting for their answer to be read. Try again in {seconds} s.',
+      'Too many requests without a key: 256 are running, or their answers have not been read yet. Try again in {seconds} s.',
     example: { seconds: 5 },
   },
   send_queue_full: {
@@ -241,7 +241,7 @@ export const PROBLEMS = {
   disk_full: {
     status: 503,
     detail: 'The disk is full: Postern cannot write to state.db.',
-    hint: 'Make room on the disk, then try again. This request sent and changed nothing.',
+    hint: 'Nothing was sent or changed. Make room on the disk, then try again.',
   },
   state_db_unavailable: {
     status: 503,

@@ -31,7 +31,7 @@ export async function replayStart(
   if (asked === undefined || 'stream' in asked) {
     throw new AppError('invalid_cursor', 'Invalid cursor.', {
       status: 400,
-      hint: 'Use a cursor of an earlier answer, or null to begin with new events.',
+      hint: 'Use a cursor from an earlier answer, or null to begin with new events.',
     });
   }
   let offset: Offset;

@@ -4,7 +4,8 @@ export const WEBHOOK_PROBLEMS = {
   webhook_not_found: { status: 404, detail: 'There is no webhook with this id.' },
   delivery_not_found: {
     status: 404,
-    detail: 'None of the last 100 deliveries of this webhook has this id, or its event cannot be read again.',
+    detail:
+      'This id is not among the last 100 deliveries of this webhook, or the event of that delivery can no longer be read.',
     hint: 'Changes and tests cannot be resent individually. POST …/replay redelivers everything after a position.',
   },
   too_many_webhooks: {
@@ -15,7 +16,7 @@ export const WEBHOOK_PROBLEMS = {
   },
   test_in_progress: {
     status: 409,
-    detail: 'A test or a repeat of this webhook is still running.',
+    detail: 'A test or a resent delivery of this webhook is still running.',
     hint: 'It ends within 10 seconds. Try again then.',
   },
 } as const satisfies Record<string, ProblemText>;

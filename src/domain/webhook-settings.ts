@@ -72,7 +72,7 @@ function changedHeaders(headers: WebhookSettings['headers'], changes: WebhookCha
   const kept = Object.entries(headers).filter(([name]) => !named.has(name.toLowerCase()));
   const given = Object.entries(changes).filter((entry): entry is [string, string] => entry[1] !== null);
   if (kept.length + given.length > MAX_HEADERS) {
-    const message = `There must be at most ${MAX_HEADERS} headers. Set the ones that are no longer needed to null.`;
+    const message = `A webhook can have at most ${MAX_HEADERS} headers. Set a header to null to remove it.`;
     throw invalidRequest([{ pointer: '/headers', message }]);
   }
   return Object.fromEntries([...kept, ...given]);

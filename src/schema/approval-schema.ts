@@ -79,11 +79,11 @@ export const approvalQuery = z.object({ wait });
 /** Parameters of `GET /approvals`. With `wait`, an empty list is returned only if nothing appears within that time. */
 export const approvalsQuery = z.object({
   state: z
-    .enum(APPROVAL_STATES, { error: `The parameter state must be one of ${APPROVAL_STATES.join(', ')}.` })
+    .enum(APPROVAL_STATES, { error: `The parameter \`state\` must be one of ${APPROVAL_STATES.join(', ')}.` })
     .optional(),
   wait,
   include: z
-    .literal('contacts', { error: 'The parameter include must be "contacts".' })
+    .literal('contacts', { error: 'The parameter `include` must be "contacts".' })
     .optional()
     .meta({ description: '`contacts` adds names of people, and whether the owner has ever written to the recipient.' }),
 });
@@ -91,7 +91,9 @@ export const approvalsQuery = z.object({
 /** Body of `POST /approvals/{id}/approve`. */
 export const approveBody = z
   .object(
-    { shown: z.string({ error: 'The shown is missing. Send the value from the approval that you read.' }) },
+    {
+      shown: z.string({ error: '`shown` is missing. Send the value that `shown` has in the approval that you read.' }),
+    },
     NOT_AN_OBJECT,
   )
   .meta({ id: 'ApprovalDecision' });

@@ -6,7 +6,7 @@ const MAX_PIXELS = 10_000;
 
 /** Parameters of `GET /messages/{id}/attachments/{n}` (decision K4). */
 export const attachmentQuery = z.object({
-  as: z.enum(['jpeg', 'm4a'], { error: 'The parameter as must be jpeg or m4a.' }).optional().meta({
+  as: z.enum(['jpeg', 'm4a'], { error: 'The parameter `as` must be "jpeg" or "m4a".' }).optional().meta({
     description: 'Converts a picture to JPEG or a recording to M4A (AAC). If absent, returns the original file.',
   }),
   max: z
@@ -14,7 +14,7 @@ export const attachmentQuery = z.object({
     .transform((text, context) => {
       const value = /^\d{1,6}$/.test(text) ? Number(text) : 0;
       if (value >= MIN_PIXELS && value <= MAX_PIXELS) return value;
-      const message = `The parameter max must be a whole number from ${MIN_PIXELS} to ${MAX_PIXELS}.`;
+      const message = `The parameter \`max\` must be a whole number from ${MIN_PIXELS} to ${MAX_PIXELS}.`;
       context.issues.push({ code: 'custom', input: text, message });
       return z.NEVER;
     })

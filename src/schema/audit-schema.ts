@@ -28,7 +28,7 @@ export const auditQuery = z.object({
     .string()
     .refine(
       (value) => /^\d{1,15}$/.test(value),
-      'The parameter after must be the id of a line, or 0 to start at the first.',
+      'The parameter `after` must be the id of a line, or 0 to start at the first.',
     )
     .transform(Number)
     .optional()
@@ -39,21 +39,21 @@ export const auditQuery = z.object({
     }),
   before: z
     .string()
-    .refine((value) => /^\d{1,15}$/.test(value), 'The parameter before must be the id of a line.')
+    .refine((value) => /^\d{1,15}$/.test(value), 'The parameter `before` must be the id of a line.')
     .transform(Number)
     .optional()
     .meta({ type: 'integer', minimum: 0, description: 'Only lines before the one with this id.' }),
   since: since.optional(),
   action: z
-    .enum(AUDIT_ACTIONS, { error: `The parameter action must be one of ${AUDIT_ACTIONS.join(', ')}.` })
+    .enum(AUDIT_ACTIONS, { error: `The parameter \`action\` must be one of ${AUDIT_ACTIONS.join(', ')}.` })
     .optional(),
   outcome: z.string().optional().meta({ description: 'Only lines with exactly this outcome.' }),
   target: z.string().optional().meta({ description: 'Only lines about exactly this conversation, address or id.' }),
-  order: z.enum(['asc', 'desc'], { error: 'The order must be asc or desc.' }).default('asc').meta({
+  order: z.enum(['asc', 'desc'], { error: 'The parameter `order` must be "asc" or "desc".' }).default('asc').meta({
     description: 'asc, the default: oldest first. desc: newest first, with a `Link` to the page of older lines.',
   }),
   include: z
-    .literal('contacts', { error: 'The parameter include must be "contacts".' })
+    .literal('contacts', { error: 'The parameter `include` must be "contacts".' })
     .optional()
     .meta({ description: '`contacts` adds the names of people.' }),
   limit: limit(100, 1000),

@@ -5,14 +5,14 @@ import { webhookUrl } from './webhook-request.ts';
 // Bodies of requests to the part of BlueBubbles' REST API v1 that Postern offers (decision Y2). Unknown members are
 // ignored, as BlueBubbles itself ignores them.
 
-const tempGuid = z.string({ error: 'The tempGuid must be a string.' }).max(1000).nullish();
-const count = (name: string) => z.int({ error: `The ${name} must be a whole number.` }).min(0);
+const tempGuid = z.string({ error: '`tempGuid` must be a string.' }).max(1000).nullish();
+const count = (name: string) => z.int({ error: `\`${name}\` must be a whole number.` }).min(0);
 
 /** `POST /webhook`. */
 export const blueBubblesWebhook = z.object(
   {
     url: webhookUrl,
-    events: list('The events', text('An event', 100), 64).min(1, 'There must be at least one event.'),
+    events: list('`events`', text('An event', 100), 64).min(1, 'There must be at least one event.'),
   },
   NOT_AN_OBJECT,
 );
@@ -26,8 +26,8 @@ export const blueBubblesChats = z.object(
 /** `POST /chat/new`. */
 export const blueBubblesNewChat = z.object(
   {
-    addresses: list('The addresses', text('An address', 512), 100).min(1, 'There must be an address.'),
-    message: z.string({ error: 'The message must be a string.' }).nullish(),
+    addresses: list('`addresses`', text('An address', 512), 100).min(1, 'There must be an address.'),
+    message: z.string({ error: '`message` must be a string.' }).nullish(),
     tempGuid,
   },
   NOT_AN_OBJECT,
@@ -36,8 +36,8 @@ export const blueBubblesNewChat = z.object(
 /** `POST /message/text`. */
 export const blueBubblesText = z.object(
   {
-    chatGuid: text('The chatGuid', 512),
-    message: z.string({ error: 'The message must be a string.' }),
+    chatGuid: text('`chatGuid`', 512),
+    message: z.string({ error: '`message` must be a string.' }),
     tempGuid,
     selectedMessageGuid: z.string().nullish(),
   },
@@ -45,4 +45,4 @@ export const blueBubblesText = z.object(
 );
 
 /** The form fields of `POST /message/attachment`, besides the file. */
-export const blueBubblesFile = z.object({ chatGuid: text('The chatGuid', 512), tempGuid }, NOT_AN_OBJECT);
+export const blueBubblesFile = z.object({ chatGuid: text('`chatGuid`', 512), tempGuid }, NOT_AN_OBJECT);

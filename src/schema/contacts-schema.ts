@@ -19,7 +19,7 @@ export const contactSchema = shapeOf<Contact>()(
 
 /** Parameters of `GET /contacts`. */
 export const contactQuery = z.object({
-  q: z.string().max(200, 'The parameter q may have at most 200 characters.').default('').meta({
+  q: z.string().max(200, 'The parameter `q` may have at most 200 characters.').default('').meta({
     description: 'Words that all occur in the name, nickname, organization or addresses. Everyone if absent.',
   }),
   limit: limit(50, 200),

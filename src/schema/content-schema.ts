@@ -126,14 +126,14 @@ export const contentMembers = {
     .optional(),
   reply_to_part: z.int().optional(),
   reply_to_range: z.tuple([z.int(), z.int()]).readonly().optional().meta({
-    description: 'UTF-16 offsets in that part.',
+    description: 'The range of that part that was replied to, as UTF-16 offsets: start and exclusive end.',
   }),
   subject: text,
   scheduled: z
     .object({ for: instant, state: z.int().nullable() })
     .readonly()
     .optional()
-    .meta({ description: 'Scheduled on the phone. `state` is as stored.' }),
+    .meta({ description: 'Scheduled on the phone. `state` is the number that Messages stored.' }),
   undecoded: z
     .array(z.enum(CONTENT_COLUMNS))
     .readonly()

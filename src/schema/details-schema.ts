@@ -125,7 +125,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
       }),
       service_reason: z.enum(SERVICE_REASONS).optional().meta({ description: 'Why that service was chosen.' }),
       part_of: z.object({ id: z.string(), guid: z.string() }).readonly().optional().meta({
-        description: 'For a link that Messages stored as a separate row: the message with its text.',
+        description: 'For a link that Messages stored as a separate row: the message with the rest of the text.',
       }),
       mirror: z
         .literal(true)

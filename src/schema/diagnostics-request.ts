@@ -2,7 +2,7 @@ import * as z from 'zod';
 
 const MAX_SECONDS = 120;
 
-const SECONDS_MISTAKE = `The parameter seconds must be a whole number from 0 to ${MAX_SECONDS}.`;
+const SECONDS_MISTAKE = `The parameter \`seconds\` must be a whole number from 0 to ${MAX_SECONDS}.`;
 
 /** Parameters of `POST /diagnostics`. */
 export const diagnosticsQuery = z.object({
@@ -19,7 +19,7 @@ export const diagnosticsQuery = z.object({
       description: 'How long to watch chat.db for changes.',
     }),
   ask: z
-    .enum(['messages'], { error: 'The parameter ask must be messages.' })
+    .enum(['messages'], { error: 'The parameter `ask` must be "messages".' })
     .optional()
     .meta({ description: 'Also asks Messages for its accounts and chats; macOS may prompt the user first.' }),
 });

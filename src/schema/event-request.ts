@@ -3,12 +3,12 @@ import { includeParameter } from './include-parameter.ts';
 import { afterParameter, changesParameter } from './offset-parameter.ts';
 import { canaryParameter, junkParameter, limit, maxAgeParameter, wait } from './query-parameters.ts';
 
-const AFTER_REQUIRED = 'The parameter after is required: a row id, or 0 for everything.';
+const AFTER_REQUIRED = 'The parameter `after` is required: a row id, or 0 for everything.';
 
 /** The mistake for a `Last-Event-ID` that the service did not issue. */
 export const LAST_EVENT_ID_MISTAKE = {
   pointer: 'Last-Event-ID',
-  message: 'The Last-Event-ID must be the id of an event: a row id or an offset from the service.',
+  message: 'The header `Last-Event-ID` must be the id of an event: a row id or an offset from the service.',
 };
 
 /** Parameters of `GET /events` (decisions G4, I2, Q1). */

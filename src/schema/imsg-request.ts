@@ -69,13 +69,17 @@ export function readImsgParams<Method extends ImsgMethod>(
 ): { readonly ok: true; readonly params: ImsgParams<Method> } | { readonly ok: false; readonly mistakes: string } {
   const read = imsgParams[method].safeParse(params);
   if (read.success) return { ok: true, params: read.data as ImsgParams<Method> };
-  const known = Object.keys(imsgParams[method].shape).join(', ');
+  const known = quoted(Object.keys(imsgParams[method].shape));
   const mistakes = read.error.issues.slice(0, MAX_MISTAKES).map((issue) => {
     if (issue.code !== 'unrecognized_keys') return `${issue.path.join('.') || 'params'}: ${issue.message}`;
     const names = issue.keys.slice(0, MAX_MISTAKES).map((name) => name.slice(0, MAX_NAME));
-    return `${names.join(', ')} ${names.length > 1 ? 'are' : 'is'} not understood; ${method} understands ${known || 'no parameters'}`;
+    return `${quoted(names)} ${names.length > 1 ? 'are' : 'is'} not understood; ${method} understands ${known || 'no parameters'}`;
   });
   return { ok: false, mistakes: `${mistakes.join('; ')}.` };
+}
+
+function quoted(names: readonly string[]): string {
+  return names.map((name) => `\`${name}\``).join(', ');
 }
 
 const MAX_MISTAKES = 20;

@@ -29,7 +29,7 @@ export const includedPart = z.enum(INCLUDES, {
 export const INCLUDE_MISTAKE = { pointer: '?include', message: mistakeIn('all') };
 
 function mistakeIn(name: string): string {
-  return `The parameter include takes ${PARTS}, separated by a comma, not ${JSON.stringify(name.slice(0, 40))}.`;
+  return `The parameter \`include\` takes ${PARTS}, separated by a comma, not ${JSON.stringify(name.slice(0, 40))}.`;
 }
 
 function isInclude(text: string): text is Include {

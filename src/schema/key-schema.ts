@@ -59,7 +59,7 @@ export const keySchema = shapeOf<KeyRecord>()(
 /** Parameters of `GET /keys`. */
 export const keysQuery = z.object({
   include: z
-    .literal('revoked', { error: 'The parameter include must be "revoked".' })
+    .literal('revoked', { error: 'The parameter `include` must be "revoked".' })
     .optional()
     .meta({ description: '`revoked` adds the newest 1,000 revoked keys, whose ids the audit log may still contain.' }),
 });
@@ -70,7 +70,9 @@ export const keyRevocationSchema = shapeOf<KeyRevocation>()(
     .object({
       id: z.string(),
       scheduled_cancelled: z.int().meta({ description: 'Number of its scheduled sends that were cancelled.' }),
-      approvals_voided: z.int().meta({ description: 'Number of its sends that waited for a decision.' }),
+      approvals_voided: z
+        .int()
+        .meta({ description: 'Number of its sends that waited for a decision, and will not be sent.' }),
     })
     .meta({ id: 'KeyRevocation' }),
 );
@@ -91,7 +93,7 @@ export const keyCheckSchema = shapeOf<KeyCheck>()(
 /** Parameters of `GET /keys/{id}/check`. */
 export const keyCheckQuery = z.object({
   to: z
-    .string({ error: 'The parameter to is required: an address or a conversation id.' })
+    .string({ error: 'The parameter `to` is required: an address or a conversation id.' })
     .meta({ description: 'An address or a conversation id.' }),
 });
 
@@ -101,9 +103,9 @@ type NewKey = KeyRecord & { readonly key: string; readonly clients?: readonly Cl
 /** Parameters of `POST /keys`. */
 export const newKeyQuery = z.object({
   include: z
-    .literal('clients', { error: 'The parameter include must be "clients".' })
+    .literal('clients', { error: 'The parameter `include` must be "clients".' })
     .optional()
-    .meta({ description: 'Adds the lines that connect each client with the key.' }),
+    .meta({ description: '`clients` adds the lines of configuration with which each client connects.' }),
 });
 
 /** Answer to creating or rotating a key. No other answer contains the key itself. */
@@ -116,13 +118,16 @@ export const newKeySchema = shapeOf<NewKey>()(
         .array(z.object({ client: z.string(), where: z.string(), lines: z.array(z.string()).readonly() }))
         .readonly()
         .optional()
-        .meta({ description: 'With `include=clients`: the lines that connect each client, and where they belong.' }),
+        .meta({
+          description:
+            'With `include=clients`: for each client, the lines of configuration with which it connects, and where they belong.',
+        }),
     })
     .meta({ id: 'NewKey' }),
 );
 
 const scopes = list(
-  'The scopes',
+  '`scopes`',
   z.enum(SCOPES, { error: `A scope must be one of ${SCOPES.join(', ')}.` }),
   SCOPES.length,
 ).min(1, 'There must be at least one scope.');
@@ -136,11 +141,11 @@ function people(what: string) {
 }
 
 function cap(name: keyof Caps, maximum: number) {
-  const error = `The cap ${name} must be a whole number from 0 to ${maximum}.`;
+  const error = `The cap \`${name}\` must be a whole number from 0 to ${maximum}.`;
   return z.int({ error }).min(0, error).max(maximum, error).optional();
 }
 
-const INSTANT = 'The expires_at must be null, or an instant such as 2026-12-31T00:00:00Z.';
+const INSTANT = '`expires_at` must be null, or an instant such as 2026-12-31T00:00:00Z.';
 const expiresAt = z
   .string({ error: INSTANT })
   .transform((value, context) => {
@@ -153,7 +158,7 @@ const expiresAt = z
   .meta({ format: 'date-time', description: '90 days from now by default; null means never.' });
 
 const callbackHosts = list(
-  'The callback_hosts',
+  '`callback_hosts`',
   z
     .string({ error: 'A callback host must be a string.' })
     .max(260, 'A callback host must have at most 260 characters.')
@@ -171,7 +176,7 @@ const callbackHosts = list(
     description: 'Hosts besides this machine that its webhooks may post to. An entry without a port allows every port.',
   });
 
-const WAIT = `The max_wait_s must be a whole number of seconds from 0 to ${MAX_WAIT_S}.`;
+const WAIT = `\`max_wait_s\` must be a whole number of seconds from 0 to ${MAX_WAIT_S}.`;
 const maxWait = z
   .int({ error: WAIT })
   .min(0, WAIT)
@@ -181,10 +186,10 @@ const maxWait = z
   });
 
 const settings = {
-  read: people('read').optional(),
-  send: people('send').optional(),
+  read: people('`read`').optional(),
+  send: people('`send`').optional(),
   approval: z
-    .enum(APPROVAL_MODES, { error: `The approval must be one of ${APPROVAL_MODES.join(', ')}.` })
+    .enum(APPROVAL_MODES, { error: `\`approval\` must be one of ${APPROVAL_MODES.join(', ')}.` })
     .optional()
     .meta({ description: 'Selects the sends that need a decision: all, only the first to a new recipient, or none.' }),
   caps: z
@@ -194,10 +199,10 @@ const settings = {
         per_day: cap('per_day', 200),
         new_contacts_per_day: cap('new_contacts_per_day', 200),
       },
-      { error: 'The caps must be a JSON object.' },
+      { error: '`caps` must be a JSON object.' },
     )
     .optional(),
-  dry_run: z.boolean({ error: 'The dry_run must be true or false.' }).optional(),
+  dry_run: z.boolean({ error: '`dry_run` must be true or false.' }).optional(),
   expires_at: expiresAt.optional(),
   callback_hosts: callbackHosts.optional(),
   max_wait_s: maxWait.optional(),
@@ -209,10 +214,10 @@ const PRESET_NAMES = Object.keys(PRESETS) as [keyof typeof PRESETS, ...(keyof ty
 export const keyBody = z
   .object(
     {
-      name: text('The name', 64).refine((value) => value.trim() !== '' && !/\p{Cc}/u.test(value), {
-        error: 'The name must not be blank and must not contain control characters.',
+      name: text('`name`', 64).refine((value) => value.trim() !== '' && !/\p{Cc}/u.test(value), {
+        error: '`name` must not be blank and must not contain control characters.',
       }),
-      preset: z.enum(PRESET_NAMES, { error: `The preset must be one of ${PRESET_NAMES.join(', ')}.` }).optional(),
+      preset: z.enum(PRESET_NAMES, { error: `\`preset\` must be one of ${PRESET_NAMES.join(', ')}.` }).optional(),
       scopes: scopes.optional(),
       ...settings,
     },
@@ -220,7 +225,7 @@ export const keyBody = z
   )
   .refine(({ preset, scopes }) => preset === undefined || scopes === undefined, {
     path: ['preset'],
-    error: 'Give either a preset or scopes, not both.',
+    error: 'Give either `preset` or `scopes`, not both.',
   })
   .meta({ id: 'KeyRequest' });
 

@@ -38,7 +38,7 @@ export const attachmentPath = text('An attachment').refine(
  * A date alone is refused.
  */
 function moment(name: string) {
-  const error = `The ${name} must be a time with its zone, as in 2026-01-31T09:30:00Z or 2026-01-31T09:30:00+02:00.`;
+  const error = `\`${name}\` must be a time with its zone, as in 2026-01-31T09:30:00Z or 2026-01-31T09:30:00+02:00.`;
   return z.string({ error }).transform((text, context) => {
     const instant = text.includes('T') ? parseInstant(text) : undefined;
     if (instant !== undefined) return Number(instant / 1_000_000n);
@@ -51,30 +51,30 @@ function moment(name: string) {
 const FORMATS = ['plain', 'markdown'] as const;
 
 const SEND_MEMBERS = {
-  recipient: text('The recipient', 512)
-    .refine((value) => value.trim() !== '', 'The recipient must not be blank.')
+  recipient: text('`recipient`', 512)
+    .refine((value) => value.trim() !== '', '`recipient` must not be blank.')
     // `text` already reports NUL.
-    .refine((value) => !/[^\P{Cc}\0]/u.test(value), 'The recipient must not contain control characters.')
+    .refine((value) => !/[^\P{Cc}\0]/u.test(value), '`recipient` must not contain control characters.')
     .meta({ description: 'Phone number, e-mail address, chat guid, or anything else that Messages accepts.' }),
-  body: text('The body', MAX_BODY).meta({ description: 'May be empty if attachments are sent.' }),
-  attachments: list('The attachments', attachmentPath, MAX_ATTACHMENTS)
+  body: text('`body`', MAX_BODY).meta({ description: 'May be empty if attachments are sent.' }),
+  attachments: list('`attachments`', attachmentPath, MAX_ATTACHMENTS)
     .optional()
     .meta({ description: 'Absolute paths of files on the host.' }),
-  attachment_ids: list('The attachment_ids', text('An attachment id', 100), MAX_ATTACHMENTS)
+  attachment_ids: list('`attachment_ids`', text('An attachment id', 100), MAX_ATTACHMENTS)
     .optional()
     .meta({ description: 'Ids of files uploaded with the same key, which are sent after the attachments.' }),
   format: z
-    .enum(FORMATS, { error: 'The format must be plain or markdown.' })
+    .enum(FORMATS, { error: '`format` must be "plain" or "markdown".' })
     .optional()
     .meta({ description: '`markdown` is rendered to plain text before it is sent. Default: `plain`.' }),
   service: z
-    .enum(SERVICE_CHOICES, { error: `The service must be one of ${SERVICE_CHOICES.join(', ')}.` })
+    .enum(SERVICE_CHOICES, { error: `\`service\` must be one of ${SERVICE_CHOICES.join(', ')}.` })
     .optional()
     .meta({
       description:
         '`auto`: the service of the existing conversation, else of the newest outgoing message, else iMessage.',
     }),
-  fallback: z.literal('sms', { error: 'The fallback must be sms.' }).optional().meta({
+  fallback: z.literal('sms', { error: '`fallback` must be "sms".' }).optional().meta({
     description: 'Resends by SMS if the first service sent nothing, or if Messages marked the message as failed.',
   }),
   send_at: moment('send_at').optional().meta({
@@ -84,18 +84,18 @@ const SEND_MEMBERS = {
     .optional()
     .meta({ description: 'The message is not sent after this time. Default: an hour after `send_at`.' }),
   dry_run: z
-    .boolean({ error: 'The dry_run must be true or false.' })
+    .boolean({ error: '`dry_run` must be true or false.' })
     .optional()
     .meta({ description: 'Only reports what would happen: nothing is sent.' }),
 };
-const NOTHING = 'There is nothing to send: the body is empty and there are no attachments.';
+const NOTHING = 'There is nothing to send: `body` is empty and there are no attachments.';
 // Runs a check even if others have failed, so that every mistake is named at once.
 const when = ({ value }: { readonly value: unknown }): boolean => isSendLike(value);
 const NOTHING_TO_SEND = { path: ['body'], error: NOTHING, when };
-const NO_TIME = { path: ['send_until'], error: 'A send_until needs a send_at.', when };
+const NO_TIME = { path: ['send_until'], error: '`send_until` needs `send_at`.', when };
 const NO_FALLBACK = {
   path: ['fallback'],
-  error: 'A fallback is possible only with the service auto or imessage.',
+  error: '`fallback` is possible only if `service` is auto or imessage.',
   when,
 };
 
@@ -130,7 +130,7 @@ export const hubSendBody = z
   .object(
     {
       ...SEND_MEMBERS,
-      from: text('The from', 512)
+      from: text('`from`', 512)
         .optional()
         .meta({ description: 'Only at a hub: the Mac that sends, by its id or one of its addresses.' }),
     },

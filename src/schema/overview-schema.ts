@@ -35,12 +35,12 @@ export const statisticsSchema = shapeOf<StatisticSeries>()(
 /** Parameters of `GET /stats/{kind}`. */
 export const statisticsQuery = z.object({
   by: z
-    .enum(STATISTIC_SPANS, { error: 'The parameter by must be minute, hour or day.' })
+    .enum(STATISTIC_SPANS, { error: 'The parameter `by` must be "minute", "hour" or "day".' })
     .default('hour')
     .meta({ description: "The length of each span. Days begin at midnight in the Mac's time zone." }),
   last: z
     .string()
-    .refine((value) => /^[1-9]\d{0,3}$/.test(value), 'The parameter last must be a whole number, 1 or more.')
+    .refine((value) => /^[1-9]\d{0,3}$/.test(value), 'The parameter `last` must be a whole number, 1 or more.')
     .transform(Number)
     .optional()
     .meta({ type: 'integer', minimum: 1, description: 'Number of spans: at most 60 minutes, 48 hours or 30 days.' }),

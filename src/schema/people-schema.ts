@@ -32,8 +32,8 @@ export const personSchema = shapeOf<Person>()(
         .optional()
         .meta({
           description:
-            'Addresses that are on cards with different names. They are not used to join people; the conversations ' +
-            'with them belong to a person without a name. Absent if there are none.',
+            'Addresses that are on cards with different names. They are not used to join people. Conversations with ' +
+            'these addresses belong to a person without a name. Absent if there are none.',
         }),
     })
     .meta({ id: 'Person' }),
@@ -41,7 +41,7 @@ export const personSchema = shapeOf<Person>()(
 
 /** Parameters of `GET /people`. */
 export const peopleQuery = z.object({
-  q: z.string().max(200, 'The parameter q may have at most 200 characters.').default('').meta({
+  q: z.string().max(200, 'The parameter `q` may have at most 200 characters.').default('').meta({
     description: 'Words that all occur in the name or the addresses. Everyone if absent.',
   }),
   limit: limit(50, 200),

@@ -193,6 +193,6 @@ function inlineText({ children }: Token): string {
 }
 
 function tooLong(): Error {
-  const message = `As plain text the body must have at most ${MAX_BODY} characters.`;
+  const message = `As plain text, \`body\` must have at most ${MAX_BODY} characters.`;
   return invalidRequest([{ pointer: '/body', message }]);
 }

@@ -11,12 +11,12 @@ export const problemSchema = shapeOf<Problem>()(
       status: z.int(),
       detail: z.string(),
       code: z.string().meta({ description: 'Stable and snake_case.' }),
-      error: z.string().meta({ description: 'The same as detail.' }),
+      error: z.string().meta({ description: 'The same as `detail`.' }),
       errors: z
         .array(
           z.object({
             pointer: z.string().meta({
-              description: 'JSON pointer into the body, ?name for a query parameter, or the name of a header.',
+              description: 'JSON pointer into the body, `?name` for a query parameter, or the name of a header.',
             }),
             message: z.string(),
           }),

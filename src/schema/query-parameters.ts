@@ -52,7 +52,7 @@ export function readQuery<Shape extends z.ZodRawShape>(
   for (const name of Object.keys(schema.shape)) {
     const values = query.getAll(name);
     if (values[0] !== undefined) given[name] = values[0];
-    if (values.length > 1) mistakes.push({ pointer: `?${name}`, message: `The parameter ${name} is given twice.` });
+    if (values.length > 1) mistakes.push({ pointer: `?${name}`, message: `The parameter \`${name}\` is given twice.` });
   }
   const result = schema.safeParse(given);
   if (result.success && mistakes.length === 0) return result.data;
@@ -88,7 +88,7 @@ function wholeNumber(name: string, minimum: number) {
     context.issues.push({
       code: 'custom',
       input: text,
-      message: `The ${name} must be a whole number, ${minimum} or more.`,
+      message: `The parameter \`${name}\` must be a whole number, ${minimum} or more.`,
     });
     return z.NEVER;
   });
@@ -100,7 +100,7 @@ export const since = z
     const instant = parseInstant(text);
     if (instant !== undefined) return instant;
     const message =
-      'The parameter since must be a date or a time with its zone, as in 2026-01-31, 2026-01-31T09:30:00Z or 2026-01-31T09:30:00.5+02:00.';
+      'The parameter `since` must be a date or a time with its zone, as in 2026-01-31, 2026-01-31T09:30:00Z or 2026-01-31T09:30:00.5+02:00.';
     context.issues.push({ code: 'custom', input: text, message });
     return z.NEVER;
   })
@@ -116,7 +116,7 @@ export const wait = z
   .string()
   .refine(
     (value) => /^\d{1,9}$/.test(value),
-    `The parameter wait must be a whole number of seconds, at most ${MAX_WAIT_S}.`,
+    `The parameter \`wait\` must be a whole number of seconds, at most ${MAX_WAIT_S}.`,
   )
   .transform((value) => Math.min(Number(value), MAX_WAIT_S))
   .optional()
@@ -127,11 +127,11 @@ const LEAST_AGE_S = 60;
 const AGE_RANGE = `a whole number of seconds, ${LEAST_AGE_S} or more`;
 
 /** `max_age_s` in a webhook's filter: skips rows that took longer than this to arrive, in seconds (decision U4). */
-export const maxAge = z.int({ error: `The max_age_s must be ${AGE_RANGE}.` }).min(LEAST_AGE_S, {
-  error: `The max_age_s must be ${AGE_RANGE}.`,
+export const maxAge = z.int({ error: `\`max_age_s\` must be ${AGE_RANGE}.` }).min(LEAST_AGE_S, {
+  error: `\`max_age_s\` must be ${AGE_RANGE}.`,
 });
 
-export const MAX_AGE_MISTAKE = { pointer: '?max_age_s', message: `The parameter max_age_s must be ${AGE_RANGE}.` };
+export const MAX_AGE_MISTAKE = { pointer: '?max_age_s', message: `The parameter \`max_age_s\` must be ${AGE_RANGE}.` };
 
 /** `max_age_s` as a parameter of `GET /events` and streams (decision U4). */
 export const maxAgeParameter = z
@@ -149,21 +149,23 @@ export const maxAgeParameter = z
 
 /** `junk=false` as a parameter of `GET /events` and streams (decision V5). */
 export const junkParameter = z
-  .enum(['true', 'false'], { error: 'The parameter junk must be true or false.' })
+  .enum(['true', 'false'], { error: 'The parameter `junk` must be true or false.' })
   .transform((text) => text === 'true')
   .optional()
   .meta({
-    description: 'false skips what macOS 27 filed as junk; true, the default, skips nothing.',
+    description: 'false: skips messages that macOS 27 filed as junk. true, the default: skips none.',
   });
 
 /** `include_canary=true` as a parameter of lists, `GET /events` and streams (decision AA4). */
 export const canaryParameter = z
-  .enum(['true', 'false'], { error: 'The parameter include_canary must be true or false.' })
+  .enum(['true', 'false'], { error: 'The parameter `include_canary` must be true or false.' })
   .transform((text) => text === 'true')
   .optional()
-  .meta({ description: 'true includes canaries, the messages to `canary.self`; false, the default, leaves them out.' });
+  .meta({
+    description: 'true: includes canaries, the messages to `canary.self`. false, the default: leaves them out.',
+  });
 
 export const order = z
-  .enum(['asc', 'desc'], { error: 'The order must be asc or desc.' })
+  .enum(['asc', 'desc'], { error: 'The parameter `order` must be "asc" or "desc".' })
   .default('desc')
   .meta({ description: 'desc, the default: newest first. asc: oldest first.' });

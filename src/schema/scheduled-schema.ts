@@ -34,8 +34,8 @@ export const scheduledAnswerSchema = z.object({ scheduled: scheduledSchema }).me
 /** Parameters of `GET /scheduled`. */
 export const scheduledQuery = z.object({
   state: z
-    .enum(SCHEDULED_STATES, { error: `The parameter state must be one of ${SCHEDULED_STATES.join(', ')}.` })
+    .enum(SCHEDULED_STATES, { error: `The parameter \`state\` must be one of ${SCHEDULED_STATES.join(', ')}.` })
     .optional()
     .meta({ description: 'Only sends in this state. If absent, those that wait or are being sent.' }),
-  source: z.enum(SCHEDULED_SOURCES, { error: 'The parameter source must be postern or phone.' }).optional(),
+  source: z.enum(SCHEDULED_SOURCES, { error: 'The parameter `source` must be "postern" or "phone".' }).optional(),
 });

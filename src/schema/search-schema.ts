@@ -17,7 +17,7 @@ export const searchHitSchema = shapeOf<SearchHit>()(
       }),
       in: z.enum(SEARCHED_TEXTS).optional().meta({
         description:
-          'The text besides `body` that contains words of the query: a transcript, a link, a poll, a card, a subject.',
+          'If words of the query were found outside `body`: in which text, such as a transcript, a link or a poll.',
       }),
     })
     .meta({ id: 'SearchHit' }),
@@ -25,7 +25,7 @@ export const searchHitSchema = shapeOf<SearchHit>()(
 
 /** Parameters of `GET /search` (decisions J1, J2). */
 export const searchParameters = z.object({
-  q: z.string({ error: 'The parameter q is required: what to search for.' }).meta({
+  q: z.string({ error: 'The parameter `q` is required: what to search for.' }).meta({
     description: 'Words, `"a phrase"`, `begin*`, `-without`, `from:`, `in:`, `has:attachment`, `after:`, `before:`.',
     maxLength: MAX_SEARCH_CHARACTERS,
     examples: ['from:me "see you" after:2026-01-31'],

@@ -8,7 +8,7 @@ export const selfChatSchema = shapeOf<SelfChatRecord>()(
   z
     .object({
       address: z.string().meta({ description: '`approval.self` of config.toml.' }),
-      conversation_id: z.string().nullable().meta({ description: 'null until it is proved.' }),
+      conversation_id: z.string().nullable().meta({ description: 'null until the conversation is proved.' }),
       proved_at: z.string().nullable(),
     })
     .meta({ id: 'SelfChat' }),
@@ -17,7 +17,7 @@ export const selfChatSchema = shapeOf<SelfChatRecord>()(
 /** Body of `POST /self-chat/prove`. */
 export const proveBody = z
   .object(
-    { code: z.string({ error: 'The code is missing: copy it from the conversation with yourself.' }) },
+    { code: z.string({ error: '`code` is missing. Copy the code from the conversation with yourself.' }) },
     NOT_AN_OBJECT,
   )
   .meta({ id: 'SelfChatCode' });

@@ -27,9 +27,9 @@ const capabilities = z.record(
 const search = z.object({
   state: z.enum(['building', 'complete', 'failing']),
   indexed_rows: z.int(),
-  total_rows: z
-    .int()
-    .meta({ description: 'Upper bound of the rows to index: it includes reactions, which are not indexed.' }),
+  total_rows: z.int().meta({
+    description: 'Number of rows to index, at most: reactions are counted too, although they are not indexed.',
+  }),
   indexed_from: z.string().nullable(),
   problem: z.string().nullable(),
 });
@@ -40,7 +40,10 @@ const changes = z.object({
       '`starting` until every message has been examined once; until then, changes of old messages are missed.',
   }),
   logged: z.int().meta({ description: 'Number of changes kept for readers that resume.' }),
-  swept_at: z.string().nullable().meta({ description: 'Time of the last complete comparison; null before the first.' }),
+  swept_at: z.string().nullable().meta({
+    description:
+      'When Postern last finished comparing all messages with what it had recorded of them; null before the first time.',
+  }),
 });
 
 const fleet = z.object({
@@ -49,11 +52,11 @@ const fleet = z.object({
     description: '`away`: the broker cannot be reached. `refused`: another Mac uses the same name.',
   }),
   published_row: z.int().nullable().meta({ description: 'The newest row that the fleet has acknowledged.' }),
-  behind: z.int().meta({ description: 'Upper bound of the rows that the fleet does not have yet.' }),
+  behind: z.int().meta({ description: 'Number of rows that the fleet does not have yet, at most.' }),
   clock_ahead_s: z.int().nullable().meta({
     description: "Seconds by which this Mac's clock is ahead of the broker's; negative if it is behind.",
   }),
-  certificate_ends: z.string().nullable().meta({ description: "When the server's certificate expires." }),
+  certificate_ends: z.string().nullable().meta({ description: "When the certificate of the broker's server expires." }),
   problem: z.string().nullable(),
 });
 
@@ -61,14 +64,24 @@ const canary = z.object({
   state: z.enum(CANARY_STATES).meta({
     description:
       '`address_unproved`: nothing is sent before the conversation is proved. `unproved`: no canary has arrived ' +
-      'on this Mac yet. `arriving`: the last canary arrived. `push_dead`: it was sent and did not arrive within ten ' +
-      'minutes. `not_sent`: it could not be sent. `unknown`: it is unknown whether it was sent. More values may follow.',
+      'on this Mac yet. `arriving`: the last canary arrived. `push_dead`: a canary was sent and did not arrive within ' +
+      'ten minutes. `not_sent`: the last canary could not be sent. `unknown`: it is unknown whether the last canary ' +
+      'was sent. More values may follow.',
   }),
   sent_at: z.string().nullable().meta({ description: 'When the last canary was sent.' }),
   arrived_at: z.string().nullable().meta({ description: 'When a canary last arrived.' }),
-  delay_ms: z.int().nullable().meta({ description: 'Milliseconds that the last canary to arrive took.' }),
-  push_dead_since: z.string().nullable().meta({ description: 'When the first canary that did not arrive was sent.' }),
-  problem: z.string().nullable().meta({ description: 'Code of the problem with which the last send failed.' }),
+  delay_ms: z
+    .int()
+    .nullable()
+    .meta({ description: 'For the canary that last arrived: milliseconds between sending and arrival.' }),
+  push_dead_since: z
+    .string()
+    .nullable()
+    .meta({ description: 'While canaries do not arrive: when the first of them was sent. Otherwise null.' }),
+  problem: z
+    .string()
+    .nullable()
+    .meta({ description: 'Code of the problem for which the last canary could not be sent.' }),
 });
 
 const macs = z
@@ -150,12 +163,12 @@ export const statusSchema = shapeOf<StatusReport>()(
       problems: z
         .array(
           z.object({
-            code: z.string().meta({ description: 'Expect codes that you do not know.' }),
-            since: z.string().meta({ description: 'When it was noticed.' }),
+            code: z.string().meta({ description: 'Other versions may send codes that you do not know.' }),
+            since: z.string().meta({ description: 'When Postern noticed the problem.' }),
             until: z
               .string()
               .nullable()
-              .meta({ description: 'When Postern noticed that it had ended; null while it lasts.' }),
+              .meta({ description: 'When Postern noticed that the problem had ended; null while it lasts.' }),
             subject: z
               .string()
               .nullable()

@@ -62,11 +62,11 @@ export function strictQueryMistakes(schema: z.ZodObject | undefined, query: URLS
   return [
     ...unknown.map((name) => ({
       pointer: `?${shortened(name)}`,
-      message: `There is no parameter ${shortened(name)} here.${listed(known)}`,
+      message: `\`${shortened(name)}\` is not a known parameter.${listed(known)}`,
     })),
     ...tooGreat.map((name) => ({
       pointer: `?${name}`,
-      message: `The ${name} must be at most ${maximumOf(shape[name])}.`,
+      message: `The parameter \`${name}\` must be at most ${maximumOf(shape[name])}.`,
     })),
   ].slice(0, MAX_MISTAKES);
 }
@@ -101,7 +101,7 @@ function unknownInObject(schema: z.ZodObject, value: object, pointer: string): r
     const at = `${pointer}/${shortened(name).replaceAll('~', '~0').replaceAll('/', '~1')}`;
     if (known.includes(name)) return unknownIn(shape[name], member, at);
     if (schema.def.catchall !== undefined) return [];
-    return [{ pointer: at, message: `There is no member ${shortened(name)} here.${listed(known)}` }];
+    return [{ pointer: at, message: `\`${shortened(name)}\` is not a known member.${listed(known)}` }];
   });
 }
 
@@ -110,7 +110,7 @@ function maximumOf(schema: unknown): number {
 }
 
 function listed(known: readonly string[]): string {
-  return known.length === 0 ? '' : ` There are: ${known.join(', ')}.`;
+  return known.length === 0 ? '' : ` Known here: ${known.map((name) => `\`${name}\``).join(', ')}.`;
 }
 
 function shortened(name: string): string {

@@ -4,12 +4,14 @@ import * as z from 'zod';
 export const NOT_AN_OBJECT = { error: 'The body must be a JSON object.' };
 
 /**
- * Returns the schema of a required string. Refuses NUL and lone surrogates, which Messages or a database would not
- * store. Lengths count Unicode characters (code points), as in JSON Schema, so that a simple emoji is one character.
+ * Returns the schema of a required string. `what` names it in mistakes: a member by its name in backticks, because "The
+ * body is missing" would seem to be about the whole body of the request. Refuses NUL and lone surrogates, which Messages
+ * or a database would not store. Lengths count Unicode characters (code points), as in JSON Schema, so that a simple
+ * emoji is one character.
  */
 export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   const schema = z
-    .string({ error: ({ input }) => (input === undefined ? missing(what) : `${what} must be a string.`) })
+    .string({ error: ({ input }) => (input === undefined ? `${what} is missing.` : `${what} must be a string.`) })
     .refine((value) => !value.includes('\0'), `${what} must not contain a NUL character.`)
     .refine((value) => !/\p{Surrogate}/u.test(value), `${what} must not contain a lone surrogate.`);
   if (maxCharacters === Number.POSITIVE_INFINITY) return schema;
@@ -23,23 +25,15 @@ export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
     .meta({ maxLength: maxCharacters });
 }
 
-/**
- * Returns the mistake for a missing member. Quotes the member's name: for `body`, "The body is missing" would seem to
- * be about the whole body of the request.
- */
-function missing(what: string): string {
-  return what.startsWith('The ') ? `The member "${what.slice(4)}" is missing.` : `${what} is missing.`;
-}
-
 function isAtMost(value: string, characters: number): boolean {
   return value.length <= characters || (value.length <= 2 * characters && [...value].length <= characters);
 }
 
-/** Returns the schema of an array with at most `max` items. */
+/** Returns the schema of an array with at most `max` items. `what` names it in mistakes. */
 export function list<Item extends z.ZodType>(what: string, item: Item, max: number) {
   return z
     .array(item, {
-      error: ({ input }) => (input === undefined ? `${what} are missing.` : `${what} must be an array.`),
+      error: ({ input }) => (input === undefined ? `${what} is missing.` : `${what} must be an array.`),
     })
     .max(max, `${what} must have at most ${max} items.`);
 }

@@ -12,18 +12,18 @@ const MAX_LISTED = 200;
 const OURS =
   /^(?:x-webhook-.*|webhook-.*|content-.*|proxy-.*|accept|accept-encoding|connection|date|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/i;
 
-export const webhookName = text('The name', 64)
+export const webhookName = text('`name`', 64)
   .refine((value) => value.trim() !== '' && !/\p{Cc}/u.test(value), {
-    error: 'The name must not be blank and must not contain control characters.',
+    error: '`name` must not be blank and must not contain control characters.',
   })
   .meta({ description: 'A name for people.' });
 
-export const enabled = z.boolean({ error: 'The enabled must be true or false.' }).meta({
+export const enabled = z.boolean({ error: '`enabled` must be true or false.' }).meta({
   description: 'false stops deliveries and keeps the position; the backlog follows once it is enabled again.',
 });
 
 export const onFailure = z
-  .enum(FAILURE_MODES, { error: `The on_failure must be one of ${FAILURE_MODES.join(', ')}.` })
+  .enum(FAILURE_MODES, { error: `\`on_failure\` must be one of ${FAILURE_MODES.join(', ')}.` })
   .meta({
     description:
       '`drop`: a delivery is given up after its third failure. `hold`: it is retried until it succeeds, at intervals that grow from 10 s to 5 min.',
@@ -35,14 +35,14 @@ export const onFailure = z
  */
 export function ownHeaders<Value extends z.ZodType>(value: Value) {
   return z
-    .record(z.string(), value, { error: 'The headers must be a JSON object of names and values.' })
+    .record(z.string(), value, { error: '`headers` must be a JSON object of names and values.' })
     .superRefine((headers, context) => {
       const names = Object.keys(headers);
       const mistake = (name: string, message: string): void => {
         context.addIssue({ code: 'custom', path: [name], message, input: name });
       };
       if (names.length > MAX_HEADERS) {
-        context.addIssue({ code: 'custom', message: `The headers must have at most ${MAX_HEADERS} items.` });
+        context.addIssue({ code: 'custom', message: `\`headers\` must have at most ${MAX_HEADERS} items.` });
         return;
       }
       for (const [index, name] of names.entries()) {
@@ -53,9 +53,9 @@ export function ownHeaders<Value extends z.ZodType>(value: Value) {
             'The name of a header must begin with a letter or a digit, and have at most 128 characters that HTTP allows.',
           );
         } else if (OURS.test(name)) {
-          mistake(name, `The header ${name} is set by Postern or by the connection.`);
+          mistake(name, `The header \`${name}\` cannot be set, because Postern or the connection sets it.`);
         } else if (names.findIndex((other) => other.toLowerCase() === lower) !== index) {
-          mistake(name, `The header ${name} is given twice.`);
+          mistake(name, `The header \`${name}\` is given twice.`);
         }
       }
     })
@@ -71,7 +71,8 @@ export const headerValue = z
   .string({ error: VALUE })
   .refine((value) => /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/.test(value), VALUE);
 
-const FILTER = 'A filter has conversation_ids, senders, is_from_me, max_age_s, junk and include_canary';
+const FILTER =
+  '`filter` can have `conversation_ids`, `senders`, `is_from_me`, `max_age_s`, `junk` and `include_canary`';
 
 function listed(what: string, item: z.ZodType<string>) {
   return list(what, item, MAX_LISTED).min(1, `${what} must have at least one item.`).readonly().optional();
@@ -83,37 +84,37 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
     .strictObject(
       {
         conversation_ids: listed(
-          'The conversation_ids',
+          '`conversation_ids`',
           text('A conversation id', 512).refine((id) => /^[^;]*;[-+];./.test(id), {
             error: 'A conversation id looks like any;-;+15550100 or any;+;chat1234.',
           }),
         ).meta({ description: 'Conversations, by any variant of their ids.' }),
         senders: listed(
-          'The senders',
+          '`senders`',
           text('A sender', 320).refine((sender) => sender.trim() !== '', 'A sender must not be blank.'),
         ).meta({ description: 'Addresses of those who wrote or reacted.' }),
         is_from_me: z
-          .boolean({ error: 'The is_from_me must be true or false.' })
+          .boolean({ error: '`is_from_me` must be true or false.' })
           .optional()
           .meta({ description: 'true: only outgoing messages. false: only incoming ones.' }),
         max_age_s: maxAge.optional().meta({
           description:
-            'Skips rows that arrived more than this many seconds after they were written, as `max_age_s` does for a stream.',
+            'Skips rows that arrived more than this many seconds after they were written. The seconds are counted as for the parameter `max_age_s` of a stream.',
         }),
         junk: z
-          .boolean({ error: 'The junk must be true or false.' })
+          .boolean({ error: '`junk` must be true or false.' })
           .optional()
-          .meta({ description: 'false skips what macOS 27 filed as junk, as `junk` does for a stream.' }),
-        include_canary: z.boolean({ error: 'The include_canary must be true or false.' }).optional().meta({
+          .meta({ description: 'false: skips messages that macOS 27 filed as junk. true, the default: skips none.' }),
+        include_canary: z.boolean({ error: '`include_canary` must be true or false.' }).optional().meta({
           description:
-            'true also delivers canaries, the messages to `canary.self`, as `include_canary` does for a stream.',
+            'true: also delivers canaries, the messages to `canary.self`. false, the default: leaves them out.',
         }),
       },
       {
         error: (issue) =>
           issue.code === 'unrecognized_keys'
             ? `${FILTER}, not ${issue.keys.map((key) => JSON.stringify(key.slice(0, 40))).join(', ')}.`
-            : 'The filter must be a JSON object.',
+            : '`filter` must be a JSON object.',
       },
     )
     .meta({ description: 'Only events that meet every condition are delivered.' }),

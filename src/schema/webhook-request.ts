@@ -10,22 +10,22 @@ import { enabled, headerValue, onFailure, ownHeaders, webhookFilter, webhookName
 /** The event types that a webhook may subscribe to. */
 export const WEBHOOK_EVENT_TYPES = [...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as const;
 
-export const webhookUrl = text('The url', 2048)
-  .refine(isWebUrl, 'The url must be a complete http or https address.')
+export const webhookUrl = text('`url`', 2048)
+  .refine(isWebUrl, '`url` must be a complete http or https address.')
   .meta({ format: 'uri' });
 const events = list(
-  'The events',
+  '`events`',
   z.enum(WEBHOOK_EVENT_TYPES, { error: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` }),
   64,
 )
   .min(1, 'There must be at least one event.')
   .refine(
     (types) => !types.includes('messages.changed') || types.some((type) => /^message\.(upd|rem)/.test(type)),
-    'messages.changed needs message.updated or message.removed: name one of them too.',
+    '`messages.changed` can only be requested together with `message.updated` or `message.removed`.',
   )
   .transform((types) => [...new Set(types)]);
-const secret = text('The secret', 256).refine((value) => value !== '', 'The secret must not be empty.');
-const include = list('The parts to include', includedPart, 8).transform(includeSet).optional();
+const secret = text('`secret`', 256).refine((value) => value !== '', '`secret` must not be empty.');
+const include = list('`include`', includedPart, 8).transform(includeSet).optional();
 
 /** Body of `POST /webhooks` (decisions F1, P1). */
 export const webhookBody = z
@@ -75,7 +75,7 @@ export const webhookChangesBody = z
 /** Parameters of `GET /webhooks` (decision Z2). */
 export const webhooksQuery = z.object({
   include: z
-    .literal('status', { error: 'The parameter include must be "status".' })
+    .literal('status', { error: 'The parameter `include` must be "status".' })
     .optional()
     .meta({ description: '`status` adds the members of `GET /webhooks/{id}`; passwords in URLs are then masked.' }),
 });
@@ -83,16 +83,16 @@ export const webhooksQuery = z.object({
 /** Parameters of `GET /webhooks/{id}/deliveries` (decision Z2). */
 export const deliveriesQuery = z.object({
   include: z
-    .literal('tries', { error: 'The parameter include must be "tries".' })
+    .literal('tries', { error: 'The parameter `include` must be "tries".' })
     .optional()
     .meta({ description: '`tries` adds the attempts of each delivery, and the held delivery.' }),
   outcome: z
-    .enum(DELIVERY_OUTCOMES, { error: `The parameter outcome must be one of ${DELIVERY_OUTCOMES.join(', ')}.` })
+    .enum(DELIVERY_OUTCOMES, { error: `The parameter \`outcome\` must be one of ${DELIVERY_OUTCOMES.join(', ')}.` })
     .optional()
     .meta({ description: 'Only deliveries with this outcome.' }),
 });
 
-const REPLAY = 'Give either "after" (a position or "latest") or "dropped": true.';
+const REPLAY = 'Give either `after` (a position or "latest") or `dropped` (true).';
 
 /** Body of `POST /webhooks/{id}/replay` (decisions H, P1, P6). */
 export const replayBody = z
@@ -103,7 +103,7 @@ export const replayBody = z
         .optional()
         .meta({ description: 'A position to go back to, or `latest` to skip the backlog.' }),
       dropped: z
-        .literal(true, { error: 'The dropped must be true.' })
+        .literal(true, { error: '`dropped` must be true.' })
         .optional()
         .meta({ description: 'Redelivers dropped events in the order of rows, before newer events.' }),
     },

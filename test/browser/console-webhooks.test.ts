@@ -164,7 +164,7 @@ describe('webhooks in the console', () => {
     await page.getByLabel('Name of the header').fill('Host');
     await page.getByLabel('Value of the header').fill('x');
     await page.getByRole('button', { name: 'Add', exact: true }).click();
-    await page.locator('#webhook-form-result', { hasText: 'The header Host is set by Postern' }).waitFor();
+    await page.locator('#webhook-form-result', { hasText: 'The header `Host` cannot be set' }).waitFor();
     expect(await page.getByLabel('Address', { exact: true }).inputValue()).toBe('http://127.0.0.1:9/hook');
     // The browser itself logs the refusal.
     expect(there().complaints.splice(0)).toEqual([expect.stringContaining('400')]);

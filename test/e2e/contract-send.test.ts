@@ -104,7 +104,7 @@ describe('a message', () => {
     expect(empty).toMatchObject({ status: 400, json: { errors: [{ pointer: '/body' }] } });
     expect(await send({ recipient: ANA, body, format: 'html' })).toMatchObject({
       status: 400,
-      json: { errors: [{ pointer: '/format', message: 'The format must be plain or markdown.' }] },
+      json: { errors: [{ pointer: '/format', message: '`format` must be "plain" or "markdown".' }] },
     });
   });
 

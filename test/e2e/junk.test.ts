@@ -234,5 +234,5 @@ test.each([0, 'false', null])('a junk of %j in the filter of a webhook is refuse
   const body = { url: 'http://127.0.0.1:9/', events: ['message.received'], filter: { junk: value } };
   const answer = await service.post('/webhooks', body);
   expect(answer.status).toBe(400);
-  expect(answer.text).toContain('junk must be true or false');
+  expect(answer.text).toContain('`junk` must be true or false');
 });

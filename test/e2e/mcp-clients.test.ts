@@ -93,7 +93,7 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
     const wrong = [
       ['messages_read', { conversation_id: 'any;-;nobody' }, /^There is no conversation with this id\. The id is/],
       ['messages_read', { cursor: 'x' }, /^Invalid cursor\. Use the "next"/],
-      ['messages_read', { since: 'yesterday' }, /^since must be a date or a time with its zone/],
+      ['messages_read', { since: 'yesterday' }, /^`since` must be a date or a time with its zone/],
       ['attachments_fetch', { message_id: '999999' }, /^There is no such attachment/],
       ['events_poll', { after: '99999999' }, /^There is no row 99999999: the highest row id is \d+\./],
       ['messages_read', { limit: 'all' }, /limit/],

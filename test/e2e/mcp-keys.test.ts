@@ -177,7 +177,7 @@ describe('a send', () => {
       text: `Nothing was sent. The message to ${ANA} would be held until the owner decides. Its readers: ${ANA}.`,
     });
     const empty = await client.call('messages_send', { to: ' ', text: '' });
-    expect(empty.text).toMatch(/The recipient must not be blank\..*nothing to send/);
+    expect(empty.text).toMatch(/`recipient` must not be blank\..*nothing to send/);
     const unknown = await client.call('approvals_wait', { id: 'nothing', timeout_s: 0 });
     expect(unknown).toMatchObject({ isError: true, text: expect.stringMatching(/approval/) });
   });

@@ -23,10 +23,10 @@ interface Named {
 
 const NAMED: readonly Named[] = [
   {
-    change: 'a missing member is named as a member',
-    upgrade: 'A missing member is called a member',
-    changelog: 'A missing member of a request is called a member',
-    explains: / \/ body \/ .*: "The body is missing\." → "The member \\"body\\" is missing\."$/,
+    change: 'mistakes name members and parameters in backticks',
+    upgrade: 'Mistakes name members and parameters in backticks',
+    changelog: 'Mistakes of a request name its members and parameters in backticks',
+    explains: / \/ body \/ .*: "The (?:parameter )?\w+ .*" → "(?:The parameter )?`\w+` .*"$/,
   },
   {
     change: 'unsent messages are not edited, and have no files',

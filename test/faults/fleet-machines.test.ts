@@ -83,7 +83,7 @@ describeWithNats('an identity of a fleet', () => {
     expect((await hub.client.health()).backend.message).toContain('has the key of m1, but m1 belongs to');
     const report = await fleetReport(folder, Date.now());
     expect(report.problems).toContainEqual(
-      expect.stringContaining(`If it replaces "${hostname()}": postern fleet adopt m1`),
+      expect.stringContaining(`If it replaces "${hostname()}", run: postern fleet adopt m1`),
     );
     expect(Math.abs(report.macs[0]?.clockAheadMs ?? Number.NaN)).toBeLessThan(5000);
     await copy.stop();

@@ -191,7 +191,7 @@ describeWithNats('the agent of a fleet', () => {
     expect(await second.fleet(({ state }) => state === 'refused')).toMatchObject({
       problem: expect.stringContaining(`Another Mac is in the fleet as ${id}`),
     });
-    const health = { backend: { connected: true, message: expect.stringContaining('give it another fleet.mac') } };
+    const health = { backend: { connected: true, message: expect.stringContaining('Set fleet.mac to another id') } };
     expect(await second.get('/health')).toMatchObject(health);
     await first.published(first.write('mine again'));
     expect((await stream()).map(({ data }) => data.body)).toEqual(['mine', 'mine again']);

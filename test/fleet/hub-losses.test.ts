@@ -247,7 +247,7 @@ describeWithNats('a client of hubs loses nothing without a notice', () => {
     await fleet.m1.publish(1);
     await eventually(async () => {
       await lose();
-      expect(JSON.stringify(hub.log.lines)).toContain('it lost other rows less than an hour ago');
+      expect(JSON.stringify(hub.log.lines)).toContain('other rows of this Mac were given up less than an hour ago');
     });
     const live = await listenTo(hub);
     await lose();

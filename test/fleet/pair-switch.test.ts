@@ -71,7 +71,7 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
   test('is created by the operator from two Macs of the fleet that are in no other pair', async () => {
     const pair = (mac: string, other: string) => postern(['fleet', 'pair', mac, other, '--dir', fleetDir]);
     for (const [mac, other, sentence] of [
-      ['m7', 'm7', 'm7 is one Mac'],
+      ['m7', 'm7', 'Both ids are m7'],
       ['m7', 'm0', 'There is no Mac m0'],
     ] as const) {
       const refused = await pair(mac, other);

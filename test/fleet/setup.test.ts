@@ -196,15 +196,17 @@ describeWithNats('nats-server with TLS', () => {
     expect(certificates.map(({ file }) => file)).toEqual(['tls/server.pem', 'tls/ca.pem']);
     const late = await fleetReport(FleetFolder.open(dir), Date.now() + 800 * 86_400_000);
     expect(late.problems.filter((problem) => problem.includes('renew'))).toEqual([
-      expect.stringMatching(/^tls\/server\.pem ends in 2\d days: postern fleet renew\.$/),
+      expect.stringMatching(
+        /^The certificate tls\/server\.pem expires in 2\d days\. Renew it with: postern fleet renew$/,
+      ),
     ]);
   });
 
   test('without that certificate, or without TLS, a client sends nothing to the server', async () => {
     const untrusted = connect(server.url, '');
     const plain = connect(server.url.replace('tls:', 'nats:'), '');
-    await waitFor(() => untrusted.trouble !== 'it was not tried yet');
-    await waitFor(() => plain.trouble !== 'it was not tried yet');
+    await waitFor(() => untrusted.trouble !== 'no connection has been tried yet');
+    await waitFor(() => plain.trouble !== 'no connection has been tried yet');
     expect([untrusted.isConnected, plain.isConnected]).toEqual([false, false]);
     expect(untrusted.trouble).toMatch(/certificate/);
   });

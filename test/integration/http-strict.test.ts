@@ -38,7 +38,7 @@ const ids = (Object.keys(ROUTES) as RouteId[]).filter((id) => id !== 'openWebSoc
 test('a send without its body names the missing member, and strictly also the unknown one', async () => {
   const call = { body: JSON.stringify({ recipient: '+15550100', text: 'Hello' }) };
   const answer = await gateway.call('POST', '/api/v1/messages', call);
-  expect(answer.json).toMatchObject({ detail: 'The member "body" is missing.' });
+  expect(answer.json).toMatchObject({ detail: '`body` is missing.' });
   const strict = await gateway.call('POST', '/api/v1/messages', { ...call, headers: STRICT });
   expect(pointersOf(strict)).toEqual(['/body', '/text']);
 });
@@ -76,7 +76,7 @@ describe('with Prefer: handling=strict', () => {
       headers: STRICT,
     });
     expect(pointersOf(query).toSorted()).toEqual(['?conversation', '?limit', '?order', '?since']);
-    expect(query.text).toContain('There is no parameter conversation here. There are: conversation_id, since');
+    expect(query.text).toContain('`conversation` is not a known parameter. Known here: `conversation_id`, `since`');
     const body = { recipient: '', body: 'x', attachment: ['a'], dry_run: 1 };
     const send = await gateway.post('/api/v1/messages', body, { headers: STRICT });
     expect(pointersOf(send).toSorted()).toEqual(['/attachment', '/dry_run', '/recipient']);
@@ -88,7 +88,7 @@ describe('with Prefer: handling=strict', () => {
     expect(strict).toContain('HTTP/1.1 400');
     expect(strict).toContain('Preference-Applied: handling=strict');
     expect([...strict.matchAll(/"pointer":"(.*?)"/g)].map(([, pointer]) => pointer)).toEqual(['?change', '?after']);
-    expect(strict).toContain('There are: after, changes, include, max_age_s, junk, include_canary.');
+    expect(strict).toContain('Known here: `after`, `changes`, `include`, `max_age_s`, `junk`, `include_canary`.');
     for (const [query, prefer] of [
       ['?api_key=KEY&change=true', ''],
       ['?api_key=KEY&changes=true&include=details', 'Prefer: handling=strict\r\n'],

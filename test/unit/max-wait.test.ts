@@ -25,6 +25,6 @@ test('a key behind a tunnel waits longer than the tunnel does', async () => {
 test.each([-1, 51, 1.5, '20', null])('a key is made with a wait of %p', (max_wait_s) => {
   const { error } = keyBody.safeParse({ name: 'a', preset: 'reader', max_wait_s });
   expect(error?.issues.map(({ path, message }) => [path.join(), message])).toEqual([
-    ['max_wait_s', 'The max_wait_s must be a whole number of seconds from 0 to 50.'],
+    ['max_wait_s', '`max_wait_s` must be a whole number of seconds from 0 to 50.'],
   ]);
 });

@@ -147,7 +147,7 @@ describe('the settings of a webhook', () => {
     for (const schema of [webhookChangesBody, webhookBody]) {
       const body = { ...good, filter: { max_age_s: value } };
       expect(pointers(schema, body)).toEqual(['/filter/max_age_s']);
-      expect(sentences(schema, body)).toContain('max_age_s must be a whole number of seconds, 60 or more');
+      expect(sentences(schema, body)).toContain('`max_age_s` must be a whole number of seconds, 60 or more');
     }
   });
 

@@ -59,7 +59,7 @@ describe('Markdown becomes plain text', () => {
   test('what grows beyond a message is refused, and not made', () => {
     const url = `https://example.com/${'u'.repeat(8000)}`;
     const markdown = lines(`[r]: ${url}`, '', '[a][r] '.repeat(1500));
-    const message = 'As plain text the body must have at most 20000 characters.';
+    const message = 'As plain text, `body` must have at most 20000 characters.';
     expect(() => plainText(markdown)).toThrow(message);
     expect(() => plainText('[a][r] '.repeat(1500))).not.toThrow();
     expect(plainText('a'.repeat(20_000))).toHaveLength(20_000);

@@ -83,11 +83,11 @@ describe('the parameters of a list', () => {
     expect(mistakes(() => included('contacts,all,%20details'))).toEqual([
       {
         pointer: '?include',
-        message: 'The parameter include takes details and contacts, separated by a comma, not "all".',
+        message: 'The parameter `include` takes details and contacts, separated by a comma, not "all".',
       },
       {
         pointer: '?include',
-        message: 'The parameter include takes details and contacts, separated by a comma, not " details".',
+        message: 'The parameter `include` takes details and contacts, separated by a comma, not " details".',
       },
     ]);
   });
@@ -140,7 +140,7 @@ describe.each([
   test.each(['0', '59', '-1', '90.5', '1e3', ' 90', 'abc', 'null', ''])('refuses %j by name', (value) => {
     const found = mistakes(() => readQuery(schema, parseQuery(`after=0&max_age_s=${encodeURIComponent(value)}`)));
     expect(found).toEqual([
-      { pointer: '?max_age_s', message: 'The parameter max_age_s must be a whole number of seconds, 60 or more.' },
+      { pointer: '?max_age_s', message: 'The parameter `max_age_s` must be a whole number of seconds, 60 or more.' },
     ]);
   });
 

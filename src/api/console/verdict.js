@@ -74,7 +74,8 @@ export function verdictOf(status, held) {
 
 /** @param {StatusReport} status @returns {Verdict} */
 function fleetVerdict({ backend, macs = [], webhooks }) {
-  if (!backend.connected) return { tone: 'bad', text: 'The hub cannot reach its servers', next: backend.message ?? '' };
+  if (!backend.connected)
+    return { tone: 'bad', text: 'The hub cannot read the events of its fleet', next: backend.message ?? '' };
   const away = macs.filter(({ state }) => state !== 'present').map(({ id }) => id);
   const unread = macs.filter((mac) => mac.state === 'present' && mac.backend?.connected === false).map(({ id }) => id);
   const behind = webhooks.filter(isBehind).length;

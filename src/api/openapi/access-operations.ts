@@ -15,7 +15,7 @@ export const ACCESS_OPERATIONS = {
       'The owner’s key is not listed, and secrets are not shown.',
     query: keysQuery,
     answers: { 200: { description: 'All of them.', schema: 'Key', isList: true, example: [examples.key] } },
-    mistakes: [{ pointer: '?include', message: 'The parameter include must be "revoked".' }],
+    mistakes: [{ pointer: '?include', message: 'The parameter `include` must be "revoked".' }],
   },
   addKey: {
     tag: 'Keys',
@@ -29,9 +29,9 @@ export const ACCESS_OPERATIONS = {
     answers: { 201: { description: 'Made.', schema: 'NewKey', example: examples.newKey, headers: MADE } },
     problems: ['too_many_keys', 'chat_db_missing', ...STATE_DB],
     mistakes: [
-      { pointer: '/name', message: 'The name is missing.' },
-      { pointer: '/approval', message: 'The approval must be one of always, new, never.' },
-      { pointer: '?include', message: 'The parameter include must be "clients".' },
+      { pointer: '/name', message: '`name` is missing.' },
+      { pointer: '/approval', message: '`approval` must be one of always, new, never.' },
+      { pointer: '?include', message: 'The parameter `include` must be "clients".' },
     ],
   },
   getOwnKey: {
@@ -61,7 +61,7 @@ export const ACCESS_OPERATIONS = {
     query: keyCheckQuery,
     answers: { 200: { description: 'Allowed, held or refused.', schema: 'KeyCheck', example: examples.check } },
     problems: ['key_not_found', 'chat_db_missing'],
-    mistakes: [{ pointer: '?to', message: 'The parameter to is required: an address or a conversation id.' }],
+    mistakes: [{ pointer: '?to', message: 'The parameter `to` is required: an address or a conversation id.' }],
   },
   changeKey: {
     tag: 'Keys',
@@ -72,7 +72,7 @@ export const ACCESS_OPERATIONS = {
     body: { schema: keyChangesBody, example: { send: ['+15550100'], approval: 'new' } },
     answers: { 200: { description: 'The key in its current state.', schema: 'Key', example: examples.key } },
     problems: ['key_not_found', 'chat_db_missing', ...STATE_DB],
-    mistakes: [{ pointer: '/approval', message: 'The approval must be one of always, new, never.' }],
+    mistakes: [{ pointer: '/approval', message: '`approval` must be one of always, new, never.' }],
   },
   rotateKey: {
     tag: 'Keys',
@@ -115,7 +115,7 @@ export const ACCESS_OPERATIONS = {
         example: [examples.approval],
       },
     },
-    mistakes: [{ pointer: '?wait', message: 'The parameter wait must be a whole number of seconds, at most 50.' }],
+    mistakes: [{ pointer: '?wait', message: 'The parameter `wait` must be a whole number of seconds, at most 50.' }],
   },
   getApproval: {
     tag: 'Approvals',
@@ -126,7 +126,7 @@ export const ACCESS_OPERATIONS = {
     query: approvalQuery,
     answers: { 200: { description: 'The approval.', schema: 'Approval', example: examples.approval } },
     problems: ['approval_not_found'],
-    mistakes: [{ pointer: '?wait', message: 'The parameter wait must be a whole number of seconds, at most 50.' }],
+    mistakes: [{ pointer: '?wait', message: 'The parameter `wait` must be a whole number of seconds, at most 50.' }],
   },
   approveSend: {
     tag: 'Approvals',
@@ -137,7 +137,12 @@ export const ACCESS_OPERATIONS = {
     body: { schema: approveBody, example: { shown: examples.approval.shown } },
     answers: { 200: { description: 'Approved.', schema: 'Approval', example: examples.approved } },
     problems: ['approval_not_found', 'already_decided', 'approval_changed', 'approval_expired', ...STATE_DB],
-    mistakes: [{ pointer: '/shown', message: 'The shown is missing. Send the value from the approval that you read.' }],
+    mistakes: [
+      {
+        pointer: '/shown',
+        message: '`shown` is missing. Send the value that `shown` has in the approval that you read.',
+      },
+    ],
   },
   denySend: {
     tag: 'Approvals',
@@ -184,7 +189,7 @@ export const ACCESS_OPERATIONS = {
     body: { schema: proveBody, example: { code: '482913' } },
     answers: { 200: { description: 'Proved.', schema: 'SelfChat', example: examples.selfChat } },
     problems: ['self_chat_disabled', 'code_wrong', ...CHAT_DB, ...STATE_DB],
-    mistakes: [{ pointer: '/code', message: 'The code is missing: copy it from the conversation with yourself.' }],
+    mistakes: [{ pointer: '/code', message: '`code` is missing. Copy the code from the conversation with yourself.' }],
   },
   listAudit: {
     tag: 'Keys',
@@ -198,7 +203,7 @@ export const ACCESS_OPERATIONS = {
       200: { description: 'Oldest first.', schema: 'AuditEntry', isList: true, example: [examples.audit] },
     },
     mistakes: [
-      { pointer: '?after', message: 'The parameter after must be the id of a line, or 0 to start at the first.' },
+      { pointer: '?after', message: 'The parameter `after` must be the id of a line, or 0 to start at the first.' },
     ],
   },
 } as const satisfies Record<string, Operation>;

@@ -29,7 +29,10 @@ export const CONVERSATION_OPERATIONS = {
       },
     },
     problems: ['invalid_cursor', ...CHAT_DB],
-    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
+    mistakes: [
+      { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
+      INCLUDE_MISTAKE,
+    ],
   },
   getConversation: {
     tag: 'Conversations',
@@ -59,7 +62,7 @@ export const CONVERSATION_OPERATIONS = {
       },
     },
     problems: ['conversation_not_found', 'invalid_cursor', ...CHAT_DB],
-    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
+    mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
   },
   listContacts: {
     tag: 'Contacts',
@@ -72,7 +75,7 @@ export const CONVERSATION_OPERATIONS = {
       200: { description: 'The people that match.', schema: 'Contact', isList: true, example: [examples.contact] },
     },
     problems: ['contacts_disabled'],
-    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
+    mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
   },
   listPeople: {
     tag: 'Contacts',
@@ -86,7 +89,7 @@ export const CONVERSATION_OPERATIONS = {
       200: { description: 'The people that match.', schema: 'Person', isList: true, example: [examples.person] },
     },
     problems: [...CHAT_DB],
-    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }],
+    mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
   },
   listPersonMessages: {
     tag: 'Contacts',
@@ -105,6 +108,9 @@ export const CONVERSATION_OPERATIONS = {
       },
     },
     problems: ['person_not_found', 'invalid_cursor', ...CHAT_DB],
-    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
+    mistakes: [
+      { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
+      INCLUDE_MISTAKE,
+    ],
   },
 } as const satisfies Record<string, Operation>;

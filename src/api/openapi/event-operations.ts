@@ -64,9 +64,9 @@ export const EVENT_OPERATIONS = {
     mistakes: [
       {
         pointer: '?after',
-        message: 'The parameter after must be a row id (a whole number, 0 or more) or an offset from the service.',
+        message: 'The parameter `after` must be a row id (a whole number, 0 or more) or an offset from the service.',
       },
-      { pointer: '?changes', message: 'The parameter changes must be true or false.' },
+      { pointer: '?changes', message: 'The parameter `changes` must be true or false.' },
       INCLUDE_MISTAKE,
       MAX_AGE_MISTAKE,
     ],

@@ -20,7 +20,7 @@ export const HOME_OPERATIONS = {
       'The counts of keys come from the audit log, which counts repeated reads by the hour.',
     query: statisticsQuery,
     answers: { 200: { description: 'Oldest first.', schema: 'Statistics', example: examples.statistics } },
-    mistakes: [{ pointer: '?by', message: 'The parameter by must be minute, hour or day.' }],
+    mistakes: [{ pointer: '?by', message: 'The parameter `by` must be "minute", "hour" or "day".' }],
   },
   getConfig: {
     tag: 'Service',

@@ -49,7 +49,10 @@ export const MESSAGE_OPERATIONS = {
       },
     },
     problems: ['invalid_cursor', 'offset_too_deep', 'hub_filling', ...CHAT_DB],
-    mistakes: [{ pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' }, INCLUDE_MISTAKE],
+    mistakes: [
+      { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
+      INCLUDE_MISTAKE,
+    ],
   },
   searchMessages: {
     tag: 'Messages',
@@ -75,7 +78,7 @@ export const MESSAGE_OPERATIONS = {
     problems: ['invalid_cursor', 'search_disabled', 'search_unavailable', ...CHAT_DB],
     mistakes: [
       { pointer: '?q', message: 'At character 8: the quotation mark is not closed.' },
-      { pointer: '?limit', message: 'The limit must be a whole number, 1 or more.' },
+      { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
     ],
   },
   sendMessage: {
@@ -146,8 +149,8 @@ export const MESSAGE_OPERATIONS = {
       ...STATE_DB,
     ],
     mistakes: [
-      { pointer: '/recipient', message: 'The recipient must not be blank.' },
-      { pointer: '/body', message: 'The member "body" is missing.' },
+      { pointer: '/recipient', message: '`recipient` must not be blank.' },
+      { pointer: '/body', message: '`body` is missing.' },
     ],
   },
   getMessage: {
@@ -183,7 +186,7 @@ export const MESSAGE_OPERATIONS = {
       'conversion_busy',
       ...CHAT_DB,
     ],
-    mistakes: [{ pointer: '?as', message: 'The parameter as must be jpeg or m4a.' }],
+    mistakes: [{ pointer: '?as', message: 'The parameter `as` must be "jpeg" or "m4a".' }],
   },
 } as const satisfies Record<string, Operation>;
 

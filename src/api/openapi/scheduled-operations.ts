@@ -38,7 +38,7 @@ export const SCHEDULED_OPERATIONS = {
       },
     },
     problems: CHAT_DB,
-    mistakes: [{ pointer: '?source', message: 'The parameter source must be postern or phone.' }],
+    mistakes: [{ pointer: '?source', message: 'The parameter `source` must be "postern" or "phone".' }],
   },
   getScheduled: {
     tag: 'Messages',

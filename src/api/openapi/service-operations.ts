@@ -25,7 +25,7 @@ export const SERVICE_OPERATIONS = {
     answers: {
       200: { description: 'State of the service.', schema: 'Status', example: examples.status, type: 'text/plain' },
     },
-    mistakes: [{ pointer: '?as', message: 'The parameter as must be swiftbar or xbar.' }],
+    mistakes: [{ pointer: '?as', message: 'The parameter `as` must be "swiftbar" or "xbar".' }],
   },
   checkPermissions: {
     tag: 'Service',
@@ -46,7 +46,7 @@ export const SERVICE_OPERATIONS = {
     answers: {
       200: { description: 'What was found.', schema: 'Diagnostics', example: examples.diagnostics },
     },
-    mistakes: [{ pointer: '?ask', message: 'The parameter ask must be messages.' }],
+    mistakes: [{ pointer: '?ask', message: 'The parameter `ask` must be "messages".' }],
   },
   getMetrics: {
     tag: 'Service',

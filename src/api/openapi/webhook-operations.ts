@@ -20,7 +20,7 @@ export const WEBHOOK_OPERATIONS = {
       '`GET /webhooks/{id}` adds the settings, the state and the position of one; `include=status` adds them to the list.',
     query: webhooksQuery,
     answers: { 200: { description: 'All of them.', schema: 'Webhook', isList: true, example: [examples.webhook] } },
-    mistakes: [{ pointer: '?include', message: 'The parameter include must be "status".' }],
+    mistakes: [{ pointer: '?include', message: 'The parameter `include` must be "status".' }],
   },
   registerWebhook: {
     tag: 'Webhooks',
@@ -40,7 +40,7 @@ export const WEBHOOK_OPERATIONS = {
       'shutting_down',
     ],
     mistakes: [
-      { pointer: '/url', message: 'The url must be a complete http or https address.' },
+      { pointer: '/url', message: '`url` must be a complete http or https address.' },
       { pointer: '/events/0', message: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` },
     ],
   },
@@ -78,8 +78,11 @@ export const WEBHOOK_OPERATIONS = {
       'shutting_down',
     ],
     mistakes: [
-      { pointer: '/headers/Host', message: 'The header Host is set by Postern or by the connection.' },
-      { pointer: '/filter/senders', message: 'The senders must have at least one item.' },
+      {
+        pointer: '/headers/Host',
+        message: 'The header `Host` cannot be set, because Postern or the connection sets it.',
+      },
+      { pointer: '/filter/senders', message: '`senders` must have at least one item.' },
     ],
   },
   deleteWebhook: {
@@ -101,7 +104,7 @@ export const WEBHOOK_OPERATIONS = {
     query: deliveriesQuery,
     answers: { 200: { description: 'The records.', schema: 'Delivery', isList: true, example: [examples.delivery] } },
     problems: ['webhook_not_found'],
-    mistakes: [{ pointer: '?include', message: 'The parameter include must be "tries".' }],
+    mistakes: [{ pointer: '?include', message: 'The parameter `include` must be "tries".' }],
   },
   resendDelivery: {
     tag: 'Webhooks',

@@ -249,7 +249,9 @@ export class ChangeDetection implements ChangeControl {
     } catch (error) {
       this.#isDoubtful = true;
       const isAway = isChatDbAway(error);
-      if (!isAway && !this.#isClosed) log.error('could not compare all messages, trying again later', { error });
+      if (!isAway && !this.#isClosed) {
+        log.error('could not compare all messages with their recorded state, trying again later', { error });
+      }
     }
     this.#isSweeping = false;
     this.#sweepEndedAtMs = clock.monotonic();

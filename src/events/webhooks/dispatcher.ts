@@ -189,7 +189,7 @@ export class Dispatcher implements WebhookRegistry {
     const isRow = 'rowId' in from && !('generation' in from);
     const start = isRow ? { rowId: from.rowId, change: now.change } : feed.resolve(from, { changes });
     if (!isAfter(start, now)) return start;
-    const message = `"after" must be "latest", or a row id or offset up to the webhook's position, row ${now.rowId}.`;
+    const message = `\`after\` must be "latest", or a row id or an offset that is not beyond the webhook's position (row ${now.rowId}).`;
     throw invalidRequest([{ pointer: '/after', message }]);
   }
 

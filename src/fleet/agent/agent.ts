@@ -140,12 +140,12 @@ export class FleetAgent {
     if (trouble !== undefined) return `Events wait to be published to the fleet: ${trouble}.`;
     if (this.#membership.state !== 'refused') return undefined;
     const { holder } = this.#membership;
-    const rest = 'so this machine takes no part in it';
+    const rest = 'so this machine takes no part';
     if (holder === undefined) {
-      return `Another Mac is in the fleet as ${this.#mac}, ${rest}: give it another fleet.mac.`;
+      return `Another Mac is in the fleet as ${this.#mac}, ${rest}. Set fleet.mac to another id on one of the two.`;
     }
     const owner = holder.names === undefined ? 'another machine' : `the machine "${holder.names.holder.name}"`;
-    return `In the fleet, ${this.#mac} belongs to ${owner}, which has the same key, ${rest}. If it replaces the other machine, run at the desk: postern fleet adopt ${this.#mac}`;
+    return `In the fleet, ${this.#mac} belongs to ${owner}, which has the same key, ${rest}. If this machine replaces that one, run at the desk: postern fleet adopt ${this.#mac}`;
   }
 
   /** Publishes the changed health of this Mac. */

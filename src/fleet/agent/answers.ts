@@ -73,7 +73,7 @@ export class Answers {
       respond(message, mac, operation, reply, envelope);
     } catch (error) {
       // The connection was lost, so the hub's request fails too.
-      log.debug('a question of the fleet was not answered', { operation, error });
+      log.debug('a request of a hub was not answered', { operation, error });
     }
   }
 

@@ -61,7 +61,9 @@ export class SendQueue {
         }
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
-        if (!signal.aborted && reason !== trouble) log.warn('sends of the fleet cannot be taken, retrying', { reason });
+        if (!signal.aborted && reason !== trouble) {
+          log.warn('sends cannot be taken from the queue of the fleet, retrying', { reason });
+        }
         trouble = reason;
         await pause(clock, RETRY_MS, signal);
       }
@@ -74,7 +76,9 @@ export class SendQueue {
     try {
       order = decodeOrder(mac, message.headers, message.data, envelope);
     } catch (error) {
-      log.warn('a send of the fleet cannot be read and is skipped', { reason: (error as Error).message });
+      log.warn('a send from the queue of the fleet cannot be read and is skipped', {
+        reason: (error as Error).message,
+      });
       return quietly(() => message.term());
     }
     let cancel: Cancel | undefined;

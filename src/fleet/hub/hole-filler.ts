@@ -91,12 +91,14 @@ export class HoleFiller {
     const { reads, store, clock, log, keptMs, onEvents } = this.#parts;
     const { mac, epoch, after, last } = hole;
     const ageMs = clock.now() - hole.openedMs;
-    if (ageMs > (keptMs() ?? Number.POSITIVE_INFINITY)) return this.#giveUp(hole, 'the stream no longer keeps them');
+    if (ageMs > (keptMs() ?? Number.POSITIVE_INFINITY)) {
+      return this.#giveUp(hole, 'the stream no longer keeps events of that age');
+    }
     if (ageMs > UNKNOWN_MS && this.#isUnknown(mac)) return this.#giveUp(hole, 'the Mac is no longer in the fleet');
-    if (after === last) return this.#giveUp(hole, 'it is unknown where they begin');
+    if (after === last) return this.#giveUp(hole, 'it is unknown where the missing rows begin');
     const events = await reads.ask(mac, 'events', { epoch, after, before: last + 1 });
     if (this.#isClosed) return;
-    if (events === null) return this.#giveUp(hole, 'the Mac no longer has them');
+    if (events === null) return this.#giveUp(hole, 'the Mac no longer has the rows');
     const rows = inOrder(events, after, last);
     const supplied: FilledRow[] = [];
     for (const row of rows) {
@@ -110,7 +112,7 @@ export class HoleFiller {
     this.counts.filled += supplied.length;
     if (unreadable !== undefined) {
       this.unreadable.add(mac);
-      return this.#giveUp({ ...hole, last: unreadable }, 'this hub cannot read them');
+      return this.#giveUp({ ...hole, last: unreadable }, 'this hub cannot read the rows that the Mac supplied');
     }
     if (upTo === last) log.info('a Mac supplied rows that the stream lacked', { mac, last });
   }
@@ -119,7 +121,7 @@ export class HoleFiller {
     const { store, brokerClock, log } = this.#parts;
     const { queue, after, last } = hole;
     const events = store.giveUp(hole, Math.floor(brokerClock.now()));
-    if (events === undefined) throw new Error('it lost other rows less than an hour ago');
+    if (events === undefined) throw new Error('other rows of this Mac were given up less than an hour ago');
     log.error('rows of a Mac are missing for good', { mac: queue, after, last, reason });
     this.counts.missing += 1;
     await this.#parts.onEvents(events);

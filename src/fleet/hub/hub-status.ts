@@ -50,7 +50,7 @@ export class HubStatus {
     }
     if (readiness.isKeyWrong) {
       const message =
-        'This hub cannot read what the Macs and other hubs write: its fleet.content_key_file is not theirs.';
+        'This hub cannot read what the Macs and other hubs write, because its fleet.content_key_file differs from theirs.';
       return { connected: false, message };
     }
     if (!copy.isFilled) return { connected: true, message: 'The stream of events is being read for the first time.' };
@@ -144,7 +144,7 @@ function refusalMessage(mac: string, names: ClaimNames | undefined): readonly st
   if (names?.refused === undefined) return [];
   const { holder, refused } = names;
   return [
-    `"${refused.name}" has the key of ${mac}, but ${mac} belongs to "${holder.name}": "${refused.name}" takes no part.`,
+    `"${refused.name}" has the key of ${mac}, but ${mac} belongs to "${holder.name}". So "${refused.name}" takes no part in the fleet.`,
   ];
 }
 

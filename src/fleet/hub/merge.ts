@@ -42,7 +42,7 @@ export async function merged<Item>(
     } catch (error) {
       // `broker_away` concerns this hub, so the whole list fails. A Mac's refusal costs only its own items.
       if (!isAppError(error) || error.code === 'broker_away') throw error;
-      log.debug('a list lacks a Mac', { mac: list.mac, reason: error.message });
+      log.debug('a list lacks the items of a Mac', { mac: list.mac, reason: error.message });
       missing.push(list.mac);
       return undefined;
     }

@@ -24,7 +24,7 @@ export async function routeOfSend(
   if (of !== undefined && parts.reads.isKnown(of.mac)) {
     const member = parts.macs.nameOf(of.mac).member;
     if (named !== undefined && named !== member) {
-      const message = `"from" is another Mac than ${of.mac}, where this conversation is.`;
+      const message = `\`from\` names another Mac than ${of.mac}, which has this conversation. Leave out \`from\`.`;
       throw invalidRequest([{ pointer: '/from', message }]);
     }
     return { member, recipient: of.id };
@@ -45,7 +45,7 @@ function memberNamed(from: string, { macs }: HubParts): string {
   const owners = macs.members().flatMap((member) => (member.macs.some(isOwn) ? [member.id] : []));
   const [owner, second] = owners;
   if (owner === undefined) throw problem('mac_unknown');
-  if (second !== undefined) throw fromRequired(`${owners.length} Macs have the address in "from"`, owners);
+  if (second !== undefined) throw fromRequired(`${owners.length} Macs have the address in \`from\``, owners);
   return owner;
 }
 

@@ -39,7 +39,7 @@ export class SendLeases {
       const bucket = await withTimeLimit(connection.kv(BUCKETS.webhooks), clock, REFRESH_MS);
       await withTimeLimit(Promise.all(members.map((member) => this.#read(bucket, member))), clock, REFRESH_MS);
     } catch (error) {
-      log.debug('the leases of pairs cannot be read', { error });
+      log.debug('the leases that name the sending Macs of pairs cannot be read', { error });
     }
   }
 
@@ -57,7 +57,10 @@ export class SendLeases {
       }
     } catch (error) {
       if (isAppError(error)) throw error;
-      log.warn('the lease of a pair cannot be used', { member, reason: (error as Error).message });
+      log.warn('the sending Mac of a pair cannot be chosen, because the lease cannot be read or written', {
+        member,
+        reason: (error as Error).message,
+      });
     }
     throw problem('broker_away');
   }
@@ -93,7 +96,7 @@ export class SendLeases {
     if (best === named) return best;
     if ((await compareAndSet(bucket, leaseKey(member), Buffer.from(best), revision)) === undefined) return undefined;
     this.#holders.set(member, best);
-    log.info('the lease of a pair moved to a Mac', { member, mac: best });
+    log.info('a Mac of a pair now holds the lease and sends for the pair', { member, mac: best });
     return best;
   }
 

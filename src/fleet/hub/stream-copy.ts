@@ -110,7 +110,7 @@ export class StreamCopy {
       if (!(await this.#holds(jsm, info, place)) && (await isInStep(jsm, info, store))) return;
       await this.#until(() => this.#includes(place), endMs - clock.monotonic());
     } catch (error) {
-      this.#parts.log.debug('the broker cannot be asked for the place of an offset', { error });
+      this.#parts.log.debug('the broker cannot be asked where an offset is in the stream', { error });
     }
     if (!this.#includes(place)) throw problem('hub_behind', {}, { headers: { 'Retry-After': '2' } });
   }
@@ -241,7 +241,7 @@ export class StreamCopy {
     const about = { subject, sequence };
     const found = readEventHeaders(subject, headers);
     if (found === undefined) {
-      onRejected(about, 'its headers are not those of an event');
+      onRejected(about, 'the message does not have the headers of an event');
       return undefined;
     }
     const { mac, epoch, row, previousRow, previousSequence, type, id: messageId } = found;

@@ -74,7 +74,9 @@ export class StreamEvents {
       onRejected: (message, reason) => this.#reject(message, reason),
       onChecked: (info) => {
         this.#info = info;
-        this.#compare().catch((error: unknown) => log.debug('the Macs cannot be compared with the stream', { error }));
+        this.#compare().catch((error: unknown) =>
+          log.debug('the rows that the Macs report cannot be compared with the stream', { error }),
+        );
       },
       onSkipped: (sequence) => {
         this.#doubtSinceMs = clock.monotonic();

@@ -84,7 +84,7 @@ export class FleetConnection {
   #wait = 0;
   #publicKey = '';
   #certificateEnd: number | undefined;
-  #lastProblem = 'it was not tried yet';
+  #lastProblem = 'no connection has been tried yet';
   readonly #wakeup: Wakeup;
   readonly #ended: Promise<void>;
 

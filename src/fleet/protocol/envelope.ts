@@ -70,7 +70,7 @@ export class Envelope {
   seal(mac: string, context: readonly string[], bytes: Uint8Array): Sealed {
     if (this.#keysOf === undefined) return { bytes };
     const [newest] = this.#keysOf(mac);
-    if (newest === undefined) throw new AppError('fleet_key_unusable', 'There is no content key to seal with.');
+    if (newest === undefined) throw new AppError('fleet_key_unusable', 'There is no content key to encrypt with.');
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, newest.key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(contextBytes(mac, context));
@@ -84,9 +84,9 @@ export class Envelope {
   open(mac: string, context: readonly string[], { bytes, keyId }: Sealed): Uint8Array {
     if (this.#keysOf === undefined) {
       if (keyId === undefined) return bytes;
-      throw unreadable('it is encrypted, and fleet.content_key_file is not set here');
+      throw unreadable('it is encrypted, but fleet.content_key_file is not set here');
     }
-    if (keyId === undefined) throw unreadable('it is not encrypted, and fleet.content asks for that');
+    if (keyId === undefined) throw unreadable('it is not encrypted, but fleet.content requires encryption here');
     const known = this.#keysOf(mac).find(({ id }) => id === keyId);
     if (known === undefined) throw unreadable('it is encrypted with a key that is not in fleet.content_key_file');
     if (bytes.length < NONCE_BYTES + TAG_BYTES) throw unreadable('it is too short');
@@ -98,7 +98,7 @@ export class Envelope {
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
     } catch {
-      throw unreadable('it was changed, or belongs somewhere else');
+      throw unreadable('it was altered, or was not written for this place');
     }
   }
 }
@@ -128,7 +128,7 @@ export function unpack<Value>(
   const keyId = Buffer.from(packed.subarray(1, end)).toString('latin1');
   const opened = envelope.open(mac, context, { bytes: packed.subarray(end), ...(keyId !== '' && { keyId }) });
   const read = schema.safeParse(parsedBytes(opened));
-  if (!read.success) throw unreadable('it has another form');
+  if (!read.success) throw unreadable('it does not have the expected members');
   return read.data;
 }
 

@@ -113,7 +113,7 @@ export class Lease<State> {
   /** Returns `isHeld`. First ends a lease that could not be renewed in time. */
   check(): boolean {
     if (this.#hold === undefined || this.isHeld) return this.isHeld;
-    this.#parts.log.warn('the lease could not be renewed, and is over', { lease: this.#parts.key });
+    this.#parts.log.warn('the lease could not be renewed in time and has ended', { lease: this.#parts.key });
     this.#lose();
     return false;
   }

@@ -35,7 +35,9 @@ export function decodeOrder(
   body: Uint8Array,
   envelope: Envelope,
 ): SendOrder {
-  if (headers?.get(HEADERS.version) !== String(VERSION)) throw unreadable('it is of another version');
+  if (headers?.get(HEADERS.version) !== String(VERSION)) {
+    throw unreadable('it was written by an incompatible version of Postern');
+  }
   return unpack(sendOrder, envelope, mac, ['send'], body);
 }
 

@@ -186,7 +186,8 @@ export class FleetFolder {
     const { mac, standby } = pair;
     const taken = this.pairs.find((other) => [other.mac, other.standby].some((one) => one === mac || one === standby));
     if (taken !== undefined || mac === standby) {
-      const reason = taken === undefined ? `${mac} is one Mac` : `${taken.mac} and ${taken.standby} are a pair already`;
+      const reason =
+        taken === undefined ? `Both ids are ${mac}` : `${taken.mac} and ${taken.standby} are a pair already`;
       throw new AppError('mac_paired', `${reason}. Nothing was changed.`, {
         hint: 'A pair ends when one of its Macs is revoked.',
       });
@@ -213,7 +214,7 @@ export class FleetFolder {
   /** Makes new certificates for the servers. Throws `no_authority` if the authority's key is not in this folder. */
   async renewCertificates(run: RunCommand): Promise<readonly CertificateEnd[]> {
     if (!existsSync(join(this.path, AUTHORITY_KEY))) {
-      const message = `${this.path} has no ${AUTHORITY_KEY}: these certificates were not made here.`;
+      const message = `${this.path} has no ${AUTHORITY_KEY}, so the certificates of the servers were not made here. Renew them where they were made.`;
       throw new AppError('no_authority', message);
     }
     const servers = this.servers.flatMap((url) => serverAddress(url) ?? []);
@@ -287,10 +288,12 @@ function readRecord(path: string): FleetRecord {
   } catch (error) {
     if (errorCode(error) === 'ENOENT') {
       throw new AppError('no_fleet', `There is no fleet in ${path}.`, {
-        hint: 'postern fleet init makes one; --dir names another folder.',
+        hint: 'Make one with "postern fleet init", or name another folder with --dir.',
       });
     }
     if (!(error instanceof SyntaxError) && !(error instanceof TypeError)) throw error;
   }
-  throw new AppError('fleet_unusable', `${file} is not what postern fleet wrote.`, { hint: 'Restore it from a copy.' });
+  throw new AppError('fleet_unusable', `${file} is not as "postern fleet" writes it.`, {
+    hint: 'Restore it from a backup.',
+  });
 }

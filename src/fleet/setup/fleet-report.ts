@@ -168,18 +168,18 @@ function problemsOf(
   const problems: string[] = [];
   if (missing.length > 0) problems.push(`Missing: ${missing.join(', ')}. postern fleet init --connect creates them.`);
   if (queueless.length > 0) {
-    problems.push(`No queue of sends for ${queueless.join(', ')}: postern fleet init --connect.`);
+    problems.push(`No queue of sends for ${queueless.join(', ')}. postern fleet init --connect creates it.`);
   }
   if (full.length > 0) {
     problems.push(
-      `Nearly full: the storage of ${namesOf(full)}. postern fleet init --connect --max-bytes limits events.`,
+      `Nearly full: the storage of ${namesOf(full)}. postern fleet init --connect --max-bytes limits the room for events.`,
     );
   }
   for (const { mac, trouble, machine, refusedMachine, clockAheadMs } of macs) {
     if (trouble !== null) problems.push(`${mac} cannot read Messages: ${trouble}`);
     if (machine !== null && refusedMachine !== null) {
       problems.push(
-        `"${refusedMachine.name}" has the key of ${mac}, but ${mac} belongs to "${machine.name}": "${refusedMachine.name}" takes no part. If it replaces "${machine.name}": postern fleet adopt ${mac}.`,
+        `"${refusedMachine.name}" has the key of ${mac}, but ${mac} belongs to "${machine.name}". So "${refusedMachine.name}" takes no part in the fleet. If it replaces "${machine.name}", run: postern fleet adopt ${mac}`,
       );
     }
     const clock = clockTrouble(clockAheadMs ?? 0);
@@ -193,12 +193,16 @@ function warningsOf(servers: readonly ServerReport[], streams: readonly StreamRe
   const lazy = servers.filter(({ syncsAlways }) => !syncsAlways);
   const warnings: string[] = [];
   if (streams.some(({ replicas }) => replicas > 1) && old.length > 0) {
-    warnings.push(`Older than 2.10.23: ${namesOf(old)}. Killing one of several may lose a whole stream.`);
+    warnings.push(
+      `Older than nats-server 2.10.23: ${namesOf(old)}. If one of several such servers is killed, a whole stream can be lost. Update them.`,
+    );
   }
   if (lazy.length > 0) {
     const canNot = lazy.some(({ version }) => !knowsSyncInterval(version)) ? ' (nats-server 2.10 or newer)' : '';
     const remedy = `set sync_interval: always in jetstream${canNot}`;
-    warnings.push(`A power cut may lose two minutes of what ${namesOf(lazy)} acknowledged: ${remedy}.`);
+    warnings.push(
+      `A power cut may lose two minutes of what ${namesOf(lazy)} acknowledged. To prevent that, ${remedy}.`,
+    );
   }
   return warnings;
 }
@@ -208,7 +212,9 @@ function endingSoon(certificates: readonly CertificateEnd[], now: number): reado
     .map(({ file, end }) => ({ file, days: Math.floor((end - now) / DAY_MS) }))
     .filter(({ days }) => days < SOON_DAYS)
     .map(({ file, days }) =>
-      days < 0 ? `${file} has ended: postern fleet renew.` : `${file} ends in ${days} days: postern fleet renew.`,
+      days < 0
+        ? `The certificate ${file} has expired. Renew it with: postern fleet renew`
+        : `The certificate ${file} expires in ${days} days. Renew it with: postern fleet renew`,
     );
 }
 

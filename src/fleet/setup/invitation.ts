@@ -139,7 +139,7 @@ export async function joinFleet(
   const connection = await connectOnce(options).catch((error: Error) => {
     throw new AppError('broker_away', `No server of the fleet can be used: ${error.message}.`, {
       hint: /authorization/i.test(error.message)
-        ? 'The servers must read users.conf again: the desk says how.'
+        ? 'The servers must first read users.conf again. "postern fleet invite" at the desk printed how.'
         : `Tried ${servers.join(', ')}. Does a firewall let this machine reach them?`,
       cause: error,
     });
@@ -151,7 +151,7 @@ export async function joinFleet(
     const answer = unpack(joinAnswer, envelope, mac, answerTo(request), data);
     if (answer.isTaken) {
       throw new AppError('invitation_taken', 'Another machine has used this token already.', {
-        hint: `Was it not yours? End the invitation at the desk (Ctrl+C). Then: postern fleet invite ${mac}`,
+        hint: `If that machine is not yours, end the invitation at the desk (Ctrl+C). Then run: postern fleet invite ${mac}`,
       });
     }
     return answer;
@@ -171,7 +171,7 @@ export async function joinFleet(
 }
 
 function ended(mac: string, cause: Error): AppError {
-  return new AppError('invitation_ended', `Nobody waits for ${mac} with this token.`, {
+  return new AppError('invitation_ended', `No "postern fleet invite" is waiting for ${mac} with this token.`, {
     hint: `A token is valid once, for 15 minutes, while the command at the desk runs. Run there: postern fleet invite ${mac}`,
     cause,
   });

@@ -65,10 +65,10 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
     '',
     ...(own.isLoopback ? [] : section('tls', [...tls, timeout])),
     ...(servers.length === 1 ? [] : section('cluster', clusterLines(plan, own, tls))),
-    '# How long a client has to show its key: the default of two seconds is little for a slow line.',
+    '# How long a client has to show its key: the default of two seconds is too short for a slow line.',
     `authorization { ${timeout} }`,
     '',
-    '# Who may do what. postern fleet add, revoke and adopt write it again; this server reads it again at SIGHUP.',
+    '# Who may do what. postern fleet add, revoke and adopt rewrite this file; the server reads it again at SIGHUP.',
     `include "./${USERS_FILE}"`,
     '',
   ].join('\n');

@@ -27,7 +27,7 @@ const FOLLOWED_MS = 11 * 60_000;
 const FOLLOW_EVERY_MS = 2000;
 
 /** Thrown just before a send would begin, if it was cancelled or its `send_until` has passed while it waited. */
-const NOT_BEGUN = new Error('it was cancelled or ended before its turn');
+const NOT_BEGUN = new Error('it was cancelled, or its time passed, before its turn');
 
 /** Sends the messages whose time has come, and looks for their rows. */
 export class ScheduledRun {

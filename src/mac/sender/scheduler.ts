@@ -220,12 +220,17 @@ export class SendScheduler implements Scheduler {
  */
 function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, isApproved: boolean) {
   const mistakes = [
-    ...(sendAtMs <= nowMs && !isApproved ? [{ pointer: '/send_at', message: 'send_at must be in the future.' }] : []),
+    ...(sendAtMs <= nowMs && !isApproved ? [{ pointer: '/send_at', message: '`send_at` must be in the future.' }] : []),
     ...(sendAtMs > nowMs + YEAR_MS
-      ? [{ pointer: '/send_at', message: 'send_at must be within a year from now.' }]
+      ? [{ pointer: '/send_at', message: '`send_at` must be within a year from now.' }]
       : []),
     ...(sendUntilMs < sendAtMs || sendUntilMs > sendAtMs + YEAR_MS
-      ? [{ pointer: '/send_until', message: 'send_until must not be before send_at, nor more than a year after it.' }]
+      ? [
+          {
+            pointer: '/send_until',
+            message: '`send_until` must not be before `send_at`, nor more than a year after it.',
+          },
+        ]
       : []),
   ];
   if (mistakes.length > 0) throw invalidRequest(mistakes);

@@ -76,7 +76,7 @@ function assertPossible({ recipient, service, fallback }: Asked, chats: readonly
   }
   const typed = typedService(recipient);
   if (wanted !== undefined && typed !== undefined && typed !== wanted) {
-    throw notPossible('/service', 'The id of the recipient begins with another service.');
+    throw notPossible('/service', 'The id in `recipient` begins with another service than the one in `service`.');
   }
 }
 

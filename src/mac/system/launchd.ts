@@ -38,7 +38,7 @@ const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; re
   125: NO_SESSION_TEXT,
   119: {
     message: 'The agent is switched off for this user, and macOS refuses to start it.',
-    hint: 'Open System Settings, General, Login Items & Extensions, switch Postern on, and run the installation again.',
+    hint: 'In System Settings, under General > Login Items & Extensions, switch on Postern, and run the installation again.',
   },
   122: {
     message: "The agent's property list has the wrong owner or mode.",

@@ -29,7 +29,7 @@ const CONTENT = [
 ];
 
 const RESTORE =
-  'Stop the service. Then restore a backup or move the file away, which loses its webhooks, limited keys, scheduled sends and audit log.';
+  'Stop the service. Then restore a backup. Or move the file away: Postern then starts without its webhooks, limited keys, scheduled sends and audit log.';
 const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
   { codes: /^(SQLITE_(FULL|IOERR)|ENOSPC|EDQUOT|EIO)/, hint: 'Check the disk: it may be full or failing.' },
   { codes: /^(SQLITE_(BUSY|LOCKED))/, hint: 'Another program has it open: close that one and start Postern again.' },

@@ -83,7 +83,7 @@ function instant(name: string, text: string | undefined): bigint | undefined {
   if (text === undefined) return undefined;
   const found = parseInstant(text);
   if (found !== undefined) return found;
-  const message = `${name} must be a date or a time with its zone, as in 2026-01-31 or 2026-01-31T09:30:00+02:00.`;
+  const message = `\`${name}\` must be a date or a time with its zone, as in 2026-01-31 or 2026-01-31T09:30:00+02:00.`;
   throw invalidRequest([{ pointer: `/${name}`, message }]);
 }
 

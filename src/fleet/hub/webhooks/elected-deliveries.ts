@@ -195,7 +195,7 @@ export class ElectedDeliveries {
 
   #assertRoomFor(given: unknown): void {
     if (Buffer.byteLength(JSON.stringify([this.#state(), given])) <= MAX_BYTES) return;
-    const message = `The webhooks of a fleet must be at most ${MAX_BYTES} bytes together. Shorten "filter" or "headers".`;
+    const message = `All webhooks of a fleet together must be at most ${MAX_BYTES} bytes. Shorten the \`filter\` or the \`headers\` of a webhook.`;
     throw invalidRequest([{ pointer: '', message }]);
   }
 
@@ -203,7 +203,7 @@ export class ElectedDeliveries {
     const { feed, store } = this.#parts;
     const now = store.get(id)?.offset;
     if (typeof from !== 'object' || now === undefined || !isAfter(feed.resolve(from), now)) return;
-    const message = '"after" must be 0, an offset from before where the webhook is now, or "latest".';
+    const message = '`after` must be 0, "latest", or an offset that is not beyond the position of the webhook.';
     throw invalidRequest([{ pointer: '/after', message }]);
   }
 

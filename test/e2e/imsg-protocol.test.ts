@@ -53,7 +53,7 @@ test.each([
   ],
   ['watch.subscribe', { since_rowid: -5, participants: [7] }, -32_602, /since_rowid.*participants/],
   ['send', { to: ANA, chat_id: 1, text: 'x' }, -32_602, /exactly one/],
-  ['send', { to: ANA }, -32_602, /text, file, or both/],
+  ['send', { to: ANA }, -32_602, /`text`, `file`, or both/],
   ['send', { to: ANA, text: 'x', effect: 'slam' }, -32_602, /`effect` is not understood/],
   ['initialize', { protocol_version: 2 }, -32_602, /protocol_version/],
 ] as const)('%s with %j is refused as imsg refuses it', async (method, params, code, words) => {

@@ -113,8 +113,8 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
     const metrics = await (await fetch(`${hub.url}/metrics`, { headers: { 'X-API-Key': KEY } })).text();
     expect(metrics).toMatch(/^postern_mac_sends\{mac="m8"\} 1$/m);
     const shown = await postern(['status', '--url', hub.url], { env: { POSTERN_API_KEY: KEY } });
-    expect(shown.stdout).toMatch(/m7, present, .*, of the pair m7$/m);
-    expect(shown.stdout).toMatch(/m8, present, .*, of the pair m7, sends$/m);
+    expect(shown.stdout).toMatch(/m7, present, .*, in the pair m7$/m);
+    expect(shown.stdout).toMatch(/m8, present, .*, in the pair m7 \(the one that sends\)$/m);
     const second = await send('second');
     expect(second.status).toBe(201);
     expect(sim.calls.filter(({ values }) => values.BODY !== undefined).map(({ values }) => values.BODY)).toEqual([

@@ -78,7 +78,7 @@ test('an approved send that somebody put into a backup is void, so the first sta
 
 test('a configuration that no start would read is refused by restore already', async () => {
   const { exitCode, text, folder } = await restored(backupWith(`${CONFIG}# ${'x'.repeat(1024 * 1024)}\n`));
-  expect(text).toContain('config.toml: This is 1048');
+  expect(text).toContain('config.toml: The file has 1048');
   expect(exitCode).toBe(65);
   expect(existsSync(join(folder, 'config.toml'))).toBe(false);
 });

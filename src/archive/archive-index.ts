@@ -54,11 +54,7 @@ export interface StoredPath {
 const FILES_AT_ONCE = 500;
 const ENTRIES_AT_ONCE = 50;
 
-/**
- * SQL for the indexes of `entry`, created at the first lookup. A first run stores all its rows before that lookup.
- * Creating the indexes then takes a third of the time that updating them with each row would take, because guids arrive
- * unordered.
- */
+/** Created at the first lookup, because updating them with each row of a first run would take three times as long. */
 const INDEXES = `
   CREATE INDEX IF NOT EXISTS entry_by_guid ON entry (guid);
   CREATE INDEX IF NOT EXISTS entry_by_date ON entry (file, at, first);
@@ -173,20 +169,14 @@ export class ArchiveIndex {
     return Number(this.#get('SELECT count(*) FROM entry WHERE database <> ? AND print <> ?', database, REMOVED)?.[0]);
   }
 
-  /**
-   * Returns the next rows after `guid`, in order of guid, among those last seen in `database`. Skips removed rows, and
-   * rows that this run has written.
-   */
+  /** Returns the live rows (see `countLive`) after `guid`, in order of guid. Skips rows that this run has written. */
   liveAfter(guid: string, database: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e WHERE e.guid > ? AND e.database = ? AND e.print <> ? AND e.run < ?
       ORDER BY e.guid LIMIT ?`;
     return this.#find(sql, guid, database, REMOVED, run, limit).map(toEntry);
   }
 
-  /**
-   * Returns at most `limit` messages from the file `path` that are dated in the second `at`. Skips messages that the
-   * current run has written.
-   */
+  /** Returns the messages of the file `path` dated in the second `at`. Skips messages that this run has written. */
   datedAt(path: string, at: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e
       WHERE e.file = (SELECT id FROM file WHERE path = ?) AND e.at = ? AND e.run < ? ORDER BY e.first LIMIT ?`;
@@ -214,9 +204,7 @@ export class ArchiveIndex {
     }
   }
 
-  /**
-   * Returns the number of a file's messages that pages show, and the date of the newest of them in seconds since 1970.
-   */
+  /** Returns the number of a file's messages that pages show, and the newest one's date in seconds since 1970. */
   summary(file: number): { readonly messages: number; readonly lastAt: number } {
     const [row] = this.#find(`SELECT count(*), max(e.at) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, file);
     return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };
@@ -231,7 +219,6 @@ export class ArchiveIndex {
     this.#run('INSERT OR REPLACE INTO conversation VALUES (?, ?)', key, description);
   }
 
-  /** Commits what was stored since the last commit. */
   commit(): void {
     if (this.#isOpen) this.#sqlite.exec('COMMIT');
     this.#isOpen = false;

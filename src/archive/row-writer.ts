@@ -35,10 +35,7 @@ export interface RowWriterParts {
 
 const NONE: ReadonlyMap<string, Entry> = new Map();
 
-/**
- * Writes a line for each row of chat.db that is new to the archive, or that differs from the archive's last line about
- * it.
- */
+/** Writes a line for each row of chat.db that is new to the archive or differs from the row's last line there. */
 export class RowWriter {
   readonly #parts: RowWriterParts;
   /** The NDJSON files. Key: `ChainRecord.id`. Value: the file's path. */
@@ -53,10 +50,7 @@ export class RowWriter {
     this.#isFirst = parts.index.isEmpty;
   }
 
-  /**
-   * Compares rows with the archive, and writes a line for each that is new or differs. Returns how many of these rows
-   * the archive then contains.
-   */
+  /** Writes a line for each row that is new or differs. Returns how many of these rows the archive then contains. */
   async page(rows: readonly SourceRow[]): Promise<number> {
     const { index, source, database } = this.#parts;
     const known = this.#known(rows.map(({ guid, rowId }) => rowKey(guid, rowId)));
@@ -106,10 +100,7 @@ export class RowWriter {
     await this.#again(reactedTo);
   }
 
-  /**
-   * Returns the index entries of these rows. Key: the row's key, from `rowKey`. A first run looks up none: it meets
-   * each row once, so no row has an entry.
-   */
+  /** Returns the index entries of these rows by `rowKey`. A first run meets each row once, so it looks up none. */
   #known(guids: readonly string[]): ReadonlyMap<string, Entry> {
     return this.#isFirst ? NONE : this.#parts.index.entries(guids);
   }

@@ -14,16 +14,10 @@ import { copyable } from './invocation.ts';
 import { type Column, sayTable } from './output/table.ts';
 import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
 
-/**
- * The options that select the service and its key. An option overrides the environment, which overrides the
- * configuration.
- */
+/** Options that select the service and its key. Precedence: option, then environment, then configuration. */
 export interface ConnectionOptions extends FolderOptions {
   readonly url?: string;
-  /**
-   * Path of a file that contains the key. No option takes the key itself, because every user of the machine could read
-   * it in the arguments.
-   */
+  /** Path of the key's file. No option takes the key itself: every local user could read it in the arguments. */
   readonly keyFile?: string;
   readonly json?: boolean;
 }
@@ -46,10 +40,7 @@ export interface Served extends ClientContext {
   readonly client: PosternClient;
   /** The given URL, or the path of the Unix socket. */
   readonly address: string;
-  /**
-   * True if the key is limited. Commands then skip requests that need the owner's key, because each refusal would be
-   * logged.
-   */
+  /** True if the key is limited. Commands then skip requests that need the owner's key: each refusal is logged. */
   readonly isLimited: boolean;
   /** Completes the commands in backticks in `text`, so that a user can copy and run them. */
   readonly copyable: (text: string) => string;
@@ -92,10 +83,7 @@ export async function withService(
   });
 }
 
-/**
- * Runs `work`, which resolves with an exit code, or with undefined after success. A Refusal or PosternError becomes
- * sentences and an exit code.
- */
+/** Runs `work` and returns its exit code. A Refusal or PosternError becomes sentences and an exit code. */
 export async function reportRefusal(
   options: ConnectionOptions,
   context: Context,
@@ -170,10 +158,7 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/**
- * Returns the environment variables; none if an option names a configuration, because a configuration selects its own
- * service.
- */
+/** Returns the environment variables; none if an option names a configuration, which selects its own service. */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }
@@ -271,10 +256,7 @@ function refusalOf(error: unknown, options: ConnectionOptions, advice?: readonly
   return new Refusal(exitCodeOf(error), error.message, ...(advice ?? hints(error, options)));
 }
 
-/**
- * Returns advice if the command failed because it lacks `--demo` while only a demo is running; undefined for any other
- * failure.
- */
+/** Returns advice if the command lacks `--demo` while only a demo is running; undefined for any other failure. */
 async function demoAdvice(
   error: unknown,
   options: ConnectionOptions,

@@ -195,10 +195,7 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/retry`, 'url');
   }
 
-  /**
-   * Redelivers events after a row id or offset, with the same delivery ids. If `after` is `latest`, skips all
-   * undelivered events instead.
-   */
+  /** Redelivers events after a row id or offset, with the same delivery ids. `latest` skips undelivered events. */
   replayWebhook(id: string, after: number | string): Promise<Webhook & WebhookStatus> {
     const from = isOffset(after) || after === 'latest' ? after : Number(after);
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { after: from });
@@ -209,10 +206,7 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }
 
-  /**
-   * Returns the events after a row id, or at a hub after an offset: oldest first, at most `limit` (up to 1000). If
-   * there is no such event yet, waits up to `wait` seconds for one.
-   */
+  /** Returns at most `limit` (≤ 1000) events after a row id or offset, oldest first. Waits up to `wait` s for one. */
   events(after: number | string, limit = 100, { maxAgeS, ...page }: EventPage = {}): Promise<Event[]> {
     return this.#requests.list(`events${queryOf({ after, limit, ...page, max_age_s: maxAgeS })}`, 'data');
   }

@@ -169,10 +169,7 @@ function textOf(body: string, { parts }: Told): string {
   return parts.map(({ text }) => text.slice(0, MAX_READ).replaceAll('\uFFFC', ' ')).join(' ');
 }
 
-/**
- * Returns notes about the message, such as "edited" or "2 attachments". The caller puts the notes in brackets after the
- * sentence.
- */
+/** Returns the notes that follow the sentence in brackets, such as "edited" or "2 attachments". */
 function notesOf(details: Told, isText: boolean): readonly string[] {
   const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;
   const notes: string[] = [];
@@ -187,10 +184,7 @@ function notesOf(details: Told, isText: boolean): readonly string[] {
   return notes;
 }
 
-/**
- * Counts the attachments, except inline images. If the text has more placeholders for attachments, returns the number
- * of placeholders, because some attachments may not be listed yet.
- */
+/** Counts the attachments except inline images. Counts placeholders if there are more: the list may be late. */
 function countOfFiles({ attachments, parts = [] }: Told): number {
   const runs = parts.flatMap((part) => part.runs ?? []);
   const placeholders = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;
@@ -216,10 +210,7 @@ export function linkSentence(link: LinkPreview | undefined, body: string): strin
   }
 }
 
-/**
- * Describes the card of an app: Apple's apps by their summary, others by their visible texts. Falls back to `body` if
- * there is neither.
- */
+/** Describes an app's card: Apple's apps by their summary, others by their visible texts, or else by `body`. */
 export function appSentence(app: AppCard | undefined, body: string): string {
   if (app === undefined) return body || 'App message';
   if (app.business !== undefined) return businessSentence(app.business);

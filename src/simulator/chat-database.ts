@@ -200,10 +200,7 @@ export class ChatDatabase extends Tables {
     });
   }
 
-  /**
-   * Inserts a reaction's row. First deletes the person's earlier reaction to the target. The deletion leaves a gap in
-   * the row ids.
-   */
+  /** Inserts a reaction's row. First deletes the person's earlier reaction to the target, leaving a gap in row ids. */
   reaction(
     chat: number,
     target: number,

@@ -16,9 +16,7 @@ import { liveIds, targetOf } from './script-targets.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 const BALLOON_AFTER_MS = 40;
-/**
- * Delays until a row is sent, delivered and read. They begin once the row has its chat join and its mark as outgoing.
- */
+/** Delays until a row is sent, delivered and read. They begin once the row has its chat join and outgoing mark. */
 const SENT_AFTER_MS = 150;
 const DELIVERED_AFTER_MS = 400;
 const READ_AFTER_MS = 1500;
@@ -159,7 +157,6 @@ export class Messages {
     if (failure !== undefined && scenario?.goesOut !== true) return failure;
     if (command.attachment !== undefined && !existsSync(command.attachment)) return this.#scenarios.error(-43);
     if (scenario?.name === 'nothing') return { exitCode: 0 };
-
     const target = targetOf(this.#database, command, this.#host.behaviour);
     if (typeof target === 'number') return this.#scenarios.error(target);
     if (target === 'ghost' || scenario?.name === 'ghost') {
@@ -186,8 +183,7 @@ export class Messages {
     const database = this.#database;
     const isGhost = chat === undefined;
     const dateMs = this.#options.clock.now();
-    // Messages keeps the carriage returns of a body. The row of an attachment has one placeholder character as its
-    // text.
+    // Messages keeps a body's carriage returns. An attachment's row has one placeholder character as its text.
     const text = isGhost ? '' : (this.#linkOf(command)?.text ?? command.body ?? ATTACHMENT_CHARACTER);
     const unmarked = isGhost ? {} : unmarkedColumns(database, chat, this.#host.behaviour.ownRows);
     const columns = { is_finished: 0, service, ...unmarked };
@@ -204,10 +200,7 @@ export class Messages {
     return body === undefined || this.#host.behaviour.links === 'one_row' ? undefined : textAndLink(body);
   }
 
-  /**
-   * Schedules the later changes of a row: its chat join, then the marks sent, delivered and read. With `error`,
-   * schedules a failure with that code in place of the three marks.
-   */
+  /** Schedules a row's chat join, then its marks sent, delivered and read, or a failure with the code `error`. */
   #deliver(chat: number, row: number, command: SendCommand, error: number | undefined): void {
     const database = this.#database;
     const joinAfterMs = this.#delays.in(JOIN_AFTER_MS);
@@ -242,10 +235,7 @@ export class Messages {
     );
   }
 
-  /**
-   * Schedules the update that marks the row as outgoing, if `ownRows` is not `marked`. Returns the delay from the chat
-   * join to that update, in ms; 0 if there is none.
-   */
+  /** Schedules the outgoing mark unless `ownRows` is `marked`. Returns its delay after the chat join in ms, or 0. */
   #markAfter(joinAfterMs: number, row: number): number {
     if (this.#host.behaviour.ownRows === 'marked') return 0;
     const afterMs = this.#delays.in(MARK_AFTER_MS);
@@ -301,7 +291,6 @@ export class Messages {
     });
   }
 
-  /** Adds a complete file to a message. */
   addFile(row: number, { name, mimeType, content }: SimulatedFile): void {
     const file = this.#folder.write(content, name, row, this.#database.guid(row));
     this.#database.attach(row, { filename: file.name, name, mimeType, bytes: file.bytes });

@@ -10,10 +10,7 @@ import { reasonOf } from './words.js';
 
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
-/**
- * Number of messages per request. Requests in both directions start at a page's only cursor, so an answer can contain
- * messages that are already shown.
- */
+/** Messages per request. A page has one cursor for both directions, so an answer can repeat messages already shown. */
 const MORE = 100;
 const MAX_SHOWN = 400;
 /** Distance from an end, in pixels, at which the next page loads. */
@@ -34,9 +31,7 @@ export const toNewest = h(
   'Show the newest messages',
 );
 let openId = '';
-/**
- * Counts how often a conversation was opened or closed. If the count changes during a request, the answer is dropped.
- */
+/** Counts openings and closings. If the count changes during a request, the answer is dropped. */
 let openings = 0;
 /** The pages shown, oldest first. Each has its list items and a cursor that marks one of its messages. */
 let pages = /** @type {Page[]} */ ([]);
@@ -116,8 +111,7 @@ async function show(wanted) {
     wasAtEnd = wanted === undefined;
     if (wasAtEnd) list.scrollTop = list.scrollHeight;
     else mark(wanted);
-    // Loads the next page if an end of the list is near. A list that is too short to scroll would never cause a scroll
-    // event.
+    // A list that is too short to scroll causes no scroll event, so its next page is loaded here.
     noteScroll();
   } catch (error) {
     if (own === openings) toast(reasonOf(error), true);

@@ -34,19 +34,13 @@ export interface PublisherParts {
   readonly log: Log;
 }
 
-/**
- * Publishes new rows in row id order, one event each (decision C1), once they are complete (decisions C2, U1, U2).
- * Stores its position as a cursor.
- */
+/** Publishes new rows in row id order, one event each (decision C1), once they are complete (decisions C2, U1, U2). */
 export class Publisher {
   readonly #parts: PublisherParts;
   #cursor: Cursor | undefined;
   /** False if the newest cursor could not be stored. A restart would then begin at the older, stored cursor. */
   #isStored = true;
-  /**
-   * When rows were first seen: every unpublished row up to `upTo` existed at `atMs`. `seenMs` is the same moment in
-   * Unix time, `atMs` in monotonic time.
-   */
+  /** Every unpublished row up to `upTo` existed at `atMs` (monotonic time), which is `seenMs` in Unix time. */
   readonly #sightings: { readonly upTo: number; readonly atMs: number; readonly seenMs: number }[] = [];
   #isRunning = false;
   #isRequested = false;
@@ -181,10 +175,7 @@ export class Publisher {
     }
   }
 
-  /**
-   * Lets requests and sockets run first. Then waits for the members that were caught up before this batch (decision
-   * C7).
-   */
+  /** Lets requests and sockets run, then waits for the members that were caught up before this batch (decision C7). */
   async #drained(): Promise<void> {
     const { channel, changes, clock } = this.#parts;
     await nextTurn();
@@ -192,10 +183,7 @@ export class Publisher {
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /**
-   * Returns the cursor to continue from. Starts over if there is no cursor, or if chat.db was replaced (decisions C4,
-   * C5).
-   */
+  /** Returns the cursor to continue from. Starts over without one, or if chat.db was replaced (decisions C4, C5). */
   #currentCursor(): Cursor {
     const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;
@@ -208,8 +196,7 @@ export class Publisher {
       }
     }
     const newest = messages.newest();
-    // Stores the new position before using it. If storing fails, the next run again finds that chat.db was replaced,
-    // and starts over.
+    // Stored before it is used: if storing fails, the next run again finds that chat.db was replaced.
     store.restart(newest, changes?.stream.isOn === true ? changes.printsUpTo(newest.offset) : undefined);
     this.#cursor = newest;
     this.#isStored = true;
@@ -231,10 +218,7 @@ export class Publisher {
     return this.#parts.changes?.stream.channel !== undefined;
   }
 
-  /**
-   * Stores the position up to which rows are published. Readers with changes receive the rows once the rows' prints are
-   * stored too.
-   */
+  /** Stores the published position. Rows reach readers with changes only once the rows' prints are stored too. */
   #store(cursor: Cursor, rows: readonly PendingRow[] = []): void {
     const { changes } = this.#parts;
     const before = this.#cursor?.offset.rowId ?? 0;
@@ -256,10 +240,7 @@ export class Publisher {
     stream.skipTo(cursor.offset.rowId);
   }
 
-  /**
-   * Catches up with rows that were published while their prints could not be stored. Reads these rows again, because
-   * they may have changed since.
-   */
+  /** Catches up with rows whose prints could not be stored. Reads these rows again, because they may have changed. */
   #storeBehind(cursor: Cursor, stream: ChangeStream): void {
     const { messages } = this.#parts;
     for (;;) {
@@ -272,10 +253,7 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /**
-   * Returns the rows before the first row that was still waiting at `askedAtMs`. Schedules a run for that row and the
-   * later ones.
-   */
+  /** Returns the rows before the first one still waiting at `askedAtMs`. Schedules a run for the remaining rows. */
   #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
     this.#cancelWake?.();

@@ -26,9 +26,7 @@ const PUBLISH_MS = 5000;
 const HEADER_BYTES = 4096;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/**
- * This Mac's newest messages in the stream. A new message names the newest message of all and the newest of its kind.
- */
+/** This Mac's newest messages in the stream. A new message names the newest of all and the newest of its kind. */
 interface Chain {
   /** Sequence of this Mac's newest message of any kind; 0 if there is none. */
   sequence: number;
@@ -38,9 +36,8 @@ interface Chain {
 }
 
 /**
- * Copies this Mac's events into the stream, one after the other. Each message names its predecessor, so that no event
- * is lost, repeated or out of order, whatever happens to the broker. The stored position moves past an event once the
- * stream has acknowledged it.
+ * Copies this Mac's events into the stream. Each message names its predecessor, so that no event is lost, repeated or
+ * out of order. The stored position moves past an event once the stream has acknowledged it.
  */
 export class Uplink implements ConsumerTask<undefined> {
   readonly name = 'fleet';
@@ -136,10 +133,7 @@ export class Uplink implements ConsumerTask<undefined> {
     if (this.#chain !== undefined) this.#parts.store.setPosition(offset);
   }
 
-  /**
-   * Publishes a message after this Mac's newest message in `chain`, and returns its sequence. Rejects if the stream has
-   * a newer message of this Mac.
-   */
+  /** Publishes a message and returns its sequence. Rejects if this Mac's newest message is not the one in `chain`. */
   async #publish(chain: Chain, msgID: string, { headers, body }: ReturnType<typeof encodeEvent>): Promise<number> {
     const { connection, mac } = this.#parts;
     const published = connection.js.publish(eventSubject(mac), body, {
@@ -189,8 +183,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const sequence = stored?.seq ?? 0;
     const last = found && { ...found, sequence };
     if (last !== undefined && last.instance !== instance && this.#seen > 0 && sequence > this.#seen) {
-      // The newest message under this Mac's id is not from this run: a message of an earlier run arrived late, or
-      // another machine uses the id.
+      // Either a message of an earlier run arrived late, or another machine uses this Mac's id.
       this.#seen = sequence;
       return membership.check();
     }
@@ -298,7 +291,6 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 }
 
-/** Returns the JSON of an event without body and attachments. */
 export function withoutText({ event }: LogEntry): string {
   return JSON.stringify(
     'body' in event.data ? { ...event, data: { ...event.data, body: '', attachments: [] } } : event,

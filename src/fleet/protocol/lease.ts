@@ -41,10 +41,7 @@ export interface LeaseParts<State> {
   readonly state: () => State;
   /** Called with the newest known state of the lease, whether this process or another one holds the lease. */
   readonly onSeen: (state: State) => void;
-  /**
-   * Called when this process takes the lease. `wasOwn` is true if the entry still had this process as the holder, with
-   * the newest known fencing number, so no other process has held the lease in between.
-   */
+  /** Called when this process takes the lease. `wasOwn`: no other process has held it since this one did. */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
   /** Called when the lease has ended, or may have ended. This process must no longer act in its name. */
   readonly onLost: () => void;
@@ -63,9 +60,8 @@ interface Hold {
 }
 
 /**
- * A lease that one of many processes holds: an entry of a bucket, together with a state. The holder renews the entry by
- * compare-and-set, so each write names the revision that it replaces. A holder that slept while another process took
- * the lease can therefore write nothing.
+ * A lease that one of many processes holds: an entry of a bucket, together with a state. The holder writes the entry by
+ * compare-and-set, so a holder that slept while another process took the lease can write nothing.
  */
 export class Lease<State> {
   readonly #parts: LeaseParts<State>;
@@ -187,8 +183,7 @@ export class Lease<State> {
     try {
       ({ revision, record } = await this.#read(await bucket()));
     } catch (error) {
-      // The holder may be cut off from the broker as well, and unable to renew. The wait until the lease expires
-      // therefore starts again.
+      // The holder may be cut off as well, and unable to renew, so the wait until the lease expires starts again.
       this.#seen = undefined;
       throw error;
     }
@@ -253,10 +248,7 @@ export class Lease<State> {
     hold.renewedAtMs = askedAtMs;
   }
 
-  /**
-   * Reports whether this process still holds the lease after its write was refused. The unexpected revision may come
-   * from its own earlier write, whose answer was lost, or from a broker restored from an older copy.
-   */
+  /** Reports whether a refused write only means that an answer was lost, or that the broker restored an older copy. */
   async #isStillOurs(bucket: KV, hold: Hold): Promise<boolean> {
     const { revision, record } = await this.#read(bucket);
     const isOurs = record?.holder === this.#id && record.fence === hold.fence;

@@ -110,10 +110,7 @@ function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
 /** Maximum number of rows watched in each set, such as the unread messages. Only the newest are watched. */
 const MAX_WATCHED = 500;
 const MAX_DELETED = 5000;
-/**
- * Number of row ids whose prints are compared at once, by their sum. Comparing each print would cost as much as reading
- * it.
- */
+/** Row ids whose prints are compared at once, by their sum. Comparing each print would cost as much as reading it. */
 const SUMMED_ROWS = 64;
 /**
  * Sums are compared only in a range with at most this many row ids per requested row. In a wider range, most row ids
@@ -142,10 +139,7 @@ interface PrintQueries {
 }
 
 interface RowQueries {
-  /**
-   * Selects the row id and the print of each row. The print does not include attachments or a deletion; it is -1 for a
-   * reaction.
-   */
+  /** Selects each row's id and its print, which excludes attachments and a deletion, and is -1 for a reaction. */
   readonly rows: string;
   /**
    * Selects the row id of each message with attachments, a checksum of their state, and a checksum of their

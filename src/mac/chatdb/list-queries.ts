@@ -87,18 +87,13 @@ function keys(): string {
   return KEY_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date' });
 }
 
-/**
- * SQL that is true if a JavaScript number represents the row id exactly. The `+` keeps SQLite from using the row ids
- * as an index.
- */
+/** True if a JavaScript number holds the row id exactly. The `+` keeps SQLite from using the row ids as an index. */
 const HAS_EXACT_ROW_ID = `+m.ROWID BETWEEN ${Number.MIN_SAFE_INTEGER} AND ${Number.MAX_SAFE_INTEGER}`;
 
 /** The tables, conditions and columns from which the SQL of a list is built. */
 interface Source {
   readonly from: string;
-  /**
-   * Builds the WHERE condition. In a list of one chat, the condition's first SQL parameter is the row id of the chat.
-   */
+  /** Builds the WHERE condition. In a list of one chat, its first SQL parameter is the chat's row id. */
   readonly where: (dateRange: string) => string;
   /** The date column. An index sorts the rows by this column, and rows with equal dates by `rowId`. */
   readonly date: string;
@@ -169,9 +164,7 @@ export interface OrderQueries {
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /**
-   * Selects chats with joins that do not show their messages' dates: joins dated NULL, ≤ 0, in seconds or beyond int64.
-   */
+  /** Selects chats with joins whose dates may not be their messages' dates: NULL, ≤ 0, in seconds or beyond int64. */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;

@@ -16,10 +16,7 @@ interface Bound {
   readonly rowId: number | undefined;
 }
 
-/**
- * The newest join and the newest chat that the bounds take into account. A newer join may raise a bound, and a newer
- * chat needs a new bound.
- */
+/** The newest join and chat that the bounds include. A newer join may raise a bound; a newer chat needs a new one. */
 interface Marks {
   readonly join: number;
   readonly joinChat: number;
@@ -177,9 +174,7 @@ export class RecentConversations {
     this.#next = 0;
   }
 
-  /**
-   * Checks bounds, newest first, until `wanted` conversations are exact. Returns false if that exceeds `maxRows` rows.
-   */
+  /** Makes the first `wanted` conversations exact. Returns false if that would read more than `maxRows` rows. */
   #settle(snapshot: Snapshot, wanted: number, maxRows: number): boolean {
     let rows = 0;
     while (this.#exact.length < wanted) {
@@ -209,10 +204,7 @@ export class RecentConversations {
   }
 }
 
-/**
- * Returns the chats that an id may refer to, best first: the chat whose guid is exactly the id, then the others by
- * their newest message (decision B4).
- */
+/** Returns the chats that an id may refer to: first the one whose guid it is, then by newest message (decision B4). */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
   const chats = snapshot.chatsWithId(id);
   if (chats.length < 2) return chats;

@@ -54,10 +54,7 @@ export interface ConfirmOptions {
   readonly onChange?: (look: () => void) => Cancel;
 }
 
-/**
- * Finds the rows of sent parts in chat.db, each row for one part (decision D5), and records the pairs (decision I5).
- * Keeps looking for missing rows for 10 minutes, even after a restart.
- */
+/** Finds each sent part's row in chat.db (decision D5) for up to 10 minutes, and records the pair (decision I5). */
 export class Confirmations {
   /** Parts without a row, in order of arrival. If two have equal texts, the first row belongs to the first part. */
   #expected: Waiting[] = [];
@@ -127,10 +124,7 @@ export class Confirmations {
     if (number !== undefined) this.#stored((store) => store.remove(number));
   }
 
-  /**
-   * Looks for rows once. Returns the row id of the part's row if that row is found. Earlier parts take matching rows
-   * first.
-   */
+  /** Looks for rows once. Returns the row id of the part's row if found. Earlier parts take matching rows first. */
   find(expectation: Expectation): number | undefined {
     if (expectation.rowId === undefined && expectation.afterRowId !== undefined) this.#look(expectation as Waiting);
     return expectation.rowId;
@@ -153,10 +147,7 @@ export class Confirmations {
     return isWanted;
   }
 
-  /**
-   * Looks for the part's row until the row exists and has its chat, the signal aborts, or `send.confirm_ms` have
-   * passed.
-   */
+  /** Waits until the part's row exists and has its chat, the signal aborts, or `send.confirm_ms` have passed. */
   async wait(expectation: Expectation, signal: AbortSignal): Promise<void> {
     if (expectation.afterRowId !== undefined) await this.until(() => this.#isComplete(expectation), signal);
   }
@@ -272,10 +263,7 @@ export class Confirmations {
   }
 }
 
-/**
- * Returns the rows. If the row of a text has no chat yet, fills in the chat of the row of its link, because Messages
- * stores the two separately (decision U6).
- */
+/** Fills in the chat of a text's row from its link's row, because Messages stores the two separately (decision U6). */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

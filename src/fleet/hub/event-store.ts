@@ -98,10 +98,7 @@ export class EventStore {
     return this.#waiting.holes(queue);
   }
 
-  /**
-   * Adds new events and sets the position, in one transaction. Returns the events to publish, without those that must
-   * wait behind missing rows. If a refilled stream repeats a known event, stores only the event's additional place.
-   */
+  /** Adds new events and sets the position. Returns the events to publish; others must wait behind missing rows. */
   add(events: readonly ReceivedEvent[], position: StreamPlace, nowMs: number): readonly StoredEvent[] {
     const { stream, sequence } = position;
     return this.#changed(() => {
@@ -142,9 +139,8 @@ export class EventStore {
   }
 
   /**
-   * Gives up the rows of a hole up to `last`, because nobody can supply them. From then on, offsets before these rows
-   * are refused. Returns the events to publish. If the queue lost too much in the last hour, changes nothing and
-   * returns undefined.
+   * Gives up the rows of a hole up to `last`; from then on, offsets before these rows are refused. Returns the events to
+   * publish. If the queue lost too much in the last hour, changes nothing and returns undefined.
    */
   giveUp({ epoch, queue, last }: Hole, nowMs: number): readonly StoredEvent[] | undefined {
     return this.#changed(() => {
@@ -187,8 +183,7 @@ export class EventStore {
     this.#setLastRow(source, row);
     const isWaiting = this.#waiting.has(queue) || this.#isBlocked(queue);
     if (!isWaiting && !isHole) return this.#insert(stream, source, event);
-    // A Mac cannot supply changes from before its chain of changes began. Records a gap, so that hubs refuse offsets
-    // from before the gap.
+    // A Mac cannot supply changes from before its chain began, so the gap makes hubs refuse earlier offsets.
     if (isStart && known === undefined && !isWaiting && this.#waiting.addGap(queue, atMs)) return [];
     const missing = isHole ? { after: known ?? previousRow, last: previousRow } : undefined;
     this.#waiting.add(stream, source, isStart ? { ...event, ...NOTHING } : event, missing, nowMs);
@@ -206,9 +201,8 @@ export class EventStore {
   }
 
   /**
-   * For an epoch that is new to this hub, reports whether the hub missed the Mac's message at `sequence`. Sequence 0
-   * means that the stream held nothing from the Mac. In that case the hub missed rows only if it knows another epoch of
-   * the Mac.
+   * For an epoch that is new to this hub, reports whether the hub missed the Mac's message at `sequence`. With sequence
+   * 0, the stream held nothing from the Mac; the hub then missed rows only if it knows another epoch of the Mac.
    */
   #isMissing(queue: string, stream: string, sequence: number): boolean {
     if (sequence === 0) {
@@ -218,7 +212,10 @@ export class EventStore {
     return this.#database.get(sql, stream, sequence) !== undefined;
   }
 
-  /** Handles an event whose row is known already: a refilled stream repeats it, or supplies a missing row late. */
+  /**
+   * Handles an event whose row is known already. A refilled stream repeats it, so that only its additional place is
+   * stored, or supplies a missing row late.
+   */
   #addKnown(stream: string, source: number, event: ReceivedEvent): readonly StoredEvent[] {
     const { mac, epoch, row, previousRow, sequence, atMs } = event;
     const queue = queueOf(mac, epoch);

@@ -240,8 +240,7 @@ export class ElectedDeliveries {
     await this.#ending;
     if (term.isOver) return;
     try {
-      // Waits for each offset, because an offset that this hub has not reached yet would resolve to a much earlier
-      // event.
+      // Waits, because an offset that this hub has not reached yet would resolve to a much earlier event.
       for (const { after } of term.found.webhooks) {
         const offset = decodeOffset(after);
         if (offset !== undefined) await this.#parts.reached(offset);
@@ -265,8 +264,7 @@ export class ElectedDeliveries {
     const { store, history: own } = this.#parts;
     const adopted = webhooks.map((webhook) => {
       const { id, held } = webhook;
-      // With `wasOwn`, no other hub has delivered in between, so the offset in the local store is at least as new as
-      // the lease's.
+      // With `wasOwn`, no other hub has delivered in between, so the local offset is at least as new as the lease's.
       const offset = (wasOwn ? store.get(id)?.offset : undefined) ?? this.#offsetOf(webhook);
       // A held event's number is valid only at the hub whose copy has the id `history`. At any other hub, the event
       // after `offset` counts as the held one.

@@ -212,10 +212,7 @@ export class EventStore {
     return this.#database.get(sql, stream, sequence) !== undefined;
   }
 
-  /**
-   * Handles an event whose row is known already. A refilled stream repeats it, so that only its additional place is
-   * stored, or supplies a missing row late.
-   */
+  /** Handles an event whose row is known: stores its additional place, or inserts a missing row that comes late. */
   #addKnown(stream: string, source: number, event: ReceivedEvent): readonly StoredEvent[] {
     const { mac, epoch, row, previousRow, sequence, atMs } = event;
     const queue = queueOf(mac, epoch);

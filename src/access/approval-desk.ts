@@ -152,8 +152,8 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
-    // `uploadedBytes` still includes this send's uploads. They do not count, because holding the send moves them to the
-    // held files.
+    // `uploadedBytes` includes this send's uploads. They are added back here, because holding the send moves them to
+    // the held files.
     const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);

@@ -236,7 +236,8 @@ function isExecutable(path: string): boolean {
 }
 
 /**
- * Returns the text if it is empty, a number with its country code or a lowercase e-mail address; otherwise undefined.
+ * Returns the given text. Returns undefined if it is neither empty, nor a telephone number with its country code, nor a
+ * lowercase e-mail address.
  */
 function ownAddress(written: unknown): string | undefined {
   return typeof written === 'string' && (written === '' || rightsAddress(written) === written) ? written : undefined;

@@ -30,7 +30,7 @@ export interface CanaryReport {
   readonly sent_at: string | null;
   /** When a canary last arrived; null before the first. */
   readonly arrived_at: string | null;
-  /** Milliseconds that the last canary to arrive took from sending to arrival; null before the first arrival. */
+  /** Milliseconds between the sending and the arrival of the newest canary that arrived; null before the first. */
   readonly delay_ms: number | null;
   /**
    * The send time of the first canary that was lost after the last arrival. Null while canaries arrive, and as long as

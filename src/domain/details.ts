@@ -21,7 +21,7 @@ export const MESSAGE_KINDS = [
 ] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
-/** The categories in which macOS 27 files messages. `other`: a category that this version does not know. */
+/** The categories into which macOS 27 sorts messages. `other`: a category that this version does not know. */
 export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;
 export type FilterAction = (typeof FILTER_ACTIONS)[number];
 
@@ -63,7 +63,7 @@ export interface AttachmentDetails {
   readonly transfer: TransferState | null;
   readonly state: AttachmentState;
   readonly path: string;
-  /** Runs of a part refer to the attachment by this guid. */
+  /** The text runs of a part refer to the attachment by this guid. */
   readonly guid?: string | undefined;
   readonly sticker?: Sticker | undefined;
   readonly contact?: ContactCard | undefined;

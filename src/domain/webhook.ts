@@ -143,7 +143,7 @@ export interface AttemptRecord {
  */
 export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as const;
 
-/** A delivery with its attempts (decision Z2); `held` if it is still being retried. */
+/** A delivery with its attempts (decision Z2). Its outcome is `held` while the delivery is still being retried. */
 export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
   /**

@@ -71,7 +71,7 @@ const attachment = z.object({
   transfer: z.enum(TRANSFER_STATES).nullable(),
   state: z.enum(ATTACHMENT_STATES).meta({ description: 'The state of the file.' }),
   path: z.string(),
-  guid: z.string().optional().meta({ description: 'Runs of a part refer to the attachment by this guid.' }),
+  guid: z.string().optional().meta({ description: 'The text runs of a part refer to the attachment by this guid.' }),
   sticker: stickerSchema.optional(),
   contact: contactCardSchema.optional(),
   location: locationPinSchema.optional(),

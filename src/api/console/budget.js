@@ -28,7 +28,7 @@ export function mayAskByItself() {
  */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 
-/** Reports whether so few requests are left that the page makes only requests that the user clicks. */
+/** Reports whether few requests are left, so that the page must make them only when the user clicks something. */
 export const isScarce = () => performance.now() < leftUntil && left < RESERVE;
 
 /**

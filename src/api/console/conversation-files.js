@@ -22,7 +22,7 @@ const seen = new IntersectionObserver((entries) => {
 });
 
 /**
- * Shows the newest pictures and files of a conversation, once they become visible.
+ * Returns a box that loads the newest pictures and files of a conversation once it is scrolled into view.
  * @param {string} conversation
  */
 export function filesOf(conversation) {

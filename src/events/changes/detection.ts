@@ -75,7 +75,7 @@ export class ChangeDetection implements ChangeControl {
   #sweepEndedAtMs = Number.NEGATIVE_INFINITY;
   #isSweeping = false;
   #swept: Promise<void> = Promise.resolve();
-  /** True if a row that no pass compares may have changed. Only a sweep finds such a change. */
+  /** True if there may be a change in a row that the passes do not compare. Only a sweep finds such a change. */
   #isDoubtful = true;
   #hasCommits = false;
   /**

@@ -108,8 +108,8 @@ export class Consumer<Outcome> implements EventConsumer {
       try {
         const first = this.#task.first?.();
         const entry = this.#taken[this.#next];
-        // `nextTurn` lets requests and other consumers run. It is called after each step of the `first` work, after an
-        // entry that must be handled again, and after a full batch.
+        // Lets requests and other consumers run after each step of the task's `first`, after an entry that must be
+        // handled again, and after a full batch.
         if (first !== undefined) {
           await first;
           await nextTurn();

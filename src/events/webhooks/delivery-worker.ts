@@ -280,7 +280,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * Lets the running attempt finish and prevents its retries. If the attempt fails, the worker handles the event again.
+   * Lets the running attempt finish, but prevents its retries. If the attempt fails, a worker that is not stopped handles
+   * the event again, with the changed webhook.
    */
   #outdate(): void {
     this.#revision += 1;

@@ -34,8 +34,8 @@ export function contradicts(store: EventStore, place: StreamPlace): boolean {
 }
 
 /**
- * Reports whether the stream still continues the copy: it was not recreated, and has not lost its end. True if nothing
- * was copied.
+ * Reports whether the hub can continue to copy the stream where its copy ends. It cannot if the stream was recreated or
+ * has lost its newest messages. True if nothing was copied yet.
  */
 export async function isInStep(
   jsm: JetStreamManager,

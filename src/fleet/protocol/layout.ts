@@ -39,7 +39,7 @@ export const STREAMS: readonly string[] = [
 /** Maximum number of messages in one reply: enough for a page of the longest messages. */
 export const MAX_PARTS = 64;
 
-/** Headers of the messages in both streams, of requests and of replies. */
+/** Names of the headers of all messages: events, sends, requests and replies. */
 export const HEADERS = {
   /** NATS's header: for an event its `eventId`, for a send the id of the attempt. */
   messageId: 'Nats-Msg-Id',

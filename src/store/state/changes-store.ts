@@ -127,9 +127,9 @@ export function restartChanges(database: Sqlite): void {
 }
 
 /**
- * Expires every offset that has a change number, because a restored change log reuses numbers that clients have
- * received since the backup. The new generation is at least the Unix time in seconds, which is higher than any earlier
- * generation.
+ * Starts a new generation of the change log, which makes every offset of an earlier one expire. A restored change log
+ * reuses numbers that clients have received since the backup. The generation is at least the Unix time in seconds, so
+ * it is higher than any before it.
  */
 export function expireOffsets(database: Sqlite): void {
   database.exec("UPDATE change_detection SET generation = max(generation + 1, CAST(strftime('%s', 'now') AS INTEGER))");

@@ -79,8 +79,7 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Reads the status before the webhook: at a hub, the status may come from another hub, and the webhook may change
-  // during that request.
+  // Reads the status first. At a hub it may come from another hub, and the webhook may change while this one waits.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');

@@ -52,10 +52,7 @@ export interface SearchHit {
   readonly message: Message;
   /** The matches in the body, in order and without overlap; empty for a hit by file name. */
   readonly highlights: readonly Highlight[];
-  /**
-   * If the body lacks search terms: the kind of another text that contains one of these terms. Absent if there is no
-   * such text.
-   */
+  /** The kind of another text that contains a search term missing from the body. Absent if there is no such text. */
   readonly in?: SearchedTextKind | undefined;
 }
 

@@ -8,10 +8,7 @@ export type ServiceChoice = (typeof SERVICE_CHOICES)[number];
 export interface SendPreferences {
   /** The service to use; if absent, the order of decision T1 applies. */
   readonly service?: ServiceChoice | undefined;
-  /**
-   * Sends the message again by SMS if the service that was tried first sent nothing, or if the message's row shows an
-   * error.
-   */
+  /** Sends the message again by SMS if the first service sent nothing, or if the message's row shows an error. */
   readonly fallback?: 'sms' | undefined;
   /**
    * `sendAtMs` and `sendUntilMs` are the earliest and the latest time to send, Unix milliseconds (decision X1). Set

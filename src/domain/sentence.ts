@@ -18,8 +18,8 @@ type Said = Pick<Message, 'body' | 'sender' | 'is_from_me'>;
 type ToldEvent = Pick<Told, 'group_event' | 'location_share'> & Partial<Pick<Told, 'kind'>>;
 
 /**
- * Returns one sentence for a row (decision V1): one line of at most 200 characters. Content has no subject ("Poll:
- * Pizza, Soup"), events have one ("Ana added Ben."). Apple's texts are quoted, not interpreted.
+ * Returns one sentence for a row (decision V1): one line of at most 200 characters. The sentence has a subject for an
+ * event ("Ana added Ben."), but none for content ("Poll: Pizza, Soup"). Apple's texts are quoted, not interpreted.
  */
 export function sentenceOf(message: Said, details: Told, names: Names = NO_NAMES): string {
   if (details.retracted_at !== null) return 'Unsent a message';
@@ -184,7 +184,10 @@ function notesOf(details: Told, isText: boolean): readonly string[] {
   return notes;
 }
 
-/** Counts the attachments except inline images. Counts placeholders if there are more: the list may be late. */
+/**
+ * Returns the number of attachments, not counting inline images. Uses the number of placeholders if it is higher,
+ * because the list of attachments may be late.
+ */
 function countOfFiles({ attachments, parts = [] }: Told): number {
   const runs = parts.flatMap((part) => part.runs ?? []);
   const placeholders = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;

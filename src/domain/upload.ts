@@ -5,6 +5,6 @@ export interface Upload {
   readonly name: string;
   readonly mime_type: string;
   readonly bytes: number;
-  /** When the file is removed if it has not been sent by then. */
+  /** The file is removed at this time if it has not been sent by then. */
   readonly expires_at: string;
 }

@@ -17,8 +17,8 @@ export interface Webhook {
 }
 
 /**
- * Conditions, besides the type, on the events that a webhook receives. Other events are skipped, as if the webhook had
- * not subscribed to them (decision P4).
+ * Conditions on the events that a webhook receives, in addition to their type. Events that do not meet the conditions
+ * are skipped, as if the webhook had not subscribed to them (decision P4).
  */
 export interface WebhookFilter {
   /** Conversation ids in any variant. */
@@ -147,8 +147,8 @@ export const DELIVERY_OUTCOMES = ['delivered', 'dropped', 'gone', 'held'] as con
 export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly outcome: (typeof DELIVERY_OUTCOMES)[number];
   /**
-   * The delivery's newest attempts, at most 10, oldest first. Several attempts are kept only in memory, so they are
-   * absent after a restart of the service, or after 500 later deliveries.
+   * The delivery's newest attempts, at most 10, oldest first. If there was more than one attempt, all are kept only in
+   * memory: they are absent after a restart of the service, or after 500 later deliveries.
    */
   readonly tries?: readonly AttemptRecord[] | undefined;
   /** The first 2 KB of the receiver's last answer. Only for the owner, and only if the delivery failed. */

@@ -3,7 +3,7 @@ import type { LogEntry } from '../event.ts';
 import type { AttachmentFile } from './reading-ports.ts';
 import type { UploadedFile } from './uploads-ports.ts';
 
-/** A request in another program's protocol, such as BlueBubbles, made with a valid limited key. */
+/** A request in the protocol of another program, such as BlueBubbles. Its limited key is valid. */
 export interface WireRequest {
   readonly method: string;
   /** The decoded segments of the path. */

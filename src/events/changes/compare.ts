@@ -31,7 +31,7 @@ export class StoredPrints implements KnownPrints {
     ) {
       const first = number * BLOCK_ROWS;
       const prints = this.#block(number) ?? new Float64Array();
-      // Uses an index: an iterator over all these numbers would cost more than everything else here.
+      // Uses an index, because an iterator over all prints of the block would cost more than the rest of this method.
       for (let at = Math.max(0, from - first); at < prints.length && first + at <= to; at += 1) {
         if (prints[at] !== NO_PRINT) rowIds.push(first + at);
       }

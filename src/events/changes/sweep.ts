@@ -92,8 +92,8 @@ export class Sweep {
 
   /**
    * Compares one slice. Returns false if chat.db was replaced since the slice was read. `isCurrent` is false if changes
-   * were logged since the read began. The removal of a row without a stored print may then be among these changes, so
-   * such rows are read again.
+   * were logged since the read began. Rows without a stored print are then read again, because the logged change may be
+   * the removal of such a row.
    */
   #compare(at: Cursor, from: number, to: number, slice: PrintsRead, isCurrent: boolean): boolean {
     const { store, prints, record } = this.#parts;

@@ -132,7 +132,8 @@ export class ChangeStream {
 
   /**
    * Returns a page for a reader whose next changes are no longer kept. Its only event asks the reader to read
-   * everything again. The event covers all rows, because the reader may know later ones from `GET /messages`.
+   * everything again. The event covers all rows, because `GET /messages` may have shown the reader rows after its
+   * offset.
    */
   #forgotten(offset: Offset, count: number): FeedPage {
     const { change } = offset;

@@ -108,8 +108,8 @@ export class Consumer<Outcome> implements EventConsumer {
       try {
         const first = this.#task.first?.();
         const entry = this.#taken[this.#next];
-        // Lets requests and other consumers run after each step of the task's `first`, after an entry that must be
-        // handled again, and after a full batch.
+        // Lets requests and other consumers run in three cases: after the work that `first` starts, after an entry that
+        // must be handled again, and after a full batch.
         if (first !== undefined) {
           await first;
           await nextTurn();

@@ -40,7 +40,9 @@ export class Publisher {
   #cursor: Cursor | undefined;
   /** False if the newest cursor could not be stored. A restart would then begin at the older, stored cursor. */
   #isStored = true;
-  /** Every unpublished row up to `upTo` existed at `atMs` (monotonic time), which is `seenMs` in Unix time. */
+  /**
+   * Every unpublished row up to `upTo` existed at `atMs` (monotonic time). `seenMs` is the same moment in Unix time.
+   */
   readonly #sightings: { readonly upTo: number; readonly atMs: number; readonly seenMs: number }[] = [];
   #isRunning = false;
   #isRequested = false;
@@ -145,7 +147,7 @@ export class Publisher {
       // arrive. With a later time, the row would seem to have waited for these parts in vain.
       const askedAtMs = clock.monotonic();
       const pending = messages.pendingRows(cursor.offset, BATCH_ROWS, this.#hasChanges());
-      if (pending.length === 0) this.#sightings.length = 0; // rows seen after the cursor have been deleted again
+      if (pending.length === 0) this.#sightings.length = 0; // rows seen but not published were deleted
       const settled = this.#aged(this.#settled(pending, askedAtMs));
       const newest = settled.at(-1);
       if (newest === undefined) {
@@ -218,7 +220,7 @@ export class Publisher {
     return this.#parts.changes?.stream.channel !== undefined;
   }
 
-  /** Stores the published position. Rows reach readers with changes only once the rows' prints are stored too. */
+  /** Stores the published position. Readers that ask for changes receive rows only once the rows' prints are stored. */
   #store(cursor: Cursor, rows: readonly PendingRow[] = []): void {
     const { changes } = this.#parts;
     const before = this.#cursor?.offset.rowId ?? 0;

@@ -27,9 +27,9 @@ export interface RowAgesParts {
 }
 
 /**
- * Stores how old each row was when first seen: the time for which chat.db was watched between the row's date and its
- * arrival (decision U4). Downtime and sleep do not count, so a message that arrives after them is young. An old message
- * that iCloud adds later is old.
+ * Stores the age of each row when it was first seen (decision U4). The age is the time between the row's date and its
+ * arrival, without the periods in which chat.db was not watched. A message that was delayed by downtime or sleep is
+ * therefore young; an old message that iCloud adds later is old.
  */
 export class RowAges {
   readonly #parts: RowAgesParts;

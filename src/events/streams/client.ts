@@ -41,10 +41,7 @@ export interface ClientSocket {
   terminate(): void;
 }
 
-/**
- * How many pings in a row may pass before a client that shows no sign of life, or reads nothing, is dropped (decision
- * G1).
- */
+/** The numbers of pings after which a client is dropped if it shows no sign of life, or reads nothing (decision G1). */
 export interface Patience {
   /** Pings in a row without a sign of life from the client; undefined for HTTP streams, whose clients send nothing. */
   readonly silentPings: number | undefined;

@@ -13,7 +13,10 @@ import { Client, type ClientParts, type ClientSocket, type Patience } from './cl
  * Longest time for which one pass serves clients before other work runs. The next pass serves the remaining clients.
  */
 const MAX_PASS_MS = 8;
-/** Milliseconds until a client is served again if chat.db was unavailable when it was served (decision G3). */
+/**
+ * If chat.db was unavailable when a client was served, the client is served again after this time, in milliseconds
+ * (decision G3).
+ */
 const RETRY_MS = 1000;
 
 /** How events are written to a connection. */

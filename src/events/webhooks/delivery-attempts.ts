@@ -64,9 +64,7 @@ interface Attempt {
 
 declare module 'axios' {
   interface AxiosRequestConfig {
-    /**
-     * The delivery that this request belongs to. An interceptor of the client calls its `prepare` before each attempt.
-     */
+    /** The delivery that this request belongs to. An interceptor calls the delivery's `prepare` before each attempt. */
     readonly attempts?: DeliveryAttempts;
   }
 }
@@ -126,8 +124,7 @@ export class DeliveryAttempts {
           retryDelay: (retry) => retryWaitsMs[retry - 1] ?? 0,
           onRetry: (_retry, error) => {
             this.#noteFailure(error);
-            // `finish` may have been called after `retryCondition` was checked, too early to cancel the wait that
-            // begins now.
+            // If `finish` was called after `retryCondition` was checked, it could not cancel the wait that begins now.
             if (!this.#mayRetry) this.cancel();
           },
         },

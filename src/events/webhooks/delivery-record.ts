@@ -61,7 +61,7 @@ export function logEnd(record: DeliveryRecord, { id, url }: StoredWebhook, log: 
 
 /**
  * Returns the stored form of a delivery that failed and is held (decision P3). `before` is the form stored after the
- * previous failure; null after the first.
+ * previous failure; null when the delivery is held for the first time.
  */
 export function heldDelivery(
   id: string,

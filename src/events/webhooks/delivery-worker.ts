@@ -280,8 +280,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * Lets the running attempt finish, but prevents its retries. If the attempt fails, a worker that is not stopped handles
-   * the event again, with the changed webhook.
+   * Lets the running attempt finish, but prevents its retries. If the attempt fails, the event is handled again with
+   * the changed webhook, unless the worker was stopped.
    */
   #outdate(): void {
     this.#revision += 1;

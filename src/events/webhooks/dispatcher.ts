@@ -18,7 +18,10 @@ import { ProgressBatcher } from './progress-batcher.ts';
 import { RecentAttempts } from './recent-attempts.ts';
 import { SinglePosts } from './single-posts.ts';
 
-/** Milliseconds after which the start of a webhook that asks for changes is repeated, if chat.db was unavailable. */
+/**
+ * If chat.db was unavailable when a webhook that asks for changes was started, it is started again after this time, in
+ * milliseconds.
+ */
 const RETRY_MS = 1000;
 
 export interface DispatcherParts extends Omit<DeliveryWorkerParts, 'progress' | 'recentAttempts'> {

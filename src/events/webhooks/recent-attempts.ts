@@ -33,7 +33,7 @@ export class RecentAttempts {
   end(webhookId: string, record: DeliveryRecord, result: PostResult): void {
     const kept = this.#attemptsOf(webhookId, record.id, result);
     if (this.#held.get(webhookId)?.id === record.id) this.#held.delete(webhookId);
-    // The record alone shows everything about a single attempt without an answer.
+    // A single attempt that got no answer need not be kept: the record already shows everything about it.
     if (kept.answer === undefined && record.attempts === 1) return;
     this.#ended.set(keyOf(webhookId, record), kept);
     for (const [oldest] of this.#ended) {

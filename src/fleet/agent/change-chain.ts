@@ -16,8 +16,8 @@ import {
 import type { JoinedParts } from './agent.ts';
 
 /**
- * Reads the state of one of this Mac's chains from this Mac's newest message in the stream: the chain of changes if
- * `isOfChanges`, otherwise the chain of rows. Returns undefined if the message does not contain that state.
+ * Reads the state of one of this Mac's chains: the chain of changes if `isOfChanges`, otherwise the chain of rows.
+ * `last` is this Mac's newest message in the stream. Returns undefined if `last` does not contain that state.
  */
 export function chainIn(
   last: EventMessage & { readonly sequence: number },
@@ -92,7 +92,8 @@ export function loggedChanges(
 
 /** Returns the text that `eventId` hashes for a change. For a row, `eventId` hashes the guid instead. */
 export function changeKey({ change, rowId, event }: LogEntry): string {
-  // A key must never change, so it omits the range of ids in messages.changed, which grows with new rows.
+  // The text for a change must stay the same, so it omits the range of ids in messages.changed, which grows with new
+  // rows.
   const what =
     event.type === 'message.updated' ? [rowId, event.changes] : event.type === 'message.removed' ? [rowId] : [];
   return JSON.stringify(['change', change, event.type, ...what]);

@@ -64,7 +64,7 @@ export class EventIndex {
 
   /**
    * Returns the number of the event in this message of the stream, even if the stream has lost the message since. All
-   * four members must match. Returns undefined if there is no such event.
+   * four members of the place must match. Returns undefined if there is no such event.
    */
   numberAt({ stream, sequence, messageId, atMs }: StreamPlace): number | undefined {
     return this.#database.number(

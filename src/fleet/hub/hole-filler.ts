@@ -35,7 +35,7 @@ export class HoleFiller {
   readonly #failures = new Map<string, { readonly count: number; readonly againMs: number }>();
   readonly #cancelPresent: Cancel;
   #isClosed = false;
-  /** The Macs that, since this hub started, have supplied rows that the hub cannot read. */
+  /** The Macs that have supplied unreadable rows since this hub started. */
   readonly unreadable = new Set<string>();
   /** How many rows Macs have supplied, and how often rows were given up. */
   readonly counts = { filled: 0, missing: 0 };

@@ -91,8 +91,8 @@ export class HubFeed implements EventFeed {
   }
 
   /**
-   * Wraps a reader so that it throws `offset_expired` instead of skipping rows that are missing for good; with
-   * `changes`, also instead of skipping changes.
+   * Wraps a reader so that it throws `offset_expired` if rows after its position are missing for good. With `changes`,
+   * it also throws if changes are missing for good.
    */
   #complete(reader: FeedReader, start: number, { changes }: FeedOptions = {}): FeedReader {
     let number = start;

@@ -52,7 +52,7 @@ export class HubReader implements MessageReader {
     const of = this.#split(id);
     if (of === undefined) return undefined;
     const places = reads.placesOf(of);
-    // If two Macs can answer, asks both for details, because only details reveal which of them knows the later state.
+    // If two Macs can answer, asks both for details, because only details reveal which Mac knows the later state.
     const asked = places.length > 1 ? includeSet([...(include ?? []), 'details']) : include;
     const ask = async (place: ReadPlace): Promise<Message | null> => {
       const message = await reads.ask(place.mac, 'message', { id: place.id, include: includeNames(asked) });

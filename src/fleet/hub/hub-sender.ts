@@ -133,7 +133,7 @@ export class HubSender implements CallerSender {
     const { mac } = order;
     const known = macs.get(mac);
     if (known === undefined || macs.isAway(known)) throw problem('mac_away', { mac });
-    // Asks even without attachments, to detect a dead Mac: it counts as present for up to 30 s, but does not answer.
+    // Asks even if there are no attachments, because a Mac that has died counts as present for up to 30 s.
     const mistakes = await reads.ask(mac, 'attachmentMistakes', { paths: order.attachments });
     if (mistakes.length > 0) throw invalidRequest(mistakes);
     const outcome = await this.#outcome(order);
@@ -194,7 +194,8 @@ export class HubSender implements CallerSender {
         if (typeof code === 'number' && QUEUE_FULL.has(code)) throw problem('send_queue_full', { max: MAX_SENDS });
         log.warn('a send could not be queued', { mac, reason: (error as Error).message });
         if (isFull(error)) throw problem('broker_full');
-        // The NATS client throws `JetStreamNotEnabled` if no stream listens to the subject. It does not export the class.
+        // `JetStreamNotEnabled`, a class that the NATS client does not export, means that no stream listens to the
+        // subject.
         const isRefused = name === 'JetStreamNotEnabled' || typeof code === 'number';
         if (attempt === 1 && isRefused) throw problem('broker_away');
         if (attempt === PUBLISH_ATTEMPTS) throw problem('send_outcome_unknown');

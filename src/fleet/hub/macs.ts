@@ -166,8 +166,8 @@ export class Macs {
     const bucket = await connection.kv(BUCKETS.macs);
     const stored = new Set<string>();
     for await (const mac of await bucket.keys()) stored.add(mac);
-    // Also looks up the known Macs and pairs that `keys` does not list, because only a deletion marker ends them, and
-    // `keys` omits deleted entries. If there is no marker either, the broker has lost the entry, and they continue.
+    // `keys` omits deleted entries, so known Macs and pairs that it does not list are looked up as well. A deletion
+    // marker ends a Mac or pair. Without a marker, the broker has lost the entry, and the Mac or pair stays known.
     for (const mac of this.#macs.keys()) stored.add(mac);
     for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
     await Promise.all(

@@ -4,7 +4,7 @@ import type { Log } from '../../domain/ports/host-ports.ts';
 /** The items of one Mac, page by page, in the order in which that Mac lists them. */
 export interface MacList<Item> {
   readonly mac: string;
-  /** Returns the page at `place`: the `next` of the previous page. Without `place`, returns the first page. */
+  /** Returns one page. `place` is the `next` of the previous page; without it, returns the first page. */
   readonly load: (
     place: string | undefined,
   ) => Promise<{ readonly items: readonly Item[]; readonly next?: string | undefined }>;

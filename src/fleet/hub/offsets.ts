@@ -59,8 +59,8 @@ export class Offsets {
   positionOf(offset: StreamOffset, changes: boolean): Offset {
     const number = this.numberOf(offset, changes);
     if (this.#store.numberAt(offset) === number) return rowOffset(number);
-    // From here on, this hub may repeat events. So the client's next offsets also contain these offsets of other hubs:
-    // when the client returns to one of those hubs, that hub need not repeat its own events.
+    // This hub may now repeat events. The client's next offsets therefore also contain its offsets from other hubs: if
+    // the client returns to one of those hubs, that hub need not repeat events.
     const others = [offset, ...(offset.others ?? [])].filter(
       ({ copy }) => copy !== undefined && copy !== this.#store.copy,
     );

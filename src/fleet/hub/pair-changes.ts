@@ -155,7 +155,7 @@ export class PairChanges {
    * - Clients received a later edit.
    * - The other Mac of the pair has already reported the change, and since then this Mac has not been the first to
    *   report a change.
-   * - The other Mac was the last to report a change, and its change led to this state.
+   * - The other Mac reported the newest change, and that change led to this state.
    */
   #find(member: string, guid: string, bit: number, { part, value, at }: Item) {
     const later = `SELECT number FROM told WHERE ${OF_PART} AND at > ? ORDER BY place LIMIT 1`;

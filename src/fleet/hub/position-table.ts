@@ -10,7 +10,9 @@ export class PositionTable {
     this.#database = database;
   }
 
-  /** The place of the last message that this hub read, whether or not it was an event; undefined before the first. */
+  /**
+   * The place of the newest message read from the stream, whether or not it was an event; undefined before the first.
+   */
   get last(): StreamPlace | undefined {
     const row = this.#database.get('SELECT stream, sequence, message_id, at_ms FROM position');
     if (row === undefined) return undefined;

@@ -33,7 +33,7 @@ export class Readiness {
     this.#parts = parts;
   }
 
-  /** True if this hub's content key opens no Mac's presence, or does not open the lease of webhooks. */
+  /** True if this hub's content key cannot open any Mac's presence, or cannot open the lease of webhooks. */
   get isKeyWrong(): boolean {
     const macs = this.#parts.macs.list();
     const isEveryMacUnreadable = macs.length > 0 && macs.every(({ presence }) => presence === undefined);

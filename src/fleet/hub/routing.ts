@@ -34,8 +34,8 @@ export async function routeOfSend(
 }
 
 /**
- * Returns the id of the Mac or pair that `from` names by id, or of the only member that announces the address `from`.
- * Throws `mac_unknown` or `from_required`.
+ * Returns the id of the Mac or pair that `from` names. `from` is an id, or an address that only one Mac or pair
+ * announces. Throws `mac_unknown` or `from_required`.
  */
 function memberNamed(from: string, { macs }: HubParts): string {
   if (macs.get(from) !== undefined) return macs.nameOf(from).member;

@@ -74,8 +74,8 @@ export class SendLeases {
   }
 
   /**
-   * Chooses the Mac to send by, and moves the lease to it unless it was chosen for knowing the Idempotency-Key. Returns
-   * undefined if another hub has just moved the lease.
+   * Chooses the Mac to send by, and moves the lease to that Mac. The lease does not move if the Mac was chosen because
+   * it knows the Idempotency-Key. Returns undefined if another hub has just moved the lease.
    */
   async #attempt(member: string, idempotencyKey: string, bucket: KV): Promise<string | undefined> {
     const { macs, clock, log } = this.#parts;

@@ -50,8 +50,8 @@ export async function isInStep(
 }
 
 /**
- * Reports whether stream `one` was created later than stream `other`. Both are creation times, as the broker writes
- * them.
+ * Reports whether the stream created at `one` is newer than the stream created at `other`. Both times have the form in
+ * which the broker writes them.
  */
 export function isNewerStream(one: string, other: string): boolean {
   const difference = Date.parse(one) - Date.parse(other);

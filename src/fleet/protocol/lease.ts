@@ -43,7 +43,7 @@ export interface LeaseParts<State> {
   readonly onSeen: (state: State) => void;
   /** Called when this process takes the lease. `wasOwn`: no other process has held it since this one did. */
   readonly onTaken: (state: State, wasOwn: boolean) => void;
-  /** Called when the lease has ended, or may have ended. This process must no longer act in its name. */
+  /** Called when the lease has ended, or may have ended. This process must no longer act in the lease's name. */
   readonly onLost: () => void;
   /** Ends all work in the lease's name. Called before this process gives the lease up. */
   readonly release: () => Promise<void>;
@@ -183,7 +183,7 @@ export class Lease<State> {
     try {
       ({ revision, record } = await this.#read(await bucket()));
     } catch (error) {
-      // The holder may be cut off as well, and unable to renew, so the wait until the lease expires starts again.
+      // The holder may also be unable to reach the broker and renew, so the wait for the lease to expire starts again.
       this.#seen = undefined;
       throw error;
     }

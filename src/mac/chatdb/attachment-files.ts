@@ -95,9 +95,9 @@ async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenF
 const SLICE_ROWS = 5000;
 
 /**
- * Yields, in slices, the names of the folders in `stagingFolder` that hold a file of an attachment in chat.db. Looks in
- * each stored path only for the last two names of `stagingFolder`, because chat.db may store the path with `~`, as an
- * absolute path or through a link.
+ * Yields, in slices, the names of the folders in `stagingFolder` that hold a file of an attachment in chat.db.
+ * Recognizes `stagingFolder` in a stored path by its last two names only, because the path may begin with `~`, be
+ * absolute or lead through a link.
  */
 export function* stagedFoldersInUse(connection: Connection, stagingFolder: string): Generator<readonly string[]> {
   const marker = `/${basename(dirname(stagingFolder))}/${basename(stagingFolder)}/`;

@@ -19,8 +19,8 @@ export interface ChatDatabaseOptions {
 }
 
 /**
- * Maximum time that SQLite waits for a lock, in milliseconds. It is enough for a writer without WAL to finish a commit,
- * and short because the wait blocks the event loop.
+ * Maximum time that SQLite waits for a lock, in milliseconds. It is long enough for a writer without WAL to finish a
+ * commit. It is no longer than that, because the wait blocks the event loop.
  */
 const BUSY_TIMEOUT_MS = 100;
 

@@ -186,7 +186,7 @@ export const JOIN_COLUMNS = columnList({
 });
 
 /**
- * The values of the column `status` of a message (decision B7). Only outgoing rows have the values from `scheduled` up.
+ * The values of the column `status` of a message (decision B7). Only outgoing rows have `scheduled` or a higher value.
  */
 export const STATUS_CODE = {
   received: 0,

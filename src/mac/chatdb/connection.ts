@@ -136,8 +136,8 @@ export class Connection {
   #reopen(): DatabaseChange {
     this.#shut();
     // Messages may be replacing the files right now, and a handle does not tell which -wal it has open. So the handle
-    // is kept only if the files are the same before and after opening, or at the last attempt. If an opening itself
-    // creates the -wal and the -shm, another attempt follows.
+    // is kept only if the files are the same before and after opening; the last attempt keeps its handle anyway. If an
+    // opening itself creates the -wal and the -shm, another attempt follows.
     for (let attempt = 1; this.#open === undefined; attempt += 1) {
       const before = findFiles(this.path);
       const database = ChatDbHandle.open(this.#options);

@@ -12,8 +12,8 @@ const CLOSE_MS = 9500;
 const CHANGING: ReadonlySet<HubCallMethod> = new Set(['add', 'change', 'remove', 'replay']);
 
 /**
- * The webhooks of a fleet (decision N3). Every hub knows all of them. One elected hub delivers, and the others forward
- * to it whatever only that hub can do.
+ * The webhooks of a fleet (decision N3). Every hub knows all of them. One elected hub delivers. The other hubs forward
+ * to it the calls that only the elected hub can perform.
  */
 export class HubWebhooks implements WebhookRegistry {
   readonly #parts: ElectedDeliveriesParts;

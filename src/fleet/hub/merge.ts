@@ -17,13 +17,6 @@ export interface Merged<Item> {
   readonly missing: readonly string[];
 }
 
-interface Source<Item> {
-  readonly list: MacList<Item>;
-  items: readonly Item[];
-  at: number;
-  next: string | undefined;
-}
-
 /**
  * Merges the lists of several Macs and returns the first `count` items. `compare` orders items of different Macs; equal
  * items follow the order of `lists`. The items of one Mac keep their order.
@@ -35,44 +28,32 @@ export async function merged<Item>(
   log: Log,
 ): Promise<Merged<Item>> {
   const missing: string[] = [];
-  const load = async (list: MacList<Item>, place?: string): Promise<Source<Item> | undefined> => {
+  const queues = lists.map((list) => ({ list, items: [] as Item[], next: undefined as string | undefined }));
+  const load = async (queue: (typeof queues)[number]): Promise<void> => {
     try {
-      const { items, next } = await list.load(place);
-      return { list, items, at: 0, next };
+      const { items, next } = await queue.list.load(queue.next);
+      // An empty page ends a list.
+      Object.assign(queue, { items: [...items], next: items.length === 0 ? undefined : next });
     } catch (error) {
       // `broker_away` concerns this hub, so the whole list fails. A Mac's refusal costs only its own items.
       if (!isAppError(error) || error.code === 'broker_away') throw error;
-      log.debug('a list lacks the items of a Mac', { mac: list.mac, reason: error.message });
-      missing.push(list.mac);
-      return undefined;
+      const { mac } = queue.list;
+      log.debug('a list lacks the items of a Mac', { mac, reason: error.message });
+      missing.push(mac);
+      queue.next = undefined;
     }
   };
-  const loaded = await Promise.all(lists.map((list) => load(list)));
-  let sources = loaded.filter((source) => source !== undefined && source.items.length > 0) as Source<Item>[];
+  await Promise.all(queues.map(load));
   const items: { mac: string; item: Item }[] = [];
   while (items.length < count) {
-    const first = firstOf(sources, compare);
+    // Sorting is stable, so equal items keep the order of `lists`.
+    const [first] = queues
+      .filter((queue) => queue.items.length > 0)
+      .sort((one, other) => compare(one.items[0] as Item, other.items[0] as Item));
     if (first === undefined) break;
-    items.push({ mac: first.list.mac, item: first.items[first.at] as Item });
-    first.at += 1;
-    if (first.at < first.items.length) continue;
-    // There are `count` items, and `next` proves that the Mac has more.
-    if (items.length === count && first.next !== undefined) return { items, hasMore: true, missing };
-    const further = first.next === undefined ? undefined : await load(first.list, first.next);
-    sources = sources.flatMap((source) => (source !== first ? [source] : further?.items.length ? [further] : []));
+    items.push({ mac: first.list.mac, item: first.items.shift() as Item });
+    // A page that is complete needs no further request: `next` proves that the Mac has more.
+    if (first.items.length === 0 && first.next !== undefined && items.length < count) await load(first);
   }
-  return { items, hasMore: sources.length > 0, missing };
-}
-
-function firstOf<Item>(
-  sources: readonly Source<Item>[],
-  compare: (a: Item, b: Item) => number,
-): Source<Item> | undefined {
-  let first: Source<Item> | undefined;
-  for (const source of sources) {
-    if (first === undefined || compare(source.items[source.at] as Item, first.items[first.at] as Item) < 0) {
-      first = source;
-    }
-  }
-  return first;
+  return { items, hasMore: queues.some((queue) => queue.items.length > 0 || queue.next !== undefined), missing };
 }

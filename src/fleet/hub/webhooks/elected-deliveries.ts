@@ -13,7 +13,7 @@ import { type StoredWebhook, wantsChanges } from '../../../domain/webhook.ts';
 import { BUCKETS } from '../../protocol/layout.ts';
 import { Lease } from '../../protocol/lease.ts';
 import type { HubParts } from '../hub-parts.ts';
-import { type HubCallMethod, RETRY } from './hub-calls.ts';
+import { type HubCallMethod, HubCalls, RETRY } from './hub-calls.ts';
 import {
   fleetWebhook,
   LEASE_KEY,
@@ -48,15 +48,6 @@ export interface ElectedDeliveriesParts extends Pick<HubParts, 'connection' | 'e
   readonly openDeliveries: (store: WebhookStore, mayAttempt: () => boolean) => Deliveries;
 }
 
-interface ElectionEvents {
-  /** Called when this hub can answer other hubs' calls on the webhooks. Resolves once such calls reach it. */
-  readonly onBegun: () => Promise<void>;
-  /** Called when this hub no longer answers calls. */
-  readonly onEnded: () => void;
-  /** Called once a change to the webhooks is stored at the broker. */
-  readonly onChanged: () => void;
-}
-
 /** The time during which this hub holds the lease. */
 interface Term {
   /** The state of the lease when this hub took it. */
@@ -70,8 +61,9 @@ interface Term {
 
 /** Delivers to all webhooks of the fleet while this hub holds the lease. Uses the same dispatcher as a Mac. */
 export class ElectedDeliveries {
+  /** Carries calls to the hub that delivers, and answers those of other hubs while this hub does. */
+  readonly calls: HubCalls;
   readonly #parts: ElectedDeliveriesParts;
-  readonly #events: ElectionEvents;
   readonly #lease: Lease<WebhooksState>;
   readonly #store: WebhookStore;
   /** The newest state of the lease that this hub wrote or read. */
@@ -79,9 +71,9 @@ export class ElectedDeliveries {
   #term: Term | undefined;
   #ending: Promise<void> = Promise.resolve();
 
-  constructor(parts: ElectedDeliveriesParts, events: ElectionEvents) {
+  constructor(parts: ElectedDeliveriesParts) {
     this.#parts = parts;
-    this.#events = events;
+    this.calls = new HubCalls({ ...parts, perform: (method, args) => this.perform(method, args) });
     const { connection, envelope, clock, log, isReady } = parts;
     this.#lease = new Lease<WebhooksState>({
       ...{ clock, log, isReady, key: LEASE_KEY, first: NO_WEBHOOKS },
@@ -190,7 +182,7 @@ export class ElectedDeliveries {
     } catch (error) {
       throw problem('webhooks_unavailable', {}, { ...RETRY, cause: error });
     }
-    this.#events.onChanged();
+    this.calls.announceChange();
   }
 
   #assertRoomFor(given: unknown): void {
@@ -255,7 +247,7 @@ export class ElectedDeliveries {
     term.deliveries = openDeliveries(this.#store, () => this.#lease.check() && this.#term === term);
     term.deliveries.start();
     this.#lease.note();
-    await this.#events.onBegun();
+    await this.calls.listen();
     term.isReachable = true;
   }
 
@@ -291,7 +283,7 @@ export class ElectedDeliveries {
   #end(withinMs: number): Promise<void> {
     const term = this.#term;
     if (term === undefined) return this.#ending;
-    if (!term.isOver && term.deliveries !== undefined) this.#events.onEnded();
+    if (!term.isOver && term.deliveries !== undefined) this.calls.unlisten();
     term.isOver = true;
     const closed = term.deliveries?.close(withinMs);
     if (closed !== undefined) this.#ending = closed;

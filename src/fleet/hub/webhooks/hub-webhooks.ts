@@ -6,7 +6,7 @@ import type { DeliveryRecord, StoredWebhook, WebhookStatus, WebhookTestResult } 
 import { HUB_NEWS } from '../../protocol/layout.ts';
 import { withTimeLimit } from '../time-limit.ts';
 import { ElectedDeliveries, type ElectedDeliveriesParts } from './elected-deliveries.ts';
-import { type HubCallMethod, HubCalls } from './hub-calls.ts';
+import type { HubCallMethod } from './hub-calls.ts';
 
 const CLOSE_MS = 9500;
 const CHANGING: ReadonlySet<HubCallMethod> = new Set(['add', 'change', 'remove', 'replay']);
@@ -18,17 +18,11 @@ const CHANGING: ReadonlySet<HubCallMethod> = new Set(['add', 'change', 'remove',
 export class HubWebhooks implements WebhookRegistry {
   readonly #parts: ElectedDeliveriesParts;
   readonly #elected: ElectedDeliveries;
-  readonly #calls: HubCalls;
   #news: Subscription | undefined;
 
   constructor(parts: ElectedDeliveriesParts) {
     this.#parts = parts;
-    this.#calls = new HubCalls({ ...parts, perform: (method, args) => this.#elected.perform(method, args) });
-    this.#elected = new ElectedDeliveries(parts, {
-      onBegun: () => this.#calls.listen(),
-      onEnded: () => this.#calls.unlisten(),
-      onChanged: () => this.#calls.announceChange(),
-    });
+    this.#elected = new ElectedDeliveries(parts);
   }
 
   start(): void {
@@ -69,7 +63,7 @@ export class HubWebhooks implements WebhookRegistry {
 
   async add(webhook: NewWebhook): Promise<StoredWebhook> {
     this.#parts.feed.wanted(webhook.filter ?? {});
-    return this.#existing((await this.#call('add', possible(webhook))) as string);
+    return this.#existing(await this.#call<string>('add', possible(webhook)));
   }
 
   async change(id: string, changes: WebhookChanges): Promise<StoredWebhook> {
@@ -78,16 +72,16 @@ export class HubWebhooks implements WebhookRegistry {
     return this.#existing(id);
   }
 
-  async remove(id: string): Promise<boolean> {
-    return (await this.#call('remove', id)) as boolean;
+  remove(id: string): Promise<boolean> {
+    return this.#call('remove', id);
   }
 
-  async status(id: string): Promise<WebhookStatus> {
-    return (await this.#call('status', id)) as WebhookStatus;
+  status(id: string): Promise<WebhookStatus> {
+    return this.#call('status', id);
   }
 
-  async deliveries(id: string): Promise<readonly DeliveryRecord[]> {
-    return (await this.#call('deliveries', id)) as readonly DeliveryRecord[];
+  deliveries(id: string): Promise<readonly DeliveryRecord[]> {
+    return this.#call('deliveries', id);
   }
 
   /**
@@ -98,12 +92,12 @@ export class HubWebhooks implements WebhookRegistry {
     return this.deliveries(id);
   }
 
-  async lastDelivery(id: string): Promise<DeliveryRecord | undefined> {
-    return (await this.#call('lastDelivery', id)) as DeliveryRecord | undefined;
+  lastDelivery(id: string): Promise<DeliveryRecord | undefined> {
+    return this.#call('lastDelivery', id);
   }
 
-  async test(id: string): Promise<WebhookTestResult> {
-    return (await this.#call('test', id)) as WebhookTestResult;
+  test(id: string): Promise<WebhookTestResult> {
+    return this.#call('test', id);
   }
 
   resend(): never {
@@ -139,13 +133,13 @@ export class HubWebhooks implements WebhookRegistry {
     );
   }
 
-  async #call(method: HubCallMethod, ...args: readonly unknown[]): Promise<unknown> {
+  async #call<Result>(method: HubCallMethod, ...args: readonly unknown[]): Promise<Result> {
     const here = this.#elected.perform(method, args);
-    if (here !== undefined) return here;
+    if (here !== undefined) return here as Promise<Result>;
     if (!this.#parts.connection.isConnected) throw problem('broker_away');
-    const result = await this.#calls.ask(method, args);
+    const result = await this.#elected.calls.ask(method, args);
     if (CHANGING.has(method)) await this.#refresh();
-    return result;
+    return result as Result;
   }
 
   async #refresh(): Promise<void> {

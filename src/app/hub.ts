@@ -81,7 +81,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const { changes: pairChanges } = copies;
     const store = new EventStore(database, copies, settings.backfillHours);
     const offsets = new Offsets(store, settings.backfillHours);
-    const events = new HubEventLog(store, reader, pairChanges, offsets);
+    const events = new HubEventLog({ store, reader, pairChanges, offsets });
     const connection = new FleetConnection(settings, {
       clock,
       log,
@@ -104,7 +104,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const channelWithChanges = new Channel();
     channelWithChanges.restart(rowOffset(store.newest));
     const changes = { stream: rowsAndChanges(channelWithChanges, events), control: { noteAsked() {} } };
-    const feed = new HubFeed(new Feed({ channel, changes, messages: events, clock, log }), offsets, parts);
+    const feed = new HubFeed({ ...parts, feed: new Feed({ channel, changes, messages: events, clock, log }), offsets });
     const stream = new StreamEvents({
       ...parts,
       ...{ events, channel, channelWithChanges },

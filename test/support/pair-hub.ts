@@ -73,7 +73,7 @@ export class ModelHub {
     this.changes = copies.changes;
     this.store = new EventStore(database, copies);
     this.offsets = new Offsets(this.store, 24);
-    this.events = new HubEventLog(this.store, reader, this.changes, this.offsets);
+    this.events = new HubEventLog({ store: this.store, reader, pairChanges: this.changes, offsets: this.offsets });
     pairs.add({ mac: 'm1', standby: 'm2', sinceMs: START_MS });
   }
 

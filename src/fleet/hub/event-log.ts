@@ -4,30 +4,26 @@ import { qualify } from '../../domain/fleet.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed-ports.ts';
 import { isChangesEpoch } from '../protocol/event-message.ts';
-import type { EventReader } from './event-reader.ts';
-import type { EventStore } from './event-store.ts';
+import type { HubParts } from './hub-parts.ts';
 import type { Offsets } from './offsets.ts';
-import type { PairChanges } from './pair-changes.ts';
 import type { StoredEvent } from './stored-event.ts';
 
 /** The generation of all log entries at a hub. It never changes, because a hub has no change log. */
 export const GENERATION = 0;
+
+interface HubEventLogParts extends Pick<HubParts, 'store' | 'reader' | 'pairChanges'> {
+  readonly offsets: Offsets;
+}
 
 /**
  * Presents hub.db as a message log. The `rowId` of an offset is an event's number in hub.db. No client sees this
  * number.
  */
 export class HubEventLog implements MessageLog {
-  readonly #store: EventStore;
-  readonly #reader: EventReader;
-  readonly #pairChanges: PairChanges;
-  readonly #offsets: Offsets;
+  readonly #parts: HubEventLogParts;
 
-  constructor(store: EventStore, reader: EventReader, pairChanges: PairChanges, offsets: Offsets) {
-    this.#store = store;
-    this.#reader = reader;
-    this.#pairChanges = pairChanges;
-    this.#offsets = offsets;
+  constructor(parts: HubEventLogParts) {
+    this.#parts = parts;
   }
 
   entries(after: Offset, upTo: Offset, limit: number): readonly RowEntry[] {
@@ -39,7 +35,7 @@ export class HubEventLog implements MessageLog {
     let from = after.rowId;
     // Continues after unreadable events, because callers interpret an empty result as the end of the log.
     for (;;) {
-      const events = this.#store.index.events(from, upTo.rowId, limit, isOfRows);
+      const events = this.#parts.store.index.events(from, upTo.rowId, limit, isOfRows);
       const entries = this.readable(events);
       const last = events.at(-1);
       if (entries.length > 0 || last === undefined) return entries;
@@ -54,10 +50,10 @@ export class HubEventLog implements MessageLog {
 
   #entryOf(stored: StoredEvent): LogEntry | undefined {
     const { number, mac, epoch, row } = stored;
-    const read = this.#reader.readIf(stored);
+    const read = this.#parts.reader.readIf(stored);
     if (read === undefined) return undefined;
-    this.#offsets.prepare(stored);
-    const merged = this.#pairChanges.merged(stored, read);
+    this.#parts.offsets.prepare(stored);
+    const merged = this.#parts.pairChanges.merged(stored, read);
     const event = merged.type === 'message.updated' ? { ...merged, edited_at: undefined } : merged;
     // A message can have several changes, so its guid does not identify any of them.
     const guid = isChangesEpoch(epoch) || !('guid' in event.data) ? '' : event.data.guid;
@@ -78,8 +74,8 @@ export class HubEventLog implements MessageLog {
 
   /** Returns the guid of a Mac's row; undefined if its event is no longer kept or is unreadable. */
   guidOfRow(mac: string, row: number): string | undefined {
-    const event = this.#store.index.ofRow(mac, row);
-    const read = event && this.#reader.readIf(event);
+    const event = this.#parts.store.index.ofRow(mac, row);
+    const read = event && this.#parts.reader.readIf(event);
     return read && isRowEvent(read) ? read.data.guid : undefined;
   }
 
@@ -89,10 +85,10 @@ export class HubEventLog implements MessageLog {
   }
 
   newest(): Cursor {
-    return { offset: rowOffset(this.#store.newest), guid: null, inode: '' };
+    return { offset: rowOffset(this.#parts.store.newest), guid: null, inode: '' };
   }
 
   identity(): LogIdentity {
-    return { inode: '', guidAtCursor: null, highestRowId: this.#store.newest };
+    return { inode: '', guidAtCursor: null, highestRowId: this.#parts.store.newest };
   }
 }

@@ -11,34 +11,32 @@ import type {
 } from '../../domain/ports/feed-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { GENERATION } from './event-log.ts';
-import type { EventStore } from './event-store.ts';
 import type { HubParts } from './hub-parts.ts';
-import type { Macs } from './macs.ts';
 import type { Offsets } from './offsets.ts';
+
+interface HubFeedParts extends Pick<HubParts, 'store' | 'macs'> {
+  /** The feed whose row ids are event numbers of hub.db. */
+  readonly feed: EventFeed;
+  readonly offsets: Offsets;
+}
 
 /**
  * The feed over hub.db, with offsets of the stream in place of row ids (decision N1). Rows and changes are numbered
  * together (decision N9), so one number is the position of a reader with or without changes.
  */
 export class HubFeed implements EventFeed {
-  readonly #feed: EventFeed;
-  readonly #offsets: Offsets;
-  readonly #store: EventStore;
-  readonly #macs: Macs;
+  readonly #parts: HubFeedParts;
 
-  constructor(feed: EventFeed, offsets: Offsets, { store, macs }: Pick<HubParts, 'store' | 'macs'>) {
-    this.#feed = feed;
-    this.#offsets = offsets;
-    this.#store = store;
-    this.#macs = macs;
+  constructor(parts: HubFeedParts) {
+    this.#parts = parts;
   }
 
   withoutChanges(): readonly string[] {
-    return this.#macs.withoutChanges();
+    return this.#parts.macs.withoutChanges();
   }
 
   lastPublished(options?: FeedOptions): Offset {
-    return this.#feed.lastPublished(options);
+    return this.#parts.feed.lastPublished(options);
   }
 
   changeGeneration(): number {
@@ -46,12 +44,12 @@ export class HubFeed implements EventFeed {
   }
 
   offsetText({ rowId, others }: Offset): string {
-    return this.#offsets.textOf(rowId, others);
+    return this.#parts.offsets.textOf(rowId, others);
   }
 
   resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
     if (offset === undefined) return this.lastPublished({ changes });
-    if (isStreamOffset(offset)) return this.#offsets.positionOf(offset, changes);
+    if (isStreamOffset(offset)) return this.#parts.offsets.positionOf(offset, changes);
     if (offset.rowId !== 0 || 'generation' in offset) throw problem('offset_of_a_mac');
     return rowOffset(0);
   }
@@ -65,25 +63,27 @@ export class HubFeed implements EventFeed {
   }
 
   live(onMore: () => void, options?: FeedOptions): FeedReader {
-    return this.#complete(this.#feed.live(onMore, options), this.#store.index.lastNumber, options);
+    return this.#complete(this.#parts.feed.live(onMore, options), this.#parts.store.index.lastNumber, options);
   }
 
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
     // A reader of changes that resumes from offset 0 expects no changes from before it connected, so gaps up to the
     // newest number do not count.
-    const start = offset.rowId === 0 && options?.changes === true ? this.#store.index.lastNumber : offset.rowId;
-    return this.#complete(this.#feed.resume(offset, onMore, options), start, options);
+    const start = offset.rowId === 0 && options?.changes === true ? this.#parts.store.index.lastNumber : offset.rowId;
+    return this.#complete(this.#parts.feed.resume(offset, onMore, options), start, options);
   }
 
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer {
     // A reader without changes misses nothing if the missing numbers belong to changes.
     const gone: ConsumerTask<Outcome>['gone'] = (first, last, now) =>
-      now.changes !== true && this.#store.index.isOfChanges(first, last) ? undefined : task.gone(first, last, now);
-    return this.#feed.consume({ ...task, gone }, options);
+      now.changes !== true && this.#parts.store.index.isOfChanges(first, last)
+        ? undefined
+        : task.gone(first, last, now);
+    return this.#parts.feed.consume({ ...task, gone }, options);
   }
 
   page(after: Offset, limit: number, options?: FeedOptions): SeenPage {
-    const page = this.#feed.page(after, limit, options);
+    const page = this.#parts.feed.page(after, limit, options);
     const { others } = after;
     if (others === undefined) return page;
     const entries = page.entries.map((entry) => ({ ...entry, offset: { ...entry.offset, others } }));
@@ -101,7 +101,7 @@ export class HubFeed implements EventFeed {
         const batch = reader.take(limit);
         // `take(0)` only counts missed events. It may be called after its client has ended, so it must not throw.
         if (limit === 0) return batch;
-        if (this.#store.index.hasGap(number, batch.upTo.rowId, changes)) throw problem('events_missing');
+        if (this.#parts.store.index.hasGap(number, batch.upTo.rowId, changes)) throw problem('events_missing');
         number = Math.max(number, batch.upTo.rowId);
         return batch;
       },

@@ -70,8 +70,7 @@ export class HubSender implements CallerSender {
     if (request.dryRun === true) return { kind: 'dry_run', dryRun: await this.#dryRun(request) };
     const content = { body, ...(attachments.length > 0 && { attachments }) };
     const askedHash = hashOfRequest({ recipient, from, ...content });
-    const earlier = key === undefined ? undefined : await this.#claims.find(key);
-    const claim = earlier ?? { ...(await this.#route(request).catch((error) => this.#refused(error, key))), askedHash };
+    const claim = await this.#claim(request, askedHash);
     const order: Order = {
       ...claim,
       key: key ?? randomUUID(),
@@ -79,34 +78,37 @@ export class HubSender implements CallerSender {
       request: { recipient: claim.recipient, ...content },
       requestId,
     };
-    const isOnce = key !== undefined;
-    const result = await (isOnce ? this.#once(order, askedHash, earlier !== undefined) : this.#deliver(order));
-    return { kind: 'sent', ...result };
+    return { kind: 'sent', ...(await (key === undefined ? this.#deliver(order) : this.#once(order))) };
   }
 
   /**
-   * Returns the stored outcome of an earlier request with this Idempotency-Key. Without one, claims the key and
-   * delivers the order. Throws `idempotency_key_reused` if the key belongs to a different request.
+   * Returns the earlier claim of the request's Idempotency-Key. Without one, chooses a Mac and claims the key for it. A
+   * request without a key needs no claim. Throws `idempotency_key_reused` if the key belongs to a different request.
    */
-  async #once(order: Order, askedHash: string, isRepeated: boolean): Promise<SendResult> {
-    const { mac, recipient, key } = order;
-    const claim = isRepeated ? order : await this.#claims.claim(key, { mac, recipient, askedHash });
+  async #claim(request: SendRequest, askedHash: string): Promise<SendClaim> {
+    const key = request.idempotencyKey?.key;
+    if (key === undefined) return { ...(await this.#route(request)), askedHash };
+    const routed = () => this.#route(request).catch((error) => this.#refused(error, key));
+    const claim = (await this.#claims.find(key)) ?? (await this.#claims.claim(key, { ...(await routed()), askedHash }));
     if (claim.askedHash !== askedHash) throw problem('idempotency_key_reused');
-    const stored = await this.#claims.outcome(claim.mac, key);
-    const request = { ...order.request, recipient: claim.recipient };
-    if (stored !== undefined) return { ...this.#result({ ...order, ...claim, request }, stored), replayed: true };
-    const delivered = this.#deliver({ ...order, ...claim, request });
-    return this.#parts.macs.nameOf(claim.mac).isPair
-      ? delivered.catch((error) => this.#refused(error, key))
-      : delivered;
+    return claim;
+  }
+
+  /** Returns the stored outcome of an earlier request with this Idempotency-Key. Without one, delivers the order. */
+  async #once(order: Order): Promise<SendResult> {
+    const { mac, key } = order;
+    const stored = await this.#claims.outcome(mac, key);
+    if (stored !== undefined) return { ...this.#result(order, stored), replayed: true };
+    const delivered = this.#deliver(order);
+    return this.#parts.macs.nameOf(mac).isPair ? delivered.catch((error) => this.#refused(error, key)) : delivered;
   }
 
   /**
    * Throws the given error, with one exception: if it is `mac_away` and a request with this Idempotency-Key may already
    * have sent the message, throws `send_outcome_unknown` instead.
    */
-  async #refused(error: unknown, key: string | undefined): Promise<never> {
-    if (key === undefined || !isAppError(error) || error.code !== 'mac_away') throw error;
+  async #refused(error: unknown, key: string): Promise<never> {
+    if (!isAppError(error) || error.code !== 'mac_away') throw error;
     const isTried = await this.#claims.find(key).then(
       (claim) => claim !== undefined,
       () => true,

@@ -24,8 +24,8 @@ export interface SearchQuery {
   /** The message must be from one of these senders. */
   readonly senders: readonly SearchSender[];
   /**
-   * Lists of conversation ids: the message must be in one conversation of every list. Ids are spelled as in chat.db,
-   * like `Conversation.id`.
+   * Lists of conversation ids. The message must be in at least one conversation of every list. Ids are spelled as in
+   * chat.db, like `Conversation.id`.
    */
   readonly conversations: readonly (readonly string[])[];
   readonly hasAttachment: boolean;

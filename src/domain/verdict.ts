@@ -1,6 +1,6 @@
 import type { StatusReport, WebhookSummary } from './status.ts';
 
-/** A sentence on whether everything works, and a second one with the reason or the consequence. */
+/** `text` says whether everything works. `next` gives the reason or the consequence; it may be empty. */
 export interface Verdict {
   readonly tone: 'good' | 'warn' | 'bad';
   readonly text: string;

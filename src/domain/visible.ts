@@ -1,8 +1,8 @@
 import { memoized } from './memoized.ts';
 
 /**
- * Characters that are invisible or change the direction of the text around them, except line feeds and tabs. The ones
- * listed singly look blank, although Unicode counts some of them as letters or symbols (U+2800, U+1D159).
+ * Characters that are invisible or change the direction of the text around them, except line feeds and tabs. The
+ * characters listed one by one look blank, although Unicode counts some as letters or symbols (U+2800, U+1D159).
  */
 const INVISIBLE =
   /(?![\n\t ])(?:[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]|[\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffc\ufffd\u{1d159}])/gu;

@@ -122,7 +122,7 @@ export interface DeliveryRecord {
   readonly status: number | null;
   /** Why the last attempt failed, or which rows are gone; null if the event was delivered. */
   readonly error: string | null;
-  /** Milliseconds from the start of the first attempt to the end of the last. */
+  /** Milliseconds from the start of the first attempt to the end of the last one. */
   readonly duration_ms: number;
 }
 

@@ -72,7 +72,7 @@ export class Passes {
     const found = compare(rowIds, all, stored, this.#origins.rows);
     record(found.changes, found.prints);
 
-    // Kept only after storing: if storing fails, the next pass must find these rows again.
+    // Kept only after `record` has stored the changes: if storing fails, the next pass must find these rows again.
     this.#watched.keep(watched);
     const deleted = deletions - (this.#deletions ?? deletions);
     this.#deletions = deletions;

@@ -185,7 +185,9 @@ export class Publisher {
     await changes?.stream.channel?.drained(clock, DRAIN_WAIT_MS);
   }
 
-  /** Returns the cursor to continue from. Starts over without one, or if chat.db was replaced (decisions C4, C5). */
+  /**
+   * Returns the cursor to continue from. Starts over if there is none, or if chat.db was replaced (decisions C4, C5).
+   */
   #currentCursor(): Cursor {
     const { messages, channel, changes, cursor: store, log } = this.#parts;
     const known = this.#cursor;
@@ -255,7 +257,7 @@ export class Publisher {
     this.#parts.cursor.save(cursor);
   }
 
-  /** Returns the rows before the first one still waiting at `askedAtMs`. Schedules a run for the remaining rows. */
+  /** Returns the rows before the first row that must still wait at `askedAtMs`. Schedules a run for the others. */
   #settled(pending: readonly PendingRow[], askedAtMs: number): readonly PendingRow[] {
     const { clock, isAwaited = () => false } = this.#parts;
     this.#cancelWake?.();

@@ -11,8 +11,8 @@ import { failureSentence, refusalSentence } from './delivery-errors.ts';
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 
 /**
- * Returns how many milliseconds to wait before a held delivery is attempted again, after `attempts` failed attempts
- * (decision P3): 10 s after the third, then twice as long each time, at most 5 min.
+ * Returns the wait before the next attempt of a held delivery, in milliseconds (decision P3): 10 s after the third
+ * failed attempt, then twice as long each time, at most 5 min. `attempts` is the number of failed attempts.
  */
 export function holdWaitMs(attempts: number): number {
   const retries = Math.max(0, attempts - RETRY_WAITS_MS.length - 1);
@@ -32,7 +32,7 @@ export interface PostResult {
   readonly error: string | null;
   /** True if the last attempt certainly did not reach the receiver. */
   readonly neverArrived?: true;
-  /** Milliseconds from the start of the first attempt to the end of the last, including the waits in between. */
+  /** Milliseconds from the start of the first attempt to the end of the last one, including the waits in between. */
   readonly durationMs: number;
   /** Beginning of the body that answered the last attempt; empty if that attempt got no answer. */
   readonly answer: string;

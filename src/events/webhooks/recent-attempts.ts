@@ -2,7 +2,10 @@ import { isoSecond } from '../../domain/iso-second.ts';
 import type { AttemptRecord, DeliveryRecord, DetailedDelivery, StoredWebhook } from '../../domain/webhook.ts';
 import type { PostResult } from './delivery-attempts.ts';
 
-/** Number of deliveries whose attempts are kept, for all webhooks together: at most 2 MB with the answers. */
+/**
+ * Maximum number of deliveries whose attempts are kept, for all webhooks together. With the answers, they take 2 MB at
+ * most.
+ */
 const KEPT = 500;
 /** Number of newest attempts kept per delivery. A held delivery is attempted until it succeeds, so it may have many. */
 const ATTEMPTS = 10;

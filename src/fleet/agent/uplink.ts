@@ -26,7 +26,7 @@ const PUBLISH_MS = 5000;
 const HEADER_BYTES = 4096;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 
-/** This Mac's newest messages in the stream. A new message names the newest of all and the newest of its kind. */
+/** This Mac's newest messages in the stream. A new message names the newest of any kind and the newest of its kind. */
 interface Chain {
   /** Sequence of this Mac's newest message of any kind; 0 if there is none. */
   sequence: number;

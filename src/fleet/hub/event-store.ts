@@ -201,8 +201,9 @@ export class EventStore {
   }
 
   /**
-   * For an epoch that is new to this hub, reports whether the hub missed the Mac's message at `sequence`. With sequence
-   * 0, the stream held nothing from the Mac; the hub then missed rows only if it knows another epoch of the Mac.
+   * Reports whether the hub missed the Mac's message at `sequence`. Called for an epoch that is new to the hub.
+   * Sequence 0: the stream held nothing from the Mac, and the hub missed rows only if it knows another epoch of the
+   * Mac.
    */
   #isMissing(queue: string, stream: string, sequence: number): boolean {
     if (sequence === 0) {

@@ -5,9 +5,9 @@ import type { MessageQuery } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
 
 /**
- * The position in a list over several Macs. `timestamp` is the second of the last message shown. All messages that come
- * before that second in the order of the list were shown, too. `shown` counts the messages shown within that second.
- * Its keys are the Macs; it omits Macs without any such message.
+ * The position in a list over several Macs. `timestamp` is the second of the last message shown. All messages before
+ * that second in the list were shown. `shown` counts the messages shown within that second. Key: the Mac. Macs without
+ * such a message are omitted.
  */
 export interface FleetCursor {
   readonly timestamp: string;

@@ -99,8 +99,7 @@ export class Offsets {
     // sequences.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
-    // The hub that issued the offset may lack the events that the stream has lost, if that hub read the stream only
-    // after the loss.
+    // If the hub that issued the offset read the stream only after the stream had lost events, that hub may lack them.
     const lost = index.firstLost(this.#store.position?.stream ?? stream);
     // The client may lack the rows of a gap that was recorded after its offset was issued. The client continues before
     // the gap, so that it learns that rows are missing.
@@ -118,8 +117,8 @@ export class Offsets {
   }
 
   /**
-   * Reports whether this stream was created after the offset was issued, but so soon afterwards that the Macs have
-   * republished all later events into this stream.
+   * Reports whether the Macs have republished all events after the offset into this stream. They have if the stream was
+   * created after the offset was issued, but at most `backfillHours` later.
    */
   #isFilledFrom(stream: string, { stream: before, atMs }: StreamOffset): boolean {
     const madeMs = Date.parse(stream);

@@ -56,8 +56,8 @@ export class PairChanges {
   }
 
   /**
-   * Returns the number of the event that already told clients the changes in `event`. If several events did, returns
-   * the lowest number. Returns undefined if any change in `event` is new to clients.
+   * Returns the number of the event from which clients already know the changes in `event`; the lowest number if there
+   * are several such events. Returns undefined if any change in `event` is new to clients.
    */
   numberOf(pair: Pair, event: MacEvent): number | undefined {
     const { mac: member } = pair;

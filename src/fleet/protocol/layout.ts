@@ -96,7 +96,7 @@ export function readSubject(mac: string, operation: FleetOperation | typeof WHO)
   return `rd.${mac}.${operation}`;
 }
 
-/** Returns the key in `macs` that names the machine to which a Mac's identity belongs. */
+/** Returns the key of the entry in `macs` that names the machine to which a Mac's identity belongs. */
 export function claimKey(mac: string): string {
   return `machine_${mac}`;
 }

@@ -10,7 +10,7 @@ export const SCHEDULED_STATES = [
   'failed',
   /** It is unknown whether the message was sent. */
   'unknown',
-  /** The latest time to send passed before the message could be sent. */
+  /** The message could not be sent before its latest time to send had passed. */
   'missed',
   'cancelled',
 ] as const;

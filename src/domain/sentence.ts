@@ -213,7 +213,7 @@ export function linkSentence(link: LinkPreview | undefined, body: string): strin
   }
 }
 
-/** Describes an app's card: Apple's apps by their summary, others by their visible texts, or else by `body`. */
+/** Describes an app's card by its summary (Apple's apps) or its visible texts (other apps), or else by `body`. */
 export function appSentence(app: AppCard | undefined, body: string): string {
   if (app === undefined) return body || 'App message';
   if (app.business !== undefined) return businessSentence(app.business);

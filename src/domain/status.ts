@@ -145,7 +145,10 @@ export interface StatusReport {
    * macOS prompt the user.
    */
   readonly permissions: readonly PermissionReport[];
-  /** How long Messages took for the last call that it answered (decision Z3). Absent before the first, and at a hub. */
+  /**
+   * How long Messages took for the newest call that it answered (decision Z3). Absent before the first answer, and at a
+   * hub.
+   */
   readonly messages?: MessagesAnswer | undefined;
   /** Problems since the service started, newest first (decision Z3). Only for the owner; absent at a hub. */
   readonly problems?: readonly StatusProblem[] | undefined;

@@ -12,8 +12,8 @@ const OWN_WAIT_MS = 500;
 
 /**
  * Returns the time at which the wait for a row ends, on the clock of `seenAtMs`. Returns `seenAtMs` itself if there is
- * nothing to wait for. `isAwaited` reports whether the row may belong to a running send. It is called only for incoming
- * messages, and only if no other reason to wait was found.
+ * nothing to wait for. `isAwaited` reports whether the row may belong to a running send. `isAwaited` is called only for
+ * incoming messages, and only if no other reason to wait was found.
  */
 export function waitEndsAt(row: PendingRow, seenAtMs: number, isAwaited: (row: PendingRow) => boolean): number {
   if (row.isIncomplete) return seenAtMs + PARTS_WAIT_MS;

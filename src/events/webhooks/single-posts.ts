@@ -20,8 +20,8 @@ export interface SinglePostsParts
 }
 
 /**
- * Makes the posts that a client requests: a test, or a delivery that is sent again. Attempts each once, immediately.
- * Throws `test_in_progress` while another such post to the same webhook is running.
+ * Makes the posts that a client requests: a test, or a delivery that is sent again. Attempts each post once,
+ * immediately. Throws `test_in_progress` while another such post to the same webhook is running.
  */
 export class SinglePosts {
   readonly #parts: SinglePostsParts;

@@ -88,7 +88,7 @@ export class EventStore {
     return this.#waiting.queues();
   }
 
-  /** Returns the missing rows that a queue waits for; undefined if there are none, or if `#isBlocked`. */
+  /** Returns the missing rows that a queue waits for; undefined if there are none, or if the queue `#isBlocked`. */
   hole(queue: string): Hole | undefined {
     return this.#isBlocked(queue) ? undefined : this.#waiting.hole(queue);
   }
@@ -201,9 +201,8 @@ export class EventStore {
   }
 
   /**
-   * Reports whether the hub missed the Mac's message at `sequence`. Called for an epoch that is new to the hub.
-   * Sequence 0: the stream held nothing from the Mac, and the hub missed rows only if it knows another epoch of the
-   * Mac.
+   * Reports whether the hub missed a Mac's message at `sequence`, for an epoch new to the hub. With sequence 0, the
+   * stream held nothing from the Mac; the hub then missed rows only if it knows another epoch of the Mac.
    */
   #isMissing(queue: string, stream: string, sequence: number): boolean {
     if (sequence === 0) {

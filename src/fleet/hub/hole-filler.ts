@@ -21,9 +21,9 @@ export interface HoleFillerParts extends HubParts {
 }
 
 /**
- * Asks each Mac for the rows and changes that the stream lacks, while the stream is still being copied. In each queue,
- * only the events after missing rows (a hole) wait; other queues continue. A hole stays open until its Mac has supplied
- * the rows, or they are given up.
+ * Asks each Mac for the rows and changes that the stream lacks. Copying of the stream continues meanwhile. In each
+ * queue, only the events after missing rows (a hole) wait; other queues continue. A hole stays open until its Mac has
+ * supplied the rows, or they are given up.
  */
 export class HoleFiller {
   readonly #parts: HoleFillerParts;

@@ -67,8 +67,8 @@ export class HubFeed implements EventFeed {
   }
 
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
-    // A reader of changes that resumes from offset 0 expects no changes from before it connected, so gaps up to the
-    // newest number do not count.
+    // A reader that resumes from offset 0 expects no changes from before it connected. With changes, gaps up to the
+    // newest number are therefore ignored.
     const start = offset.rowId === 0 && options?.changes === true ? this.#parts.store.index.lastNumber : offset.rowId;
     return this.#complete(this.#parts.feed.resume(offset, onMore, options), start, options);
   }

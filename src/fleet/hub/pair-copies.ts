@@ -208,8 +208,8 @@ function contentOf(member: string, data: Event['data']): number | undefined {
     'body' in data ? [data.body, data.attachments.length] : [data.associated_message_type, data.message_guid];
   if (said[0] === '' && said[1] === 0) return undefined;
   const { conversation_id: conversation, sender, is_from_me: isOwn, timestamp } = data;
-  // Drops the service before the first semicolon, because releases of macOS name it differently for the same
-  // conversation.
+  // Drops the service before the first semicolon, because releases of macOS name the service of one conversation
+  // differently.
   const plain = conversation.slice(conversation.indexOf(';') + 1);
   const text = JSON.stringify([member, plain, sender, isOwn, timestamp, ...said]);
   return createHash('sha256').update(text).digest().readUIntBE(0, 6);

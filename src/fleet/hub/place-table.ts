@@ -18,7 +18,7 @@ export class PlaceTable {
   /** `backfillHours`: how many hours of history Macs republish into a recreated stream. */
   constructor(database: HubDatabase, backfillHours = 24) {
     this.#database = database;
-    // One hour more, because messages may arrive later than they are dated.
+    // Adds an hour to the history, because messages may arrive later than they are dated.
     this.#backfillMs = (backfillHours + 1) * HOUR_MS;
   }
 

@@ -2,8 +2,8 @@ import type { ChangeEvent, Event } from '../../domain/event.ts';
 import type { StreamOffset } from '../../domain/offset.ts';
 
 /**
- * A message of the stream, by message id and time. The id alone is not enough: a restored broker may store the same
- * message again later, even at the same sequence.
+ * A message of the stream, identified by message id and time. The id alone is not enough: a restored broker may store
+ * the same message again later, even at the same sequence.
  */
 export type StreamMessage = Pick<StreamOffset, 'messageId' | 'atMs'>;
 

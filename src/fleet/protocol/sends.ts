@@ -4,7 +4,7 @@ import { type SendOrder, type SendOutcome, sendOrder, sendOutcome } from '../../
 import { type Envelope, pack, unpack, unreadable } from './envelope.ts';
 import { HEADERS, VERSION } from './layout.ts';
 
-/** Returns the hash that stands for the key of a send in subjects and in the keys of buckets. */
+/** Returns the hash of a send's Idempotency-Key. It stands for that key in subjects and in the keys of buckets. */
 export function keyHash(key: string): string {
   return createHash('sha256').update(`postern send ${key}`).digest('hex');
 }

@@ -68,8 +68,8 @@ export class CommitDetector {
   #check(): boolean {
     const { connection, onHealth } = this.#options;
     const change = connection.check();
-    // The first check counts as new even if nothing changed: a read may have opened the database before, and the
-    // listeners were not called then.
+    // The first check counts as new even if nothing changed: an earlier read may have opened the database without
+    // calling the listeners.
     const isNew = change === 'changed' || (change === 'unchanged' && this.#lastHealth === undefined);
     this.#rearm();
     const health = connection.health();
@@ -83,8 +83,8 @@ export class CommitDetector {
   }
 
   /**
-   * Checks once for all events of one turn of the event loop. The check may find only an earlier commit, while the
-   * commit that caused the event is still being written. So later checks always follow.
+   * Checks once for all file events of one turn of the event loop. The check may find only an earlier commit, while the
+   * commit that caused the file event is still being written. So later checks always follow.
    */
   #onEvent(): void {
     this.#immediate ??= setImmediate(() => {

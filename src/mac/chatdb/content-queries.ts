@@ -92,8 +92,8 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
 /** Maximum number of votes and added options read per poll, newest first. No real poll has as many. */
 const MAX_POLL_ROWS = 2000;
 /**
- * A poll's caption is searched for in this many row ids after the poll, because rows of other conversations may come
- * between the two.
+ * Number of row ids after a poll that are searched for its caption. Rows of other conversations may come between the
+ * two.
  */
 const CAPTION_ROWS = 50;
 const CAPTION_S = 5;

@@ -63,8 +63,9 @@ export interface StreamOffset {
    */
   readonly changeFloor?: number | undefined;
   /**
-   * The newest offset that the client received from each other hub. Present only while the hub repeats events of other
-   * hubs. Without it, a client that asks hubs in turn could get the same events from each of them forever.
+   * The newest offset that the client received from each other hub. Present once a hub has repeated events, until the
+   * client stays at one hub. Without it, a client that asks hubs in turn could get the same events from each of them
+   * forever.
    */
   readonly others?: readonly StreamOffset[] | undefined;
 }

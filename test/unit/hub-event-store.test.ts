@@ -141,3 +141,19 @@ test('a Mac’s events stop waiting in steps, in its order over all epochs, and 
   expect(shown).toEqual(all);
   expect([store.waitingQueues(), store.index.events(0, 9999, 9999).length]).toEqual([[], 304]);
 });
+
+test('hands on the offsets of other hubs, unless the client comes from this hub or nothing is repeated', () => {
+  const store = storeAt('others.db');
+  store.add(rows(1, 2, 3), offset(3), 0);
+  const offsets = new Offsets(store, 24);
+  const at = (sequence: number, copy: string) => ({ ...offset(sequence), copy });
+  const others = [at(1, 'bbbbbbbb')];
+  expect(offsets.positionOf(at(2, 'aaaaaaaa'), false)).toEqual({ rowId: 2, change: 0 });
+  expect(offsets.positionOf({ ...at(2, store.copy), others }, false)).toEqual({ rowId: 2, change: 0 });
+  expect(offsets.positionOf({ ...at(2, 'aaaaaaaa'), others }, false)).toEqual({
+    ...{ rowId: 2, change: 0 },
+    others: [{ ...at(2, 'aaaaaaaa'), others }, ...others],
+  });
+  // This hub had already handed out everything up to row 3.
+  expect(offsets.positionOf({ ...at(2, 'aaaaaaaa'), others: [at(3, store.copy)] }, false).rowId).toBe(3);
+});

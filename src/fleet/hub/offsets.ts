@@ -57,13 +57,13 @@ export class Offsets {
 
   /** Returns the position after which a client with this offset continues. Throws as `numberOf` does. */
   positionOf(offset: StreamOffset, changes: boolean): Offset {
+    const { copy } = this.#store;
     const number = this.numberOf(offset, changes);
-    if (this.#store.numberAt(offset) === number) return rowOffset(number);
+    const isExact = offset.others === undefined && this.#store.numberAt(offset) === number;
+    if (offset.copy === copy || isExact) return rowOffset(number);
     // This hub may now repeat events. The client's next offsets therefore also contain its offsets from other hubs: if
     // the client returns to one of those hubs, that hub need not repeat events.
-    const others = [offset, ...(offset.others ?? [])].filter(
-      ({ copy }) => copy !== undefined && copy !== this.#store.copy,
-    );
+    const others = [offset, ...(offset.others ?? [])].filter((one) => one.copy !== undefined && one.copy !== copy);
     return others.length === 0 ? rowOffset(number) : { ...rowOffset(number), others };
   }
 

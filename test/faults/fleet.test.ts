@@ -82,7 +82,8 @@ describeWithNats(
           }
           const repeated = found.polling.repeated - repeatedBefore;
           if (fleet === shared) repeatedBefore = found.polling.repeated;
-          if (!mayRepeat) expect(repeated).toBe(0);
+          // Each hub reads the events that the stream lost from the Macs, at another time than the other hub.
+          if (!mayRepeat && found.stream.lost === 0) expect(repeated).toBe(0);
           expect(fleet.clients.map(({ failure }) => failure)).toEqual([undefined, undefined, undefined]);
           expect(local?.failed ?? 0).toBe(0);
         } finally {

@@ -204,7 +204,7 @@ export class ArchiveIndex {
     }
   }
 
-  /** Returns the number of a file's messages that pages show, and the newest one's date in seconds since 1970. */
+  /** Returns the number of messages in a file that pages show, and the date of the newest, seconds since 1970. */
   summary(file: number): { readonly messages: number; readonly lastAt: number } {
     const [row] = this.#find(`SELECT count(*), max(e.at) FROM entry e WHERE e.file = ? AND ${IS_SHOWN}`, file);
     return { messages: Number(row?.[0] ?? 0), lastAt: Number(row?.[1] ?? 0) };

@@ -52,8 +52,8 @@ export const ADDED = 2 ** CONTENT_BITS;
  */
 export const ADDED_KINDS = { preview: 2 ** KIND_AT, transcript: 2 * 2 ** KIND_AT, poll: 3 * 2 ** KIND_AT } as const;
 /**
- * The change to report if the later additions of a row differ. Index: the number of the row's kind in `ADDED_KINDS`.
- * Number 0 means no kind: only unsending a part can then have changed the additions' checksum.
+ * The change to report if the checksum of a row's later additions has changed. Index: the number of the row's kind in
+ * `ADDED_KINDS`; 0 for a row without a kind, whose checksum changes only if a part is unsent.
  */
 const KIND_NAMES = ['unsent', 'preview', 'transcript', 'poll'] as const;
 

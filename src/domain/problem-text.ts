@@ -10,8 +10,8 @@ export interface ProblemText {
   /** One sentence that tells the client what to do about the problem. */
   readonly hint?: string;
   /**
-   * JSON pointer to the wrong member, as in `Mistake`. Without it, a problem with status 400 concerns the whole body or
-   * request.
+   * JSON pointer to the member that is wrong, as in `Mistake`. Without it, a problem with status 400 concerns the whole
+   * body or request.
    */
   readonly pointer?: string;
   /**

@@ -34,8 +34,8 @@ export function littleGarbage(setFlag: (flag: string) => void) {
     } finally {
       running -= 1;
       if (running === 0) {
-        // These are V8's defaults. A growing percent of 0 lets the heap grow to up to four times the size of the live
-        // objects.
+        // These are V8's defaults. With 0, V8 itself decides how far the heap grows: to at most four times the size of
+        // the live objects.
         setFlag('--semi-space-growth-factor=2');
         setFlag('--heap-growing-percent=0');
       }

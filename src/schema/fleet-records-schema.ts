@@ -23,8 +23,8 @@ const lastPublished = z.object({
 export type LastPublished = z.output<typeof lastPublished>;
 
 /**
- * The state of a Mac, which also shows that it is present. The Mac writes it every ten seconds and after each change of
- * the state.
+ * The state of a Mac. The Mac writes it every ten seconds and after each change, so a fresh one also shows that the Mac
+ * is present.
  */
 export const macPresence = z.object({
   /** The version of Postern on the Mac. */

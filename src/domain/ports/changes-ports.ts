@@ -135,7 +135,7 @@ export interface BackgroundPrintReader {
 export interface ChangeStatus {
   /** `starting`: the first comparison of all rows is not complete, so changes of old rows are not detected yet. */
   readonly state: 'off' | 'starting' | 'on';
-  /** Number of changes that are kept, so that readers can resume before them. */
+  /** Number of changes in the log. A reader can resume at any of them. */
   readonly logged: number;
   /** When the last comparison of all rows (a sweep) was completed, Unix milliseconds; null before the first. */
   readonly sweptAtMs: number | null;

@@ -83,7 +83,7 @@ export interface WebhookStore {
   seek(id: string, offset: Offset): void;
   /** Stores the held delivery, or null when none is held any more. */
   hold(id: string, held: HeldDelivery | null): void;
-  /** Returns the number of dropped events kept, at most 10,000 (decision P6). */
+  /** Returns how many dropped events are stored for the webhook; at most 10,000 are stored (decision P6). */
   droppedCount(id: string): number;
   /** Marks all events dropped so far for redelivery. */
   replayDropped(id: string): void;

@@ -38,8 +38,8 @@ export interface ReadPlace {
 export class MacReads {
   readonly #parts: MacReadsParts;
   /**
-   * Macs that did not answer their last request. The hub waits only `SUSPECT_MS` for such a Mac, until that Mac answers
-   * a request again.
+   * Macs that did not answer their last request. Until such a Mac answers again, each request waits for it for only
+   * `SUSPECT_MS`.
    */
   readonly #suspects = new Set<string>();
 

@@ -64,7 +64,7 @@ export class RecentConversations {
   /** Returns one page of the conversations; undefined if that would read more than `maxRows` rows. */
   page(snapshot: Snapshot, { limit, offset, after }: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
-    // No bound is older than its conversation's date, so at most this many conversations precede `after`.
+    // A conversation is never more recent than its bound, so at most this many conversations come before `after`.
     const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
     if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
     const behind = after && this.#exact.findIndex((one) => compare(one, after) > 0);
@@ -187,7 +187,7 @@ export class RecentConversations {
         return true;
       } else {
         rows += CHAT_COST;
-        // Without marks, every bound was read as an exact date at this commit.
+        // If there are no marks, every bound is exact, because it has just been read.
         const isExact = this.#marks === undefined || stillCounts(snapshot, bound);
         if (!isExact) rows += CHAT_COST * snapshot.dates(bound.chatId).unindexed;
         if (rows > maxRows) return false;
@@ -261,8 +261,8 @@ function boundOfChat(row: Row): Bound {
 }
 
 /**
- * Returns the bound that a join sets for its chat: the message's date, which the list shows, with the message's row id.
- * If the join's own date is later, returns that date without a row id, because it is only an upper bound.
+ * Returns how recent a chat may be, judging by one of its joins. Normally that is the date of the joined message, with
+ * the message's row id. If the join's own date is later, it is that date, without a row id: an estimate.
  */
 function boundOfJoin(row: Row): Bound {
   const { at } = JOIN_COLUMNS;

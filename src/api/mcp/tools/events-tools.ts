@@ -86,8 +86,8 @@ interface Asked {
   readonly conversation?: string | undefined;
   readonly wanted: number;
   /**
-   * True to include late messages: those that were more than `LATE_S` seconds old when they arrived. Only time in which
-   * chat.db was watched counts towards a message's age.
+   * True to include late messages: those that were more than `LATE_S` seconds old when they arrived. A message's age
+   * counts only time in which chat.db was watched.
    */
   readonly hasLate: boolean;
   /** True to include messages that macOS filed as junk. */

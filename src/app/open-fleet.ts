@@ -51,8 +51,8 @@ export function openFleet(parts: FleetParts): FleetAgent {
       attachmentMistakes: (paths) => owner.sender.attachmentMistakes(paths),
       send: (request) => countedSend(owner.sender.send(request), counters),
     },
-    // Leaves the generation out, so that the JSON has no offset. Hubs add their own, because an offset of this Mac would
-    // mean nothing to their clients.
+    // Leaves the generation out, so that the JSON has no offset. Hubs add their own, because an offset of this Mac
+    // would mean nothing to their clients.
     json: (entry) => withEditDate(json, { ...entry, generation: undefined }),
     isKept: (key) => idempotency.find({ kind: 'client', key }, clock.now()) !== undefined,
     addresses: () => owned.addresses(),

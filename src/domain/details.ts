@@ -163,8 +163,8 @@ export interface MessageDetails extends MessageContent {
   /** Why the service in `service_used` was chosen. */
   readonly service_reason?: ServiceReason | undefined;
   /**
-   * On the row of a link's balloon: the row with the text of the same message. Messages stores a text with a link as two
-   * rows.
+   * On the row of a link's balloon: the row with the text of the same message. Messages stores a text with a link as
+   * two rows.
    */
   readonly part_of?: { readonly id: string; readonly guid: string } | undefined;
   /** True for an incoming row that repeats an outgoing message: Messages stores a message to oneself as two rows. */

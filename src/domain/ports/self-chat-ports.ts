@@ -3,8 +3,8 @@ import type { Offset } from '../offset.ts';
 import type { ReactionType } from '../reaction.ts';
 
 /**
- * The self-chat as the API shows it: the owner's conversation with themselves. There the owner decides about held sends,
- * with a tapback on the message that asks (decision L6).
+ * The self-chat as the API shows it: the owner's conversation with themselves. There the owner decides about held
+ * sends, with a tapback on the message that asks (decision L6).
  */
 export interface SelfChatRecord {
   /** The address in `approval.self` or `canary.self`. */

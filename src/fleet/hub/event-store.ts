@@ -139,8 +139,8 @@ export class EventStore {
   }
 
   /**
-   * Gives up the rows of a hole up to `last`; from then on, offsets before these rows are refused. Returns the events to
-   * publish. If the queue lost too much in the last hour, changes nothing and returns undefined.
+   * Gives up the rows of a hole up to `last`; from then on, offsets before these rows are refused. Returns the events
+   * to publish. If the queue lost too much in the last hour, changes nothing and returns undefined.
    */
   giveUp({ epoch, queue, last }: Hole, nowMs: number): readonly StoredEvent[] | undefined {
     return this.#changed(() => {

@@ -137,7 +137,7 @@ export class WaitingTable {
     this.#database.run('UPDATE waiting SET after_row = ? WHERE number = ?', upTo < last ? upTo : null, number);
   }
 
-  /** Deletes the rows of a queue up to and including this event. Callers then insert the events into the table `event`. */
+  /** Deletes the rows of a queue up to and including this event. Callers then insert the events into `event`. */
   deleteUpTo({ mac, epoch, number, stream, sequence }: StoredEvent): void {
     const queue = queueOf(mac, epoch);
     this.#database.run('DELETE FROM waiting WHERE queue = ? AND number <= ?', queue, number);

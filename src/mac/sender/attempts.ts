@@ -59,8 +59,8 @@ export function plan(typed: string, chats: readonly KnownChat[]): Plan {
 }
 
 /**
- * Returns one more attempt for a group after all planned ones: with the id that Messages itself lists for it (`liveIds`).
- * Returns undefined if the list lacks the group or that id was already tried.
+ * Returns one more attempt for a group after all planned ones: with the id that Messages itself lists for it
+ * (`liveIds`). Returns undefined if the list lacks the group or that id was already tried.
  */
 export function liveAttempt({ attempts, liveChat }: Plan, liveIds: readonly string[]): Attempt | undefined {
   const tried = new Set(attempts.map(({ chatId }) => chatId));

@@ -40,8 +40,8 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');
 
   /**
-   * Removes the parts that are older than `KEPT_MS` or beyond the newest `KEPT_PARTS`. Raises `sent_since` to the highest
-   * row of a removed part: for rows up to it, nothing shows any more who sent them.
+   * Removes the parts that are older than `KEPT_MS` or beyond the newest `KEPT_PARTS`. Raises `sent_since` to the
+   * highest row of a removed part: for rows up to it, nothing shows any more who sent them.
    */
   const forget = (nowMs: number): void => {
     const last = Number(newest.get()?.[0]);

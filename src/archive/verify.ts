@@ -26,11 +26,11 @@ export interface VerifyReport {
   readonly lines: number;
   readonly attachments: number;
   /**
-   * Number of lines that unfinished runs wrote after the ends recorded in the manifest. The next run continues after
-   * these lines.
+   * Number of lines that the manifest does not cover yet. An unfinished run leaves such lines, and the next run
+   * continues after them.
    */
   readonly unsealed: number;
-  /** The archive's seal, from `sealOf`: the hash over the ends in the manifest; "" without a manifest. */
+  /** The archive's seal, which `sealOf` computes from the manifest; "" without a manifest. */
   readonly seal: string;
 }
 

@@ -35,7 +35,9 @@ export interface YearParts {
   readonly window: Buffer;
 }
 
-/** Characters written to the file at once: few, because a text joined from many parts takes much memory. */
+/**
+ * Number of characters to collect before each write. Small, because a text joined from many parts takes much memory.
+ */
 const CHUNK_CHARACTERS = 8192;
 
 /** Writes the pages of one year, each completely or not at all. */
@@ -102,8 +104,8 @@ function shownOf(entry: Entry, reader: LineReader): ShownMessage | undefined {
 }
 
 /**
- * Reports whether a message is certainly on this page. Checks only that the message is in the file of the year, so
- * returns true only for a page that shows the whole year.
+ * Reports whether a message is certainly on this page. The index says only which year contains the message, so returns
+ * true only if this page shows the whole year.
  */
 function isOn({ name }: YearPage, index: ArchiveIndex, record: ChainRecord, guid: string): boolean {
   return name.length === '2026.html'.length && index.entries([guid]).get(guid)?.file === record.id;

@@ -42,8 +42,8 @@ function isNoName(given: string): boolean {
 
 /**
  * Returns the entries that a key's list needs for `given`. Keeps an address or id unchanged. Replaces a group's name
- * with the group's id, and a person's name with those addresses of the person that such a list can contain. Throws a
- * Refusal unless a name matches exactly one person or group.
+ * with the group's id. Replaces a person's name with the person's addresses, except those that a list cannot contain.
+ * Throws a Refusal unless a name matches exactly one person or group.
  */
 export async function listEntriesOf(client: PosternClient, given: string): Promise<readonly string[]> {
   if (isNoName(given)) return [given];

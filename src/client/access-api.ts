@@ -99,8 +99,8 @@ export class KeysApi {
   }
 
   /**
-   * Returns the outcome that a send with this key to the recipient `to` would have. Also returns whether the key may
-   * read the conversation with that recipient.
+   * Returns what would happen to a message sent with this key to the recipient `to`, and whether the key may read the
+   * conversation with that recipient.
    */
   check(id: string, to: string): Promise<KeyCheck> {
     return this.#requests.one('GET', `${pathOf(id)}/check?to=${encodeURIComponent(to)}`, 'send');

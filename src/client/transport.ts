@@ -54,7 +54,7 @@ export function socketTransport(socketPath: string): Transport {
         void import('node:stream/promises').then(({ pipeline }) => pipeline(body, sent)).catch(reject);
         return;
       }
-      // Sends the body as bytes. With a string, Node would encode the headers like the string, as UTF-8 instead of
+      // Sends the body as bytes. If the body were a string, Node would also encode the headers as UTF-8 instead of
       // latin1.
       sent.end(body === undefined ? undefined : Buffer.from(body));
     });

@@ -120,8 +120,8 @@ function exists(path: string): boolean {
 
 /**
  * Prepares a first launch (decisions A1, A2). Creates the folder (0700), and atomically creates a configuration with a
- * new key (0600). Returns the configuration, or `unusable` after a failure. An existing file is a failure and is never
- * overwritten.
+ * new key (0600). Returns the configuration, or `unusable` after a failure. Fails if the file already exists, and never
+ * overwrites it.
  */
 export function createConfig(
   folder: string,

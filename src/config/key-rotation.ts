@@ -55,8 +55,8 @@ function withKey(text: string, apiKey: string, config: Config, environment: Envi
     const changed = lines.with(index, `${before}"${apiKey}"${after}`).join('\n');
     const parsed = parseToml(changed);
     const checked = 'tables' in parsed ? checkConfig(parsed.tables, config.dir, environment) : undefined;
-    // A matching line may also belong to another section or to a multi-line string. Changing that line does not give
-    // the wanted configuration, so the next matching line is tried.
+    // A matching line may also belong to another section or to a multi-line string. In that case changing the line does
+    // not change the key, so the next matching line is tried.
     if (checked !== undefined && 'config' in checked && JSON.stringify(checked.config) === wanted) return changed;
   }
   return undefined;

@@ -18,7 +18,7 @@ import { problem } from './problems.ts';
 import type { StatusReport } from './status.ts';
 
 /**
- * The caller of a request, with the interfaces through which a handler serves it. The owner has the service's own
+ * The caller of a request, with the interfaces that handlers use to serve the caller. The owner has the service's own
  * interfaces. A limited key has interfaces that are narrowed to its rights, so that no handler checks a right itself.
  */
 export interface Caller extends SearchNames {

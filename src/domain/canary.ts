@@ -30,11 +30,13 @@ export interface CanaryReport {
   readonly sent_at: string | null;
   /** When a canary last arrived; null before the first. */
   readonly arrived_at: string | null;
-  /** Milliseconds between the sending and the arrival of the newest canary that arrived; null before the first. */
+  /**
+   * Milliseconds from the sending of the newest canary that arrived until its arrival; null if none has ever arrived.
+   */
   readonly delay_ms: number | null;
   /**
-   * The send time of the first canary that was lost after the last arrival. Null while canaries arrive, and as long as
-   * none has ever arrived.
+   * Since when canaries have been lost: the time at which the first of them was sent. Null while canaries arrive, and
+   * as long as none has ever arrived.
    */
   readonly push_dead_since: string | null;
   /** Code of the problem that made the last send fail; null if that send did not fail. */

@@ -3,7 +3,7 @@ import type { Scope } from './key.ts';
 /** A new key and its service, as needed to set up a client. */
 export interface ClientSetup {
   readonly secret: string;
-  /** The key's scopes. No lines are made for a client that needs other scopes too. */
+  /** The key's scopes. A client that also needs other scopes gets no lines. */
   readonly scopes: readonly Scope[];
   /** Address of the service, without a slash at its end. */
   readonly url: string;

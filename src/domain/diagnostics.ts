@@ -50,7 +50,7 @@ export interface NewRow {
   readonly seen_ms: number;
   /** Milliseconds from `seen_ms` until the row belonged to a chat; null if it did not during the watch. */
   readonly join_delay_ms: number | null;
-  /** Columns of the message table that are neither NULL, 0 nor empty, at the end of the watch. */
+  /** Columns of the message table in which the row has a value other than NULL, 0 or empty at the end of the watch. */
   readonly columns: readonly string[];
   readonly error: number;
   /** Seconds from the row's date until it was first seen; null for a future date. Older services omit it. */
@@ -107,7 +107,7 @@ export interface DataShapes {
   readonly link_previews_hidden: number | null;
   readonly link_previews_shown: number | null;
   readonly link_rows_with_reply: number | null;
-  /** Number of rows that are dated more than an hour before the row with the next lower row id. */
+  /** Number of rows whose date is more than an hour earlier than the date of the previous row in row id order. */
   readonly backfilled: number;
   readonly columns: number;
   /**

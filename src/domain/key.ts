@@ -124,8 +124,8 @@ export const PRESETS = {
 export type Preset = keyof typeof PRESETS;
 
 /**
- * Maximum seconds for which any request may wait, such as for an event. Must be less than 60 s, after which clients
- * give up.
+ * Maximum seconds for which any request may wait, such as for an event. Must be less than 60 s, because clients give up
+ * after 60 s.
  */
 export const MAX_WAIT_S = 50;
 

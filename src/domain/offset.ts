@@ -59,7 +59,7 @@ export interface StreamOffset {
   readonly floor?: number | undefined;
   /**
    * Sequence up to which neither a row nor a change was missing at the hub that issued the offset. Replaces `floor` for
-   * readers with changes. Absent unless it is lower than `floor`, or than `sequence` if there is no `floor`.
+   * readers with changes. Present only if it is lower than `floor`, or than `sequence` if there is no `floor`.
    */
   readonly changeFloor?: number | undefined;
   /**
@@ -72,7 +72,7 @@ export interface StreamOffset {
 
 /** Maximum number of `others` in an offset. */
 const MAX_OTHERS = 3;
-/** Maximum length of an offset's text. With three others, it has some 600 characters. */
+/** Maximum length of an offset's text. An offset with three `others` has some 600 characters. */
 const MAX_LENGTH = 1000;
 
 const STREAM_FORMAT =

@@ -64,7 +64,7 @@ function replace(
   folder: string,
   { environment }: Context,
 ): { config: Config; state: RestoredState } {
-  // The drafts' names are fixed, so that the next restore removes the drafts that an interrupted one left.
+  // The drafts' names are fixed, so that a restore can remove the drafts of an earlier restore that was interrupted.
   const drafts = { config: join(folder, '.restored-config.toml'), state: join(folder, '.restored-state.db') };
   const clean = (): void => {
     for (const file of [drafts.config, drafts.state, `${drafts.state}-wal`, `${drafts.state}-shm`]) removeIfThere(file);
@@ -121,7 +121,8 @@ function decided(
 }
 
 /**
- * Returns one sentence for each scheduled message that will not be sent, and one for all messages that will be sent.
+ * Returns one sentence for each scheduled message that will not be sent, and one more with the number of messages that
+ * will be sent.
  */
 function scheduled({ missed, scheduled: left }: RestoredState): readonly string[] {
   return [

@@ -263,8 +263,8 @@ function webhookFindings(
 }
 
 /**
- * Returns no findings for a service before 0.2, which does not report contacts. Returns none either while contacts are
- * off or not loaded; they are loaded when a client first asks for names.
+ * Returns no findings for a service before 0.2, which does not report contacts. Also returns none while contacts are
+ * off or not loaded. The first request for names loads them.
  */
 function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
   if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];

@@ -27,8 +27,8 @@ export function tccLog(run: RunCommand): Promise<Observation> {
 }
 
 /**
- * Reduces the log to lines about Postern. Lines with a result name no program. So a line is also kept if another line
- * with the same request number names Postern.
+ * Reduces the log to lines about Postern. A line that reports a result does not name the program. Such a line is kept
+ * if another line with the same request number names Postern.
  */
 function reduced(log: string): readonly ReportedValue[] {
   const lines = log.split('\n').flatMap((text) => {

@@ -136,8 +136,8 @@ export interface AuditNote {
 export interface AuditQuery {
   readonly keyId?: string | undefined;
   /**
-   * Only lines with a higher number: the oldest of these lines, or with `isNewestFirst` the newest. Without `after`,
-   * the query selects the newest lines.
+   * Only lines with a number above `after`. If more than `limit` lines match, the query returns the oldest, or the
+   * newest with `isNewestFirst`. Without `after`, the query selects the newest lines.
    */
   readonly after?: number | undefined;
   /** Only lines with a lower number. */
@@ -159,7 +159,10 @@ export interface KeyUses {
   readonly count: number;
 }
 
-/** Number of sends in the last minute or day. At `freeAtMs` the oldest of them no longer counts. */
+/**
+ * Number of sends in the last minute or day. At `freeAtMs` the oldest of these sends leaves that period, so the count
+ * decreases.
+ */
 export interface SendCount {
   readonly count: number;
   readonly freeAtMs: number;

@@ -99,8 +99,8 @@ export interface PrintReader {
   /** Returns a number that changes with every deleted row; always 0 if chat.db does not count deletions. */
   deletions(): number;
   /**
-   * Returns the guid and conversation of each row from `from` to `to`. The event that reports a removed row contains
-   * both, but chat.db no longer does by then.
+   * Returns the guid and conversation of each row from `from` to `to`. Both values are read before a row is removed,
+   * because the event that reports the removal needs them.
    */
   origins(from: number, to: number): readonly RowOrigin[];
 }

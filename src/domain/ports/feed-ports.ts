@@ -121,8 +121,8 @@ export interface EventConsumer {
   /** Ends after the current entry. */
   stop(): void;
   /**
-   * Continues after `offset`, which the caller has already stored. If an entry is being handled, its end no longer
-   * moves the position. `options`, if present, replace the consumer's previous options.
+   * Continues after `offset`, which the caller has already stored. If the consumer is still handling an entry,
+   * finishing that entry does not move the position. `options`, if present, replace the consumer's previous options.
    */
   seek(offset: Offset, options?: ResumeOptions): void;
   /** Makes the consumer ask the task for its `first` work again. */

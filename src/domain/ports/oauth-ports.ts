@@ -53,8 +53,8 @@ export interface OAuthGrant {
    */
   readonly refreshHash: string;
   /**
-   * The hash of the part that all refresh tokens of this grant share. It identifies the grant of a refresh token that
-   * was already replaced. Using such a token again means that two programs hold the grant's tokens.
+   * The hash of the part that all refresh tokens of this grant share. Through it, a refresh token that was already
+   * replaced still identifies its grant. If a replaced token is used, two programs hold the grant's tokens.
    */
   readonly familyHash: string;
 }

@@ -65,13 +65,13 @@ export interface SentPartStore {
   /** Returns the sent part that became row `rowId`; undefined if there is none. */
   ofRow(rowId: number): PairedPart | undefined;
   /**
-   * Returns the expected chat of each part that has no row yet and may have become row `rowId`. With `contents`,
-   * considers only parts with one of these content hashes.
+   * Returns the expected chats of parts whose row was not found yet and may be row `rowId`. With `contents`, considers
+   * only parts with one of these content hashes.
    */
   unpaired(rowId: number, contents?: readonly string[]): readonly ExpectedChat[];
   /**
-   * Returns the row id after which this store is complete: for every later row that this service sent, it contains the
-   * sent part. Undefined before `begin`.
+   * Returns the row id after which this store is complete: the store contains the sent part of every later row that
+   * this service sent. Undefined before `begin`.
    */
   completeSince(): number | undefined;
   /** Stores the initial row id of `completeSince`. */

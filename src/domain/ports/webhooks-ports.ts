@@ -72,8 +72,8 @@ export interface WebhookStore {
   /** Removes a webhook. Returns false if there was none with this id. */
   remove(id: string): boolean;
   /**
-   * Sets the offset up to which the webhook is done, and stores the record if there is one. The last 100 records are
-   * kept.
+   * Sets the offset up to which the webhook is done, and stores the record if there is one. Keeps the newest 100
+   * records of the webhook.
    */
   advance(id: string, offset: Offset, record?: EndedDelivery): void;
   /**
@@ -90,8 +90,8 @@ export interface WebhookStore {
   /** Returns the first event in log order that is marked for redelivery. */
   nextReplayed(id: string): DroppedEvent | undefined;
   /**
-   * Ends the redelivery of a dropped event, because the event was delivered or its row is gone. With `isDropped`, the
-   * redelivery failed, and the event stays among the dropped events.
+   * Ends the redelivery of a dropped event. With `isDropped`, the redelivery failed, and the event stays among the
+   * dropped events. Otherwise the event is removed from them.
    */
   endReplayed(id: string, event: DroppedEvent, isDropped: boolean): void;
   /** Like `advance`, for several webhooks in one transaction. The records of each webhook are oldest first. */

@@ -47,8 +47,8 @@ export function helpExamples(...lines: readonly string[]): string {
   return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
 }
 
-// Parsers of option values. They throw InvalidArgumentError. After "argument … is invalid.", commander prints the
-// error's message.
+// Parsers of option values. They throw InvalidArgumentError for invalid values. Commander prints the error's message
+// after "argument … is invalid.".
 
 export function nonEmpty(value: string): string {
   if (value === '') throw new InvalidArgumentError('It is empty.');

@@ -158,7 +158,7 @@ function destinationOf(options: ConnectionOptions, context: Context): Destinatio
   );
 }
 
-/** Returns the environment variables; none if an option names a configuration, which selects its own service. */
+/** Returns the environment variables; none if an option names a configuration, because that selects the service. */
 function environmentOf(options: ConnectionOptions, { environment }: Context): Context['environment']['env'] {
   return isConfigurationNamed(options) ? {} : environment.env;
 }
@@ -256,7 +256,9 @@ function refusalOf(error: unknown, options: ConnectionOptions, advice?: readonly
   return new Refusal(exitCodeOf(error), error.message, ...(advice ?? hints(error, options)));
 }
 
-/** Returns advice if the command lacks `--demo` while only a demo is running; undefined for any other failure. */
+/**
+ * Returns advice if the failed command lacks `--demo` while only a demo is running; undefined for any other failure.
+ */
 async function demoAdvice(
   error: unknown,
   options: ConnectionOptions,

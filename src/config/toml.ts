@@ -54,9 +54,9 @@ function parse(text: string): Readonly<Record<string, unknown>> {
 }
 
 /**
- * Finds the column, counted from 1, at which a line stops being valid TOML: the parser mostly reports only the line.
- * Returns the column after the longest valid prefix, else the column of the value, else the column of the line's first
- * character that is not blank.
+ * Finds the column, counted from 1, at which a line stops being valid TOML. The parser itself mostly reports only the
+ * line. Returns the column after the longest valid prefix, else the column of the value, else the column of the line's
+ * first character that is not blank.
  */
 function stumble(line: string): number {
   const start = line.length - line.trimStart().length;

@@ -5,9 +5,9 @@ import type { Diagnostics } from './diagnostics.ts';
 const MESSAGES_OF_APPS = ['2', '3'] as const;
 
 /**
- * Returns two sentences about app messages that are shown as reactions. The first says how many of the newest rows are
- * app messages, the second how to show them as messages. Returns undefined if no row is an app message, or if `shown`
- * is `by_kind`.
+ * Returns two sentences about app messages that are shown as reactions. The first sentence says how many of the newest
+ * rows are app messages, and the second says how to show them as messages. Returns undefined if no row is an app
+ * message, or if `shown` is `by_kind`.
  */
 export function appMessages(
   { data_shapes: shapes }: Pick<Diagnostics, 'data_shapes'>,

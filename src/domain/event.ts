@@ -84,7 +84,7 @@ export interface LogEntry {
   readonly offset: Offset;
   /** Row id of the row that the event reports; for `messages.changed`, of the last row in the range. */
   readonly rowId: number;
-  /** guid of the row `rowId`, "" if unknown. The delivery ids of new rows are derived from it (decision F2). */
+  /** guid of the row `rowId`, "" if unknown. The delivery ids of new rows are derived from this guid (decision F2). */
   readonly guid: string;
   readonly event: Event | ChangeEvent;
   /** Number of the change in the change log; undefined for a new row. */
@@ -96,7 +96,7 @@ export interface LogEntry {
   readonly generation?: number | undefined;
   /**
    * Seconds from the row's date until Postern first saw the row, counting only time in which chat.db was watched
-   * (decision U4). Undefined below 60 seconds, after the stored age was deleted, and at a hub.
+   * (decision U4). Undefined if the age was below 60 seconds or has been deleted since, and always at a hub.
    */
   readonly ageS?: number | undefined;
   /** True if macOS had filed the row as junk before Postern read it (decision V5); never at a hub. */

@@ -63,9 +63,9 @@ export interface StreamOffset {
    */
   readonly changeFloor?: number | undefined;
   /**
-   * The newest offset that the client received from each other hub. Present once a hub has repeated events, until the
-   * client stays at one hub. Without it, a client that asks hubs in turn could get the same events from each of them
-   * forever.
+   * The newest offset that the client received from each other hub. Present after the client has switched to a hub that
+   * may repeat events, until the client resumes at that hub. Without `others`, a client that switches between hubs
+   * could get the same events from each of them forever.
    */
   readonly others?: readonly StreamOffset[] | undefined;
 }

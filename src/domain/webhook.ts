@@ -74,7 +74,7 @@ export interface WebhookWire {
 }
 
 export interface StoredWebhook extends Webhook, WebhookSettings {
-  /** The other program's protocol; absent for a webhook that was registered with Postern's API. */
+  /** Protocol of the program that registered the webhook; absent if it was registered with Postern's API. */
   readonly wire?: WebhookWire | undefined;
   /** The previous secret, which also signs until `untilMs` (decision P5). */
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;

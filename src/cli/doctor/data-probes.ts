@@ -34,8 +34,8 @@ export function appXattrs({ machine, layout }: ProbeContext): Promise<Observatio
 }
 
 /**
- * Counts how often this Mac woke up today. Reads only the end of a long log, because only a limited length of a
- * command's output is kept.
+ * Counts how often this Mac woke up today. If the log is very long, `run` keeps only its end, and earlier wakes are not
+ * counted.
  */
 export function sleep({ machine }: ProbeContext): Promise<Observation> {
   const now = new Date(machine.clock.now());

@@ -74,8 +74,8 @@ export function diskSpace(folder: string): Finding {
 }
 
 /**
- * Columns of the message table and the macOS that introduced each. The newest column found shows the schema of the
- * database, whichever macOS runs now. Newest first, because an upgraded database keeps old columns.
+ * Columns of the message table, newest first, with the macOS that introduced each. The first of them that chat.db has
+ * shows the macOS of its schema. An upgraded database also keeps the older columns.
  */
 const SHAPES: readonly (readonly [column: string, macos: string])[] = [
   ['date_recovered', '26'],

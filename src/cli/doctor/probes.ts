@@ -180,7 +180,7 @@ function jobIn({ stdout }: CommandResult, { executable }: Layout): Readonly<Reco
 
 /**
  * Reports whether Launch Services lists Postern's app. Searches the dump of Launch Services while it arrives: the dump
- * has tens of megabytes, and only a limited length of a command's output is kept.
+ * has tens of megabytes, and `run` keeps only the end of a long output.
  */
 async function launchServices({ machine }: ProbeContext): Promise<Observation> {
   let isListed = false;

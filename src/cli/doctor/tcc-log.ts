@@ -12,7 +12,7 @@ const PROGRAMS = [
   'com.apple.tccd',
 ] as const;
 const SERVICES = ['kTCCServiceAppleEvents', 'kTCCServiceSystemPolicyAllFiles'] as const;
-/** Selects only the lines that `reduced` reads, because only a limited length of a command's output is kept. */
+/** Selects only the lines that `reduced` reads, because `run` keeps only the end of a long output. */
 const PREDICATE = 'subsystem == "com.apple.TCC" AND eventMessage BEGINSWITH "AUTHREQ_"';
 const LOG_LIMIT_MS = 90_000;
 const MAX_LINES = 60;

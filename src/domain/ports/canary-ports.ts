@@ -1,6 +1,8 @@
 import type { CanaryReport } from '../canary.ts';
 
-/** The last canary, which is a message to the owner's own address, and what the canaries showed about Apple's push. */
+/**
+ * The newest canary, and what canaries have shown about Apple's push. A canary is a message to the owner's own address.
+ */
 export interface CanaryRecord {
   /** The address that the canary was sent to. */
   readonly address: string;
@@ -24,7 +26,7 @@ export interface CanaryRecord {
   readonly deadSinceMs: number | null;
 }
 
-/** Stores the record of the last canary. Replacing chat.db erases the record. */
+/** Stores the record of the newest canary. When chat.db is replaced, the record is erased. */
 export interface CanaryStore {
   load(): CanaryRecord | undefined;
   /** Stores the record durably before it returns. */

@@ -28,7 +28,7 @@ export interface RequestMessage {
   readonly textHmac: string;
 }
 
-/** The stored state of the self-chat. Replacing chat.db erases the proof and the requests. */
+/** The stored state of the self-chat. When chat.db is replaced, the proof and the requests are erased. */
 export interface SelfChatStore {
   proof(): SelfChatProof | undefined;
   /**

@@ -16,7 +16,7 @@ export type NewWebhook = Pick<WebhookSettings, 'url' | 'events'> &
   Partial<Omit<WebhookSettings, 'url' | 'events'>> & {
     /** Id of the limited key that registers the webhook; absent if the owner registers it. */
     readonly keyId?: string;
-    /** The other program's protocol; absent for a webhook that is registered with Postern's API. */
+    /** Protocol of the program that registers the webhook; absent if the webhook is registered with Postern's API. */
     readonly wire?: WebhookWire | undefined;
   };
 

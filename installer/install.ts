@@ -37,8 +37,7 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   try {
     await switchOver(machine, layout, launchd, release, agent);
   } finally {
-    // Settles the permissions even if the switch failed, because a failed first installation leaves the new app in
-    // place.
+    // Must run even if the switch-over failed, because a failed first installation leaves the new app in place.
     const isNewBundle = release.bundle?.isPlaced() === true;
     await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
     release.bundle?.discard();

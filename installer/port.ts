@@ -3,7 +3,7 @@ import { errorCode } from '../src/domain/errors.ts';
 import { portHolder } from '../src/mac/system/port-listeners.ts';
 import type { RunCommand } from '../src/runtime/command.ts';
 
-/** The state of an address: free, taken by a program, or impossible. */
+/** The state of a host and port: free, taken by a program, or impossible to listen on. */
 export type PortState =
   | { readonly kind: 'free' }
   | { readonly kind: 'taken'; readonly pid: number | null; readonly program: string | null }

@@ -159,8 +159,8 @@ function isDictionary(value: object): value is { [key: string]: PlistValue } {
 }
 
 /**
- * Compiles every AppleScript of a version with this macOS and its Messages dictionary. Compiling sends no event and
- * needs no permission, and it is the only proof before the first send that the scripts are valid.
+ * Compiles every AppleScript of a version on this Mac, with its macOS and its dictionary of Messages. Compiling sends
+ * no event and needs no permission. Nothing else proves before the first send that the scripts are valid.
  */
 async function checkScripts(machine: Machine, folder: string): Promise<void> {
   const scripts = readdirSync(folder, { recursive: true, withFileTypes: true })

@@ -29,8 +29,8 @@ export const SHARED_FILES: Readonly<Record<string, string>> = {
 const COMMAND = join('bin', 'postern');
 
 /**
- * Returns the links to create, each as a path below a prefix and the link's target. No update needs to change the
- * links: the command has a fixed path, and all other targets lead through `current`.
+ * Returns the links to create. Each is a pair: the link's path below a prefix, and its target. No update needs to
+ * change the links: the command has a fixed path, and all other targets lead through `current`.
  */
 function linksOf(layout: Layout): readonly (readonly [string, string])[] {
   const shared = Object.entries(SHARED_FILES).map(([link, file]) => [link, join(layout.current, file)] as const);

@@ -95,8 +95,8 @@ function moveIfThere(path: string, to: string): void {
 
 /**
  * Returns an AppError with advice if the disk is full or `path` is not writable. Returns `error` itself for any other
- * failure. EPERM can also come from App Management (since macOS 13), which protects an app from terminals that did not
- * make it. EACCES concerns only file ownership and permissions.
+ * failure. For EPERM, the advice also mentions App Management, which since macOS 13 protects an app from terminals that
+ * did not make it. EACCES comes only from file ownership and permissions.
  */
 export function writeFailure(error: unknown, path: string): unknown {
   const code = errorCode(error);

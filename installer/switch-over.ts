@@ -195,7 +195,7 @@ export function copyState(layout: Layout): Step {
         throw new Error(`${missing} is missing, so the state stays as the new version left it.`);
       }
       for (const name of [...KEPT, 'state.db-shm']) rmSync(join(layout.support, name), { force: true });
-      // Moves the copies, so that a full disk cannot prevent the restore.
+      // Moves the copies back instead of copying them, so that a full disk cannot prevent the restore.
       for (const name of kept) renameSync(join(copies, name), join(layout.support, name));
       removeStateCopy(layout);
     },

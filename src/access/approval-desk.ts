@@ -20,7 +20,7 @@ const MAX_HELD = 20;
 const MAX_HELD_BYTES = 1_000_000_000;
 
 /**
- * Maps each outcome of the send itself to its action in the audit log. All other outcomes are recorded as an
+ * Key: an outcome of an approved send. Value: its action in the audit log. All other outcomes are recorded as an
  * `approval`.
  */
 const OF_THE_SEND: Readonly<Partial<Record<ApprovalState, AuditAction>>> = {
@@ -57,8 +57,8 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
 }
 
 /**
- * Holds sends until somebody decides (decision L3). Each decision is one SQL statement, so that of two decisions only
- * the first counts.
+ * Holds sends until somebody decides (decision L3). Each decision is one SQL statement, so only the first of two
+ * decisions counts.
  */
 export function approvalDesk(parts: ApprovalDeskParts) {
   const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
@@ -89,8 +89,8 @@ export function approvalDesk(parts: ApprovalDeskParts) {
   };
 
   /**
-   * Continues after a start of the service. Deletes the files of sends that have ended, then sends the messages that
-   * were approved but not yet sent.
+   * Resumes the work after the service has started. Deletes the files of sends that have ended, then sends the messages
+   * that were approved but not yet sent.
    */
   async function resume(): Promise<void> {
     current().prune(clock.now());
@@ -152,8 +152,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
     assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
-    // `uploadedBytes` includes this send's uploads. They are added back here, because holding the send moves them to
-    // the held files.
+    // `uploadedBytes` includes this send's uploads. Adds their size back, because they become part of the held files.
     const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
     const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
     const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);

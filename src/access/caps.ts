@@ -3,8 +3,8 @@ import type { AuditStore, SendCount } from '../domain/ports/access-ports.ts';
 import { problem } from '../domain/problems.ts';
 
 /**
- * Maximum number of sends per day, counted over all limited keys. Accounts have been blocked for fewer sends within an
- * hour.
+ * Maximum number of sends per day, all limited keys together. It is low because accounts have been blocked for fewer
+ * sends within an hour.
  */
 const MAX_A_DAY_OF_ALL = 200;
 

@@ -220,7 +220,7 @@ export class KeyRing implements Keys {
 
   /**
    * Returns the groups that the key cannot send to because somebody has joined since the owner listed them. Returns
-   * none while chat.db is unreadable, although the key cannot send to any group then.
+   * none while chat.db is unreadable: the members are unknown, and the key cannot send to any group.
    */
   #closed(list: AccessList): KeyRecord['closed'] {
     try {

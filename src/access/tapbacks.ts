@@ -181,7 +181,8 @@ const MAX_LENGTH = 4000;
 
 /**
  * Returns the message in the self-chat that asks for a decision; undefined if it is too long. The destination comes
- * first, then the exact text. Each line of the text begins with a bar, so that no line can pass for one by Postern.
+ * first, then the exact text. Each line of the text begins with a bar, so that no line can look like one that Postern
+ * wrote.
  */
 export function requestText(approval: StoredApproval, keyName: string): string | undefined {
   const { id, to, members, text, attachments } = approval;

@@ -48,8 +48,8 @@ export const statusOf = (error) => (error instanceof Refusal ? error.status : un
  */
 
 /**
- * Calls the API. Throws a Refusal. `isByItself` marks a call that no click caused. Such a call may throw without a
- * request, to stay within the request limit. `key` replaces this page's key.
+ * Calls the API. Throws a Refusal. `isByItself` marks a call that no click caused. To stay within the request limit,
+ * such a call may throw without making a request. `key` replaces this page's key.
  * @param {string} path
  * @param {CallOptions} [options]
  * @returns {Promise<any>}

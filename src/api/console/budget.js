@@ -2,8 +2,8 @@
 
 const OWN_PER_MINUTE = 20;
 /**
- * If the service allows fewer requests than this in the rest of the minute, the page requests only what the user
- * clicks.
+ * If the service allows fewer requests than this in the rest of the minute, the page makes requests only when the user
+ * clicks something.
  */
 const RESERVE = 15;
 const MINUTE_MS = 60_000;
@@ -13,7 +13,7 @@ const asked = [];
 let left = Number.POSITIVE_INFINITY;
 let leftUntil = 0;
 
-/** Reports whether the page may make a request that nobody clicked, and counts that request. */
+/** Reports whether the page may make a request without a click, and counts that request. */
 export function mayAskByItself() {
   const now = performance.now();
   while (asked[0] !== undefined && now - asked[0] > MINUTE_MS) asked.shift();
@@ -23,12 +23,12 @@ export function mayAskByItself() {
 }
 
 /**
- * Reports whether the details pane may load its pictures: the page has made fewer than half of the `OWN_PER_MINUTE`
- * requests that it may make without a click, and requests are not scarce.
+ * Reports whether the details pane may load its pictures without a click. It may not if requests are scarce, or if the
+ * page has already made half of the `OWN_PER_MINUTE` requests that need no click.
  */
 export const hasSpare = () => asked.length < OWN_PER_MINUTE / 2 && !isScarce();
 
-/** Reports whether few requests are left, so that the page must make them only when the user clicks something. */
+/** Reports whether few requests are left. The page then makes requests only when the user clicks something. */
 export const isScarce = () => performance.now() < leftUntil && left < RESERVE;
 
 /**

@@ -61,7 +61,7 @@ async function enter(candidate) {
     showNavigation();
     showFrame();
     showBackend(status.backend);
-    // The page listens from this position once the view has loaded, so that it misses no event that arrives meanwhile.
+    // Reads the position while the view loads. Listening begins there afterwards, so no event in between is missed.
     const [position] = await Promise.all([may('events') ? newestPosition(status) : undefined, showView()]);
     if (position !== undefined) listen(position, () => leave(CHANGED_KEY), restart);
     if (status.held_sends !== undefined && may('approve'))

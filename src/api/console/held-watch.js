@@ -1,5 +1,6 @@
-// Keeps the badge in the navigation up to date: the number of sends that wait for a decision. While no send waits, each
-// request waits up to `WAIT_S` for one, so that the badge costs about one request a minute.
+// Keeps the badge in the navigation up to date: the number of sends that wait for a decision. If there are none, the
+// service answers a request only when a send is held or `WAIT_S` has passed, so that the badge costs about one request
+// a minute.
 
 import { call } from './api.js';
 import { setBadge } from './shell.js';

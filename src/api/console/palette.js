@@ -179,8 +179,8 @@ export async function takeShortcut(key) {
   else if (key === '/' && may('read')) {
     if (currentRoute().view !== 'messages') goTo('#/messages');
     const { focusSearch } = await import('./view-messages.js');
-    // The `hashchange` event, which shows the messages view, follows in a later turn. Before that, the search box
-    // cannot take the focus.
+    // The `hashchange` event shows the messages view, but only in a later turn of the event loop. The search box cannot
+    // take the focus before that.
     setTimeout(focusSearch);
   }
 }

@@ -10,7 +10,7 @@ import { reasonOf } from './words.js';
 
 /** @typedef {{ items: HTMLElement[], readonly cursor?: string | undefined }} Page */
 
-/** Messages per request. A page has one cursor for both directions, so an answer can repeat messages already shown. */
+/** Messages per request. The answer can repeat messages already shown, because a page has only one cursor. */
 const MORE = 100;
 const MAX_SHOWN = 400;
 /** Distance from an end, in pixels, at which the next page loads. */
@@ -100,7 +100,8 @@ async function show(wanted) {
   list.setAttribute('aria-busy', 'true');
   try {
     const { items, next, isNewest } = await around(openId, wanted);
-    if (own !== openings) return; // The user has opened another conversation or closed this one.
+    // Drops the answer if the user has meanwhile opened another conversation or closed this one.
+    if (own !== openings) return;
     // Puts messages that arrived as events during the request after the loaded ones.
     const known = new Set(items.map((message) => message.id));
     const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];

@@ -24,7 +24,7 @@ export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
  */
 export function refuseUnreadable(context: ExchangeContext, socket: Duplex, error?: unknown): void {
   const code = errorCode(error);
-  // Node's parser reports its error again for each further chunk. By then the socket was already answered and ended.
+  // Node's parser reports its error again for each later chunk, after the socket has been answered and ended.
   if (!socket.writable) return;
   const requestId = randomUUID();
   const headers = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store', 'X-Request-Id': requestId };

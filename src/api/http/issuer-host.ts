@@ -51,8 +51,8 @@ export class IssuerHost {
   }
 
   /**
-   * Reports whether a request's Host is the issuer's name. Ignores the port: otherwise a stranger could add one, and
-   * the request would be handled like one from this machine. Ignores headers such as Forwarded.
+   * Reports whether a request's Host is the issuer's name. Ignores the port in the Host: otherwise a stranger could add
+   * a port, and the request would be handled like one from this machine. Ignores headers such as Forwarded.
    */
   isFor({ headers: { host = '' } }: IncomingMessage): boolean {
     return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '') === this.#hostname;

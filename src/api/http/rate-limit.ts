@@ -73,8 +73,8 @@ export class RateLimit {
   }
 
   /**
-   * Returns the seconds until the window ends, rounded up. The result is from 1 to one window, even if the wall clock
-   * was set back.
+   * Returns the seconds until the window ends, rounded up. The result is at least 1 and at most the length of the
+   * window, even if the wall clock was set back.
    */
   #secondsLeft({ msBeforeNext }: RateLimiterRes): number {
     return Math.min(Math.max(Math.ceil(msBeforeNext / 1000), 1), this.#windowS);

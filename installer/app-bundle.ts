@@ -18,8 +18,8 @@ const WHY_LOCAL_NETWORK =
   'Postern delivers events to the webhooks you registered; some of them may be on other machines in your network.';
 
 /**
- * Returns the bundle's Info.plist. The version in it is Node's and not Postern's, so that the same Node always gives
- * the same bytes: macOS ties permissions to the bundle's hash.
+ * Returns the bundle's Info.plist. Contains Node's version instead of Postern's, so that the same Node always gives the
+ * same bytes: macOS ties permissions to the bundle's hash.
  */
 export function infoPlist(nodeVersion: string): string {
   return build({
@@ -109,8 +109,9 @@ function doesNotRun(program: string): AppError {
 }
 
 /**
- * Signs ad hoc, because Apple silicon kills unsigned programs. Omits the hardened runtime, under which macOS refuses
- * Automation without asking. Only the Apple Events entitlement would change that, and official builds of Node lack it.
+ * Signs ad hoc, because Apple silicon kills unsigned programs. Omits the hardened runtime: with it, macOS refuses
+ * Automation without asking, unless the program has the Apple Events entitlement. Official builds of Node lack that
+ * entitlement.
  */
 async function sign(machine: Machine, app: string): Promise<void> {
   await machine.run('xattr', ['-cr', app]);

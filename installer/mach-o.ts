@@ -46,8 +46,8 @@ export function machSlices(read: ReadBytes): readonly MachSlice[] {
   if (magic !== FAT_MAGIC && magic !== FAT_MAGIC_64) return present(slice(read, 0));
 
   const count = start.readUInt32BE(4);
-  // Java class files begin with the same four bytes as universal binaries. Their next four bytes are a version above
-  // 40, at the place of a universal binary's number of slices.
+  // Java class files begin with the same four bytes as universal binaries. Where a universal binary then has its number
+  // of slices, a Java class file has a version, which is above 40.
   if (count > SLICES_LIMIT) return [];
   const isWide = magic === FAT_MAGIC_64;
   const entryBytes = isWide ? 32 : 20;

@@ -256,7 +256,7 @@ function newApproval(
 
 export type ApprovalDesk = ReturnType<typeof approvalDesk>;
 
-/** Returns the approval for a caller. Only a caller who may still decide about it gets `shown`. */
+/** Returns the approval for a caller. Includes `shown` only while the caller may still decide about the send. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {
   const { options: _options, ask: _ask, requestHash: _hash, hasKey: _hasKey, textHmac: _hmac, ...all } = stored;
   const { createdMs: _created, expiresMs: _expires, shown, ...record } = all;

@@ -21,8 +21,8 @@ export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: s
 }
 
 /**
- * Returns how many sends each cap still allows. Each number is at most what is left of `per_day` and of the daily limit
- * for all keys.
+ * Returns how many sends each cap still allows. No number exceeds what is left of `per_day`, or of the daily limit for
+ * all keys.
  */
 export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
   const { minute, day, newContacts, dayOfAll } = store.sends(id, null, nowMs);

@@ -161,7 +161,7 @@ export class LimitedAccess implements AccessService {
     return this.#parts.stores.approvals.heldBytes();
   }
 
-  /** Continues approved sends, tapbacks and subscriptions after a restart. Called after all other parts run. */
+  /** Continues approved sends, tapbacks and subscriptions after a restart. Called once all other parts are running. */
   async start(): Promise<void> {
     await this.#desk.resume();
     this.#tapbacks.start();

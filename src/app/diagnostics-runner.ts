@@ -117,8 +117,8 @@ export class DiagnosticsRunner {
 }
 
 /**
- * Pairs each service with its state. osascript prints both lists of the script as one: first all services, then for
- * each service whether it is enabled.
+ * Pairs each service with its state. osascript joins the script's two lists: all services come first, then, in the same
+ * order, whether each is enabled.
  */
 function accountsIn(printed: string): readonly AccountDiagnostics[] {
   const words = printed.trim().split(', ').filter(Boolean);

@@ -23,8 +23,8 @@ import type { Host } from './host.ts';
 import type { ThreadTargets } from './reader-worker.ts';
 
 /**
- * Number of blocks that the search for changes reads between two checkpoints of state.db. Each block writes four pages,
- * so this many blocks stay below 4,000 pages. At 4,000 pages, SQLite would checkpoint by itself, on the main thread.
+ * Number of blocks that change detection reads between two checkpoints of state.db. Each block writes four pages, so
+ * this many blocks stay below 4,000 pages. At 4,000 pages, SQLite would checkpoint by itself, on the main thread.
  */
 const BLOCKS_A_CHECKPOINT = 900;
 

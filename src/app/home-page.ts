@@ -139,8 +139,8 @@ export class HomePage implements Home {
   }
 
   /**
-   * Counts the uses of each limited key in each of the newest `last` spans. Map key: the limited key's id. Adds up days
-   * from their hours, because the audit log counts repeated reads by the hour.
+   * Counts the uses of each limited key in each of the newest `last` spans. Map key: the limited key's id. For days,
+   * adds up the hours, because the audit log counts repeated reads by the hour.
    */
   #keySeries(by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     const { statistics, access } = this.#parts;

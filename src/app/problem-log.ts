@@ -3,8 +3,8 @@ import type { StatusProblem, StatusReport } from '../domain/status.ts';
 /** A problem that exists now. */
 export interface CurrentProblem extends Pick<StatusProblem, 'code' | 'subject' | 'hint'> {
   /**
-   * Tells apart problems with the same code; for a webhook's problem, the webhook's id. Does not change while the
-   * problem lasts.
+   * Distinguishes problems that have the same code. The key of a webhook's problem is the webhook's id. The key does
+   * not change while the problem lasts.
    */
   readonly key?: string | undefined;
 }
@@ -69,7 +69,8 @@ export function problemsIn({
         key: id,
       })),
     ...others,
-    // Listed only if `others` is empty, because the message of a connected backend may repeat a problem in `others`.
+    // `backend.message` is listed only if `others` is empty, because while connected it may repeat a problem in
+    // `others`.
     ...(backend.connected && backend.message !== null && others.length === 0
       ? [named('warning', backend.message)]
       : []),

@@ -19,8 +19,8 @@ const FLUSH_MS = 10_000;
 /** Counting ends once nobody has asked for the counters for this long. */
 const UNASKED_MS = 30 * DAY_MS;
 /**
- * Minimum time between two writes to the store that record the use of the counters. A page that refreshes every 30 s
- * need not cause a write each time.
+ * Minimum time between two updates of the stored time at which the counters were last asked for. A page that refreshes
+ * every 30 s need not cause a write each time.
  */
 const ASKED_EVERY_MS = HOUR_MS;
 /**

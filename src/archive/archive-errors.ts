@@ -18,7 +18,7 @@ export function noArchiveAt(folder: string): AppError {
 const FULL = /^(ENOSPC|EDQUOT|SQLITE_FULL)$/;
 const REFUSED = /^(EACCES|EPERM|EROFS|SQLITE_READONLY.*|SQLITE_CANTOPEN.*)$/;
 
-/** Returns the error that explains why the lock file is unusable; without an explanation, returns `error`. */
+/** Returns the AppError that explains the cause of a lock error. Returns `error` if the cause has no explanation. */
 function explainedLock(error: AppError, folder: string): AppError {
   const cause = explained(error.cause, folder);
   return isAppError(cause) ? cause : error;

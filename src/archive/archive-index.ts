@@ -54,7 +54,7 @@ export interface StoredPath {
 const FILES_AT_ONCE = 500;
 const ENTRIES_AT_ONCE = 50;
 
-/** Created at the first lookup, because updating them with each row of a first run would take three times as long. */
+/** SQLite indexes, created at the first lookup: keeping them up to date in a first run takes three times as long. */
 const INDEXES = `
   CREATE INDEX IF NOT EXISTS entry_by_guid ON entry (guid);
   CREATE INDEX IF NOT EXISTS entry_by_date ON entry (file, at, first);
@@ -64,15 +64,15 @@ const ENTRY =
   'e.id, e.guid, e.file, e.n, e.first, e.start, e.at, e.print, e.run, e.database, e.missing, e.earlier, e.twin_of';
 
 /**
- * SQL condition for messages that pages show. Excludes an older entry of a message that was archived again with a new
- * guid, if the older row left chat.db or was last seen in another chat.db.
+ * SQL condition for messages that pages show. If a message was archived again under a new guid, its older entry is
+ * excluded once the older row has left chat.db or was last seen in another chat.db.
  */
 const IS_SHOWN = `e.at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM entry t
   WHERE t.file = e.file AND t.twin_of = e.first AND (e.print = ${REMOVED} OR e.database <> t.database))`;
 
 /**
- * Finds the lines about each row. The NDJSON files are the truth. The index is updated from these files when the
- * archive is opened, and rebuilt if it is missing or damaged.
+ * Finds the lines about each row in the NDJSON files, which are the source of truth. The index is updated from these
+ * files when the archive is opened, and rebuilt if it is missing or damaged.
  */
 export class ArchiveIndex {
   readonly #sqlite: Sqlite;

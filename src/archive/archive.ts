@@ -171,7 +171,7 @@ function learn(index: ArchiveIndex, { id: file, key }: ChainRecord, { n, start, 
     at: line.removed === true ? (before?.at ?? null) : secondsOf(line.message),
     print: line.removed === true ? REMOVED : NOT_COMPARED,
     run: 0,
-    // Lines do not record the chat.db that they come from. The next run sets this when it compares the row.
+    // Lines do not record the chat.db that they come from. The next run sets `database` when it compares the row.
     database: 0,
     missing: countMissing(line.files),
     earlier: before === undefined ? '' : [before.earlier, before.start].filter((part) => part !== '').join(),

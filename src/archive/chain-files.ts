@@ -153,7 +153,7 @@ export function appendLine(path: string, head: Head, members: string): Head {
   }
 }
 
-/** Throws `archive_damaged` unless the file has the length in `head`, and its last line the hash in `head`. */
+/** Throws `archive_damaged` unless the file's length and the hash of its last line match `head`. */
 function assertEndsWith(path: string, head: Head): void {
   if (head.lines === 0) return;
   const file = openSync(path, 'r');

@@ -168,8 +168,8 @@ class Run {
     const { source, folder, signal, conversations, attachments } = this.#options;
     const report = this.#report;
     writeManifest(folder, this.#manifest);
-    // Leaves rows that arrive during this run to the next run. Every reaction that this run archives was then in
-    // chat.db before the run read the reaction's message, so the message's details include the reaction.
+    // Leaves rows that arrive during this run to the next run. So every reaction in this run is already in chat.db when
+    // the run reads the reaction's message, and the message's details include the reaction.
     const upTo = source.highestRowId();
     const totalRows = source.count();
     await this.#walk(upTo, totalRows);

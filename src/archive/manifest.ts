@@ -19,7 +19,10 @@ export interface Manifest {
   readonly made_by: string;
   /** Identifies the chat.db of the last run. */
   readonly database: string;
-  /** The run that has begun but not finished. Until it finishes, a file may have lines after its end in `files`. */
+  /**
+   * The run that has begun but not finished. Until it finishes, a file may have lines after the end that `files`
+   * records.
+   */
   readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
   /** The ends of the NDJSON files. Key: the file's path in the archive. */
   readonly files: ReadonlyMap<string, Head>;

@@ -100,7 +100,7 @@ export class RowWriter {
     await this.#again(reactedTo);
   }
 
-  /** Returns the index entries of these rows by `rowKey`. A first run meets each row once, so it looks up none. */
+  /** Returns the index entries of these rows. Key: `rowKey`. Empty in a first run, which meets each row only once. */
   #known(guids: readonly string[]): ReadonlyMap<string, Entry> {
     return this.#isFirst ? NONE : this.#parts.index.entries(guids);
   }
@@ -256,8 +256,8 @@ function withEarlier({ earlier, start }: Entry): string {
 }
 
 /**
- * Describes a conversation. If chat.db has several chats for it, one per service, `ids` collects their guids: those in
- * the description `before`, and `guid`.
+ * Describes a conversation. chat.db may have several chats for one conversation, one per service. `ids` collects their
+ * guids: those in `before`, the earlier description, and `guid`.
  */
 function describe(guid: string, chat: SourceChat | undefined, before: string | undefined): ArchivedConversation {
   const known = before === undefined ? undefined : (JSON.parse(before) as ArchivedConversation);

@@ -166,8 +166,8 @@ const MEGABYTE = 1_000_000;
 const MAX_OF_KEY = 16 * MEGABYTE;
 const MAX_OF_ALL = 64 * MEGABYTE;
 /**
- * Seconds to wait before a retry. Most clients have read an answer by then, and its memory is free again. A client that
- * does not read is disconnected after 60 s (decision O2).
+ * Seconds after which a refused client may try again. By then, most clients have read the answers sent to them, and the
+ * memory is free again. A client that does not read is disconnected after 60 s (decision O2).
  */
 const RETRY_S = 5;
 

@@ -79,7 +79,8 @@ export function webhookRoutes() {
 }
 
 async function withStatus(webhooks: WebhookRegistry, id: string): Promise<Webhook & WebhookStatus> {
-  // Reads the status first. At a hub it may come from another hub, and the webhook may change while this one waits.
+  // Reads the status before the webhook. At a hub, the status may come from another hub, and the webhook may change
+  // until it arrives.
   const status = await webhooks.status(id);
   const webhook = webhooks.get(id);
   if (webhook === undefined) throw problem('webhook_not_found');

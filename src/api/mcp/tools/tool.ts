@@ -63,8 +63,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
    */
   readonly scope: Scope | undefined;
   /**
-   * Returns false while the tool's feature is switched off, and then the tool does not exist for clients. A tool
-   * without this member always exists.
+   * Returns false while the tool's feature is switched off. The tool then does not exist for clients. A tool without
+   * this member always exists.
    */
   readonly isOffered?: (caller: Caller) => boolean;
   readonly input: Input;

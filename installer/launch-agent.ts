@@ -45,8 +45,8 @@ export class Agent {
 
   /**
    * Waits at most `HEALTH_LIMIT_MS` until the agent answers. Returns null once it does, otherwise a sentence that says
-   * what is wrong. If the agent has no trusted socket, or is an older version (`isOlder`) that may have none, checks
-   * only that launchd's process listens on the port.
+   * what is wrong. An older version (`isOlder`) may have no trusted socket. For such a version, and for any agent
+   * without a trusted socket, checks only that launchd's process listens on the port.
    */
   async healthTrouble(machine: Machine, launchd: Launchd, { isOlder = false } = {}): Promise<string | null> {
     const end = machine.clock.monotonic() + HEALTH_LIMIT_MS;

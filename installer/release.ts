@@ -31,7 +31,7 @@ export interface Release {
 }
 
 export interface NewBundle extends StagedFolder {
-  /** False if the installed bundle is missing or damaged, so that there is nothing useful to restore. */
+  /** False if the installed bundle is missing or damaged. There is then nothing useful to restore. */
   readonly replacesSound: boolean;
 }
 

@@ -31,7 +31,7 @@ export interface TapbacksParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly keyName: (keyId: string) => string;
-  /** False if the self-chat is used only for the canary, the messages that test whether messages still arrive. */
+  /** False if the self-chat is used only for canaries, which test whether messages still arrive. */
   readonly hasTapbacks: boolean;
 }
 

@@ -18,7 +18,7 @@ const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
 /** Longest time for which a row that Postern sent may look like an incoming one in chat.db (decision U1). */
 const OWN_MARKED_WITHIN_MS = 5000;
-/** Number of newest rows in the owner's conversation with themselves that are searched for a canary. */
+/** Number of rows to search for a canary: the newest in the owner's conversation with themselves. */
 const ROWS = 20;
 const WITH_DETAILS = includeSet(['details']);
 /** Codes of problems after which the canary may have been sent anyway. */
@@ -40,7 +40,7 @@ export interface CanaryParts {
   readonly log: Log;
 }
 
-/** Creates the canary, and makes it look for its last message after each commit to chat.db. */
+/** Creates the canary, and makes it look for its most recent message after each commit to chat.db. */
 export function openCanary({
   config,
   state,
@@ -66,7 +66,7 @@ export class Canary implements CanaryStatus {
   #record: CanaryRecord | undefined;
   /** When the next canary is due, on the monotonic clock. */
   #nextAtMs = 0;
-  /** When the last canary was sent, on the monotonic clock; after a restart, when this run started. */
+  /** When the most recent canary was sent, on the monotonic clock; after a restart, when this run started. */
   #sentAtMs = 0;
   #waitingSinceMs = 0;
   #isSending = false;
@@ -101,7 +101,7 @@ export class Canary implements CanaryStatus {
     await this.#work;
   }
 
-  /** Looks for the last canary if it may still arrive. Called after each commit to chat.db. */
+  /** Looks for the most recent canary if it may still arrive. Called after each commit to chat.db. */
   noteCommit(): void {
     if (this.#record?.outcome === 'waiting' && !this.#isSending) void this.#look();
   }
@@ -193,13 +193,13 @@ export class Canary implements CanaryStatus {
     const { log } = this.#parts;
     const code = errorCode(error) ?? 'internal_error';
     log.warn('a canary could not be sent', { code });
-    // A record with another number is the previous canary's. This canary was then not sent, because its record could
-    // not be saved.
+    // A record with another number belongs to the previous canary. In that case this canary was not sent, because its
+    // record could not be saved.
     if (this.#record?.number !== number) return;
     this.#save({ ...this.#record, outcome: UNKNOWN.has(code) ? 'waiting' : 'not_sent', problem: code });
   }
 
-  /** Looks for the last canary in chat.db, and stores the result. */
+  /** Looks for the most recent canary in chat.db, and stores the result. */
   async #look(): Promise<void> {
     const record = this.#record;
     if (record === undefined || this.#isLooking) return;
@@ -260,8 +260,8 @@ export class Canary implements CanaryStatus {
   }
 
   /**
-   * Returns for how many milliseconds the Mac has been awake since the end of the last attempt to send a canary. After
-   * a restart, counts from the start of this run.
+   * Returns for how many milliseconds the Mac has been awake since the most recent attempt to send a canary ended.
+   * After a restart, counts from the start of this run.
    */
   #waitedMs(): number {
     return this.#parts.awake.monotonic() - this.#waitingSinceMs;

@@ -26,7 +26,10 @@ export interface PagesParts {
 
 /** Version of the page layout. Pages of another version are rebuilt. */
 const VERSION = 1;
-/** Maximum number of messages on a page. A longer year has a page for each month, and a longer month has several. */
+/**
+ * Maximum number of messages on a page. A year with more has a page for each month, and a month with more has several
+ * pages.
+ */
 const MAX_MESSAGES = 20_000;
 
 /**

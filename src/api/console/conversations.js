@@ -15,7 +15,10 @@ import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 
 /** @typedef {{ conversation: Conversation, readonly item: HTMLElement, readonly link: HTMLAnchorElement }} Entry */
 
-/** Distance in pixels from the end of the list. If the visible items are closer to the end, the next page loads. */
+/**
+ * Distance in pixels from the end of the list. If the visible items are closer to the end than this, the next page
+ * loads.
+ */
 const NEAR = 400;
 /** Number of items in the document at once, with at least `MARGIN` before and after the visible ones. */
 const SHOWN = 90;

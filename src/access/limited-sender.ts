@@ -83,7 +83,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     return run();
   }
 
-  /** Returns a function that carries out the request, or throws the refusal. */
+  /** Returns a function that carries out the request. Throws if the request is refused. */
   async function admit(request: SendRequest): Promise<() => Promise<SendAnswer>> {
     const destination = allowedDestination(directory, key, request.recipient);
     await checkAttachments(request.attachments);

@@ -176,10 +176,7 @@ export class ArchiveIndex {
     return this.#find(sql, guid, database, REMOVED, run, limit).map(toEntry);
   }
 
-  /**
-   * Returns the messages in the file `path` whose date in whole seconds is `at`. Skips messages that this run has
-   * written.
-   */
+  /** Returns the messages in the file `path` whose date, in seconds, is `at`. Skips those that this run has written. */
   datedAt(path: string, at: number, run: number, limit: number): readonly Entry[] {
     const sql = `SELECT ${ENTRY} FROM entry e
       WHERE e.file = (SELECT id FROM file WHERE path = ?) AND e.at = ? AND e.run < ? ORDER BY e.first LIMIT ?`;

@@ -124,10 +124,7 @@ function contentHtml({ message, files }: ShownMessage, { names }: MessageContext
   return html`<div class="bubble">${subject}<p class="text${isBig && ' big'}" dir="auto">${textHtml(body, details)}</p></div>${more}`;
 }
 
-/**
- * Reports whether `details.sentence` says more than the files' names, as it does for stickers, contact cards and
- * places.
- */
+/** Reports whether `details.sentence` says more than file names do, as for stickers, contact cards and places. */
 function isNamed(details: MessageDetails | undefined): boolean {
   return details?.attachments.some(({ sticker, contact, location }) => sticker ?? contact ?? location) === true;
 }

@@ -15,10 +15,7 @@ import { counted, personOf, shortTimeOf, timeOf } from './words.js';
 
 /** @typedef {{ conversation: Conversation, readonly item: HTMLElement, readonly link: HTMLAnchorElement }} Entry */
 
-/**
- * Distance in pixels from the end of the list. If the visible items are closer to the end than this, the next page
- * loads.
- */
+/** The next page loads if the visible items are closer than this to the end of the list, in pixels. */
 const NEAR = 400;
 /** Number of items in the document at once, with at least `MARGIN` before and after the visible ones. */
 const SHOWN = 90;

@@ -24,7 +24,7 @@ export interface ApprovedSendsParts {
   readonly idempotency: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** Throws unless the key may still send to `to`, and `members` are still the ones that the owner saw. */
+  /** Throws if the key may no longer send to `to`, or if `members` are no longer the people that the owner saw. */
   readonly check: (keyId: string, to: string, members: readonly string[]) => void;
 }
 
@@ -79,8 +79,8 @@ export function approvedSends(
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
     const nowMs = clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
-      // A missing claim means that nothing was sent, unless the store has already deleted the claim (after `CLAIM_MS`).
-      // To leave a margin, only half of that time is trusted.
+      // A missing claim means that nothing was sent, unless the store has already deleted it (after `CLAIM_MS`). Trusts
+      // a missing claim for only half of that time, to leave a margin.
       return nowMs >= expiresMs + CLAIM_MS / 2
         ? { state: 'unknown', problem: 'send_outcome_unknown' }
         : { state: 'void', problem: 'approval_expired' };

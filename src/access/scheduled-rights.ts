@@ -15,9 +15,9 @@ interface ScheduledRightsParts {
 }
 
 /**
- * Returns the check that runs immediately before a scheduled send (decision X1). It throws if the key's list, the
- * readers, the approval setting or the caps now forbid the send. The send counts towards the caps once, even if it is
- * tried again.
+ * Returns the check that runs immediately before a scheduled send (decision X1). It throws if the send is now forbidden
+ * by the key's list, the people who would read it, the approval setting or the caps. The send counts towards the caps
+ * once, even if it is tried again.
  */
 export function scheduledCheck(
   parts: ScheduledRightsParts,

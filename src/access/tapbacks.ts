@@ -16,7 +16,7 @@ import type { ApprovalDesk } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import type { SelfChat } from './self-chat.ts';
 
-/** Problem codes that mean that a decision came too late. A tapback that causes one of them is only logged. */
+/** Problem codes for a decision that came too late. A tapback that causes one of them is only logged. */
 const TOO_LATE: ReadonlySet<string> = new Set(['already_decided', 'approval_expired', 'approval_not_found']);
 const DONE: Handled<undefined> = { isDone: true };
 

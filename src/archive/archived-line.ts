@@ -68,8 +68,8 @@ export function countMissing(files: readonly ArchivedFile[] | undefined): number
 }
 
 /**
- * Returns the key of a row: its guid, because row ids differ between two chat.db. Returns `#` and the row id for a row
- * without a guid; only a damaged chat.db contains such rows.
+ * Returns the key of a row: its guid, because row ids differ between two chat.db files. Returns `#` and the row id for
+ * a row without a guid; only a damaged chat.db contains such rows.
  */
 export function rowKey(guid: string, rowId: number | string): string {
   return guid === '' ? `#${rowId}` : guid;
@@ -88,8 +88,8 @@ export function secondsOf(message: Pick<Message, 'timestamp'> | undefined): numb
 }
 
 /**
- * Members that do not count as content. They can differ between two chat.db, or from one moment to the next, although
- * nothing happened to the message.
+ * Members that do not count as content. They can differ between two chat.db files, or from one moment to the next,
+ * although nothing happened to the message.
  */
 const VOLATILE = new Set(['id', 'message_id', 'conversation_id', 'path', 'state', 'transfer']);
 

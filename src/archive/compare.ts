@@ -89,7 +89,9 @@ export class ArchiveComparison {
   }
 }
 
-/** Returns a hash of the content that people see. Leaves out receipts, and ids that differ between two chat.db. */
+/**
+ * Returns a hash of the content that people see. Leaves out receipts, and ids that differ between two chat.db files.
+ */
 function contentOf(row: Message | Reaction): string {
   const { guid, sender, timestamp } = row;
   const content =

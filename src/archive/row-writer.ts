@@ -128,7 +128,7 @@ export class RowWriter {
     if (guids.size > 0) await this.#again([...guids]);
   }
 
-  /** Compares these messages although their rows have not changed, because their reactions have. */
+  /** Compares these messages again: their rows are unchanged, but their reactions have changed. */
   async #again(guids: readonly string[]): Promise<void> {
     const { source, run, files } = this.#parts;
     const known = this.#known(guids);
@@ -192,7 +192,7 @@ export class RowWriter {
     return others.find((entry) => isTwin(this.#lineOf(entry).message, message))?.first ?? null;
   }
 
-  /** Appends a line. The lines of one row stay in one file, even if its date or conversation changes. */
+  /** Appends a line. All lines of a row stay in one file, even if the row's date or conversation changes. */
   #append(
     data: Message | Reaction,
     before: Entry | undefined,

@@ -285,7 +285,7 @@ export function addMessage(message) {
 }
 
 function noteScroll() {
-  // Until the user scrolls up, the list counts as scrolled to its end, even if a loading picture has moved the end out
+  // The list counts as scrolled to its end until the user scrolls up, even if a loading picture has moved the end out
   // of view.
   wasAtEnd = isScrolledToEnd() || (wasAtEnd && list.scrollTop >= lastTop);
   lastTop = list.scrollTop;

@@ -75,7 +75,7 @@ export class AccessControl {
   }
 
   /**
-   * Returns undefined if the request may proceed, or the answer if it is a CORS preflight. If the request is refused,
+   * Returns undefined if the request may proceed. Returns the answer to a CORS preflight. If the request is refused,
    * throws the error to answer with. Sets the exchange's caller, unless the path needs no key.
    */
   async admit(exchange: Exchange): Promise<Answer | undefined> {

@@ -124,7 +124,7 @@ export class Exchange {
     return asksForStrict(this.header('prefer'));
   }
 
-  /** True for `Prefer: return=representation`, which asks for a body in answers that are otherwise 204. */
+  /** True for `Prefer: return=representation`: answers that would otherwise be 204 then have a body. */
   get wantsBody(): boolean {
     return asksForBody(this.header('prefer'));
   }

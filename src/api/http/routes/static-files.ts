@@ -253,8 +253,8 @@ async function readPage(file: string): Promise<Content> {
 }
 
 /**
- * A hash of all served files except the HTML pages. The files share one version, because modules import each other by
- * relative paths.
+ * A hash of all served files except the HTML pages. The files share one version: modules import each other by relative
+ * paths, so all of them must be below the same versioned path.
  */
 const version = once(async () => {
   const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));

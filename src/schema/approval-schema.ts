@@ -76,7 +76,9 @@ export const dryRunSchema = shapeOf<DryRun>()(
 /** Parameters of `GET /approvals/{id}`. */
 export const approvalQuery = z.object({ wait });
 
-/** Parameters of `GET /approvals`. With `wait`, an empty list is returned only if nothing appears within that time. */
+/**
+ * Parameters of `GET /approvals`. With `wait`, the list is empty only if no approval appears within that many seconds.
+ */
 export const approvalsQuery = z.object({
   state: z
     .enum(APPROVAL_STATES, { error: `The parameter \`state\` must be one of ${APPROVAL_STATES.join(', ')}.` })

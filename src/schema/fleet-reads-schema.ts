@@ -95,8 +95,9 @@ export const FLEET_READS = {
   /** Reports whether this Mac has sent, or tried to send, something with this Idempotency-Key. */
   knowsKey: { request: z.object({ key: text }), answer: z.boolean() },
   /**
-   * Reads the first events of an epoch after the row `after` and before the row `before`. The answer is empty if there
-   * are none. It is null if the epoch has ended, or if the change log no longer reaches back to `after`.
+   * Reads the first events of an epoch between the rows `after` and `before`, both exclusive. The answer is empty if
+   * there are no such events. It is null if the epoch has ended, or if the change log no longer reaches back to
+   * `after`.
    */
   events: {
     request: z.object({ epoch: text, after: whole, before: z.int().min(1) }),

@@ -15,8 +15,8 @@ const lastPublished = z.object({
   /** The row that the next event will name as its predecessor; 0 if there is none in this epoch. */
   row: whole,
   /**
-   * The newest message about a change: its epoch, the number of the change as `row`, and its sequence number. Absent if
-   * the Mac publishes no changes.
+   * The newest message about a change: the message's epoch and sequence number, and the number of the change as `row`.
+   * Absent if the Mac publishes no changes.
    */
   changes: z.object({ epoch: id, row: whole, sequence: whole }).optional(),
 });

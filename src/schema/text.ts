@@ -4,10 +4,10 @@ import * as z from 'zod';
 export const NOT_AN_OBJECT = { error: 'The body must be a JSON object.' };
 
 /**
- * Returns the schema of a required string. `what` names it in mistakes: a member by its name in backticks, because "The
- * body is missing" would seem to be about the whole body of the request. Refuses NUL and lone surrogates, which Messages
- * or a database would not store. Lengths count Unicode characters (code points), as in JSON Schema, so that a simple
- * emoji is one character.
+ * Returns the schema of a required string. `what` is the subject in the texts of mistakes. For a member, it is the
+ * member's name in backticks, because "The body is missing" would seem to be about the whole body of the request.
+ * Refuses NUL and lone surrogates, which Messages or a database would not store. Lengths count Unicode characters (code
+ * points), as in JSON Schema, so that a simple emoji is one character.
  */
 export function text(what: string, maxCharacters = Number.POSITIVE_INFINITY) {
   const schema = z

@@ -65,7 +65,7 @@ interface Member {
 /**
  * Fills an empty database with ten years of messages: one conversation far busier than the rest, groups, reactions,
  * replies, attachments, old chats with undated joins, and rows that arrived later than their dates. Four bodies in five
- * are only in attributedBody, and hardly two are alike.
+ * are only in attributedBody, and hardly any two bodies are alike.
  *
  * For speed, drops the schema's indexes and triggers first, writes the results of the triggers itself, and restores
  * both once all rows exist. The restored indexes have the entries that Messages would have written, only more tightly

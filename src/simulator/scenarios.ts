@@ -32,7 +32,7 @@ export class Scenarios {
     this.#left = command.times ?? 1;
   }
 
-  /** Counts a run of osascript, which begins now. Returns the fault of that run; undefined if it has none. */
+  /** Counts the run of osascript that begins now. Returns the fault of that run; undefined if it has none. */
   next(): Happening | undefined {
     const current = this.#current;
     if (current === undefined || current.name === 'none') return undefined;

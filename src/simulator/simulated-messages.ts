@@ -200,7 +200,7 @@ export class Messages {
     return body === undefined || this.#host.behaviour.links === 'one_row' ? undefined : textAndLink(body);
   }
 
-  /** Schedules a row's chat join, then its marks sent, delivered and read, or a failure with the code `error`. */
+  /** Schedules a row's chat join, then the marks for sent, delivered and read, or a failure with the code `error`. */
   #deliver(chat: number, row: number, command: SendCommand, error: number | undefined): void {
     const database = this.#database;
     const joinAfterMs = this.#delays.in(JOIN_AFTER_MS);

@@ -22,7 +22,10 @@ const ANSWERS = [
 /** Love, like, emphasis, laugh. A dislike would contradict most of the answers. */
 const REACTIONS = [2000, 2001, 2004, 2003] as const;
 
-/** Key: a text. Value: the answer that it always gets. Programs that are tried out against the demo can rely on it. */
+/**
+ * Key: a text. Value: the answer to that text, always the same, so that programs tried out against the demo can rely on
+ * it.
+ */
 const KEYWORDS: Readonly<Record<string, string | undefined>> = {
   ping: 'pong',
   hello: 'Hello! How are you?',

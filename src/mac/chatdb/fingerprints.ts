@@ -139,7 +139,7 @@ interface PrintQueries {
 }
 
 interface RowQueries {
-  /** Selects each row's id and its print, which excludes attachments and a deletion, and is -1 for a reaction. */
+  /** Selects each row's id and print. The print excludes attachments and a deletion. The print of a reaction is -1. */
   readonly rows: string;
   /**
    * Selects the row id of each message with attachments, a checksum of their state, and a checksum of their

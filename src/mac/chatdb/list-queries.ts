@@ -17,9 +17,9 @@ import { isMessage } from './row-kinds.ts';
 export type Order = 'asc' | 'desc';
 
 /**
- * The SQL of one list. `indexed` is for a list whose dates are all in nanoseconds, the order of the index. `mixed` is
- * for any other list: it merges the parts of the index (nanoseconds, seconds, and everything else), sorted by exact
- * instant (decision B6).
+ * The SQL of one list. `indexed` is for a list whose dates are all in nanoseconds, so that the index sorts them by
+ * time. `mixed` is for any other list: it merges the parts of the index (nanoseconds, seconds, and everything else) and
+ * sorts the rows by exact instant (decision B6).
  */
 export interface ListSql {
   readonly indexed: string;
@@ -164,7 +164,7 @@ export interface OrderQueries {
   readonly isKept: boolean;
   /** `CHAT_DATE_COLUMNS` of all chats. */
   readonly latest: string;
-  /** Selects chats with joins whose dates may not be their messages' dates: NULL, ≤ 0, in seconds or beyond int64. */
+  /** Selects chats with joins whose dates may differ from their messages': NULL, ≤ 0, in seconds or beyond int64. */
   readonly odd: string | undefined;
   readonly countChats: string;
   readonly countRows: string;
@@ -174,7 +174,7 @@ export interface OrderQueries {
   readonly joinsAfter: string;
   readonly newestJoin: string;
   readonly newest: string;
-  /** The row ids of the chat and of the message of a join. Parameter: row id of the join. */
+  /** Selects the row ids of a join's chat and message. Parameter: row id of the join. */
   readonly join: string;
   /**
    * The date of a row; no result if the row does not count for `last_message_at` (decision B12). Parameters: row id of
@@ -285,8 +285,8 @@ export const UNINDEXED: readonly ((date: string) => string)[] = [
 ];
 
 /**
- * Reports whether the dates in `chat_message_join` can order a list. They can only if no message can be joined to a
- * chat twice: the list would contain such a message twice (decisions B4, B9).
+ * Reports whether the dates in `chat_message_join` can order a list. They can do so only if no message can be joined to
+ * a chat twice, because the list would contain such a message twice (decisions B4, B9).
  */
 function hasDatedJoins(schema: SchemaInfo): boolean {
   return (

@@ -91,8 +91,8 @@ function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDet
 }
 
 /**
- * Returns the current reactions to the message with this guid: each person's last tapback unless removed, and every
- * sticker.
+ * Returns the current reactions to the message with this guid: every sticker, and each person's latest tapback unless
+ * that person has removed it.
  */
 function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
   const { database, queries } = snapshot;

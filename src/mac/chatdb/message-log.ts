@@ -54,8 +54,9 @@ export class ChatLog implements MessageLog {
 }
 
 /**
- * Returns how many of the rows behind `after` to read at once: at most `limit`, and at least one. Several rows together
- * have bodies of at most half of `MAX_LARGE_BYTES`, because the body of a pending row can be decoded twice.
+ * Returns how many of the rows behind `after` to read at once: at most `limit`, and at least one. More than one row is
+ * read only if their bodies have at most half of `MAX_LARGE_BYTES` in total, because the body of a pending row can be
+ * decoded twice.
  */
 function rowsAtOnce({ database, queries }: Snapshot, after: Offset, upTo: number, limit: number): number {
   if (queries.bodyLengths === undefined) return limit;

@@ -193,8 +193,8 @@ export function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
 }
 
 /**
- * Maximum size in bytes of an attributedBody that is selected with its row. For a larger one, the row contains only its
- * length, and the body is read separately if it is needed.
+ * Maximum size in bytes of an attributedBody that is selected with its row. Instead of a larger body, the row contains
+ * the body's length, and the body is read separately if it is needed.
  */
 const SMALL_BODY_BYTES = 16_384;
 

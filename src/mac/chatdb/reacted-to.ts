@@ -10,8 +10,8 @@ const READ_AT_ONCE = 1000;
 /** The prefixes that `reactionTargets` puts before a guid. */
 const PART = /^(?:bp:|p:-?\d{1,9}\/)/;
 
-// Selects the guids as bytes, so that the next batch continues exactly behind the last one. As texts, two different
-// guids with invalid UTF-8 could become equal.
+// Selects the guids as bytes, so that the next batch begins exactly behind the last guid of this batch. As texts, two
+// different guids with invalid UTF-8 could become equal.
 const TARGETS = `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM message
   WHERE associated_message_guid > CAST(? AS TEXT) AND typeof(associated_message_guid) = 'text'
   ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`;

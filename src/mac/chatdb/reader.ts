@@ -269,8 +269,8 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
 }
 
 /**
- * Returns the number of rows that must be read to find a chat's newest date. Several chats can have this id: returns
- * the highest of their numbers.
+ * Returns the number of rows that must be read to find a chat's newest date. If several chats have this id, returns the
+ * highest of their numbers.
  */
 function costOfChats(snapshot: Snapshot, id: string): number {
   return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));

@@ -16,7 +16,7 @@ interface Bound {
   readonly rowId: number | undefined;
 }
 
-/** The newest join and chat that the bounds include. A newer join may raise a bound; a newer chat needs a new one. */
+/** The newest join and chat that the bounds include. A newer join may raise a bound; a newer chat has no bound yet. */
 interface Marks {
   readonly join: number;
   readonly joinChat: number;

@@ -19,7 +19,7 @@ export interface Chat {
   readonly isGroup: boolean;
   /** The owner's address that was last used in this chat; "" if unknown. */
   readonly ownAddress: string;
-  /** The service in the chat's row; null if the row names none, or `any`. */
+  /** The service in the chat's row; null if the row names no service, or the service `any`. */
   readonly service: string | null;
   /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
@@ -86,7 +86,7 @@ export class Snapshot {
     this.queries = queriesOf(database.schema);
   }
 
-  /** Begins a read: resets the bytes that may be decoded to `MAX_LARGE_BYTES` and `MAX_CONTENT_BYTES`. */
+  /** Begins a read. Allows it to decode `MAX_LARGE_BYTES` of large bodies and `MAX_CONTENT_BYTES` of content blobs. */
   beginRead(): void {
     this.#largeBytesLeft = MAX_LARGE_BYTES;
     this.#contentBytesLeft = MAX_CONTENT_BYTES;

@@ -29,9 +29,9 @@ const STEP = 1000;
 
 /**
  * Joins the cards of each person (decision V4): linked cards, and cards with equal names that share an address. An
- * address on two unlinked cards with different names joins nothing. It belongs to nobody, unless all cards that have it
- * are joined for another reason. The order of the cards does not matter. Takes linear time, and yields so that other
- * work can run.
+ * address does not join two unlinked cards with different names. Such an address belongs to nobody, unless all cards
+ * that have it are joined for another reason. The order of the cards does not matter. Takes linear time, and yields so
+ * that other work can run.
  */
 export function* groupCards(cards: readonly Card[]): Generator<void, ReadonlyMap<string, AddressOwner>> {
   const sets = new DisjointSets(cards.length);

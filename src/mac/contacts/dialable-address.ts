@@ -1,4 +1,4 @@
-/** Calling codes of one and two digits (ITU-T E.164); every other has three. */
+/** Calling codes with one or two digits (ITU-T E.164). All other calling codes have three digits. */
 const SHORT_CODES = new Set(
   (
     '1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 ' +
@@ -40,9 +40,9 @@ export function callingCodeOf(address: string): string | undefined {
 
 /**
  * Returns one form for all spellings of an address: `+` and all digits of a telephone number, the digits of a short
- * code, or any other text in lower case. Returns undefined for text that is too long or has neither digits nor letters,
- * and for a national number if `home`, its calling code, is unknown. The form serves to find names, never to decide
- * rights.
+ * code, or any other text in lower case. Returns undefined for text that is too long or has neither digits nor letters.
+ * Also returns undefined for a national number if `home`, the calling code of this Mac's country, is unknown. The form
+ * serves to find names, never to decide rights.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;

@@ -30,7 +30,9 @@ export interface CardSource {
 
 interface Draft {
   readonly id: string;
-  /** The person's first address in the order of canonical forms. `id` is its hash. */
+  /**
+   * The first of the person's addresses in the order of canonical forms. The person's id is the hash of this address.
+   */
   readonly first: string;
   readonly order: string;
   readonly name: string | null;
@@ -84,7 +86,7 @@ export class PeopleReader implements People {
   }
 
   /**
-   * Yields every person of whom the view shows a conversation and an address, sorted by name. Without a view, yields
+   * Yields, sorted by name, every person of whom the view shows a conversation and an address. Without a view, yields
    * all.
    */
   async *#people(view: PeopleView | undefined): AsyncGenerator<Person> {

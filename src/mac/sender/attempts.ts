@@ -17,7 +17,7 @@ export interface Plan {
   /** `style;identifier` of the chat in which the row will appear; null if no known chat matches (decision D5). */
   readonly address: string | null;
   /**
-   * For groups only: the last attempt, made if all others fail. The group's chat is looked up in Messages' own list of
+   * For groups only: the attempt that is made if all others fail. It looks up the group's chat in Messages' own list of
    * chats, by the end of the chat's id (`suffix`).
    */
   readonly liveChat: { readonly suffix: string; readonly attempt: Attempt } | null;

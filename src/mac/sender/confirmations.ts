@@ -9,8 +9,8 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
 /** Longest pause between two looks while a send waits for its row. One look costs about 30 microseconds. */
 const LOOK_EVERY_MS = 25;
 /**
- * How long a send without its row has priority over older sends if a row fits several sends. Rows appear within seconds
- * of a run or not at all, and a run takes at most 30 s (decision D3).
+ * If a row fits several sends, a send made within this time is preferred to older ones. Rows appear within seconds of a
+ * run or not at all, and a run takes at most 30 s (decision D3).
  */
 const FIRST_CLAIM_MS = 90_000;
 /** A row belongs to a send only if the row is dated at most this long after the send (decision I5). */

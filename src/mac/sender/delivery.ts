@@ -26,7 +26,7 @@ export interface DeliveryOptions {
   readonly log: Log;
   /** Copies attachments to where Messages may read them. Undefined if Messages may read every path (decision D8). */
   readonly staging: Staging | undefined;
-  /** Aborts the running script, and the waiting for a row. */
+  /** Aborts the running script, and ends the wait for a row. */
   readonly signal: AbortSignal;
 }
 
@@ -162,7 +162,7 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
     onAttempt(attempt);
     const outcome = await messages.run({ ...attempt, content }, signal);
     if (isOpened || outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
-    // Nothing was sent, because Messages is not running. So opens it and repeats the attempt once (decision D2).
+    // Messages is not running, so nothing was sent. Opens Messages and repeats the attempt once (decision D2).
     isOpened = true;
     await messages.open(signal);
     if (signal.aborted) return outcome;
@@ -182,8 +182,9 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
 
 /**
  * Returns an error if Messages put a part for a group into a conversation that it created, else undefined. On macOS 26
- * a group can become a new one-to-one conversation with a person named by the group's identifier (openclaw/imsg #90).
- * Nobody in the group gets the message then. The row is still recorded as this send's, so that its origin is known.
+ * a send to a group can create a one-to-one conversation with a person named by the group's identifier (openclaw/imsg
+ * #90). Nobody in the group gets the message then. The row is still recorded as this send's, so that its origin is
+ * known.
  */
 function misdirected(
   expectation: Expectation,

@@ -6,7 +6,7 @@ import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '.
 import { namesOf, PROBLEMS, problem } from '../../domain/problems.ts';
 import { comparableSend } from '../../domain/send-service.ts';
 
-/** An outcome with which a repeat of the request is answered. With every other outcome, a repeat fails. */
+/** An outcome that is returned to a repeated request. With any other outcome, the repeated request fails. */
 export type EarlierSend = Extract<StoredOutcome, { readonly state: 'confirmed' | 'provisional' }>;
 
 /** Ensures at most one send per `Idempotency-Key`, even across a crash (decision D9). */

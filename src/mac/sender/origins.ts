@@ -35,8 +35,8 @@ export class Origins {
   }
 
   /**
-   * Stores chat.db's highest row id as the start of the record of sends, which is complete for all later rows. Does
-   * nothing if a row id is stored already, or while chat.db is unreadable.
+   * Stores chat.db's highest row id: the record of sends is complete for all rows after it. Does nothing if a row id is
+   * stored already, or while chat.db is unreadable.
    */
   start(): void {
     const { store, lookup } = this.#parts;

@@ -53,7 +53,7 @@ export class ScheduledRun {
 
   /**
    * Returns the time at which the scheduler must run next, to send a message or to end a missed send. `dueMs` is the
-   * earliest time at which a send is due; undefined if no send is scheduled. The result is undefined then too.
+   * earliest time at which a send is due. If no send is scheduled, `dueMs` and the result are undefined.
    */
   nextMs(dueMs: number | undefined): number | undefined {
     if (dueMs === undefined || dueMs > this.#parts.clock.now()) return dueMs;

@@ -26,7 +26,9 @@ import { type TolerantLookup, tolerantLookup } from './tolerant-lookup.ts';
 
 /** Time that a running send gets to finish at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
-/** Maximum number of provisional answers remembered, so that a repeated request can still find the send's row. */
+/**
+ * Postern remembers at most this many provisional answers, so that a repeated request can still find the send's row.
+ */
 const LATE_KEPT = 1000;
 /** The identifier of a group's chat id, such as `chat123456789`, without prefix and style. */
 const BARE_GROUP = /^chat\d+$/i;

@@ -8,8 +8,8 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
 export interface ChosenPlan {
   readonly plan: Plan;
   /**
-   * The reason for the plan's service. Absent if the request asks for neither service nor fallback, and decision T1
-   * alone determines the service.
+   * The reason for the plan's service. Absent if the request asks for neither a service nor a fallback: decision T1
+   * alone then determines the service.
    */
   readonly reason?: ServiceReason;
   /**

@@ -86,8 +86,8 @@ export class Finder {
 }
 
 /**
- * Returns the range of document ids for the query's dates. A document's id may exceed the time of its message, in
- * seconds, by up to `shift`, so the range ends that much later.
+ * Returns the range of document ids for the query's dates. The range ends `shift` seconds later than the dates, because
+ * a document's id may exceed the time of its message by up to that much.
  */
 function boundsOf(
   shift: number,

@@ -101,11 +101,11 @@ export function extractState(path: string, target: string, nowMs: number): Resto
       const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
       expireOffsets(state);
-      // The backup lacks the sends made after it, so its row of `sent_since` would be wrong. Without that row, the next
-      // start determines again since which row of chat.db all sends are recorded.
+      // The backup lacks the sends made after it, so its row of `sent_since` would be wrong. The next start stores a
+      // new one: the highest row id in chat.db, after which all sends are recorded.
       state.exec('DELETE FROM sent_since');
-      // `writeBackup` has ended held sends, but a file made by another program must not send anything at the first
-      // start either.
+      // `writeBackup` has ended held sends. A file made by another program may still contain some, and these must not
+      // be sent.
       endHeldSends(state);
       const missed = endScheduled(state, nowMs);
       const scheduled = Number(state.prepare("SELECT count(*) FROM scheduled WHERE state = 'scheduled'").get()?.[0]);

@@ -127,9 +127,9 @@ export function restartChanges(database: Sqlite): void {
 }
 
 /**
- * Starts a new generation of the change log, which makes every offset of an earlier one expire. A restored change log
- * reuses numbers that clients have received since the backup. The generation is at least the Unix time in seconds, so
- * it is higher than any before it.
+ * Starts a new generation of the change log. Every offset of an earlier generation expires, because a restored change
+ * log reuses numbers that clients have received since the backup. The new generation is at least the Unix time in
+ * seconds, so it is higher than any earlier one.
  */
 export function expireOffsets(database: Sqlite): void {
   database.exec("UPDATE change_detection SET generation = max(generation + 1, CAST(strftime('%s', 'now') AS INTEGER))");

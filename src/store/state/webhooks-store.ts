@@ -230,7 +230,7 @@ function removeUserInfoOfKeys(database: Sqlite, clock: Clock): void {
   });
 }
 
-/** Number of dropped events kept per webhook (decision P6). */
+/** Maximum number of dropped events that are remembered for each webhook (decision P6). */
 const KEPT = 10_000;
 
 /** Stores the log positions of events that webhooks dropped, and which of them will be redelivered. */

@@ -11,8 +11,8 @@ import { type PollPayload, pollPayloadOf } from './poll-payload.ts';
 import { readSummaryInfo, type SummaryInfo } from './summary-info.ts';
 
 /**
- * The blob of a column; `too_large` if one blob exceeds the limit. Undefined if the column is empty, or if all blobs of
- * this read together exceed their limit.
+ * The blob of a column. `too_large`: the blob exceeds the limit for one blob. Undefined: the column is empty, or this
+ * read has used up its limit for all blobs.
  */
 export type StoredBlob = Uint8Array | 'too_large' | undefined;
 
@@ -44,7 +44,7 @@ export interface DecodedRow {
   readonly poll?: PollPayload | undefined;
 }
 
-/** Kinds of rows. Key: the last part of the balloon's id, which is the bundle id. */
+/** Kinds of rows. Key: the bundle id, which is the last part of the balloon's id. */
 const BALLOONS: Readonly<Record<string, MessageKind>> = {
   'com.apple.messages.URLBalloonProvider': 'link',
   'com.apple.messages.Polls': 'poll',
@@ -91,8 +91,8 @@ function textContent(
   const { edits = [], unsentParts = [], translations = [] } = summary ?? {};
   const parts = row.isUnsent ? [] : withUnsent(body?.runs ? new RunReader().parts(body) : [], unsentParts);
   const [only, another] = parts;
-  // Content is plain if it is a single text without attributes, or only the URL of a link, because the link's card
-  // contains the URL. Plain content gets no `parts`.
+  // Plain content gets no `parts`. Content is plain if it is a single text without attributes. A text that is only the
+  // URL of a link is plain too, because the link's card contains the URL.
   const isPlain =
     another === undefined &&
     (only === undefined || (only.part === 0 && !only.unsent && (!only.runs || kind === 'link')));

@@ -45,7 +45,7 @@ export function stickerOf({ userInfo, attribution, description }: StickerColumns
   };
 }
 
-/** Size in bytes of the beginning of a sticker's picture, which is searched for the effect's name. */
+/** Number of bytes at the beginning of a sticker's picture that are searched for the effect's name. */
 export const STICKER_HEAD_BYTES = 65_536;
 const MARK = 'stickerEffect:type="';
 

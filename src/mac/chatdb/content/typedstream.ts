@@ -11,7 +11,7 @@ const FOUND = new Error('the text is found');
 export const SIGNATURE = Buffer.from('\x04\x0bstreamtyped\x81\xe8\x03', 'latin1');
 
 // Values of an item's first byte. Bytes from 0x80 to 0x91 are tags; tags that are not named here are reserved. Any
-// other byte is itself the item, a number.
+// other byte is the value of the item, a number.
 export const TWO_BYTES = 0x81;
 const FOUR_BYTES = 0x82;
 const REAL = 0x83;

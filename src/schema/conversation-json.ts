@@ -13,8 +13,8 @@ interface Written {
 const written = new WeakMap<Names, Written>();
 
 /**
- * Returns the JSON of a list of conversations. If all of them have names and none has details, caches the JSON of each,
- * because its list of names may be long.
+ * Returns the JSON of a list of conversations. If all of them have names and none has details, caches each
+ * conversation's JSON, because it may contain a long list of names.
  */
 export function conversationsJson(conversations: readonly Conversation[]): string {
   const areKept = conversations.every(({ names, details }) => names !== undefined && details === undefined);

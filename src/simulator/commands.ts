@@ -1,6 +1,6 @@
 import type { SqlValue } from '../runtime/sqlite.ts';
 
-/** A fault in the next sends. After as many sends as the command's `times` says, Messages works again. */
+/** A fault in the next sends, as many as the command's `times` says. After these sends, Messages works again. */
 export type Scenario =
   | 'no_such_chat' // −1728
   | 'not_permitted' // −1743

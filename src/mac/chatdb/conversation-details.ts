@@ -19,7 +19,7 @@ const UNREAD_COST = 3;
 interface UnreadQueries {
   /** Counts the unread rows, including reactions, up to a limit. Parameter: limit. */
   readonly count: string;
-  /** Selects the row id of each chat with unread messages, and their number. */
+  /** For each chat with unread messages, selects the chat's row id and the number of its unread messages. */
   readonly byChat: string;
 }
 

@@ -36,8 +36,8 @@ export function conversationPage(
     if (chat === undefined) continue;
     let newest: Message | undefined;
     const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
-    // Without an index, finding a chat's newest message is expensive. If the row that determines the chat's position in
-    // the list is known and is a message, that message is used instead.
+    // Without an index, finding a chat's newest message is expensive. The row that determines the chat's position in
+    // the list is used instead, if that row is known and is a message.
     if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
     if (newest === undefined) rows += cost;
     if (rows > maxRows) return undefined;

@@ -90,7 +90,8 @@ function toOwnRow(snapshot: Snapshot, row: Row): OwnRow {
 
 /**
  * Returns the chats that a recipient may refer to. A recipient with `;` is a chat's guid in any variant. Any other
- * recipient is the address of one-to-one chats; if there are none, it is the bare identifier of a group.
+ * recipient is an address, and refers to the one-to-one chats with that address. If there are none, the recipient is
+ * the bare identifier of a group.
  */
 function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
   if (recipient.includes(';')) return chatsOf(snapshot, recipient);

@@ -69,7 +69,10 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   return sentence === undefined ? details : { ...details, sentence };
 }
 
-/** Returns the message to which a reply refers; null if it is missing, or if only a full scan would find it. */
+/**
+ * Returns a message's details; undefined if its row is gone. Without `reactedTo`, always looks up the message's
+ * reactions.
+ */
 function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | null {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return null;
   const rowId = snapshot.rowIdOf(wanted);

@@ -50,8 +50,8 @@ export class AddressBookFile {
   }
 
   /**
-   * Passes every card to `add`, and yields after each batch. Recognizes cards by their entity number. Looks that number
-   * up in the file, because it differs between Macs.
+   * Passes every card to `add`, and yields after each batch. Recognizes cards by their entity number. That number
+   * differs between Macs, so it is looked up in the file.
    */
   *people(add: (card: StoredCard) => void): Generator<void> {
     const table = 'ZABCDRECORD';

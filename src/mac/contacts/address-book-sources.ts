@@ -18,7 +18,7 @@ export function failureOf(error: unknown): string {
   return errorCode(error) ?? (error as Error).message;
 }
 
-/** One file of the Address Book. It is either open, or has the reason why it cannot be read. */
+/** One file of the Address Book. After `check`, the file is open, or `failure` says why it cannot be read. */
 export class ContactSource {
   /** Path of the file relative to the folder `AddressBook`. */
   readonly name: string;

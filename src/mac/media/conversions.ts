@@ -92,8 +92,8 @@ export class Conversions implements AttachmentReader {
   }
 
   /**
-   * Converts a file and caches the result. An equal request during the conversion waits for its result. Throws
-   * `conversion_busy` if `MAX_WAITING` conversions are waiting or running.
+   * Converts a file and caches the result. An equal request that arrives during the conversion waits for the same
+   * result. Throws `conversion_busy` if `MAX_WAITING` conversions are waiting or running.
    */
   async #once(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
     const running = this.#running.get(stored);

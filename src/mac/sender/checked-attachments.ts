@@ -32,7 +32,7 @@ function within(folder: string, rules: AttachmentRules): AttachmentRules {
 export interface CheckedFile {
   /** JSON pointer of the file in the request. */
   readonly pointer: string;
-  /** The path in the request. The receiver sees its file name, which may differ from that of `realPath`. */
+  /** The path in the request. The receiver sees this path's file name, which may differ from that of `realPath`. */
   readonly path: string;
   readonly realPath: string;
   /** Device, inode and creation time of the file. The time is included because inodes are reused. */

@@ -263,7 +263,7 @@ export class Confirmations {
   }
 }
 
-/** Fills in the chat of a text's row from its link's row, because Messages stores the two separately (decision U6). */
+/** Gives a text's row without a chat the chat of its link's row. Messages stores the two separately (decision U6). */
 function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
   return rows.map((row) => {
     if (row.address !== null) return row;

@@ -17,7 +17,8 @@ export function contentHash(content: Content): string {
 }
 
 /**
- * Reports whether a row with these contents may belong to a sent part: as the whole, or as its text without the link.
+ * Reports whether a row with these contents may belong to a sent part: as the whole part, or as its text without the
+ * link.
  */
 export function fits(content: string, contents: readonly string[]): boolean {
   return content.split(' ').some((hash) => contents.includes(hash));

@@ -102,7 +102,7 @@ function toText({ status, code, message, hint, extra }: AppError): string {
   return JSON.stringify({ status, code, message, hint, extra });
 }
 
-/** Restores a stored problem. Version 0.1 stored no status, so the code determines it. */
+/** Restores a stored problem. Version 0.1 stored no status, so the status is derived from the code. */
 function toError(text: string): AppError {
   const stored = JSON.parse(text) as Pick<AppError, 'code' | 'message' | 'extra'> & { status?: number; hint?: string };
   const name = namesOf(stored.code).at(-1);

@@ -22,9 +22,9 @@ export interface ChosenPlan {
 type Asked = Pick<SendRequest, 'recipient' | 'service' | 'fallback'>;
 
 /**
- * Returns the plan for the service that a send chose (decision X3). Throws `service_not_possible` if a send to a group
- * asks for a fallback or for another service than the group's, or if the recipient's id begins with another service
- * than the requested one.
+ * Returns the plan for the service that a send chose (decision X3). Throws `service_not_possible` if the recipient's id
+ * begins with another service than the requested one. For a group, also throws it if the send asks for a fallback or
+ * for another service than the group's.
  */
 export function chosenPlan(
   asked: Asked,

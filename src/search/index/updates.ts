@@ -24,7 +24,7 @@ export interface UpdatesParts {
   readonly source: Pick<IndexSource, 'messages'>;
   readonly pace: Pace;
   readonly lock: WriteLock;
-  /** Indexes a row whose text is too long for this thread: `IndexWriter.put`, called while nothing else writes. */
+  /** If a row's text is too long for this thread, calls `IndexWriter.put` while nothing else writes. */
   readonly putLong: (row: number) => Promise<boolean>;
   /** Called when the event log started over because chat.db was replaced. Returns the offset to continue from. */
   onReplaced(): Offset;

@@ -69,7 +69,7 @@ const webhook = {
 const permissions: PermissionsAnswer = {
   permissions: [
     { name: 'full_disk_access', state: 'granted', detail: 'Postern can read the messages database.' },
-    { name: 'automation', state: 'granted', detail: 'Messages may be automated.' },
+    { name: 'automation', state: 'granted', detail: 'Postern is allowed to control Messages.' },
   ],
 };
 

@@ -204,7 +204,8 @@ export const UPLOAD_OPERATIONS = {
         name: 'Content-Disposition',
         in: 'header',
         description:
-          'The name, as in `attachment; filename="photo.jpg"`; also `filename*=UTF-8\'\'…`. Not with a form.',
+          'The name, as in `attachment; filename="photo.jpg"`; also `filename*=UTF-8\'\'…`. ' +
+          'Leave this header out with a form.',
         schema: { type: 'string' },
       },
     ],

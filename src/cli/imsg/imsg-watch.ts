@@ -71,8 +71,8 @@ export class ImsgWatch {
   }
 
   /**
-   * Returns the row after which a subscription starts. First requests one event after that row, so that the client
-   * receives a refusal as the answer to `watch.subscribe`.
+   * Returns the row after which a subscription starts. First requests one event after that row: if the service refuses
+   * that, the client learns of it in the answer to `watch.subscribe`.
    */
   async #startOf({ since_rowid: since = 0 }: ImsgParams<'watch.subscribe'>): Promise<Start> {
     const { client, warn } = this.#parts;

@@ -93,8 +93,8 @@ export class MacReads {
   }
 
   /**
-   * Returns the checked answer of one Mac. Throws the problem that the Mac reports, `mac_away`, `mac_answer_invalid`,
-   * `broker_away` or `fleet_content_unreadable`.
+   * Returns the checked answer of one Mac. Throws `mac_away`, `mac_answer_invalid`, `broker_away`,
+   * `fleet_content_unreadable`, or whatever problem the Mac itself reports.
    */
   async ask<Name extends FleetOperation>(
     mac: string,

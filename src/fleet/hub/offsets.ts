@@ -117,7 +117,7 @@ export class Offsets {
   }
 
   /**
-   * Reports whether the Macs have republished all events after the offset into this stream. They have if the stream was
+   * Reports whether this stream has everything after the offset, because the Macs have republished it. It has if it was
    * created after the offset was issued, but at most `backfillHours` later.
    */
   #isFilledFrom(stream: string, { stream: before, atMs }: StreamOffset): boolean {

@@ -51,8 +51,8 @@ export function instantAt(row: Row, at: number): Instant {
 
 /**
  * SQL that converts a stored date to nanoseconds since 2001, as `instantOf` does (decision B6). Used for sorting
- * without an index. A result beyond 64 bits becomes REAL. A list's bound beyond 64 bits becomes REAL too, so both are
- * rounded in the same way.
+ * without an index. A result beyond 64 bits becomes REAL. So does the date that a list begins or ends with, which the
+ * result is compared with: both are rounded in the same way.
  */
 export function instantSql(date: string): string {
   return `CASE WHEN typeof(${date}) NOT IN ('integer', 'real') THEN 0

@@ -56,7 +56,7 @@ export class RecentConversations {
   #commits = 0;
   /** The first conversations of the list, in final order. Their dates are exact at the commit of `#snapshot`. */
   #exact: RecentConversation[] = [];
-  /** Checked conversations whose position is undecided, because an unchecked bound may still precede them. */
+  /** Conversations that are checked but not in `#exact` yet, because an unchecked one may still come before them. */
   #waiting: RecentConversation[] = [];
   /** Index of the first unchecked bound. */
   #next = 0;

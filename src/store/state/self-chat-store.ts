@@ -9,8 +9,9 @@ const CONSUMER = 'tapbacks';
 /** Maximum number of messages per hour that Postern writes into the self-chat (decision L6). */
 const MAX_AN_HOUR = 20;
 /**
- * How long Postern remembers that a message was counted towards `MAX_AN_HOUR`. No request waits that long for a
- * decision, so a message that is repeated after a restart is not counted twice.
+ * How long Postern remembers that a message was counted towards `MAX_AN_HOUR`. After a restart, Postern may
+ * repeat the message of a request that still waits for a decision. No request waits this long, so none is counted
+ * twice.
  */
 const COUNTED_MS = 48 * HOUR_MS;
 

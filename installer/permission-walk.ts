@@ -136,7 +136,7 @@ class Guide {
       '  macOS refused without asking you. It remembers a "Don\'t Allow", perhaps from an earlier installation.',
     );
     if (!(await this.#confirm('  Make macOS forget that answer (for Postern only) and ask again? [y/N] '))) {
-      this.#machine.stdout('  The answer stays. Switch on Messages below Postern in the window that opens.');
+      this.#machine.stdout('  Then macOS will not ask. In the window that opens, switch on Messages below Postern.');
       return false;
     }
     const failure = await resetAutomation(this.#machine, this.#layout);

@@ -12,9 +12,9 @@ const WAITING_BYTES = 8_388_608;
 interface Chain {
   readonly record: ChainRecord;
   readonly path: string;
-  /** The end of the lines that are in the file. */
+  /** The end of that part of the chain which is in the file. */
   written: Head;
-  /** The end of all lines, including those that still wait in memory. */
+  /** The end of the chain, including lines that are still in memory. */
   head: Head;
   /** Offsets in `ChainFiles.#bytes`: for each waiting line, its beginning and then its end. */
   waiting: number[];

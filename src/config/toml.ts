@@ -108,7 +108,7 @@ const DEPTHS: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}':
 
 /** A dot, a comma, an equals sign or a bracket, outside strings and comments. */
 interface Sign {
-  /** The number of brackets that are open after the sign. */
+  /** The number of brackets that are still open after this character. */
   readonly depth: number;
   readonly sign: string;
   /** The sign's offset in the text, in UTF-16 units. */

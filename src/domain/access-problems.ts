@@ -87,7 +87,7 @@ export const ACCESS_PROBLEMS = {
   approval_expired: {
     status: 410,
     detail: 'Nobody decided on this message in time.',
-    hint: 'Nothing was sent. Send it again to ask again.',
+    hint: 'Nothing was sent. Repeat the request to ask the owner again.',
   },
   key_rate_limited: {
     status: 429,

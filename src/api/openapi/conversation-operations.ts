@@ -49,8 +49,8 @@ export const CONVERSATION_OPERATIONS = {
     tag: 'Conversations',
     summary: 'Attachments of a conversation, newest first',
     description:
-      'The attachments of all messages, with the ids of the messages. `limit` counts messages that have attachments, so ' +
-      'a page can have more or fewer items. `Link` has the URL of the next page.',
+      'The attachments of all messages, with the ids of the messages. `limit` counts messages, not ' +
+      'attachments, so a page can have more items. `Link` has the URL of the next page.',
     query: conversationAttachmentsQuery,
     answers: {
       200: {

@@ -45,7 +45,7 @@ function memberNamed(from: string, { macs }: HubParts): string {
   const owners = macs.members().flatMap((member) => (member.macs.some(isOwn) ? [member.id] : []));
   const [owner, second] = owners;
   if (owner === undefined) throw problem('mac_unknown');
-  if (second !== undefined) throw fromRequired(`${owners.length} Macs have the address in \`from\``, owners);
+  if (second !== undefined) throw fromRequired(`the address in \`from\` belongs to ${owners.length} Macs`, owners);
   return owner;
 }
 

@@ -228,8 +228,8 @@ function rangesThatDiffer(snapshot: Snapshot, from: number, upTo: number, known:
 }
 
 /**
- * Returns a print without `addition`, the amount for attachments and a deletion, because the query `sum` excludes that
- * amount too.
+ * Subtracts `addition` from a print: the part of it that stands for attachments and a deletion. The query `sum` leaves
+ * this part out, too.
  */
 function withoutAddition(print: Print, addition = 0): number {
   return addition === 0 || print === NO_PRINT || print === REACTION_PRINT ? print : Math.max(print - addition, 1);

@@ -11,7 +11,7 @@ import { dialableAddress } from './dialable-address.ts';
 export interface AddressBookOptions {
   /** Path of the folder `AddressBook`, in which Contacts keeps its files. */
   readonly folder: string;
-  /** False while opening the files could make macOS prompt the user. */
+  /** False as long as macOS might prompt the user if the files were opened. */
   readonly isAllowed: () => boolean;
   /** The calling code of this Mac's country, if known. */
   readonly callingCode: () => string | undefined;
@@ -156,8 +156,8 @@ export class AddressBook implements Contacts {
     if (name === '' || cards.length >= MAX_CONTACTS) return;
     const addresses = stored.slice(0, MAX_ADDRESSES_EACH).map((address) => dialableAddress(address, this.#home));
     const known = new Set(addresses.filter((address) => address !== undefined));
-    // Different accounts use equal numbers as links. So a number links only the cards within its file, but a UUID links
-    // the cards of all files.
+    // Two accounts can use the same number as a link for different people. So a number links cards only in one file; a
+    // UUID links them across all files.
     const link = card.link === '' || IDENTIFIER.test(card.link) ? card.link : `${file} ${card.link}`;
     if (known.size > 0) cards.push({ name, addresses: [...known], link });
   }

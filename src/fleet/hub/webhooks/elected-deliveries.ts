@@ -43,7 +43,7 @@ export interface ElectedDeliveriesParts extends Pick<HubParts, 'connection' | 'e
   readonly feed: EventFeed;
   /** Reports whether this hub can serve every event of the stream. */
   readonly isReady: () => boolean;
-  /** Resolves once this hub has every event up to an offset; undefined if it has them. Rejects after a time limit. */
+  /** Waits until this hub has every event up to an offset; undefined if it has them. Rejects after a time limit. */
   readonly reached: (offset: ClientOffset) => Promise<void> | undefined;
   readonly openDeliveries: (store: WebhookStore, mayAttempt: () => boolean) => Deliveries;
 }

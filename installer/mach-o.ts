@@ -46,8 +46,8 @@ export function machSlices(read: ReadBytes): readonly MachSlice[] {
   if (magic !== FAT_MAGIC && magic !== FAT_MAGIC_64) return present(slice(read, 0));
 
   const count = start.readUInt32BE(4);
-  // Java class files begin with the same four bytes as universal binaries. Where a universal binary then has its number
-  // of slices, a Java class file has a version, which is above 40.
+  // Java class files begin with the same four bytes as universal binaries. In a universal binary, the number of slices
+  // follows; in a Java class file, a version above 40.
   if (count > SLICES_LIMIT) return [];
   const isWide = magic === FAT_MAGIC_64;
   const entryBytes = isWide ? 32 : 20;

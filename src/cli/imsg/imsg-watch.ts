@@ -72,7 +72,7 @@ export class ImsgWatch {
 
   /**
    * Returns the row after which a subscription starts. First requests one event after that row: if the service refuses
-   * that, the client learns of it in the answer to `watch.subscribe`.
+   * that, the answer to `watch.subscribe` already says so.
    */
   async #startOf({ since_rowid: since = 0 }: ImsgParams<'watch.subscribe'>): Promise<Start> {
     const { client, warn } = this.#parts;

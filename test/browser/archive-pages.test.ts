@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { archived } from '../support/archive-fixture.ts';
-import { CHROMIUM, inBrowser, openPage } from '../support/browser.ts';
+import { CHROMIUM, inBrowser, openPage, resize } from '../support/browser.ts';
 import { hostileChat } from '../support/hostile-archive.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -21,7 +21,7 @@ inBrowser(
       page.on('request', (request) => {
         if (!request.url().startsWith(`file://${folder}/`)) complaints.push(`asked ${request.url()}`);
       });
-      await page.setViewportSize({ width: 390, height: 800 });
+      await resize(page, 390, 800);
       await page.goto(`file://${join(folder, 'index.html')}`);
       await page.click('td a');
       expect(await page.locator('article').count()).toBe(3);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { axeFaults, CHROMIUM, inBrowser, openPage } from '../support/browser.ts';
+import { axeFaults, CHROMIUM, inBrowser, openPage, resize } from '../support/browser.ts';
 import { ISSUER, OAuthProgram, REDIRECT, tunnelTo } from '../support/oauth.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -70,7 +70,7 @@ describe('the page on which the owner lets a hosted agent in', () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       for (const width of [1280, 390]) {
-        await page.setViewportSize({ width, height: 844 });
+        await resize(page, width, 844);
         expect(await axeFaults(page)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       }

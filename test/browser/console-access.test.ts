@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -129,7 +129,7 @@ describe('keys and approvals in the console', () => {
   inBrowser('works on a telephone: nothing runs off the page, and a decision can be denied', async () => {
     const { page } = there();
     await asked('and another');
-    await page.setViewportSize({ width: 375, height: 700 });
+    await resize(page, 375, 700);
     await page.reload();
     await page.locator('#tabs a', { hasText: 'Approvals' }).click();
     await page.locator('[data-do="deny"]').click();
@@ -137,7 +137,7 @@ describe('keys and approvals in the console', () => {
     expect((await states()).filter((state) => state === 'denied').length).toBe(2);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await there().faults()).toEqual([]);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await resize(page, 1280, 800);
   });
 
   inBrowser('shows what each key may do in words, and what it did today', async () => {
@@ -162,13 +162,13 @@ describe('keys and approvals in the console', () => {
     // The title shows the error code.
     expect(await page.locator('#audit-list [title="recipient_not_allowed"]').count()).toBeGreaterThan(0);
     // On a phone a line says the same: who did what and when, with what outcome, and to whom.
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390, 844);
     const refused = rows.filter({ hasText: 'not on its list' }).first();
     for (const part of ['time', '[title="refused"]', '[title="recipient_not_allowed"]', '[title="+15550166"]']) {
       const { x = -1, width = 0 } = (await refused.locator(part).boundingBox()) ?? {};
       expect([part, x >= 0, x + width <= 390, width > 20]).toEqual([part, true, true, true]);
     }
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await resize(page, 1280, 800);
     await page.getByRole('button', { name: 'Only refused' }).click();
     await eventually(async () => expect(await rows.count()).toBe(await rows.filter({ hasText: 'tries' }).count()));
     expect(await there().faults()).toEqual([]);

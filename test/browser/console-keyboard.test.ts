@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -233,10 +233,10 @@ describe('the console, with the keyboard alone', () => {
             .first()
             .waitFor();
           expect([view, await there().faults()]).toEqual([view, []]);
-          await page.setViewportSize({ width: 390, height: 844 });
+          await resize(page, 390, 844);
           if (isLong || scheme === 'light') expect([view, await there().faults()]).toEqual([view, []]);
           expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-          await page.setViewportSize({ width: 1280, height: 800 });
+          await resize(page, 1280, 800);
         }
       },
     );

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Route } from 'playwright-core';
 import type { Message } from '../../src/domain/message.ts';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -181,10 +181,10 @@ describe('the search box of the console', () => {
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
       expect(await there().faults()).toEqual([]);
-      await page.setViewportSize({ width: 390, height: 844 });
+      await resize(page, 390, 844);
       expect(await there().faults()).toEqual([]);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-      await page.setViewportSize({ width: 1280, height: 800 });
+      await resize(page, 1280, 800);
     }
     expect(complaints).toEqual([]);
   });

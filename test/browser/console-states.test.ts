@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { isLong } from '../support/conditions.ts';
 import { type ConsoleState, CONSOLE_STATES as STATES } from '../support/console-states.ts';
 import { eventually } from '../support/eventually.ts';
@@ -130,7 +130,7 @@ for (const [scheme, width, height] of [
       inBrowser(state.name, async () => {
         const { page } = there();
         await page.emulateMedia({ colorScheme: scheme });
-        await page.setViewportSize({ width, height });
+        await resize(page, width, height);
         const back = await go(state);
         await picture(`${state.name} ${width} ${scheme}`);
         if (state.isLong !== true || width < 800) expect(await there().faults()).toEqual([]);
@@ -146,13 +146,13 @@ describe('the console, in every state', () => {
   inBrowser('can be read at twice the size: at 640 wide nothing runs off the side', async () => {
     const { page } = there();
     await page.emulateMedia({ colorScheme: 'light' });
-    await page.setViewportSize({ width: 640, height: 400 });
+    await resize(page, 640, 400);
     for (const state of VIEWS) {
       const back = await go(state);
       expect([state.name, await page.evaluate(OFF)]).toEqual([state.name, []]);
       await back();
     }
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await resize(page, 1280, 800);
   });
 
   inBrowser('is mirrored for a language from right to left, and keeps numbers and code as they are', async () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -215,7 +215,7 @@ describe('the views of the console', () => {
 
   inBrowser('labels of a chart do not touch each other on a phone', async () => {
     const { page } = there();
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390, 844);
     await page.evaluate(CHART);
     await page.locator('#chart-here svg').waitFor();
     expect(await page.evaluate(TOUCHING)).toEqual([]);
@@ -226,7 +226,7 @@ describe('the views of the console', () => {
     await goTo('#/audit');
     await page.locator('#audit-list .aud').first().waitFor();
     expect(await page.evaluate(CUT_CHOICES)).toEqual([]);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await resize(page, 1280, 800);
   });
 
   inBrowser('settings and keys use words', async () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -326,14 +326,14 @@ describe('the console', () => {
     await page.keyboard.press('Control+Enter');
     await page.locator('#message-list li:not(.mine)', { hasText: 'Good question' }).last().waitFor();
     await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390, 844);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     // Either the thread or the list is shown.
     expect(await page.isVisible('#conversation-list')).toBe(false);
     await page.click('#back');
     await page.locator(ANA).waitFor();
     expect(await page.isVisible('#thread')).toBe(false);
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await resize(page, 1280, 800);
     await page.emulateMedia({ colorScheme: 'light' });
   });
 
@@ -367,7 +367,7 @@ describe('the reference page', () => {
 
   inBrowser('fits a dark room and a phone', async () => {
     const { page } = there();
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390, 844);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     const ground = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
     const light = await ground();

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -93,7 +93,7 @@ describe('in a browser', () => {
     await page.goto(`${url}/guide/contacts.html`);
     expect(await (stage as BrowserStage).faults()).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
-    await page.setViewportSize({ width: 390, height: 844 });
+    await resize(page, 390, 844);
     expect(await (stage as BrowserStage).faults()).toEqual([]);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
     await page.getByRole('button', { name: 'Menu' }).click();

@@ -57,6 +57,19 @@ export async function openPage(executablePath: string): Promise<{ readonly brows
   return { browser, page };
 }
 
+/** Resolves with true in the frame after the one that lays the page out at its new size. */
+const IS_DRAWN = `new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`;
+
+/**
+ * Changes the size of the page, and resolves once scripts have handled the change: the console makes the rows of its
+ * lists again at another width, so that a row found before has left the document.
+ */
+export async function resize(page: Page, width: number, height: number): Promise<void> {
+  await page.setViewportSize({ width, height });
+  await page.waitForFunction(`innerWidth === ${width}`);
+  await page.evaluate(IS_DRAWN);
+}
+
 /** Returns the faults that axe finds, shortened. */
 export async function axeFaults(page: Page): Promise<readonly unknown[]> {
   // Loading axe takes longer than running it, so each document loads it once.

@@ -278,8 +278,10 @@ function exitCodeOf({ status, code }: PosternError): number {
   return status >= 500 ? EXIT.serviceFailed : EXIT.refusedInput;
 }
 
-function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): readonly string[] {
+function hints({ code, hint, problem }: PosternError, { demo }: ConnectionOptions): readonly string[] {
   switch (code) {
+    case 'from_required':
+      return [`Nothing was sent. Give --from with one of these Macs: ${[problem.candidates].flat().join(', ')}`];
     case 'unreachable':
       return demo === true
         ? ['Is it running (postern demo)? `postern doctor` finds out.']

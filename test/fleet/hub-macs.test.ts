@@ -12,6 +12,7 @@ import { eventually, waitFor } from '../support/eventually.ts';
 import { clientOf, FleetMac, streamOf } from '../support/fleet-mac.ts';
 import { HubFixture } from '../support/hub-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { postern } from '../support/postern.ts';
 import { KEY } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';
@@ -200,6 +201,24 @@ describeWithNats('the Macs behind a hub', () => {
       expect([missing.status, await missing.json()]).toEqual([
         400,
         expect.objectContaining({ errors: [expect.objectContaining({ pointer: '/attachments/0' })] }),
+      ]);
+    });
+
+    test('from the command line, which names the Macs to choose from', async () => {
+      const keyFile = join(folder, 'key');
+      writeFileSync(keyFile, KEY);
+      const run = (...args: readonly string[]) => postern(['send', ...args, '--url', hub.url, '--key-file', keyFile]);
+      const unclear = await run('+15550100', 'x');
+      expect(unclear.exitCode).toBe(65);
+      expect(unclear.stderr.split('\n')).toEqual([
+        'It is not clear which Mac should send this: 2 Macs have a conversation with the recipient.',
+        'Nothing was sent. Give --from with one of these Macs: m1, m2',
+        '',
+      ]);
+      const sent = await run('+15550188', 'by its id', '--from', 'm3');
+      expect([sent.exitCode, sent.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^Sent to \+15550188 as message m3~\d+ /),
       ]);
     });
 

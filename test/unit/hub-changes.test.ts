@@ -89,6 +89,21 @@ test('a chain of changes that begins ends offsets from before it at its own plac
   }
 });
 
+test('a new hub of a refilled stream still refuses an older offset for its changes after a cut', () => {
+  const copy = new Copy('refilled.db');
+  const atMs = Date.parse(MADE);
+  copy.begin(7, { atMs });
+  copy.row(1, { atMs });
+  const lost: StreamOffset = { stream: '2025-12-01T00:00:00Z', sequence: 9, messageId: 'x', atMs: atMs - HOUR_MS };
+  expect(() => copy.offsets.assertComplete(lost, true)).toThrow(EXPIRED);
+  copy.store.cut(0, MADE, 0);
+  expect(() => copy.offsets.assertComplete(lost, true)).toThrow(EXPIRED);
+  copy.offsets.assertComplete(lost, false);
+  // The gap expires as an event does.
+  copy.store.cut(atMs + 2, MADE, 0);
+  expect(copy.store.index.hasGap(0, 9, true)).toBe(false);
+});
+
 test('a change waits for rows and changes before it, and neither a row nor an offset of rows waits for changes', () => {
   const copy = new Copy('waits.db');
   copy.row(1);

@@ -21,6 +21,7 @@ export function deleteOldEvents(
   const oldest = `SELECT number FROM event WHERE ${where} ORDER BY number LIMIT ${STEP}`;
   const given = [beforeMs, id, firstSequence] as const;
   const deleted = database.run(`DELETE FROM event WHERE number IN (${oldest})`, ...given, ...given);
-  database.run('DELETE FROM gap WHERE number < (SELECT min(number) FROM event)');
+  // A gap that is not old still concerns clients of a stream that this hub never read, even if it precedes all events.
+  database.run('DELETE FROM gap WHERE number < (SELECT min(number) FROM event) AND at_ms < ?', beforeMs);
   return deleted >= STEP;
 }

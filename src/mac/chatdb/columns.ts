@@ -90,11 +90,8 @@ const entry = {
   associatedType: 'value',
   associatedGuid: 'value',
   associatedEmoji: 'value',
-  isMessage: 'value',
-  /** 1 if macOS filed the row as junk. */
-  isJunk: 'value',
-  /** 1 if the row is a canary (decision AA4). */
-  isCanary: 'value',
+  /** See `flagsSql`. */
+  flags: 'value',
 } as const;
 
 export const KEY_COLUMNS = columnList({ rowId: 'value', date: 'date' });
@@ -121,8 +118,6 @@ export const PENDING_COLUMNS = columnList({
   ...entry,
   announcesAttachments: 'value',
   hasUnnamedAttachment: 'value',
-  isPartOfPoll: 'value',
-  lacksHandle: 'value',
 });
 
 /** The columns of a vote in a poll, or of an option added to a poll. Begins with `MESSAGE_COLUMNS`. */

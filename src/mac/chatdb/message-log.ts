@@ -7,6 +7,7 @@ import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText, toUnixM
 import { type ChatDbLocation, type Connection, identityAt, readOnce } from './connection.ts';
 import { printsBetween } from './fingerprints.ts';
 import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
+import { hasFlag } from './row-flags.ts';
 import { earlierCopiesOf } from './self-copies.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
 
@@ -73,9 +74,9 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const { at } = ENTRY_COLUMNS;
   const rowId = row[at.rowId] as number;
   const guid = toText(row[at.guid]);
-  const isJunk = row[at.isJunk] === 1 || undefined;
-  const isCanary = row[at.isCanary] === 1 || undefined;
-  if (row[at.isMessage] !== 1) {
+  const isJunk = hasFlag(row, 'isJunk') || undefined;
+  const isCanary = hasFlag(row, 'isCanary') || undefined;
+  if (!hasFlag(row, 'isMessage')) {
     const associated = Number(row[at.associatedType] ?? 0);
     const isRemoval = associated >= 3000 && associated < 4000;
     const data = toReaction(row, snapshot);
@@ -108,8 +109,8 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
     datedMs: toUnixMs(instantAt(row, at.date)),
     isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,
-    isSilent: row[at.isPartOfPoll] === 1,
-    lacksHandle: row[at.lacksHandle] === 1,
+    isSilent: hasFlag(row, 'isPartOfPoll'),
+    lacksHandle: hasFlag(row, 'isMessage') && hasFlag(row, 'lacksHandle'),
   };
 }
 

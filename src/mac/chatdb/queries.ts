@@ -17,6 +17,7 @@ import {
   STATUS_CODE,
   TEXT_PARAM,
 } from './columns.ts';
+import { flagsSql } from './row-flags.ts';
 import {
   hasContent,
   isCanary,
@@ -80,8 +81,7 @@ export const queriesOf = perSchema((schema): Queries => {
     attachments: joinedAttachments(schema),
     announcesAttachments: announcesAttachments(schema),
     hasUnnamedAttachment: unnamedAttachments(schema),
-    isPartOfPoll: isPartOfPoll(schema),
-    lacksHandle: `${isMessage(schema)} AND ${lacksHandle(schema)}`,
+    flags: flagsSql({ ...entryFlags(schema), isPartOfPoll: isPartOfPoll(schema), lacksHandle: lacksHandle(schema) }),
   });
   // Without an index on `associated_message_guid`, the reactions to each message would cost a full scan. Then no
   // reactions are listed (decision B1).
@@ -230,10 +230,12 @@ export function reactionParts(schema: SchemaInfo) {
     associatedType: column(schema, 'associated_message_type', '0'),
     associatedGuid: column(schema, 'associated_message_guid'),
     associatedEmoji: column(schema, 'associated_message_emoji'),
-    isMessage: isMessage(schema),
-    isJunk: isJunk(schema),
-    isCanary: isCanary(schema),
+    flags: flagsSql(entryFlags(schema)),
   };
+}
+
+function entryFlags(schema: SchemaInfo) {
+  return { isMessage: isMessage(schema), isJunk: isJunk(schema), isCanary: isCanary(schema) };
 }
 
 function detailParts(schema: SchemaInfo) {

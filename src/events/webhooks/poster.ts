@@ -150,6 +150,9 @@ export class Poster {
       decompress: false,
       // Only the status decides: a body that is too large or endless must not turn a 200 into a failure.
       responseType: 'stream',
+      // Bodies are bytes in both directions, so there is nothing to convert.
+      transformRequest: [],
+      transformResponse: [],
     });
     // Each attempt sets all of its headers (decision F2), so axios need not merge defaults.
     client.defaults.headers = {} as typeof client.defaults.headers;

@@ -63,8 +63,9 @@ export class RecentAttempts {
   #attemptsOf(webhookId: string, id: string, { attemptRecords, outcome, answer }: PostResult): KeptAttempts {
     const before = this.#held.get(webhookId);
     const all = [...(before?.id === id ? (before.tries ?? []) : []), ...attemptRecords];
-    const beginning = Buffer.from(answer, 'utf8').subarray(0, ANSWER_BYTES).toString('utf8');
-    return { tries: all.slice(-ATTEMPTS), ...(outcome === 'failed' && beginning !== '' && { answer: beginning }) };
+    const tries = all.slice(-ATTEMPTS);
+    if (outcome !== 'failed' || answer === '') return { tries };
+    return { tries, answer: Buffer.from(answer, 'utf8').subarray(0, ANSWER_BYTES).toString('utf8') };
   }
 }
 

@@ -30,20 +30,24 @@ describeWithNats('a hub whose broker', () => {
     await macsAre(['m1']);
   });
 
-  test('has no queue of sends answers that nothing was sent', async () => {
+  test.each([
+    ['queue of sends', SENDS.stream, {}],
+    ['bucket for their keys', `KV_${BUCKETS.outcomes}`, { 'Idempotency-Key': 'k1' }],
+  ])('has no %s answers that nothing was sent', async (_, stream, key) => {
     const hub = await fleet.hubAt();
     await fleet.m1.announce();
     await fleet.m1.answer('attachmentMistakes', { result: [] });
     const nc = await clientOf(fleet.server);
-    await (await jetstreamManager(nc)).streams.delete(SENDS.stream);
+    await (await jetstreamManager(nc)).streams.delete(stream);
     await nc.close();
     await eventually(async () => {
       const answer = await fetch(`${hub.api}/messages`, {
         method: 'POST',
-        headers: { 'X-API-Key': KEY, 'Content-Type': 'application/json' },
+        headers: { 'X-API-Key': KEY, 'Content-Type': 'application/json', ...key },
         body: JSON.stringify({ recipient: '+15550100', body: 'x', from: 'm1' }),
       });
       expect([answer.status, await answer.json()]).toMatchObject([503, { code: 'broker_away' }]);
     });
+    expect(hub.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
   });
 });

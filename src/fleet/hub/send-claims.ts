@@ -1,3 +1,5 @@
+import type { KV } from '@nats-io/kv';
+import { isAppError } from '../../domain/errors.ts';
 import { MAC_ID } from '../../domain/fleet.ts';
 import { problem } from '../../domain/problems.ts';
 import { type SendOutcome, sendClaim } from '../../schema/fleet-records-schema.ts';
@@ -42,14 +44,13 @@ export class SendClaims {
   /** Claims a key. Returns the existing claim if another hub was faster. */
   async claim(key: string, { mac, ...claim }: SendClaim): Promise<SendClaim> {
     const packed = pack(this.#parts.envelope, mac, ['claim', keyHash(key)], claim);
-    const bucket = await this.#bucket();
     const value = Buffer.concat([Buffer.from(`${mac}\0`), packed]);
     try {
-      await withTimeLimit(bucket.create(`${SEND_CLAIMS}.${keyHash(key)}`, value), this.#parts.clock, TIME_LIMIT_MS);
+      await this.#ask((bucket) => bucket.create(`${SEND_CLAIMS}.${keyHash(key)}`, value));
       return { mac, ...claim };
     } catch (error) {
       const earlier = await this.find(key);
-      if (earlier === undefined) throw isFull(error) ? problem('broker_full') : error;
+      if (earlier === undefined) throw error;
       return earlier;
     }
   }
@@ -61,14 +62,22 @@ export class SendClaims {
   }
 
   async #get(name: string): Promise<Uint8Array | undefined> {
-    const bucket = await this.#bucket();
-    const entry = await withTimeLimit(bucket.get(name), this.#parts.clock, TIME_LIMIT_MS);
+    const entry = await this.#ask((bucket) => bucket.get(name));
     return entry === null || entry.operation !== 'PUT' ? undefined : entry.value;
   }
 
-  #bucket() {
+  /**
+   * Sends a request to the bucket. If it fails for any reason, throws `broker_full` or `broker_away`. Both say that
+   * nothing was sent, because hubs queue a send only after these requests have succeeded.
+   */
+  async #ask<Value>(request: (bucket: KV) => Promise<Value>): Promise<Value> {
     const { connection, clock } = this.#parts;
     if (!connection.isConnected) throw problem('broker_away');
-    return withTimeLimit(connection.kv(BUCKETS.outcomes), clock, TIME_LIMIT_MS);
+    try {
+      const bucket = await withTimeLimit(connection.kv(BUCKETS.outcomes), clock, TIME_LIMIT_MS);
+      return await withTimeLimit(request(bucket), clock, TIME_LIMIT_MS);
+    } catch (error) {
+      throw isAppError(error) ? error : problem(isFull(error) ? 'broker_full' : 'broker_away');
+    }
   }
 }

@@ -252,3 +252,18 @@ test('a pair is still merging if the transaction that ends the merging cannot be
   merge();
   expect([hub.pairs.isMerging('m2'), hub.pairs.merging]).toEqual([false, undefined]);
 });
+
+test('a pair that cannot be read for a moment is still a pair', () => {
+  const hub = new PairedStore('unread.db', false);
+  const unaware = new Pairs(hub.database);
+  hub.pair();
+  hub.receive('m1', 'A');
+  const tables = ['pair', 'position'];
+  for (const table of tables) hub.database.run(`ALTER TABLE ${table} RENAME TO ${table}_away`);
+  expect(() => hub.receive('m1', 'B')).toThrow('no such table: position');
+  for (const table of tables) hub.database.run(`ALTER TABLE ${table}_away RENAME TO ${table}`);
+  expect(hub.pairs.of('m2')).toMatchObject(PAIR);
+  expect([hub.receive('m2', 'A'), hub.receive('m2', 'B')]).toEqual([[], [2]]);
+  // The pair was stored, but not read afterwards.
+  expect([unaware.add(PAIR), unaware.nameOf('m2')]).toEqual([true, hub.pairs.nameOf('m2')]);
+});

@@ -36,7 +36,6 @@ export class EventStore {
     this.#waiting = new WaitingTable(database);
     this.#places = new PlaceTable(database, backfillHours);
     this.#position = new PositionTable(database);
-    this.#position.load();
   }
 
   /** The id that offsets contain for this hub's copy of the stream. */
@@ -291,7 +290,6 @@ export class EventStore {
     } catch (error) {
       this.#places.forget();
       this.#copies?.reload();
-      this.#position.load();
       throw error;
     }
   }

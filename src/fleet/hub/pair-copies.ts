@@ -37,9 +37,14 @@ export class PairCopies {
     return this.#pairs.isMerging(mac);
   }
 
-  /** Reads the pairs again after a failed transaction, because they may not match hub.db. */
+  /** Reads the pairs again after a failed transaction, because they may not match hub.db. Never throws. */
   reload(): void {
-    this.#pairs.load();
+    try {
+      this.#pairs.load();
+    } catch {
+      // The transaction's error is the one to report. At worst, a pair whose events are all merged counts as merged
+      // although hub.db could not store that.
+    }
   }
 
   /**

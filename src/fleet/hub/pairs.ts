@@ -16,13 +16,12 @@ export class Pairs {
     this.load();
   }
 
-  /** Reads the pairs from hub.db, also after a failed transaction. */
+  /** Reads the pairs from hub.db, also after a failed transaction. If it throws, the known pairs stay known. */
   load(): void {
+    const rows = this.#database.all('SELECT mac, standby, since_ms, merged_to FROM pair');
     this.#pairs.clear();
     this.#merging = undefined;
-    for (const [mac, standby, sinceMs, to] of this.#database.all(
-      'SELECT mac, standby, since_ms, merged_to FROM pair',
-    )) {
+    for (const [mac, standby, sinceMs, to] of rows) {
       const pair = { mac: String(mac), standby: String(standby), sinceMs: Number(sinceMs), isMerging: to !== null };
       this.#pairs.set(pair.mac, pair);
       this.#pairs.set(pair.standby, pair);
@@ -59,7 +58,9 @@ export class Pairs {
   /** Adds a pair. Returns false if the pair is known, or if one of its Macs is in another pair. */
   add({ mac, standby, sinceMs }: Pair): boolean {
     if (this.#pairs.has(mac) || this.#pairs.has(standby)) return false;
-    this.#database.run('INSERT INTO pair (mac, standby, since_ms) VALUES (?, ?, ?)', mac, standby, sinceMs);
+    // hub.db has the pair already if it could not be read after it was stored.
+    const sql = 'INSERT OR IGNORE INTO pair (mac, standby, since_ms) VALUES (?, ?, ?)';
+    this.#database.run(sql, mac, standby, sinceMs);
     this.load();
     return true;
   }

@@ -8,6 +8,7 @@ export class PositionTable {
 
   constructor(database: HubDatabase) {
     this.#database = database;
+    this.#doubtfulAfter = database.number('SELECT doubtful_after FROM position');
   }
 
   /**
@@ -36,9 +37,5 @@ export class PositionTable {
   set doubtfulAfter(sequence: number | undefined) {
     this.#database.run('UPDATE position SET doubtful_after = ?', sequence ?? null);
     this.#doubtfulAfter = sequence;
-  }
-
-  load(): void {
-    this.#doubtfulAfter = this.#database.number('SELECT doubtful_after FROM position');
   }
 }

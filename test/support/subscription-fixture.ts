@@ -33,6 +33,8 @@ export class SubscriptionFixture {
   readonly state: Sqlite;
   registry: SubscriptionRegistry;
   isKeyAlive = true;
+  /** Number of posts under way. A post's time limit runs on `clock`. */
+  unanswered = 0;
   /** Rows that the key may not read. */
   readonly hidden = new Set<number>();
 
@@ -97,10 +99,20 @@ export class SubscriptionFixture {
   #newRegistry(): SubscriptionRegistry {
     const { clock, feed, log } = this;
     const caller = { feed: limitedFeed(feed, ({ rowId }) => !this.hidden.has(rowId)) } as unknown as Caller;
+    const poster = new CallbackPoster({ version: '1', clock, allowedHosts: [] });
+    const post = poster.post.bind(poster);
+    poster.post = (...given) => {
+      const attempt = post(...given);
+      this.unanswered += 1;
+      void attempt.result.finally(() => {
+        this.unanswered -= 1;
+      });
+      return attempt;
+    };
     const registry = new SubscriptionRegistry({
       feed,
       store: subscriptionStore(this.state),
-      poster: new CallbackPoster({ version: '1', clock, allowedHosts: [] }),
+      poster,
       clock,
       log,
       callerOf: () => (this.isKeyAlive ? caller : undefined),

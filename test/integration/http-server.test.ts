@@ -88,10 +88,11 @@ describe('the server', () => {
   });
 
   test('does not cut off a send that takes longer than a request may', async () => {
-    const gateway = await open({ timeouts: { headersMs: 50, requestMs: 50, checkMs: 10 } });
+    const gateway = await open({ timeouts: { headersMs: 1000, requestMs: 1000, checkMs: 50 } });
     const running = deferred<SendResult>();
     gateway.sender.answer = () => running.promise;
     const answer = gateway.post('/api/v1/messages', { recipient: 'a', body: 'b' });
+    await eventually(() => expect(gateway.sender.sent.length).toBe(1));
     const other = await gateway.raw('GET /');
     expect(other).toMatch(/^HTTP\/1.1 408 /);
     running.resolve(sent);

@@ -1,7 +1,15 @@
-import { expect, jest, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { Headers } from '../../src/api/http/answer.ts';
 import { RateLimit } from '../../src/api/http/rate-limit.ts';
-import { waitFor } from '../support/eventually.ts';
+
+const START_MS = Date.UTC(2026, 0, 2);
+
+function setTime(ms: number): void {
+  jest.spyOn(Date, 'now').mockReturnValue(ms);
+}
+
+beforeEach(() => setTime(START_MS));
+afterEach(() => jest.restoreAllMocks());
 
 test('a window begins with its first request and ends for everyone at once', async () => {
   const limit = new RateLimit(2, 1);
@@ -15,19 +23,16 @@ test('a window begins with its first request and ends for everyone at once', asy
     headers: { 'Retry-After': '1' },
   });
   const fresh: Headers = {};
-  await waitFor(() => limit.count(fresh).then(() => true));
+  setTime(START_MS + 1000);
+  await limit.count(fresh);
   expect(fresh.RateLimit).toBe('"default";r=1;t=1');
 });
 
 test('a wall clock that is set back makes nobody wait longer than a window', async () => {
   const limit = new RateLimit(1, 60);
   await limit.count({});
-  const now = jest.spyOn(Date, 'now').mockReturnValue(Date.now() - 3_600_000);
-  try {
-    await expect(limit.count({})).rejects.toMatchObject({ headers: { 'Retry-After': '60' } });
-  } finally {
-    now.mockRestore();
-  }
+  setTime(START_MS - 3_600_000);
+  await expect(limit.count({})).rejects.toMatchObject({ headers: { 'Retry-After': '60' } });
 });
 
 test('a key that has used up its share uses up nothing of the owner’s', async () => {

@@ -4,6 +4,7 @@ import { DeliveryErrors } from '../../src/events/webhooks/delivery-errors.ts';
 import { Poster } from '../../src/events/webhooks/poster.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Receiver } from '../support/receiver.ts';
+import { freePort } from '../support/service.ts';
 
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -28,27 +29,17 @@ function send(poster: Poster, url: string, retry = false): ReturnType<Poster['se
   return poster.send({ to, id: 'one', event: 'message.received', json: '{}', retry });
 }
 
-/** Returns a port of this machine that refuses connections. */
-async function closedPort(): Promise<string> {
-  const receiver = await Receiver.start();
-  const { port } = new URL(receiver.url);
-  await receiver.close();
-  return port;
-}
-
 test('a refused connection and a refusing answer are counted for each attempt, and a delivery is not', async () => {
   const poster = newPoster();
-  const port = await closedPort();
+  const port = await freePort();
   const statuses = [503, 404, 302, 204];
   const receiver = await newReceiver((response) => void response.writeHead(statuses.shift() ?? 204).end());
-  for (const url of [`http://127.0.0.1:${port}/zqpath`, `http://localhost:${port}/zqpath`]) {
-    await send(poster, url, true).result;
-  }
+  await send(poster, `http://127.0.0.1:${port}/zqpath`, true).result;
   // The same address in an IPv6 spelling that no address class covers.
   await send(poster, `http://[::ffff:127.0.0.1]:${port}/`).result;
   for (let count = 0; count < 4; count += 1) await send(poster, receiver.url).result;
   expect(poster.errors.counts).toEqual({
-    loopback: { ECONNREFUSED: 6, '5xx': 1, '4xx': 1, '3xx': 1 },
+    loopback: { ECONNREFUSED: 3, '5xx': 1, '4xx': 1, '3xx': 1 },
     private: {},
     other: { ECONNREFUSED: 1 },
   });
@@ -84,6 +75,7 @@ test('an attempt that we ended ourselves is no failure of the receiver', async (
 test.each([
   ['http://192.168.1.9/zq', 'EHOSTUNREACH', { private: { EHOSTUNREACH: 1 } }],
   ['http://zqnas.local/zq', 'ENOTFOUND', { private: { ENOTFOUND: 1 } }],
+  ['http://localhost:9/zq', 'ECONNREFUSED', { loopback: { ECONNREFUSED: 1 } }],
   ['http://[::1]:9/zq', 'ECONNRESET', { loopback: { ECONNRESET: 1 } }],
   ['https://zq.example.org/zq', 'CERT_HAS_EXPIRED', { other: { tls: 1 } }],
   ['https://zq.example.org/zq', 'connect to zq.example.org', { other: { other: 1 } }],

@@ -9,7 +9,7 @@ function setTime(ms: number): void {
 }
 
 beforeEach(() => setTime(START_MS));
-afterEach(() => jest.restoreAllMocks());
+afterEach(() => void jest.restoreAllMocks());
 
 test('a window begins with its first request and ends for everyone at once', async () => {
   const limit = new RateLimit(2, 1);

@@ -101,6 +101,18 @@ describeWithNats('webhooks of a fleet', () => {
     expect(stored?.string()).not.toMatch(/hunter2|Bearer|127\.0\.0\.1|message/);
   });
 
+  test('are answered as stored when the asking hub cannot read them afterwards', async () => {
+    const asking = otherThan(delivering());
+    const receiver = await newReceiver();
+    Object.assign(asking.connection, { kv: () => Promise.reject(new Error('no answer in time')) });
+    const { id } = await asking.webhooks.add(hook(receiver, { name: 'once' }));
+    expect(await asking.webhooks.change(id, { name: 'twice' })).toMatchObject({ id, name: 'twice', enabled: true });
+    expect(await asking.webhooks.replay(id, { rowId: 0 })).toMatchObject({ id, name: 'twice' });
+    expect(delivering().webhooks.list()).toMatchObject([{ id, name: 'twice' }]);
+    expect(await asking.webhooks.remove(id)).toBe(true);
+    await expect(asking.webhooks.change(id, {})).rejects.toMatchObject({ code: 'webhook_not_found' });
+  });
+
   test('are changed, paused, replayed and removed from any hub', async () => {
     const receiver = await newReceiver();
     const { id } = await hubAt(0).webhooks.add(hook(receiver, { secret: 'first' }));

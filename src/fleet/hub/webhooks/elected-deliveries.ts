@@ -15,6 +15,7 @@ import { Lease } from '../../protocol/lease.ts';
 import type { HubParts } from '../hub-parts.ts';
 import { type HubCallMethod, HubCalls, RETRY } from './hub-calls.ts';
 import {
+  type FleetWebhook,
   fleetWebhook,
   LEASE_KEY,
   NO_WEBHOOKS,
@@ -147,42 +148,45 @@ export class ElectedDeliveries {
       case 'change':
         this.#assertRoomFor(given);
         await deliveries.change(id, given as WebhookChanges);
-        return void (await this.#saved());
+        return this.#saved(id);
       case 'remove': {
         const isRemoved = await deliveries.remove(id);
-        if (isRemoved) await this.#saved();
+        if (isRemoved) await this.#saved(id);
         return isRemoved;
       }
       case 'replay':
         this.#assertBehind(id, given as ReplayFrom);
         await deliveries.replay(id, given as ReplayFrom);
-        return void (await this.#saved());
+        return this.#saved(id);
       default:
         return deliveries[method](id);
     }
   }
 
-  async #added(deliveries: Deliveries, webhook: NewWebhook): Promise<string> {
+  async #added(deliveries: Deliveries, webhook: NewWebhook): Promise<FleetWebhook | undefined> {
     this.#assertRoomFor(webhook);
     const { id } = await deliveries.add(webhook);
     try {
-      await this.#saved();
+      return await this.#saved(id);
     } catch (error) {
       await deliveries.remove(id);
       this.#lease.note();
       throw error;
     }
-    return id;
   }
 
-  /** Resolves once the broker has stored the change, so that the next holder knows it. Throws 503 otherwise. */
-  async #saved(): Promise<void> {
+  /**
+   * Waits until the broker has stored the change, so that the next holder knows it. Returns the webhook; undefined if
+   * it was removed. Throws 503 if the change may not have been stored.
+   */
+  async #saved(id: string): Promise<FleetWebhook | undefined> {
     try {
       await this.#lease.flush();
     } catch (error) {
       throw problem('webhooks_unavailable', {}, { ...RETRY, cause: error });
     }
     this.calls.announceChange();
+    return this.#known.webhooks.find((webhook) => webhook.id === id);
   }
 
   #assertRoomFor(given: unknown): void {

@@ -1,4 +1,5 @@
 import type { Subscription } from '@nats-io/nats-core';
+import { rowOffset } from '../../../domain/offset.ts';
 import type { NewWebhook, ReplayFrom, WebhookChanges, WebhookRegistry } from '../../../domain/ports/webhooks-ports.ts';
 import { problem } from '../../../domain/problems.ts';
 import { type WebhookSummary, webhookSummary } from '../../../domain/status.ts';
@@ -7,6 +8,7 @@ import { HUB_NEWS } from '../../protocol/layout.ts';
 import { withTimeLimit } from '../time-limit.ts';
 import { ElectedDeliveries, type ElectedDeliveriesParts } from './elected-deliveries.ts';
 import type { HubCallMethod } from './hub-calls.ts';
+import { type FleetWebhook, storedWebhook } from './webhooks-state.ts';
 
 const CLOSE_MS = 9500;
 const CHANGING: ReadonlySet<HubCallMethod> = new Set(['add', 'change', 'remove', 'replay']);
@@ -63,13 +65,12 @@ export class HubWebhooks implements WebhookRegistry {
 
   async add(webhook: NewWebhook): Promise<StoredWebhook> {
     this.#parts.feed.wanted(webhook.filter ?? {});
-    return this.#existing(await this.#call<string>('add', possible(webhook)));
+    return existing(await this.#call('add', possible(webhook)));
   }
 
   async change(id: string, changes: WebhookChanges): Promise<StoredWebhook> {
     this.#parts.feed.wanted(changes.filter ?? {});
-    await this.#call('change', id, possible(changes));
-    return this.#existing(id);
+    return existing(await this.#call('change', id, possible(changes)));
   }
 
   remove(id: string): Promise<boolean> {
@@ -109,8 +110,7 @@ export class HubWebhooks implements WebhookRegistry {
   }
 
   async replay(id: string, from: ReplayFrom): Promise<StoredWebhook> {
-    await this.#call('replay', id, from);
-    return this.#existing(id);
+    return existing(await this.#call('replay', id, from));
   }
 
   /**
@@ -147,12 +147,12 @@ export class HubWebhooks implements WebhookRegistry {
       this.#parts.log.debug('the webhooks of the fleet cannot be read', { error });
     });
   }
+}
 
-  #existing(id: string): StoredWebhook {
-    const webhook = this.get(id);
-    if (webhook === undefined) throw problem('webhook_not_found');
-    return webhook;
-  }
+/** Returns the webhook as the delivering hub has stored it. Throws `webhook_not_found` if it was removed meanwhile. */
+function existing(webhook: FleetWebhook | undefined): StoredWebhook {
+  if (webhook === undefined) throw problem('webhook_not_found');
+  return storedWebhook(webhook, rowOffset(0));
 }
 
 /**

@@ -9,7 +9,7 @@ export const LEASE_KEY = 'lease';
 const CONTEXT = [LEASE_KEY];
 
 /** A webhook as all hubs know it. */
-interface FleetWebhook extends Omit<StoredWebhook, 'offset' | 'include'> {
+export interface FleetWebhook extends Omit<StoredWebhook, 'offset' | 'include'> {
   /** The client offset up to which every event was handled. */
   readonly after: string;
 }

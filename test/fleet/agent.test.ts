@@ -5,7 +5,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
 import { agentKeys, Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
 import { encodeEvent, eventId } from '../../src/fleet/protocol/event-message.ts';
-import { BUCKETS, EVENTS, eventSubject } from '../../src/fleet/protocol/layout.ts';
+import { BUCKETS, EVENTS, eventSubject, readSubject, WHO } from '../../src/fleet/protocol/layout.ts';
 import { unpackPresence } from '../../src/fleet/protocol/presence.ts';
 import { appleDate } from '../../src/simulator/chat-database.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
@@ -195,6 +195,23 @@ describeWithNats('the agent of a fleet', () => {
     expect(await second.get('/health')).toMatchObject(health);
     await first.published(first.write('mine again'));
     expect((await stream()).map(({ data }) => data.body)).toEqual(['mine', 'mine again']);
+  });
+
+  test('publishes nothing if another agent answers only the second question, as after a pause of the broker', async () => {
+    let questions = 0;
+    const other = nc.subscribe(readSubject(id, WHO), {
+      callback: (_, message) => {
+        questions += 1;
+        if (questions > 1) message.respond('another');
+      },
+    });
+    await nc.flush();
+    const mac = newMac();
+    await mac.start();
+    mac.write('not mine');
+    await mac.fleet(({ state }) => state === 'refused');
+    expect(await stream()).toEqual([]);
+    other.unsubscribe();
   });
 
   test('continues after a late message of an earlier run', async () => {

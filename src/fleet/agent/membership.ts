@@ -1,4 +1,4 @@
-import type { Subscription } from '@nats-io/nats-core';
+import { type Subscription, TimeoutError } from '@nats-io/nats-core';
 import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import { readSubject, WHO } from '../protocol/layout.ts';
@@ -125,16 +125,20 @@ export class Membership {
   }
 
   /**
-   * Reports whether another agent answers. A paused agent does not answer, but can do no harm when it resumes: the
-   * stream then refuses its events.
+   * Reports whether another agent answers. After a timeout, asks once more when the broker answers, because the broker
+   * may have been paused. A paused agent answers neither, but can do no harm when it resumes: the stream then refuses
+   * its events.
    */
   async #isAnswered(): Promise<boolean> {
     const { connection, mac, instance } = this.#parts;
-    try {
-      const { data } = await connection.nc.request(readSubject(mac, WHO), instance, { timeout: ANSWER_MS });
-      return new TextDecoder().decode(data) !== instance;
-    } catch {
-      return false;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        if (attempt > 1) await connection.nc.flush();
+        const { data } = await connection.nc.request(readSubject(mac, WHO), instance, { timeout: ANSWER_MS });
+        return new TextDecoder().decode(data) !== instance;
+      } catch (error) {
+        if (attempt > 1 || !(error instanceof TimeoutError)) return false;
+      }
     }
   }
 

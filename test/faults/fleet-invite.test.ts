@@ -113,7 +113,7 @@ describeWithNats('an invitation', () => {
       connection,
       invitation,
       folder.contentOf(mac),
-      ({ key }) => folder.joinMac(mac, key, '2026-01-01T00:00:00Z'),
+      { opened: () => {}, store: ({ key }) => folder.joinMac(mac, key, '2026-01-01T00:00:00Z') },
       asked.signal,
     ).finally(() => connection.close());
     await connection.flush();

@@ -23,15 +23,17 @@ export function inviteMac(mac: string, options: InviteOptions, context: ClientCo
     try {
       if (folder.updateUsers()) stderr('First:', ...reload(folder), '');
       const invitation = folder.invitation(mac);
-      stderr(
-        `On the machine that becomes ${mac}, type: postern fleet join`,
-        'It asks for this token, which is secret and works only once:',
-      );
-      stdout(tokenOf(invitation));
-      stderr(`Waiting for ${mac}, at most ${VALID_MINUTES} minutes. Ctrl+C ends the invitation.`);
+      const opened = (): void => {
+        stderr(
+          `On the machine that becomes ${mac}, type: postern fleet join`,
+          'It asks for this token, which is secret and works only once:',
+        );
+        stdout(tokenOf(invitation));
+        stderr(`Waiting for ${mac}, at most ${VALID_MINUTES} minutes. Ctrl+C ends the invitation.`);
+      };
       const signal = AbortSignal.any([context.untilEnded(), AbortSignal.timeout(VALID_MINUTES * 60_000)]);
       const store = ({ key }: { readonly key: string }): void => folder.joinMac(mac, key, today());
-      const machine = await awaitJoining(connection, invitation, folder.contentOf(mac), store, signal);
+      const machine = await awaitJoining(connection, invitation, folder.contentOf(mac), { opened, store }, signal);
       if (machine === undefined) {
         stderr(`The invitation has ended, and its token no longer works. Nobody has joined as ${mac}.`);
         return EXIT.timedOut;

@@ -77,17 +77,24 @@ export function readToken(text: string): Invitation {
   });
 }
 
+/** The steps of an invitation that the desk takes. */
+interface InvitationSteps {
+  /** Called once a machine can join. */
+  readonly opened: () => void;
+  /** Called once the machine has written its files; until then, the fleet is unchanged. */
+  readonly store: (machine: JoiningMachine) => void;
+}
+
 /**
  * Waits until a machine joins with the invitation's token. Ignores machines without the token, and refuses a second
- * machine with the token. Calls `store` once the machine has written its files; until then, the fleet is unchanged.
- * Resolves with the machine, or with undefined if `signal` aborts. Throws AppError `broker_away` if the connection is
- * lost, and any error of `store`.
+ * machine with the token. Resolves with the machine, or with undefined if `signal` aborts. Throws AppError
+ * `broker_away` if the connection is lost, and any error of a step.
  */
 export async function awaitJoining(
   connection: NatsConnection,
   invitation: Invitation,
   content: MemberContent,
-  store: (machine: JoiningMachine) => void,
+  { opened, store }: InvitationSteps,
   signal: AbortSignal,
 ): Promise<JoiningMachine | undefined> {
   const { mac } = invitation;
@@ -98,6 +105,7 @@ export async function awaitJoining(
   if (signal.aborted) end();
   let first: string | undefined;
   try {
+    await connection.flush().then(opened, end);
     for await (const request of requests) {
       const asked = unpackIf(joinRequest, envelope, mac, REQUEST, request.data);
       // Ignores a request that was not encrypted with the secret of this token.

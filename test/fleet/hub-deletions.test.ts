@@ -2,7 +2,9 @@ import { expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { BUCKETS, SENDS } from '../../src/fleet/protocol/layout.ts';
-import { eventually } from '../support/eventually.ts';
+import { writePair } from '../../src/fleet/protocol/streams.ts';
+import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { clientOf } from '../support/fleet-mac.ts';
 import { Line } from '../support/line.ts';
 import { LossyFleet } from '../support/lossy-fleet.ts';
@@ -49,5 +51,22 @@ describeWithNats('a hub whose broker', () => {
       expect([answer.status, await answer.json()]).toMatchObject([503, { code: 'broker_away' }]);
     });
     expect(hub.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+
+  test('names a pair while hub.db is locked stays connected, and adds the pair once it can', async () => {
+    const hub = await fleet.hubAt();
+    await fleet.m1.announce();
+    await eventually(async () => expect((await hub.client.status()).macs).toHaveLength(1));
+    const locked = openSqlite(hub.databasePath);
+    locked.exec('BEGIN EXCLUSIVE');
+    const nc = await clientOf(fleet.server);
+    await writePair(await jetstreamManager(nc), { mac: 'm1', standby: 'm2', sinceMs: Date.now() });
+    await nc.close();
+    const warnings = () => hub.log.lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
+    await waitFor(() => warnings().includes('the Macs of the fleet cannot be read, retrying'));
+    locked.exec('ROLLBACK');
+    locked.close();
+    await eventually(async () => expect((await hub.client.status()).macs?.[0]?.pair).toBe('m1'));
+    expect(warnings()).not.toContain('the connection to the broker was lost, reconnecting');
   });
 });

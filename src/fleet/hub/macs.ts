@@ -143,7 +143,7 @@ export class Macs {
   }
 
   #load(): void {
-    const { connection, log, clock } = this.#parts;
+    const { connection, clock } = this.#parts;
     if (this.#isClosed) return;
     this.#cancelRetry?.();
     if (this.#subscription === undefined || this.#subscription.isClosed()) {
@@ -154,10 +154,14 @@ export class Macs {
       });
     }
     this.#loading = withTimeLimit(this.#readStored(), clock, READ_MS);
-    this.#loading.catch((error: unknown) => {
-      log.warn('the Macs of the fleet cannot be read, retrying', { reason: (error as Error).message });
-      this.#cancelRetry = clock.after(RETRY_MS, () => this.#load());
-    });
+    this.#loading.catch((error: unknown) => this.#loadLater(error));
+  }
+
+  #loadLater(error: unknown): void {
+    const { log, clock } = this.#parts;
+    log.warn('the Macs of the fleet cannot be read, retrying', { reason: (error as Error).message });
+    this.#cancelRetry?.();
+    this.#cancelRetry = clock.after(RETRY_MS, () => this.#load());
   }
 
   async #readStored(): Promise<void> {
@@ -184,7 +188,12 @@ export class Macs {
   #noteMessage({ subject, data, headers }: Msg): void {
     const isRemoved = REMOVED.has(headers?.get('KV-Operation') ?? '');
     const key = subject.slice(PREFIX.length);
-    this.#noteEntry(key, isRemoved ? undefined : data, this.#parts.clock.monotonic());
+    try {
+      this.#noteEntry(key, isRemoved ? undefined : data, this.#parts.clock.monotonic());
+    } catch (error) {
+      // hub.db cannot store a pair. The NATS client would close the connection if a callback threw.
+      this.#loadLater(error);
+    }
   }
 
   /** Records an entry of the bucket: a presence, a claim or a pair. `value` is undefined for a deleted entry. */

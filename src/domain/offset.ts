@@ -64,8 +64,8 @@ export interface StreamOffset {
   readonly changeFloor?: number | undefined;
   /**
    * The newest offset that the client received from each other hub. Present after the client has switched to a hub that
-   * may repeat events, until the client resumes at that hub. Without `others`, a client that switches between hubs
-   * could get the same events from each of them forever.
+   * may repeat events, as long as the other hubs may keep the events at those offsets. Without `others`, a client that
+   * switches between hubs could get the same events from each of them forever.
    */
   readonly others?: readonly StreamOffset[] | undefined;
 }

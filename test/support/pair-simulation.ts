@@ -109,7 +109,7 @@ class PairSimulation {
     for (const client of this.#clients) {
       for (let page = 0; page < 2; page += 1) this.#read(client, client.hub, EVERYTHING);
     }
-    return this.#failure();
+    return this.#failure() ?? this.#endless();
   }
 
   #step({ do: name, which, size }: PairStep): void {
@@ -223,31 +223,48 @@ class PairSimulation {
     if (count % 3 !== 0) store.mergeStep();
   }
 
-  #read(client: ModelClient, place: number, limit: number): void {
+  /** Reads everything page by page, from hubs in an irregular order. Describes a client that does not reach the end. */
+  #endless(): string | undefined {
+    const events = this.#hubs.map((hub) => hub.store.index.lastNumber).reduce((sum, count) => sum + count);
+    const client: ModelClient = { after: '0', hub: 0, got: [], copy: new Map(), isTold: false };
+    let [read, empty] = [0, 0];
+    for (let turn = 0; empty < 4 && !client.isTold; turn += 1) {
+      const count = this.#read(client, Math.floor((turn + 1) / 2) % HUBS, 3) ?? 0;
+      empty = count === 0 ? empty + 1 : 0;
+      read += count;
+      if (read > events) return `a client got ${read} events of ${events}, and then the first ones again`;
+    }
+    return undefined;
+  }
+
+  /** Returns the number of events read; undefined if the hub refuses the client. */
+  #read(client: ModelClient, place: number, limit: number): number | undefined {
     const hub = this.#hubs[place] as ModelHub;
     const offset = decodeOffset(client.after);
-    let number = 0;
+    let position = rowOffset(0);
     if (offset !== undefined && 'stream' in offset) {
-      if (!this.#hasReached(hub, offset)) return;
+      if (!this.#hasReached(hub, offset)) return undefined;
       try {
         hub.offsets.assertComplete(offset, true);
-        number = hub.offsets.numberOf(offset, true);
+        position = hub.offsets.positionOf(offset, true);
       } catch (error) {
         if (!isAppError(error)) throw error;
-        if (error.code !== 'offset_expired') return;
+        if (error.code !== 'offset_expired') return undefined;
         client.isTold = true;
       }
     }
     client.hub = place;
     // A client that starts at offset 0 does not receive earlier changes.
-    if (number === 0 && !hub.hasAllChanges) client.isTold = true;
-    for (const entry of hub.events.allEntries(rowOffset(number), rowOffset(EVERYTHING), limit)) {
+    if (position.rowId === 0 && !hub.hasAllChanges) client.isTold = true;
+    const entries = hub.events.allEntries(position, rowOffset(EVERYTHING), limit);
+    for (const entry of entries) {
       const [message, version] = shownIn(entry);
       if (!('changes' in entry.event)) client.got.push(message);
       if ('changes' in entry.event && entry.event.changes.includes('deleted')) client.copy.delete(message);
       else client.copy.set(message, version);
-      client.after = hub.offsets.textOf(entry.rowId);
+      client.after = hub.offsets.textOf(entry.rowId, position.others);
     }
+    return entries.length;
   }
 
   /** Returns false if the hub answers 503 `hub_behind`. */

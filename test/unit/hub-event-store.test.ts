@@ -142,18 +142,28 @@ test('a Mac’s events stop waiting in steps, in its order over all epochs, and 
   expect([store.waitingQueues(), store.index.events(0, 9999, 9999).length]).toEqual([[], 304]);
 });
 
-test('hands on the offsets of other hubs, unless the client comes from this hub or nothing is repeated', () => {
+test('hands on the offsets of other hubs as long as their events may be kept, unless nothing is repeated', () => {
   const store = storeAt('others.db');
   store.add(rows(1, 2, 3), offset(3), 0);
   const offsets = new Offsets(store, 24);
   const at = (sequence: number, copy: string) => ({ ...offset(sequence), copy });
   const others = [at(1, 'bbbbbbbb')];
   expect(offsets.positionOf(at(2, 'aaaaaaaa'), false)).toEqual({ rowId: 2, change: 0 });
-  expect(offsets.positionOf({ ...at(2, store.copy), others }, false)).toEqual({ rowId: 2, change: 0 });
+  expect(offsets.positionOf(at(2, store.copy), false)).toEqual({ rowId: 2, change: 0 });
+  // The client may return to the other hub at any time, even if it has stayed here for a while.
+  expect(offsets.positionOf({ ...at(2, store.copy), others }, false)).toEqual({ rowId: 2, change: 0, others });
   expect(offsets.positionOf({ ...at(2, 'aaaaaaaa'), others }, false)).toEqual({
     ...{ rowId: 2, change: 0 },
     others: [{ ...at(2, 'aaaaaaaa'), others }, ...others],
   });
   // This hub had already handed out everything up to row 3.
   expect(offsets.positionOf({ ...at(2, 'aaaaaaaa'), others: [at(3, store.copy)] }, false).rowId).toBe(3);
+  // Nor does it repeat what came long after that, for an offset that it does not know.
+  const later = rows(100_000, 100_001).map((row) => ({ ...row, previousRow: row.row === 100_000 ? 3 : 100_000 }));
+  store.add(later, offset(100_001), 0);
+  const unknown = { ...at(100_001, 'aaaaaaaa'), messageId: 'lost', others: [at(1, store.copy), ...others] };
+  expect(offsets.positionOf(unknown, false).rowId).toBe(3);
+  // All hubs have deleted the events of the first others.
+  store.cut(90_000_000, MADE, 0);
+  expect(offsets.positionOf({ ...at(100_001, store.copy), others }, false)).toEqual({ rowId: 5, change: 0 });
 });

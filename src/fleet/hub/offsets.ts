@@ -57,13 +57,16 @@ export class Offsets {
 
   /** Returns the position after which a client with this offset continues. Throws as `numberOf` does. */
   positionOf(offset: StreamOffset, changes: boolean): Offset {
-    const { copy } = this.#store;
+    const { copy, index } = this.#store;
     const number = this.numberOf(offset, changes);
-    const isExact = offset.others === undefined && this.#store.numberAt(offset) === number;
-    if (offset.copy === copy || isExact) return rowOffset(number);
-    // This hub may now repeat events. The client's next offsets therefore also contain its offsets from other hubs: if
-    // the client returns to one of those hubs, that hub need not repeat events.
-    const others = [offset, ...(offset.others ?? [])].filter((one) => one.copy !== undefined && one.copy !== copy);
+    if (offset.others === undefined && this.#store.numberAt(offset) === number) return rowOffset(number);
+    // This hub, or the one that issued the offset, may repeat events. The client's next offsets therefore also contain
+    // its offsets from other hubs: if the client returns to one of those hubs, that hub need not repeat events. A hub
+    // repeats only events that it keeps, and those that Macs republished.
+    const sinceMs = (index.oldest()?.atMs ?? 0) - (this.#backfillHours + 1) * HOUR_MS;
+    const others = [offset, ...(offset.others ?? [])].filter(
+      (one) => one.copy !== undefined && one.copy !== copy && one.atMs >= sinceMs,
+    );
     return others.length === 0 ? rowOffset(number) : { ...rowOffset(number), others };
   }
 
@@ -81,7 +84,6 @@ export class Offsets {
     // The client has already received everything up to here from this hub.
     const own = offset.others?.find((other) => other.copy === copy);
     const reached = own && this.#store.numberAt(own);
-    if (same === undefined && reached !== undefined) return reached;
     const oldest = index.oldest();
     const completeUpTo = floor ?? sequence;
     const isCut = oldest?.stream === stream && oldest.sequence > completeUpTo + 1;
@@ -91,10 +93,12 @@ export class Offsets {
       const behind = [index.firstBehind(stream, completeUpTo), index.firstSince(atMs + 1)];
       return Math.max(reached ?? 0, Math.min(same, ...behind.map((number) => (number ?? same + 1) - 1)));
     }
-    if (oldest === undefined) return 0;
-    // The offset is just before the oldest event.
-    if (oldest.stream === stream && oldest.sequence === completeUpTo + 1) return oldest.number - 1;
-    if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) throw tooOld();
+    if (reached === undefined) {
+      if (oldest === undefined) return 0;
+      // The offset is just before the oldest event.
+      if (oldest.stream === stream && oldest.sequence === completeUpTo + 1) return oldest.number - 1;
+      if (atMs < oldest.atMs && !this.#isFilledFrom(oldest.stream, offset)) throw tooOld();
+    }
     // The sequence proves nothing, because a broker restored from an old copy may have stored new events at lower
     // sequences.
     const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
@@ -105,7 +109,7 @@ export class Offsets {
     // the gap, so that it learns that rows are missing.
     const gap = index.firstGapSince(atMs, changes);
     const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1, gap && gap - 1];
-    return Math.min(before, ...known.filter((number) => number !== undefined));
+    return Math.max(reached ?? 0, Math.min(before, ...known.filter((number) => number !== undefined)));
   }
 
   /** Throws 410 `offset_expired` if rows, or with `changes` also changes, after the offset are missing for good. */

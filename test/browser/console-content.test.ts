@@ -74,9 +74,15 @@ describe('what is more than text in a conversation', () => {
   });
 
   inBrowser('shows earlier texts of an edited message, a part that was unsent, and a translation', async () => {
-    await seen('details.mark summary', /^Edited/);
-    await there().page.locator('#message-list details.mark summary').first().click();
-    await seen('.history li', 'first');
+    const { page } = there();
+    const edited = page.locator('#message-list li', { has: page.locator('details.mark') }).first();
+    await edited.locator('summary', { hasText: /^Edited/ }).click();
+    await edited.locator('.history li', { hasText: 'first' }).waitFor();
+    // Another edit leaves the earlier texts open.
+    const row = Number(await edited.getAttribute('data-id'));
+    await there().command({ do: 'edit', row, text: 'Edited once more' });
+    await edited.locator('.body', { hasText: 'Edited once more' }).waitFor();
+    expect(await edited.locator('.history').isVisible()).toBe(true);
     await seen('.under', 'One part unsent');
     await seen('.translated');
   });

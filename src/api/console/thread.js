@@ -50,12 +50,9 @@ export const openedConversation = () => openId;
 /** Returns the id of the last message shown. */
 export const lastShown = () => messages().at(-1)?.dataset.id;
 
-/**
- * @param {any} message
- * @param {string} [mark]
- */
-function itemOf(message, mark) {
-  const item = messageItem(message, mark);
+/** @param {any} message */
+function itemOf(message) {
+  const item = messageItem(message);
   if (message.attachments.length > 0) sizes.observe(item);
   return item;
 }
@@ -66,14 +63,11 @@ function itemOf(message, mark) {
  * @param {any} [wanted]
  */
 export async function openConversation(id, wanted) {
+  closeConversation();
   openId = id;
-  openings += 1;
-  pages = [];
   hasOlder = false;
   hasNewer = false;
   none.hidden = true;
-  list.replaceChildren();
-  toNewest.hidden = true;
   await show(wanted);
 }
 
@@ -105,7 +99,7 @@ async function show(wanted) {
     // Puts messages that arrived as events during the request after the loaded ones.
     const known = new Set(items.map((message) => message.id));
     const later = isNewest ? messages().filter((item) => !known.has(item.dataset.id)) : [];
-    pages = [{ items: [...items.map((message) => itemOf(message)), ...later], cursor: cursorIn(next) }];
+    pages = [{ items: [...items.map(itemOf), ...later], cursor: cursorIn(next) }];
     hasOlder = isNewest ? next !== undefined : true;
     hasNewer = !isNewest;
     render();
@@ -135,7 +129,7 @@ async function extend(isOlder) {
     const { items, next } = await pageOf(pathOf(openId, { limit: String(MORE), order, cursor }));
     if (own !== openings) return;
     const known = new Set(messages().map((item) => item.dataset.id));
-    const added = items.filter(({ id }) => !known.has(id)).map((message) => itemOf(message));
+    const added = items.filter(({ id }) => !known.has(id)).map(itemOf);
     if (isOlder) added.reverse();
     const page = { items: added, cursor: cursorIn(next) };
     const hasMore = next !== undefined && added.length > 0;
@@ -192,8 +186,13 @@ function mark({ id }) {
   const item = shown(id);
   if (item === undefined) return;
   item.classList.add('found');
-  item.tabIndex = -1;
   item.scrollIntoView({ block: 'center' });
+  focusOn(item);
+}
+
+/** @param {HTMLElement} item */
+function focusOn(item) {
+  item.tabIndex = -1;
   item.focus({ preventScroll: true });
 }
 
@@ -213,17 +212,18 @@ export function updateMessage(message, changes) {
   const item = shown(message.id);
   if (item === undefined) return;
   const isAtEnd = isScrolledToEnd();
-  const next = itemOf(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
+  if (item.contains(document.activeElement)) focusOn(item);
+  const next = messageItem(message, changes.find((name) => MARKS.has(name)) ?? item.dataset.mark);
   // An event without `details` says nothing about the quotation and the reactions, so the shown ones stay.
   if (message.details === undefined) for (const part of ['blockquote', '.reactions']) takeOver(part, item, next);
   // Keeps unchanged attachments, so that their pictures do not load again.
   if (!changes.includes('attachment') && !changes.includes('transcript')) takeOver('.attachments', item, next);
   next.classList.toggle('found', item.classList.contains('found'));
-  for (const { items } of pages) {
-    const at = items.indexOf(item);
-    if (at >= 0) items[at] = next;
-  }
-  item.replaceWith(next);
+  next.querySelector('details')?.toggleAttribute('open', item.querySelector('details')?.open === true);
+  // The item itself stays, so that it keeps the focus.
+  for (const { name, value } of next.attributes) item.setAttribute(name, value);
+  item.replaceChildren(...next.childNodes);
+  if (message.attachments.length > 0) sizes.observe(item);
   arrange(list);
   if (isAtEnd) list.scrollTop = list.scrollHeight;
 }
@@ -274,7 +274,8 @@ const isScrolledToEnd = () => list.scrollHeight - list.scrollTop - list.clientHe
  */
 export function addMessage(message) {
   if (message.conversation_id !== openId || hasNewer) return;
-  if (shown(message.id) !== undefined) return;
+  // The list may have been loaded before the message's event, which is then the newer of the two.
+  if (shown(message.id) !== undefined) return updateMessage(message, []);
   const isAtEnd = isScrolledToEnd();
   const item = itemOf(message);
   if (pages.length === 0) pages = [{ items: [] }];

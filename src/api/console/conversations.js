@@ -36,13 +36,18 @@ let height = 0;
 let next;
 let isLoading = false;
 let isUnreadOnly = false;
+/** Time of the request whose answer is shown. A newer request may be answered before an older one. */
+let askedAt = 0;
 
 /** @param {string} id */
 export const shownConversation = (id) => known.get(id)?.conversation;
 
 /** @param {{ readonly isByItself?: boolean, readonly isFresh?: boolean }} [options] */
 export async function showConversations({ isByItself, isFresh = true } = {}) {
+  const now = performance.now();
   const page = await newestConversations({ isByItself, isFresh });
+  if (now < askedAt) return;
+  askedAt = now;
   const missing = page.headers.get('Postern-Partial');
   partial.hidden = missing === null;
   partial.textContent = missing === null ? '' : `${missing} cannot be reached, so conversations there are missing.`;
@@ -72,18 +77,17 @@ function showNone() {
   none.hidden = !isEmpty;
   list.hidden = isEmpty;
   if (!isEmpty) return;
-  if (isUnreadOnly) fill(none, empty('check', 'Nothing new', 'You have opened every conversation.'));
-  else {
-    fill(
-      none,
-      empty(
-        'chat',
-        'No conversations yet',
-        'They appear here as soon as Messages has some. Or write the first message:',
-        codeLine(commandOf('send +15550100 "Hello"')),
-      ),
-    );
-  }
+  fill(
+    none,
+    isUnreadOnly
+      ? empty('check', 'Nothing new', 'You have opened every conversation.')
+      : empty(
+          'chat',
+          'No conversations yet',
+          'They appear here as soon as Messages has some. Or write the first message:',
+          codeLine(commandOf('send +15550100 "Hello"')),
+        ),
+  );
 }
 
 async function showMore() {
@@ -285,12 +289,10 @@ list.addEventListener(
   { passive: true },
 );
 list.addEventListener('keydown', (event) => {
-  const step = { ArrowDown: 'nextElementSibling', ArrowUp: 'previousElementSibling' }[event.key];
-  if (step === undefined) return;
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
   const item = /** @type {Element} */ (event.target).closest('li');
-  const link = (step === 'nextElementSibling' ? item?.nextElementSibling : item?.previousElementSibling)?.querySelector(
-    'a',
-  );
+  const other = event.key === 'ArrowDown' ? item?.nextElementSibling : item?.previousElementSibling;
+  const link = other?.querySelector('a');
   if (!link) return;
   event.preventDefault();
   link.focus();

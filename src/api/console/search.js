@@ -1,8 +1,7 @@
 // The search box above the conversations: finds people and groups by name, then messages.
 
-import { pageOf } from './api.js';
+import { pageOf, statusOf } from './api.js';
 import { chip } from './choices.js';
-import { list as conversationList, none as noConversation } from './conversations.js';
 import { nameIn, suggestions } from './directory.js';
 import { fill, h, icon } from './dom.js';
 import { avatar } from './parts.js';
@@ -167,15 +166,14 @@ async function show(path, display) {
     isAsking = false;
     display(items.map(itemOf));
     found.hidden = false;
-    conversationList.hidden = true;
-    noConversation.hidden = true;
     more.hidden = next === undefined;
     more.onclick = () => void show(next ?? '', (added) => hits.append(...added));
     say([countOf(next), completeness(headers)].filter(Boolean).join(' '));
   } catch (error) {
     if (signal.aborted) return;
     isAsking = false;
-    asked = '';
+    // The service would refuse an invalid query again.
+    if (statusOf(error) !== 400) asked = '';
     say(reasonOf(error), true);
   }
 }
@@ -196,7 +194,6 @@ export function closeSearch() {
   found.hidden = true;
   more.hidden = true;
   offers.hidden = true;
-  conversationList.hidden = false;
   say('');
 }
 

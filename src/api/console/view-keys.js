@@ -7,7 +7,7 @@ import { fill, h, icon } from './dom.js';
 import { confirmed, menu } from './floating.js';
 import { APPROVAL, expiryOf, kindOf, peopleIn, scopesIn } from './key-words.js';
 import { button, codeLine, empty, note, pageHead, tableCard, tag, toast } from './parts.js';
-import { goTo } from './route.js';
+import { currentRoute, goTo } from './route.js';
 import { commandOf, forgetKeys, readKeys } from './service.js';
 import { setTitle } from './shell.js';
 import { exactly } from './visible.js';
@@ -31,14 +31,21 @@ async function show({ id, query }) {
   await readDirectory().catch(() => {});
   if (id === undefined) return showTable();
   if (id === 'new') {
-    setTitle('Create a key');
     const { showWizard } = await import('./key-wizard.js');
+    if (!isAt(id)) return undefined;
+    setTitle('Create a key');
     return showWizard(root, Number(query.get('step') ?? 1));
   }
-  const key = await call(pathOf(id));
+  const [key, { showKey }] = await Promise.all([call(pathOf(id)), import('./key-detail.js')]);
+  if (!isAt(id)) return undefined;
   setTitle(key.name);
-  const { showKey } = await import('./key-detail.js');
   return showKey(root, key);
+}
+
+/** Reports whether the address still leads to the table (without `id`), the wizard or a key. @param {string} [id] */
+function isAt(id) {
+  const route = currentRoute();
+  return route.view === 'keys' && route.id === id;
 }
 
 /** @param {string} id */
@@ -47,6 +54,7 @@ export const pathOf = (id) => `keys/${encodeURIComponent(id)}`;
 async function showTable() {
   /** @type {readonly Key[]} */
   const keys = await readKeys();
+  if (!isAt()) return;
   fill(
     root,
     pageHead('Keys', {

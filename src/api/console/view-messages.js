@@ -107,9 +107,9 @@ export function create() {
         macChooser(() => showConversations()),
         partial,
       ),
+      found,
       noConversation,
       list,
-      found,
     ),
     thread,
     pane,
@@ -157,8 +157,10 @@ async function show({ id, item: message, query }) {
   showHead(id, known);
   if (known === undefined) void readHead(id);
   if (isSame && wanted === undefined) return;
-  shownMessage = message;
   const target = message === undefined ? undefined : (wanted ?? (await messageOf(message)));
+  const now = currentRoute();
+  if (now.id !== id || now.item !== message) return;
+  shownMessage = message;
   if (isByKeyboard) body.focus();
   await openConversation(id, target);
   noteOpen();

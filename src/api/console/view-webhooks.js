@@ -29,6 +29,8 @@ async function show({ id, item }) {
   if (id === 'new' || item === 'edit') {
     const webhook = id === 'new' ? undefined : await call(pathOf(id));
     const { webhookForm } = await import('./webhook-form.js');
+    const now = currentRoute();
+    if (now.id !== id || now.item !== item) return undefined;
     setTitle(webhook === undefined ? 'Add a webhook' : `Edit ${nameOfWebhook(webhook)}`);
     fill(root, webhookForm(webhook));
     root.querySelector('input')?.focus();
@@ -41,7 +43,8 @@ async function show({ id, item }) {
 /** @param {{ readonly isByItself?: boolean }} [options] */
 async function showTable(options) {
   const [webhooks, hours] = await Promise.all([call('webhooks?include=status', options), hoursOf(options)]);
-  if (currentRoute().id !== undefined) return;
+  const isMenuOpen = root.querySelector('[popover]:popover-open') !== null;
+  if (currentRoute().id !== undefined || (options?.isByItself && isMenuOpen)) return;
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.getAttribute('href');
   fill(
     root,
@@ -162,5 +165,5 @@ function rowOf(webhook, hours) {
 
 setInterval(() => {
   if (document.hidden || root.hidden || !root.isConnected || currentRoute().id !== undefined) return;
-  if (root.querySelector('[popover]:popover-open') === null) void showTable({ isByItself: true }).catch(() => {});
+  void showTable({ isByItself: true }).catch(() => {});
 }, EVERY_MS);

@@ -26,7 +26,8 @@ export async function showWebhook(root, id) {
     hoursOf(),
     readDirectory().catch(() => {}),
   ]);
-  if (currentRoute().id !== id) return;
+  const route = currentRoute();
+  if (route.id !== id || route.item !== undefined) return;
   const name = nameOfWebhook(webhook);
   const [kind, word] = STATES[webhook.state] ?? ['off', webhook.state];
   setTitle(name);

@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, describe, expect } from '@jest/globals';
+import type { Route } from 'playwright-core';
+import { BrowserStage, inBrowser } from '../support/browser.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const ANA = 'any;-;+15550100';
+const GARDEN = 'any;+;chat424242';
+/** Script that resolves once the page has handled what has arrived. */
+const IS_HANDLED = `new Promise((done) => requestAnimationFrame(() => setTimeout(done)))`;
+
+const folder = temporaryFolder();
+let stage: BrowserStage | undefined;
+
+function there(): BrowserStage {
+  if (stage === undefined) throw new Error('there is no browser');
+  return stage;
+}
+
+beforeAll(async () => {
+  stage = await BrowserStage.open(folder, 1000);
+  if (stage === undefined) return;
+  await stage.page.clock.install();
+  await stage.page.goto(`${stage.url}/console#key=${encodeURIComponent(stage.key)}`);
+  await stage.page.locator('#verdict').waitFor();
+});
+afterAll(async () => {
+  await stage?.close();
+});
+
+const goTo = (hash: string) => there().page.evaluate(`location.hash = ${JSON.stringify(hash)}`);
+
+async function ask(path: string, body: unknown): Promise<Record<string, string>> {
+  const response = await fetch(`${there().url}/api/v1/${path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': there().key, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  return (await response.json()) as Record<string, string>;
+}
+
+/**
+ * Holds the next answer to a request for `glob`. `isHeld` resolves once the service has answered. `release` passes the
+ * answer on, and resolves once the page has handled it.
+ */
+function hold(glob: string) {
+  const { page } = there();
+  let pass = () => Promise.resolve();
+  const isHeld = new Promise<void>((resolve, reject) => {
+    const answer = async (route: Route) => {
+      const response = await route.fetch();
+      pass = () => route.fulfill({ response });
+      resolve();
+    };
+    page.route(glob, answer, { times: 1 }).catch(reject);
+  });
+  return {
+    isHeld,
+    release: async () => {
+      await pass();
+      await page.evaluate(IS_HANDLED);
+    },
+  };
+}
+
+describe('the console, when an answer comes late', () => {
+  inBrowser('does not replace the form of a new key or the table of keys', async () => {
+    const { page } = there();
+    const table = hold('**/api/v1/keys');
+    await goTo('#/keys');
+    await table.isHeld;
+    await goTo('#/keys/new');
+    await page.locator('#keys .steps').waitFor();
+    await table.release();
+    expect(await page.locator('#keys .steps').count()).toBe(1);
+    const { id } = await ask('keys', { name: 'reader', preset: 'reader', read: '*' });
+    const detail = hold(`**/api/v1/keys/${id}`);
+    await goTo(`#/keys/${id}`);
+    await detail.isHeld;
+    await goTo('#/keys');
+    await page.locator('#key-list').waitFor();
+    await detail.release();
+    expect(await page.locator('#key-list').count()).toBe(1);
+    expect(await page.title()).toContain('Keys');
+  });
+
+  inBrowser('does not replace a conversation, or take a person off the list', async () => {
+    const { page } = there();
+    await goTo(`#/c/${GARDEN}`);
+    const id = await page.locator('#message-list .msg', { hasText: 'Shall we plant' }).getAttribute('data-id');
+    await goTo('#/messages');
+    const message = hold(`**/api/v1/messages/${id}`);
+    await goTo(`#/c/${GARDEN}/${id}`);
+    await message.isHeld;
+    await goTo(`#/c/${ANA}`);
+    await page.locator('#message-list .msg', { hasText: 'Hello from the simulated Mac.' }).waitFor();
+    await message.release();
+    expect(await page.locator('#message-list .msg', { hasText: 'Shall we plant' }).count()).toBe(0);
+    expect(await page.locator('#message-list .msg', { hasText: 'Hello from the' }).count()).toBe(1);
+    const list = hold('**/api/v1/conversations?*');
+    await there().command({ do: 'receive', from: '+15550171', text: 'The first' });
+    await list.isHeld;
+    await there().command({ do: 'receive', from: '+15550172', text: 'The second' });
+    const second = page.locator('#conversation-list [data-id="any;-;+15550172"]');
+    await second.waitFor();
+    await list.release();
+    expect(await second.count()).toBe(1);
+  });
+
+  inBrowser('does not close a menu or the form of a webhook', async () => {
+    const { page } = there();
+    const { id } = await ask('webhooks', { url: 'http://127.0.0.1:9/hook', events: ['message.sent'] });
+    await goTo('#/webhooks');
+    await page.locator(`tr[data-id="${id}"]`).waitFor();
+    const table = hold('**/api/v1/webhooks?*');
+    await page.clock.runFor(60_000);
+    await table.isHeld;
+    await page.locator(`tr[data-id="${id}"] [aria-haspopup]`).click();
+    await page.locator('[role="menuitem"]:focus').waitFor();
+    await table.release();
+    expect(await page.locator('[popover]:popover-open').count()).toBe(1);
+    const detail = hold(`**/api/v1/webhooks/${id}`);
+    await goTo(`#/webhooks/${id}`);
+    await detail.isHeld;
+    await goTo(`#/webhooks/${id}/edit`);
+    await page.getByRole('heading', { name: 'Edit the webhook' }).waitFor();
+    await detail.release();
+    expect(await page.getByRole('heading', { name: 'Edit the webhook' }).count()).toBe(1);
+    await goTo('#/webhooks');
+    await page.locator(`tr[data-id="${id}"]`).waitFor();
+    const edit = hold(`**/api/v1/webhooks/${id}`);
+    await goTo(`#/webhooks/${id}/edit`);
+    await edit.isHeld;
+    await goTo('#/webhooks');
+    await page.locator(`tr[data-id="${id}"]`).waitFor();
+    await edit.release();
+    expect(await page.locator(`tr[data-id="${id}"]`).count()).toBe(1);
+    expect(there().complaints).toEqual([]);
+  });
+});

@@ -62,15 +62,12 @@ describe('chat.db goes away and comes back', () => {
   test('renamed away and back: continues from its cursor, without loss or repeat', async () => {
     const before = write();
     await hears(before);
-    for (const file of withSides(harness.path)) renameSync(file, `${file}.away`);
+    const files = withSides(harness.path);
+    for (const file of files) renameSync(file, `${file}.away`);
     await expectAway(/no Messages database/);
     const meanwhile = write(); // through the open handle, into the renamed file
-    for (const file of withSides(`${harness.path}.away`)) renameSync(file, file.replace('.away', ''));
-    for (const side of ['-wal', '-shm']) {
-      if (existsSync(`${harness.path}${side}.away`)) {
-        renameSync(`${harness.path}${side}.away`, `${harness.path}${side}`);
-      }
-    }
+    // chat.db comes back last: without its -wal, SQLite would create a new one.
+    for (const file of files.toReversed()) renameSync(`${file}.away`, file);
     await expectBackSoon();
     await hears(meanwhile);
     expect(heard()).toEqual([before, meanwhile]);

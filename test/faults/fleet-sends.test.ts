@@ -59,7 +59,7 @@ describeWithNats('sends of a fleet when the agent dies', () => {
   const sends = (body: string): number => mac.calls.filter(({ values }) => values.BODY === body).length;
 
   test('killed while osascript runs: the outcome is unknown as it is locally, and it is never sent again', async () => {
-    await mac.command({ do: 'scenario', name: 'slow', delayMs: 500 });
+    await mac.command({ do: 'scenario', name: 'hang', times: 1 });
     const outcomes = await queue('is being sent');
     await eventually(() => expect(sends('is being sent')).toBe(1));
     await service.stop('SIGKILL');
@@ -73,7 +73,8 @@ describeWithNats('sends of a fleet when the agent dies', () => {
   });
 
   test('stopped in good order: the send that runs is told, the one behind it is sent after the start', async () => {
-    await mac.command({ do: 'scenario', name: 'slow', delayMs: 300 });
+    // Less than the 8 s within which a stop waits for a running send.
+    await mac.command({ do: 'scenario', name: 'slow', delayMs: 5000 });
     const first = await queue('runs');
     const second = await queue('waits');
     await eventually(() => expect(sends('runs')).toBe(1));

@@ -156,10 +156,11 @@ function exchange(
     });
     // A request that announces more than it sends gets no answer, so the connection is ended soon.
     const end = setTimeout(() => later.length === 0 && socket.end(), 50);
-    socket.setTimeout(3000, () => socket.destroy());
+    socket.setTimeout(later.length === 0 ? 3000 : 0);
+    socket.on('timeout', () => socket.destroy());
     socket.on('error', () => socket.destroy());
     socket.on('data', (chunk: Buffer) => {
-      if (answer === '' && later.length > 0) socket.end(Buffer.concat(later));
+      if (answer === '' && later.length > 0) socket.setTimeout(3000).end(Buffer.concat(later));
       if (answer.length < 16) answer += chunk.toString('latin1');
       if (isAnswerEnough && answer.length >= 16) socket.destroy();
     });

@@ -75,6 +75,8 @@ async function expectNoneHeldUp(webhooks: number, env: Readonly<Record<string, s
     const last = harness.database.message({ chat: 1, text: 'next', handle_id: 1 });
     await waitFor(() => receiver.deliveries.some(({ event }) => event.data.id === String(last)));
   }
-  const records = (await service.get(`/webhooks/${id}/deliveries`)).json as readonly DeliveryRecord[];
-  expect(records.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1, 1]);
+  await eventually(async () => {
+    const records = (await service.get(`/webhooks/${id}/deliveries`)).json as readonly DeliveryRecord[];
+    expect(records.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1, 1, 1]);
+  });
 }

@@ -45,7 +45,7 @@ class Tally {
   }
 
   failNext(): void {
-    this.#failsNext = oneOf(['answers 500', 'resets', 'redirects', 'answers 200 after 11 s']);
+    this.#failsNext = oneOf(['answers 500', 'resets', 'redirects', 'hangs']);
   }
 }
 

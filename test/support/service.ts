@@ -56,10 +56,10 @@ export class Service {
     const service = new Service(folder, options);
     whenFileEnds(() => service.dispose());
     mkdirSync(service.configFolder, { mode: 0o700 });
+    // The system could give a port of its own choice to another process between a stop and a start.
+    if (options.settings?.server?.port === undefined) service.#port = await freePort();
     service.configure();
     await service.launch();
-    // The port stays the same, so that clients find the service after a restart.
-    service.configure();
     return service;
   }
 
@@ -67,7 +67,7 @@ export class Service {
     return join(this.folder, 'config');
   }
 
-  /** The port that the system chose at the first start. */
+  /** The port since the first start: a free one, unless the settings name one. */
   get port(): number {
     return this.#port;
   }

@@ -5,7 +5,7 @@ import WebSocket from 'ws';
 import { decodeOffset, encodeStreamOffset, type StreamOffset } from '../../src/domain/offset.ts';
 import { Envelope, hubKeys, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
 import { HEADERS } from '../../src/fleet/protocol/layout.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { HubFixture } from '../support/hub-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { KEY } from '../support/service.ts';
@@ -246,7 +246,7 @@ describeWithNats('the events of a hub', () => {
     await hub.close();
     rmSync(hub.databasePath);
     await hub.start();
-    const live = await listen(hub);
+    const live = await waitFor(() => listen(hub));
     await m1.publish(301);
     await eventually(() => expect(live).toContain('m1~301'));
     expect(live).toEqual(['m1~301']);

@@ -1,5 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
+import { DAY_MS } from '../../src/domain/durations.ts';
+import { decodeOffset, encodeStreamOffset, type StreamOffset } from '../../src/domain/offset.ts';
 import { eventually } from '../support/eventually.ts';
 import { allIdsAfter, eventsOf, hasEvents, idsOf, listenTo, rowsOf, type ShownEvent } from '../support/hub-clients.ts';
 import { Line } from '../support/line.ts';
@@ -80,6 +82,26 @@ describeWithNats('a client of hubs loses nothing without a notice', () => {
         expect(found.length).toBeLessThanOrEqual(2 * all.length);
       }
     }
+  });
+
+  test('at a hub that is still empty, after the broker and the hub lost everything', async () => {
+    const hub = await fleet.hubAt();
+    await fleet.m1.publish(1, 3);
+    await hasEvents(hub, rowsOf('m1', 1, 3));
+    const newest = decodeOffset((await eventsOf(hub)).at(-1)?.offset ?? '') as StreamOffset;
+    // Macs republish the history of a day.
+    const after = encodeStreamOffset({ ...newest, atMs: newest.atMs - 2 * DAY_MS });
+    await hub.close();
+    rmSync(hub.databasePath);
+    await renewStore();
+    await hub.start();
+    await eventually(async () => expect(await eventsOf(hub, after)).toEqual([]));
+    const [polled, live] = [await hub.get(`/events?after=${after}`), await listenTo(hub, `&after=${after}`)];
+    expect(polled.headers.get('link')).toContain(`after=${after}>`);
+    await fleet.m1.publish(3, 4, 2);
+    await eventually(() => expect(live.closed).toBe(4410));
+    expect(live.ids).toEqual([]);
+    expect(await codeAfter(hub, after)).toEqual([410, 'offset_expired']);
   });
 
   test('at another hub, after the broker was restored from an older copy', async () => {

@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import type { StreamOffset } from '../../src/domain/offset.ts';
+import { encodeStreamOffset, type StreamOffset } from '../../src/domain/offset.ts';
 import { EventStore } from '../../src/fleet/hub/event-store.ts';
 import { openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
 import { Offsets } from '../../src/fleet/hub/offsets.ts';
@@ -166,4 +166,15 @@ test('hands on the offsets of other hubs as long as their events may be kept, un
   // All hubs have deleted the events of the first others.
   store.cut(90_000_000, MADE, 0);
   expect(offsets.positionOf({ ...at(100_001, store.copy), others }, false)).toEqual({ rowId: 5, change: 0 });
+});
+
+test('an empty hub leaves a client its offset of another hub', () => {
+  const store = storeAt('empty.db');
+  const offsets = new Offsets(store, 24);
+  const others = [{ ...offset(1), copy: 'bbbbbbbb' }];
+  const foreign = { ...offset(2), copy: 'aaaaaaaa', floor: 1, others };
+  const { rowId, others: handedOn } = offsets.positionOf(foreign, true);
+  expect(rowId).toBe(0);
+  expect(offsets.textOf(rowId, handedOn)).toBe(encodeStreamOffset(foreign));
+  expect(offsets.textOf(0)).toBe('0');
 });

@@ -69,8 +69,10 @@ export class HubFeed implements EventFeed {
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
     // A reader that resumes from offset 0 expects no changes from before it connected. With changes, gaps up to the
     // newest number are therefore ignored.
-    const start = offset.rowId === 0 && options?.changes === true ? this.#parts.store.index.lastNumber : offset.rowId;
-    return this.#complete(this.#parts.feed.resume(offset, onMore, options), start, options);
+    const { rowId, others } = offset;
+    const isZero = rowId === 0 && others === undefined;
+    const start = isZero && options?.changes === true ? this.#parts.store.index.lastNumber : rowId;
+    return this.#complete(this.#parts.feed.resume(offset, onMore, options), start, options, others?.[0]);
   }
 
   consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer {
@@ -92,17 +94,20 @@ export class HubFeed implements EventFeed {
 
   /**
    * Wraps a reader so that it throws `offset_expired` if rows after its position are missing for good. With `changes`,
-   * it also throws if changes are missing for good.
+   * it also throws if changes are missing for good. `from` is the client's offset from another hub.
    */
-  #complete(reader: FeedReader, start: number, { changes }: FeedOptions = {}): FeedReader {
+  #complete(reader: FeedReader, start: number, { changes }: FeedOptions = {}, from?: StreamOffset): FeedReader {
     let number = start;
     return {
       take: (limit) => {
         const batch = reader.take(limit);
         // `take(0)` only counts missed events. It may be called after its client has ended, so it must not throw.
         if (limit === 0) return batch;
-        if (this.#parts.store.index.hasGap(number, batch.upTo.rowId, changes)) throw problem('events_missing');
-        number = Math.max(number, batch.upTo.rowId);
+        const { rowId } = batch.upTo;
+        // Checks the client's offset again, because this hub may have been empty when it resolved the offset.
+        if (from !== undefined && number === 0 && rowId > 0) this.#parts.offsets.assertComplete(from, changes === true);
+        if (this.#parts.store.index.hasGap(number, rowId, changes)) throw problem('events_missing');
+        number = Math.max(number, rowId);
         return batch;
       },
       isCaughtUp: () => reader.isCaughtUp(),

@@ -25,8 +25,9 @@ export class Offsets {
   }
 
   /**
-   * Returns the text of the offset at an event's number; "0" if no event up to the number is stored. If the stream has
-   * the event more than once, the text names its first place, because only first places follow the order of numbers.
+   * Returns the text of the offset at an event's number. If the stream has the event more than once, the text names its
+   * first place, because only first places follow the order of numbers. If no event up to the number is stored, returns
+   * the newest of `others`; "0" if there are none.
    */
   textOf(number: number, others?: StreamOffset['others']): string {
     if (others !== undefined) return this.#encoded(number, others);
@@ -40,7 +41,10 @@ export class Offsets {
   #encoded(number: number, others?: StreamOffset['others']): string {
     const { index, copy } = this.#store;
     const event = index.upTo(number);
-    return event === undefined ? '0' : encodeStreamOffset({ ...event, copy, others });
+    if (event !== undefined) return encodeStreamOffset({ ...event, copy, others });
+    // The client has received nothing from this hub, so it keeps its offset from another one.
+    const [newest, ...older] = others ?? [];
+    return newest === undefined ? '0' : encodeStreamOffset({ ...newest, others: older });
   }
 
   /** Prepares the text of an event that is about to be served, so that `textOf` need not look the event up. */

@@ -115,6 +115,9 @@ export class Conversions implements AttachmentReader {
   #convert(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
     const { run, toolFolder, clock, log } = this.#parts;
     const converted = this.#cache.within(randomUUID(), async (folder) => {
+      // An equal conversion may have ended after `open` looked in the cache.
+      const made = await this.#cache.open(stored);
+      if (made !== undefined) return made.handle.close();
       if ((this.#setAside.get(file.version) ?? 0) > clock.monotonic()) throw problem('conversion_unavailable');
       const startedMs = clock.monotonic();
       const source = await copied(file, form, folder);

@@ -37,6 +37,10 @@ for (const name of ['launchctl', 'open', 'pbcopy']) {
   );
   chmodSync(join(programs, name), 0o755);
 }
+// This process answers the plugin, and may pause for longer than the 3 s that the plugin waits. The last limit counts.
+const patient = join(folder, 'patient');
+mkdirSync(patient);
+writeFileSync(join(patient, 'curl'), '#!/bin/sh\nexec /usr/bin/curl "$@" --max-time 60\n', { mode: 0o755 });
 const socket = join(support, 'postern.sock');
 const plist = join(home, 'Library', 'LaunchAgents', 'local.postern.agent.plist');
 
@@ -55,7 +59,12 @@ function run(env: Readonly<Record<string, string>> = {}, ...args: string[]): Pro
 function runAt(path: string, env: Readonly<Record<string, string>>, ...args: string[]): Promise<Output> {
   const [program, ...options] = shell.command;
   const child = spawn(program, [...options, path, ...args], {
-    env: { PATH: `${programs}:${awkFolder(folder, shell)}:/usr/bin:/bin`, HOME: home, TMPDIR: folder, ...env },
+    env: {
+      PATH: `${programs}:${patient}:${awkFolder(folder, shell)}:/usr/bin:/bin`,
+      HOME: home,
+      TMPDIR: folder,
+      ...env,
+    },
   });
   let text = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += String(chunk)));

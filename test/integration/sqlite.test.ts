@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { testIf } from '../support/conditions.ts';
+import { waitFor } from '../support/eventually.ts';
 import { node22 } from '../support/node-22.ts';
 import { freePort } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -149,8 +150,11 @@ describe('where better-sqlite3 cannot be loaded', () => {
     let errors = '';
     service.stdout.on('data', (chunk) => (output += String(chunk)));
     service.stderr.on('data', (chunk) => (errors += String(chunk)));
-    const ended = once(service, 'exit');
-    while (!output.includes('"serving"')) await Promise.race([once(service.stdout, 'data'), ended]);
+    const ended = once(service, 'close');
+    await waitFor(() => {
+      if (service.exitCode !== null) throw new Error(`the service ended with ${service.exitCode}: ${errors}`);
+      return output.includes('"serving"');
+    });
     const health = await fetch(`http://127.0.0.1:${port}/api/v1/health`);
     expect(await health.json()).toMatchObject({ status: 'ok', backend: { connected: true } });
     service.kill('SIGTERM');

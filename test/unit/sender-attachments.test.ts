@@ -17,7 +17,7 @@ import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { type CheckedFile, checkAttachments, openChecked } from '../../src/mac/sender/checked-attachments.ts';
 import { Staging } from '../../src/mac/sender/staging.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -273,7 +273,7 @@ describe('the copy of an attachment', () => {
     chatDb.used = undefined;
     for (let passed = 0; passed < 5; passed += 1) {
       await clock.advance(hour);
-      await eventually(() => clock.pending === 1);
+      await waitFor(() => clock.pending === 1);
     }
     expect(readdirSync(staged)).toHaveLength(1);
     chatDb.used = new Set();

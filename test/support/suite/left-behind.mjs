@@ -5,7 +5,7 @@ import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
 const SYSTEM_FOLDER = '/tmp';
 /** Prefix of every temporary file of the program and its tests. */
 const OURS = 'postern-';
-/** How often something outside the folder is checked before it counts as left behind. */
+/** How often a process, or something outside the folder, is checked before it counts as left behind. */
 const LOOKS = 3;
 const BETWEEN_LOOKS_MS = 1000;
 
@@ -16,16 +16,34 @@ export function namesInSystemFolder() {
 
 /** Ends and removes everything left in `folder` or outside it. Returns one line for each thing. */
 export async function clearLeftBehind(folder, namesBefore) {
-  const processes = processesOf(folder);
-  for (const { pid } of processes) process.kill(pid, 'SIGKILL');
+  let processes = processesOf(folder);
+  // A process that a test file has just killed is not gone yet.
+  for (let look = 1; look < LOOKS && processes.length > 0; look += 1) {
+    await betweenLooks();
+    processes = processesOf(folder);
+  }
+  for (const { pid } of processes) kill(pid);
   const inside = readdirSync(folder);
-  rmSync(folder, { recursive: true, force: true });
+  // Tries again while a dying process still writes.
+  rmSync(folder, { recursive: true, force: true, maxRetries: LOOKS, retryDelay: BETWEEN_LOOKS_MS });
   const beside = await abandoned(() => namesInSystemFolder().filter((name) => !namesBefore.includes(name)));
   return [
     ...processes.map(({ pid, command }) => `process ${pid}: ${command}`),
     ...inside.map((name) => `${folder}/${name}`),
     ...beside.map((name) => `${SYSTEM_FOLDER}/${name}, written without the suite's TMPDIR`),
   ];
+}
+
+function kill(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if (error.code !== 'ESRCH') throw error;
+  }
+}
+
+function betweenLooks() {
+  return new Promise((resolve) => void setTimeout(resolve, BETWEEN_LOOKS_MS));
 }
 
 /** Returns the processes that were started in the suite's folder, with its TMPDIR or with a path in it. Linux only. */
@@ -57,7 +75,7 @@ function isWorker(pid) {
 async function abandoned(namesNow) {
   let names = namesNow();
   for (let look = 0; look < LOOKS && names.length > 0; look += 1) {
-    if (look > 0) await new Promise((resolve) => void setTimeout(resolve, BETWEEN_LOOKS_MS));
+    if (look > 0) await betweenLooks();
     const uses = usesOfOthers();
     const now = namesNow();
     names = names.filter((name) => now.includes(name) && !uses.includes(`${SYSTEM_FOLDER}/${name}`));

@@ -178,3 +178,18 @@ test('an empty hub leaves a client its offset of another hub', () => {
   expect(offsets.textOf(rowId, handedOn)).toBe(encodeStreamOffset(foreign));
   expect(offsets.textOf(0)).toBe('0');
 });
+
+test('an offset of a hub that still waits for rows is refused after this hub gave them up', () => {
+  const store = storeAt('given-up.db');
+  store.add([event(1), { ...event(4), previousRow: 3 }], offset(4), 0);
+  const hole = store.hole('m1');
+  if (hole === undefined) throw new Error('nothing waits');
+  expect(store.giveUp(hole, 0)).toMatchObject([{ number: 3, row: 4 }]);
+  expect(store.add([{ ...event(1, 'm2'), sequence: 5, atMs: 5000 }], offset(5), 0)).toMatchObject([{ number: 4 }]);
+  const waiting = { ...offset(5), messageId: 'm2-1', copy: 'bbbbbbbb', floor: 1 };
+  const offsets = new Offsets(store, 24);
+  expect(offsets.numberOf(waiting)).toBe(1);
+  for (const one of [waiting, { ...waiting, messageId: 'm2-2' }]) {
+    expect(() => offsets.assertComplete(one, false)).toThrow(expect.objectContaining({ code: 'offset_expired' }));
+  }
+});

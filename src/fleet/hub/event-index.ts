@@ -34,6 +34,15 @@ export class EventIndex {
     return row && toEvent(row);
   }
 
+  /**
+   * Returns the number of the newest event before all of these numbers, 0 if there is none; undefined without numbers.
+   * A gap directly before them is thus after the returned number.
+   */
+  before(...numbers: readonly (number | undefined)[]): number | undefined {
+    const first = lowest(numbers);
+    return first === undefined ? undefined : (this.upTo(first - 1)?.number ?? 0);
+  }
+
   /** Returns the newest event for a Mac's row; undefined if there is none. */
   ofRow(mac: string, row: number): StoredEvent | undefined {
     const where = 'WHERE source.queue = ? AND event.row = ? ORDER BY event.number DESC LIMIT 1';

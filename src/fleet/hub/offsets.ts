@@ -94,8 +94,8 @@ export class Offsets {
     if (floor !== undefined && isCut && reached === undefined) throw tooOld();
     if (same !== undefined) {
       // Compares times as well as sequences, because a restored broker reuses sequences for later events.
-      const behind = [index.firstBehind(stream, completeUpTo), index.firstSince(atMs + 1)];
-      return Math.max(reached ?? 0, Math.min(same, ...behind.map((number) => (number ?? same + 1) - 1)));
+      const complete = index.before(index.firstBehind(stream, completeUpTo), index.firstSince(atMs + 1));
+      return Math.max(reached ?? 0, Math.min(same, complete ?? same));
     }
     if (reached === undefined) {
       if (oldest === undefined) return 0;
@@ -105,15 +105,15 @@ export class Offsets {
     }
     // The sequence proves nothing, because a broker restored from an old copy may have stored new events at lower
     // sequences.
-    const before = (index.firstSince(atMs - OVERLAP_MS) ?? this.#store.newest + 1) - 1;
+    const since = index.firstSince(atMs - OVERLAP_MS);
     const missing = floor === undefined ? undefined : index.firstBehind(stream, floor);
     // If the hub that issued the offset read the stream only after the stream had lost events, that hub may lack them.
     const lost = index.firstLost(this.#store.position?.stream ?? stream);
     // The client may lack the rows of a gap that was recorded after its offset was issued. The client continues before
     // the gap, so that it learns that rows are missing.
     const gap = index.firstGapSince(atMs, changes);
-    const known = [index.numberOf(messageId), missing && missing - 1, lost && lost - 1, gap && gap - 1];
-    return Math.max(reached ?? 0, Math.min(before, ...known.filter((number) => number !== undefined)));
+    const complete = index.before(since, missing, lost, gap) ?? this.#store.newest;
+    return Math.max(reached ?? 0, Math.min(complete, index.numberOf(messageId) ?? complete));
   }
 
   /** Throws 410 `offset_expired` if rows, or with `changes` also changes, after the offset are missing for good. */

@@ -137,6 +137,33 @@ describeWithNats('a hub that cannot serve says so to a balancer', () => {
     await hub.dispose();
   });
 
+  test('with a clock that is set by days: its Mac is still asked for rows that the stream lacks', async () => {
+    const clock = clocks[0];
+    clock.step(-8 * DAY_MS);
+    const hub = await hubWith(keyLine, clock);
+    await agent.announce();
+    newest += 2;
+    await agent.publish(newest, newest, newest - 1);
+    await eventually(async () => expect((await hub.client.status()).macs).toMatchObject([{ open_holes: 1 }]));
+    clock.step(8 * DAY_MS);
+    await agent.supply();
+    const hasAll = () =>
+      eventually(async () => {
+        await agent.announce();
+        expect(await allIdsAfter(hub)).toEqual(rowsOf('m1', 1, newest));
+      });
+    await hasAll();
+    await isReady(hub);
+    clock.step(8 * DAY_MS);
+    await isNot(hub, 'clock_differs');
+    // Only its presence says that the Mac has published one more row.
+    newest += 1;
+    await agent.publish(1, 0, newest);
+    await hasAll();
+    clock.step(-8 * DAY_MS);
+    await hub.dispose();
+  });
+
   test('and the service of one Mac while chat.db is away', async () => {
     const mac = new FleetMac(join(folder, 'm9'), {});
     await mac.start();

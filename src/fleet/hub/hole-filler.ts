@@ -88,13 +88,12 @@ export class HoleFiller {
 
   /** Asks the Mac once for the rows of a hole. The answer may contain only the first of these rows. */
   async #fill(hole: Hole): Promise<void> {
-    const { reads, store, clock, log, keptMs, onEvents } = this.#parts;
+    const { reads, store, brokerClock, log, onEvents } = this.#parts;
     const { mac, epoch, after, last } = hole;
-    const ageMs = clock.now() - hole.openedMs;
-    if (ageMs > (keptMs() ?? Number.POSITIVE_INFINITY)) {
-      return this.#giveUp(hole, 'the stream no longer keeps events of that age');
-    }
-    if (ageMs > UNKNOWN_MS && this.#isUnknown(mac)) return this.#giveUp(hole, 'the Mac is no longer in the fleet');
+    // Measures the broker's time only if a hole seems to be too old, because this machine's clock may have been set.
+    const expired = this.#expired(hole, brokerClock.now()) && this.#expired(hole, await brokerClock.measured());
+    if (this.#isClosed) return;
+    if (expired !== undefined) return this.#giveUp(hole, expired);
     if (after === last) return this.#giveUp(hole, 'it is unknown where the missing rows begin');
     const events = await reads.ask(mac, 'events', { epoch, after, before: last + 1 });
     if (this.#isClosed) return;
@@ -115,6 +114,15 @@ export class HoleFiller {
       return this.#giveUp({ ...hole, last: unreadable }, 'this hub cannot read the rows that the Mac supplied');
     }
     if (upTo === last) log.info('a Mac supplied rows that the stream lacked', { mac, last });
+  }
+
+  /** Returns why a hole is too old to wait for its Mac; undefined if it is not. `nowMs` is the broker's time. */
+  #expired({ mac, openedMs }: Hole, nowMs: number): string | undefined {
+    const ageMs = nowMs - openedMs;
+    if (ageMs > (this.#parts.keptMs() ?? Number.POSITIVE_INFINITY)) {
+      return 'the stream no longer keeps events of that age';
+    }
+    return ageMs > UNKNOWN_MS && this.#isUnknown(mac) ? 'the Mac is no longer in the fleet' : undefined;
   }
 
   async #giveUp(hole: Hole, reason: string): Promise<void> {

@@ -213,7 +213,7 @@ export class StreamCopy {
   }
 
   async #store(stream: string, messages: readonly JsMsg[]): Promise<void> {
-    const { store, clock, onEvents, onSkipped } = this.#parts;
+    const { store, brokerClock, onEvents, onSkipped } = this.#parts;
     const last = messages.at(-1);
     if (last === undefined) return;
     const received = messages.flatMap((message) => this.#received(message) ?? []);
@@ -226,7 +226,7 @@ export class StreamCopy {
     }
     const messageId = last.headers?.get(HEADERS.messageId) ?? '';
     const position = { stream, sequence: last.seq, messageId, atMs: storedAtMs(last) };
-    const added = store.add(received, position, clock.now());
+    const added = store.add(received, position, Math.floor(brokerClock.now()));
     this.#passed = { stream, sequence: last.seq };
     await onEvents(added);
   }

@@ -46,11 +46,12 @@ export async function merged<Item>(
   await Promise.all(queues.map(load));
   const items: { mac: string; item: Item }[] = [];
   while (items.length < count) {
-    // Sorting is stable, so equal items keep the order of `lists`.
-    const [first] = queues
-      .filter((queue) => queue.items.length > 0)
-      .sort((one, other) => compare(one.items[0] as Item, other.items[0] as Item));
-    if (first === undefined) break;
+    const loaded = queues.filter((queue) => queue.items.length > 0);
+    if (loaded.length === 0) break;
+    // Of equal items, takes the one whose list comes first.
+    const first = loaded.reduce((one, other) =>
+      compare(other.items[0] as Item, one.items[0] as Item) < 0 ? other : one,
+    );
     items.push({ mac: first.list.mac, item: first.items.shift() as Item });
     // A page that is complete needs no further request: `next` proves that the Mac has more.
     if (first.items.length === 0 && first.next !== undefined && items.length < count) await load(first);

@@ -203,9 +203,11 @@ describeWithNats('a client of hubs loses nothing without a notice', () => {
     const resumed = await listenTo(hub, `&after=${before}`);
     await fleet.m1.supply({ isReplaced: true });
     const waited = hub.get(`/events?after=${before}&wait=20`);
+    const waitedFromNow = hub.get('/events?changes=true&wait=20');
+    await hub.client.health();
     await fleet.m1.publish(9, 10, 8);
     await hasEvents(hub, rowsOf('m1', 1, 2).concat(rowsOf('m1', 9, 10)));
-    expect((await waited).status).toBe(410);
+    expect([(await waited).status, (await waitedFromNow).status]).toEqual([410, 410]);
     await eventually(() => expect([live.closed, resumed.closed]).toEqual([4410, 4410]));
     const refused = await hub.get(`/events?after=${before}`);
     expect(refused.status).toBe(410);

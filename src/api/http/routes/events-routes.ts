@@ -91,7 +91,9 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   // If the change log restarts while this request reads, reading stops. The client's next request reports the restart.
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
+  const start = after ?? decodeOffset(feed.offsetText(position, changes ? generation : undefined));
   const texts: string[] = [];
+  let hasPaused = wait > 0;
 
   /** Reads one page. Returns false if there is more to read now. */
   async function readPage(): Promise<boolean> {
@@ -105,6 +107,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       // Compares positions, because with `changes` a page may be empty although more entries follow.
       if (!isAfter(feed.lastPublished({ changes }), position)) return true;
       if (texts.length >= limit || looked >= MAX_LOOKED) return false;
+      hasPaused = true;
       await nextTurn();
     }
   }
@@ -121,7 +124,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     });
   }
   // Checks again: while this request waited or read, a hub may have learned that it lacks events. `ready` then throws.
-  if (wait > 0 || limit > BATCH_SIZE) await ready(include, after, changes);
+  if (hasPaused) await ready(include, start, changes);
   // The link always continues from the last entry read, even if a limited key may not see that entry.
   const link = nextPage(`${API}/events`, {
     changes: changes || undefined,

@@ -46,13 +46,18 @@ export class DiagnosticsRunner {
   readonly #parts: DiagnosticsParts;
   readonly #stop = new AbortController();
   #running: Promise<Diagnostics> | undefined;
+  #watchEndsAtMs = 0;
 
   constructor(parts: DiagnosticsParts) {
     this.#parts = parts;
   }
 
-  /** Collects the facts. While a run is in progress, ignores `request` and returns the answer of that run. */
+  /**
+   * Collects the facts. While a run is in progress, returns the answer of that run, whose watch then ends
+   * `request.seconds` after this call.
+   */
   run(request: DiagnosticsRequest): Promise<Diagnostics> {
+    if (this.#running !== undefined) this.#watchFor(request.seconds);
     this.#running ??= this.#run(request).finally(() => {
       this.#running = undefined;
     });
@@ -99,12 +104,18 @@ export class DiagnosticsRunner {
       const guids = reader.chatGuids();
       const addresses = reader.ownAddresses();
       const [shapes, sqlite] = [reader.dataShapes(), reader.sqlite()];
-      return { guids, addresses, shapes, sqlite, changes: await reader.watch(seconds, clock, this.#stop.signal) };
+      this.#watchFor(seconds);
+      const isEnough = (): boolean => this.#stop.signal.aborted || clock.monotonic() >= this.#watchEndsAtMs;
+      return { guids, addresses, shapes, sqlite, changes: await reader.watch(isEnough, clock) };
     } catch {
       return { guids: null, addresses: [], changes: null, shapes: null, sqlite: null }; // health says why
     } finally {
       reader?.close();
     }
+  }
+
+  #watchFor(seconds: number): void {
+    this.#watchEndsAtMs = this.#parts.clock.monotonic() + seconds * 1000;
   }
 
   /** Runs a script that asks Messages. Returns its output or its failure. */

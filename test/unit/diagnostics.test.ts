@@ -80,6 +80,16 @@ test('gaps of the timer and failed deliveries are there, also without a chat.db'
   expect(delivery_errors).toEqual({ loopback: {}, private: { EHOSTUNREACH: 1 }, other: {} });
 });
 
+test('a second request joins the watch and decides when it ends', async () => {
+  const running = runner(says('', ''));
+  const first = running.run({ seconds: 100, asksMessages: false });
+  await clock.advance(10_000);
+  expect(running.run({ seconds: 5, asksMessages: false })).toBe(first);
+  database.message({ text: 'a row between the second request and the end' });
+  await clock.advance(6000);
+  expect((await first).changes).toMatchObject({ seconds: 15, rows: [{ is_from_me: false }] });
+});
+
 test('the end of the service ends a watch and a script that waits, and a second request had joined them', async () => {
   const run: RunCommand = (_command, _args, { signal } = {}) =>
     new Promise((resolve) => {

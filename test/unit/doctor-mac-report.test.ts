@@ -184,6 +184,23 @@ describe('a text and a picture to oneself', () => {
     });
   });
 
+  test('are followed by a watch as long as it was asked for, and every row since before them is seen', async () => {
+    const steps: (string | number)[] = [];
+    const client: ReportClient = {
+      ...reportClient,
+      diagnostics: ({ seconds }) => {
+        steps.push(seconds);
+        return Promise.resolve(examples.diagnostics);
+      },
+      send: () => {
+        steps.push('send');
+        return reportClient.send({ recipient: '', body: '' });
+      },
+    };
+    await reportOf(mac, { client, watchSeconds: 7, sendToMe: true });
+    expect(steps).toEqual([0, 120, 'send', 'send', 7]);
+  });
+
   test('show where the body differs, never what it is', async () => {
     const body = Object.values(PARTS).join(' / ').replaceAll('\r\n', '\n').replace('\u2028', ' ');
     const { keys } = await reportOf(mac, {

@@ -41,7 +41,7 @@ export const SERVICE_OPERATIONS = {
     description:
       'Watches chat.db for changes, and with `ask=messages` also asks Messages for its accounts and chats. ' +
       '`postern doctor --mac-report` builds its report from the answer, which contains no text, and no address but your own. ' +
-      'A second request while one runs gets the same answer.',
+      'A second request while one runs gets the same answer; chat.db is then watched for `seconds` from the second request on.',
     query: diagnosticsQuery,
     answers: {
       200: { description: 'What was found.', schema: 'Diagnostics', example: examples.diagnostics },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Diagnostics, NewRow } from '../../domain/diagnostics.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
+import { MAX_WATCH_SECONDS } from '../../schema/diagnostics-request.ts';
 import { absent, found, type Observation, type ReportedValue } from './observation.ts';
 import { oneOf } from './redact.ts';
 import { observedRefusal, type ReportClient } from './report-client.ts';
@@ -31,6 +32,7 @@ export interface SendToMeOptions {
   readonly client: ReportClient;
   readonly clock: Clock;
   readonly watch: (seconds: number) => Promise<Diagnostics | undefined>;
+  /** Seconds to watch chat.db after the answer to the last send. */
   readonly watchSeconds: number;
   readonly wanted: string | true;
 }
@@ -48,10 +50,11 @@ export async function sendToMe(options: SendToMeOptions): Promise<readonly [Diag
     return [await watch(0), absent('failed', { reason })];
   }
   const startMs = clock.monotonic();
-  const watched = watch(watchSeconds);
+  void watch(MAX_WATCH_SECONDS);
   const text = await attempt(client, clock, startMs, { recipient, body: TEXT });
   const picture = await withPicture((path) => attempt(client, clock, startMs, { recipient, attachments: [path] }));
-  const diagnostics = await watched;
+  // Joins the watch that is running, and ends it `watchSeconds` from now.
+  const diagnostics = await watch(watchSeconds);
   const rows = diagnostics?.changes?.rows ?? [];
   return [
     diagnostics,

@@ -86,10 +86,10 @@ export class DiagnosticReader {
   }
 
   /**
-   * Watches chat.db and its -wal for this many seconds, or until `signal` is aborted. Rejects if chat.db becomes
+   * Watches chat.db and its -wal until `isEnough` returns true; asks it every `POLL_MS`. Rejects if chat.db becomes
    * unreadable.
    */
-  watch(seconds: number, clock: Clock, signal: AbortSignal): Promise<ChangeDiagnostics> {
+  watch(isEnough: () => boolean, clock: Clock): Promise<ChangeDiagnostics> {
     const startMs = clock.monotonic();
     const since = (ms: number): number => Math.round((clock.monotonic() - ms) * 10) / 10;
     const walEvents = { change: 0, rename: 0 };
@@ -153,7 +153,7 @@ export class DiagnosticReader {
       };
       const poll = (): void => {
         look();
-        if (signal.aborted || since(startMs) >= seconds * 1000) end();
+        if (isEnough()) end();
         else clock.after(POLL_MS, () => attempt(poll));
       };
       attempt(poll);

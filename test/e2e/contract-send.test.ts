@@ -273,8 +273,8 @@ describe('when Messages', () => {
     },
   );
 
-  test('is not running and takes six seconds to come up, it is opened, waited for and asked once more', async () => {
-    await mac.command({ do: 'quit', startupMs: 6000 });
+  test('is not running and takes three seconds to come up, it is opened, waited for and asked once more', async () => {
+    await mac.command({ do: 'quit', startupMs: 3000 });
     const before = mac.calls.length;
     expect((await send({ recipient: ANA, body: 'wake up' })).status).toBe(201);
     const calls = mac.calls.slice(before);

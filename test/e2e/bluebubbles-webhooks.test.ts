@@ -142,6 +142,7 @@ describe('an event', () => {
   test('of a reaction or an edit is left out, because clients take either for a message', async () => {
     const receiver = await registered();
     const { row } = await mac.command<{ row: number }>({ do: 'receive', from: ANA, text: 'first' });
+    await eventually(() => expect(texts(receiver)).toEqual(['first']));
     await mac.command({ do: 'react', to: row, type: 2000, from: ANA });
     await mac.command({ do: 'edit', row, text: 'edited' });
     await mac.command({ do: 'receive', from: ANA, text: 'second' });

@@ -125,8 +125,9 @@ describe('what happens to a message that was there before', () => {
   test('is delivered again under the same ids, from an offset on', async () => {
     const { id, receiver: hook } = await receiver(['message.updated']);
     const start = offsetOf(nextOf(await service.get('/events?changes=true')));
-    const row = await receive('one');
     const other = await service.socket('&changes=true');
+    const row = await receive('one');
+    await other.event(({ data }) => data.id === String(row));
     await mac.command({ do: 'edit', row, text: 'two' });
     await changed(other, row, 'edited');
     await eventually(() => expect(hook.deliveries).toHaveLength(1));

@@ -97,8 +97,18 @@ test('an own message is delivered and read, and one fails', async () => {
 });
 
 test('an attachment that arrives late is told', async () => {
-  const attachment = { name: 'photo.jpg', bytes: 10, afterMs: 3500 };
-  const row = rowOf(await mac.command({ do: 'receive', from: '+15550100', text: '', attachment }));
+  const row = rowOf(await mac.command({ do: 'receive', from: '+15550100', text: '\uFFFC' }));
+  await expectTold(row, ['message.received']);
+  const insert = (table: string, values: Readonly<Record<string, string | number>>) =>
+    mac.command({ do: 'insert', table, values });
+  const file = {
+    guid: 'at_0_photo',
+    original_guid: 'at_0_photo',
+    filename: '~/Library/Messages/Attachments/photo.jpg',
+    transfer_state: 5,
+  };
+  const attachment = rowOf(await insert('attachment', file));
+  await insert('message_attachment_join', { message_id: row, attachment_id: attachment });
   const last = await expectTold(row, ['message.received', 'attachment']);
   expect(last.data.attachments).toHaveLength(1);
 });

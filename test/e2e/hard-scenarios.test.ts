@@ -27,12 +27,12 @@ const heard = (row: number) => listener.event(({ data }) => data.id === String(r
 
 describe('what Messages does to its database', () => {
   test('a row before its chat: the event waits and has its conversation', async () => {
-    const { row } = await receive({ joinAfterMs: 300 });
+    const { row } = await receive({ joinAfterMs: 100 });
     expect((await heard(row)).data).toMatchObject({ conversation_id: `any;-;${ANA}`, body: 'a text' });
   });
 
   test('an attachment that comes late, without a name at first: the event waits and has its path', async () => {
-    const { row } = await receive({ text: 'look', attachment: { name: 'photo.heic', bytes: 100, afterMs: 600 } });
+    const { row } = await receive({ text: 'look', attachment: { name: 'photo.heic', bytes: 100, afterMs: 200 } });
     const { data } = await heard(row);
     expect(data.body).toBe('look');
     expect(data.attachments).toEqual([expect.stringMatching(/^\/.*photo\.heic$/)]);

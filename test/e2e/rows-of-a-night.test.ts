@@ -52,11 +52,11 @@ test('a limited key gets every message of the night, although each row comes bef
   const night = (from: string, text: string, hour: number, joinAfterMs: number) =>
     mac.command({ do: 'receive', from, text, dateMs: dateMs + hour * HOUR_MS, joinAfterMs });
   await sleepUntil(async () => {
-    await night(ANA, 'at one', 1, 600);
-    await night(BEN, 'of somebody else', 2, 600);
-    await night(ANA, 'at three', 3, 500);
+    await night(ANA, 'at one', 1, 200);
+    await night(BEN, 'of somebody else', 2, 200);
+    await night(ANA, 'at three', 3, 150);
     await night(ANA, 'at four', 4, 0);
-    await night(ANA, 'at five', 5, 400);
+    await night(ANA, 'at five', 5, 100);
   });
   const expected = ['at one', 'at three', 'at four', 'at five'].map((body) => ({ body, conversation_id: CHAT }));
   await eventually(() => expect(streamed).toMatchObject(expected));

@@ -175,6 +175,7 @@ describe('send --wait', () => {
   });
 
   test('ends with 124 when the time is up, and warns of a second send', async () => {
+    await mac.command({ do: 'behave', push: 'dead' });
     const { exitCode, stdout, stderr } = await run(
       'send',
       ANA,
@@ -187,6 +188,7 @@ describe('send --wait', () => {
     );
     expect([exitCode, stderr]).toEqual([124, expect.stringContaining('do not send it again')]);
     expect(JSON.parse(stdout)).toMatchObject({ body: 'Too slow' });
+    await mac.command({ do: 'behave' });
   });
 });
 

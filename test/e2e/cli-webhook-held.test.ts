@@ -21,10 +21,7 @@ beforeAll(async () => {
   const webhook = { url: receiver.url, events: ['message.received'], name: 'Home', on_failure: 'hold' };
   ({ id } = (await service.post('/webhooks', webhook)).json as { id: string });
   chats.message({ chat, text: 'Light', handle_id: chats.handle('+15550100') });
-  await eventually(
-    async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ state: 'held' }),
-    20_000,
-  );
+  await eventually(async () => expect((await service.get(`/webhooks/${id}`)).json).toMatchObject({ state: 'held' }));
 });
 afterAll(async () => {
   await service.dispose();

@@ -147,8 +147,9 @@ describe('lists with what the console shows beside them', () => {
       await eventually(() => expect(receiver.deliveries.length).toBe(before + 1));
       await eventually(async () => expect(await read<WebhookStatus>(`/webhooks/${id}`)).toMatchObject({ held: null }));
       expect(await problems()).toMatchObject([{ code: 'webhook_held', until: expect.stringMatching(/Z$/) }]);
-      const { subjects } = await read<StatisticSeries>('/stats/webhooks?by=hour&last=1');
-      expect(subjects?.[id]?.points.at(-1)?.counts.failed).toBeGreaterThan(0);
+      const { subjects } = await read<StatisticSeries>('/stats/webhooks?by=hour&last=2');
+      // The hour may have changed since the attempts.
+      expect(subjects?.[id]?.points.some(({ counts }) => (counts.failed ?? 0) > 0)).toBe(true);
     } finally {
       await receiver.close();
     }

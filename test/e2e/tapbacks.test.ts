@@ -104,7 +104,7 @@ describe('a service', () => {
     const { id } = await ask('killed before it was sent');
     const row = await asking(id);
     // Another send is ahead of it in the queue.
-    await mac.command({ do: 'scenario', name: 'slow', delayMs: 3000 });
+    await mac.command({ do: 'scenario', name: 'hang' });
     const before = bodies(mac).length;
     const inTheWay = service.post('/messages', { recipient: ANA, body: 'in the way' }).catch(() => undefined);
     await waitFor(() => bodies(mac).length > before);

@@ -1,15 +1,16 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/nats-core';
 import type { PosternClient } from '../../src/client/postern-client.ts';
 import { fromProblem } from '../../src/fleet/protocol/requests.ts';
 import type { ProblemMessage } from '../../src/schema/fleet-records-schema.ts';
 import { eventually } from '../support/eventually.ts';
+import { clientOf } from '../support/fleet-mac.ts';
 import { HubFixture } from '../support/hub-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { quickClock } from '../support/quick-clock.ts';
 import { KEY } from '../support/service.ts';
 import { StandInAgent } from '../support/stand-in-agent.ts';
 
-const clock = quickClock(10);
 const NOTHING = { result: { items: [] } };
 const UNAUTHORIZED: ProblemMessage = {
   ...{ status: 401, code: 'unauthorized', message: 'Another key is needed.' },
@@ -20,11 +21,14 @@ describeWithNats('one Mac that misbehaves', () => {
   let server: NatsServer;
   let hub: HubFixture;
   let client: PosternClient;
+  let nc: NatsConnection | undefined;
+  const clock = quickClock(10, () => nc);
   const agents = new Map<string, StandInAgent>();
 
   beforeAll(async () => {
     const macs = ['good', 'evil', 'hung', 'twin-1', 'twin-2'];
     server = await NatsServer.forFleet(macs);
+    nc = await clientOf(server);
     hub = await HubFixture.start([server.url], {}, undefined, clock);
     client = hub.client;
     for (const mac of macs) {
@@ -33,15 +37,24 @@ describeWithNats('one Mac that misbehaves', () => {
       const reply = mac === 'evil' ? { problem: UNAUTHORIZED } : mac === 'hung' ? undefined : NOTHING;
       await agent.answer('listMessages', reply);
       await agent.answer('listConversations', reply);
-      await agent.announce('i', mac.startsWith('twin') ? ['+1 (555) 010-0100'] : []);
     }
+    await announceAll();
     await eventually(async () => expect((await client.status()).macs).toHaveLength(5));
   });
   afterAll(async () => {
     for (const agent of agents.values()) await agent.close();
     await hub.dispose();
+    await nc?.close();
     await server.dispose();
   });
+
+  /** A Mac that has been silent for 30 s counts as away: 3 s of this clock. */
+  async function announceAll(): Promise<void> {
+    for (const [mac, agent] of agents) {
+      await agent.announce('i', mac.startsWith('twin') ? ['+1 (555) 010-0100'] : []);
+    }
+  }
+  beforeEach(announceAll);
 
   test('and refuses everything is named as missing, and its problem is not the hub’s', async () => {
     for (const path of ['/messages', '/conversations']) {

@@ -2,6 +2,7 @@ import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Clock } from '../../src/domain/ports/host-ports.ts';
 import { Envelope, hubKeys, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
@@ -9,7 +10,7 @@ import { SENDS, sendSubject } from '../../src/fleet/protocol/layout.ts';
 import { decodeOrder } from '../../src/fleet/protocol/sends.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { FleetMac } from '../support/fleet-mac.ts';
+import { clientOf, FleetMac } from '../support/fleet-mac.ts';
 import { allIdsAfter, hasEvents, rowsOf } from '../support/hub-clients.ts';
 import { HubFixture } from '../support/hub-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
@@ -22,22 +23,26 @@ import { temporaryFolder } from '../support/temporary.ts';
 const folder = temporaryFolder();
 const READY = [200, { ready: true }];
 const DAY_MS = 86_400_000;
-const clocks = [quickClock(20), quickClock(20), quickClock(20)] as const;
 
 describeWithNats('a hub that cannot serve says so to a balancer', () => {
   let server: NatsServer;
   let agent: StandInAgent;
+  let client: NatsConnection | undefined;
+  const newClock = () => quickClock(20, () => client);
+  const clocks = [newClock(), newClock(), newClock()] as const;
   let newest = 0;
   const keyLine = newFleetKeyLine();
   const envelope = new Envelope(hubKeys(keyLine));
 
   beforeAll(async () => {
     server = await NatsServer.forFleet(['m1']);
+    client = await clientOf(server);
     agent = await StandInAgent.connect(server.url, 'm1', envelope);
     await agent.announce();
   });
   afterAll(async () => {
     await agent.close();
+    await client?.close();
     await server.dispose();
   });
 

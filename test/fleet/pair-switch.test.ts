@@ -1,8 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/nats-core';
 import type { Message } from '../../src/client/postern-client.ts';
 import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
+import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FleetMac } from '../support/fleet-mac.ts';
 import { FleetServer, newFleet } from '../support/fleet-server.ts';
@@ -15,13 +17,13 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 import { StandInAgent } from '../support/stand-in-agent.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-// A faster clock would not leave the Mac, which runs the built program, enough time to answer the hub.
-const clock = quickClock(2);
-
 describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
   const dir = temporaryFolder();
   const fleetDir = join(dir, 'fleet');
   let server: FleetServer;
+  let operator: NatsConnection | undefined;
+  // A faster clock would not leave the Mac, which runs the built program, enough time to answer the hub.
+  const clock = quickClock(2, () => operator);
   let hub: HubFixture;
   let sim: Awaited<ReturnType<typeof simulatedMac>>;
   /** Accepts requests and never answers, like a stopped process or a cut line. */
@@ -32,6 +34,7 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
     await newFleet(fleetDir, ['m7', 'm8', 'm9']);
     server = await FleetServer.start(fleetDir);
     await postern(['fleet', 'init', '--connect', '--dir', fleetDir]);
+    operator = await connectOperator(FleetFolder.open(fleetDir), 'operator');
     const filesOf = (member: 'hub' | { mac: string }) => {
       const folder = FleetFolder.open(fleetDir).memberFolder(member);
       const files = { key_file: join(folder, MEMBER_FILES.key), content_key_file: join(folder, MEMBER_FILES.content) };
@@ -54,18 +57,17 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
     await hub.dispose();
     await standby.dispose();
     await sim.dispose();
+    await operator?.close();
     await server.stop();
   });
 
   const send = async (body: string) => {
-    const startMs = clock.monotonic();
     const answer = await fetch(`${hub.api}/messages`, {
       method: 'POST',
       headers: { 'X-API-Key': KEY, 'Content-Type': 'application/json' },
       body: JSON.stringify({ recipient: '+15550144', from: 'm7', body }),
     });
-    const tookMs = clock.monotonic() - startMs;
-    return { status: answer.status, message: (await answer.json()) as Message, tookMs };
+    return { status: answer.status, message: (await answer.json()) as Message };
   };
 
   test('is created by the operator from two Macs of the fleet that are in no other pair', async () => {
@@ -94,9 +96,13 @@ describeWithNats('a pair whose first Mac hangs, or is cut off', () => {
   });
 
   test('sends through the other Mac within 15 s, and stays there', async () => {
-    const first = await send('first');
+    const startMs = clock.monotonic();
+    const sending = send('first');
+    // The rest of the send takes real time, which says nothing at a quick clock.
+    await waitFor(() => hub.log.lines.some(({ message }) => message.includes('now holds the lease')));
+    expect(clock.monotonic() - startMs).toBeLessThan(15_000);
+    const first = await sending;
     expect(first).toMatchObject({ status: 201, message: { mac: 'm7' } });
-    expect(first.tookMs).toBeLessThan(15_000);
     expect(await hub.client.message(first.message.id)).toMatchObject({ body: 'first', mac: 'm7' });
     const list = await hub.get(`/messages?conversation_id=${encodeURIComponent(first.message.conversation_id)}`);
     expect([list.status, ((await list.json()) as Message[]).map(({ body }) => body)]).toEqual([200, ['first']]);

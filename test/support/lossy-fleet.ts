@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/nats-core';
+import { clientOf } from './fleet-mac.ts';
 import { HubFixture } from './hub-fixture.ts';
 import { NatsServer } from './nats-server.ts';
 import { quickClock } from './quick-clock.ts';
@@ -9,7 +11,8 @@ export class LossyFleet {
   server!: NatsServer;
   m1!: StandInAgent;
   m2!: StandInAgent;
-  readonly #clock = quickClock(10);
+  #connection: NatsConnection | undefined;
+  readonly #clock = quickClock(10, () => this.#connection);
   readonly #closers: (() => unknown)[] = [];
   #tests = 0;
 
@@ -17,8 +20,12 @@ export class LossyFleet {
   constructor({ isFollowing = false } = {}) {
     beforeAll(async () => {
       this.server = await NatsServer.forFleet(['m1', 'm2']);
+      this.#connection = await clientOf(this.server);
     });
-    afterAll(() => this.server.dispose());
+    afterAll(async () => {
+      await this.#connection?.close();
+      await this.server.dispose();
+    });
     beforeEach(async () => {
       await this.server.purgeEvents();
       this.#tests += 1;

@@ -9,8 +9,8 @@ const BEN = '#conversation-list [data-id="any;-;+15550101"]';
 
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
-/** Paths asked for since the last count. */
-let asked: string[] = [];
+/** Requests since the last count. */
+let asked: Request[] = [];
 /** Requests without an answer, except the one that waits for approvals. */
 const open = new Set<Request>();
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
   const { page } = stage;
   page.on('request', (request) => {
     if (pathOf(request) === '') return;
-    asked.push(pathOf(request));
+    asked.push(request);
     if (!isWaiting(request)) open.add(request);
   });
   page.on('response', (response) => open.delete(response.request()));
@@ -37,7 +37,9 @@ beforeAll(async () => {
   await page.goto(`${stage.url}/console`);
   await page.fill('#key', stage.key);
   await page.keyboard.press('Enter');
-  await page.locator('#verdict').waitFor();
+  await page.locator('#overview .plot svg').waitFor();
+  // From now on, only the tests move the time of the page.
+  await page.clock.pauseAt(Date.now() + 1000);
 });
 afterAll(async () => {
   await stage?.close();
@@ -46,7 +48,11 @@ afterAll(async () => {
 /** Waits until every request is answered. */
 const answered = (): Promise<void> => eventually(() => expect([...open].map(pathOf)).toEqual([]));
 
-/** Returns what the action asked for, without pictures, which are part of the messages. */
+/**
+ * Returns what the action asked for, without pictures, which are part of the messages, and without what the page asks
+ * for whenever the service has news: the sends that wait for approval, and the conversations after a message from a
+ * new person.
+ */
 async function askedBy(action: () => Promise<unknown>): Promise<readonly string[]> {
   await answered();
   asked = [];
@@ -54,7 +60,8 @@ async function askedBy(action: () => Promise<unknown>): Promise<readonly string[
   // Timers that begin with an answer, such as those of a picture, have then run.
   await there().page.clock.runFor(1000);
   await answered();
-  return asked.filter((path) => !path.includes('/attachments/'));
+  const paths = asked.filter((request) => !isWaiting(request)).map(pathOf);
+  return paths.filter((path) => path !== 'conversations' && !path.includes('/attachments/'));
 }
 
 const goTo = (view: string) => there().page.locator('#views a', { hasText: view }).click();
@@ -62,13 +69,11 @@ const goTo = (view: string) => there().page.locator('#views a', { hasText: view 
 describe('the requests of the console, whose minute all clients share', () => {
   inBrowser('asks for each thing once when a view opens', async () => {
     const { page } = there();
-    await page.locator('#overview .plot svg').waitFor();
     const messages = await askedBy(async () => {
       await goTo('Messages');
       await page.locator(GARDEN).waitFor();
     });
-    // The overview may have read the conversations just before, and nothing has happened in one since.
-    expect(messages.filter((path) => path !== 'conversations')).toEqual(['scheduled', 'keys']);
+    expect(messages).toEqual(['scheduled', 'keys']);
     const first = await askedBy(async () => {
       await page.locator(GARDEN).click();
       await page.locator('#message-list .msg').first().waitFor();
@@ -107,7 +112,7 @@ describe('the requests of the console, whose minute all clients share', () => {
         await page.clock.runFor(5000);
         await answered();
       }
-      expect([view, asked, asked.length <= 20]).toEqual([view, expect.anything(), true]);
+      expect([view, asked.map(pathOf), asked.length <= 20]).toEqual([view, expect.anything(), true]);
     }
   });
 });

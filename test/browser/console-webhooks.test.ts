@@ -4,6 +4,8 @@ import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
+/** Somebody who has no part in the story of the demo. */
+const FROM = '+15550142';
 const folder = temporaryFolder();
 let stage: BrowserStage | undefined;
 
@@ -77,11 +79,18 @@ describe('webhooks in the console', () => {
       const made = await fetch(`${url}/api/v1/webhooks`, {
         method: 'POST',
         headers: { 'x-api-key': key, 'content-type': 'application/json' },
-        body: JSON.stringify({ url: receiver.url, name: 'Archive', events: ['message.received'], on_failure: 'hold' }),
+        body: JSON.stringify({
+          url: receiver.url,
+          name: 'Archive',
+          events: ['message.received'],
+          on_failure: 'hold',
+          // Leaves out the story of the demo.
+          filter: { senders: [FROM] },
+        }),
       });
       const { id } = (await made.json()) as { readonly id: string };
-      await there().command({ do: 'receive', from: '+15550100', text: 'held for the receiver' });
-      await eventually(() => expect(receiver.deliveries.length).toBe(3));
+      await there().command({ do: 'receive', from: FROM, text: 'held for the receiver' });
+      await eventually(() => expect(receiver.deliveries.length).toBeGreaterThanOrEqual(3));
       await stored(`/${id}`, '"state":"held"');
       await page.locator('#views a', { hasText: 'Webhooks' }).click();
       await page.locator(`[data-id="${id}"] .state`, { hasText: 'Holding' }).waitFor();
@@ -89,14 +98,15 @@ describe('webhooks in the console', () => {
       await page.getByText('The receiver answered 503').first().waitFor();
       await page.locator('.note.warn', { hasText: /kept\. Postern tries again until it succeeds/ }).waitFor();
       // The held event is listed first, so the list does not say that nothing was sent.
-      const waiting = page.locator('#delivery-list details', { hasText: '3 tries' });
+      const waiting = page.locator('#delivery-list details', { hasText: /\d tries/ });
       await waiting.locator('summary').click();
-      expect(await waiting.locator('.tries li', { hasText: 'The receiver answered 503' }).count()).toBe(3);
+      const tries = Number(/(\d+) tries/.exec((await waiting.locator('summary').textContent()) ?? '')?.[1]);
+      expect(tries).toBeGreaterThanOrEqual(3);
+      expect(await waiting.locator('.tries li', { hasText: 'The receiver answered 503' }).count()).toBe(tries);
       expect(await waiting.locator('.code pre').textContent()).toBe('not ready');
       expect(await there().faults()).toEqual([]);
       isUp = true;
       await page.getByRole('button', { name: 'Try now' }).click();
-      await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(3));
       await stored(`/${id}`, '"state":"healthy"');
       await page.reload();
       await page.locator('.head .state', { hasText: 'Delivers' }).waitFor();
@@ -105,8 +115,8 @@ describe('webhooks in the console', () => {
       await last.locator('summary').click();
       await last.getByRole('button', { name: 'Send again' }).click();
       await page.locator('#toast', { hasText: 'The receiver answered 204' }).waitFor();
-      expect(receiver.deliveries.at(-1)?.event.data.body).toBe('held for the receiver');
-      expect(receiver.deliveries.length).toBeGreaterThan(sent);
+      const again = receiver.deliveries.slice(sent).map(({ event }) => event.data.body);
+      expect(again).toContain('held for the receiver');
     } finally {
       await receiver.close();
     }

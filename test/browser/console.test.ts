@@ -23,6 +23,12 @@ const BELOW = `{
   scrollHeight - scrollTop - clientHeight;
 }`;
 
+/** Script that returns on how many days the messages shown were written, and the number of headings. */
+const DAYS = `{
+  const times = [...document.querySelectorAll('#message-list .msg')].map(({ dataset }) => new Date(dataset.time));
+  [new Set(times.map((time) => time.toDateString())).size, document.querySelectorAll('#message-list .day').length];
+}`;
+
 const ANA = '#conversation-list [data-id="any;-;+15550100"]';
 
 const folder = temporaryFolder();
@@ -85,11 +91,9 @@ describe('the console', () => {
     await page.locator(ANA, { hasText: 'Ana Silva' }).getByText('Good question. I would say yes.').waitFor();
     await thread.locator('b[title="+15550100"]', { hasText: 'Ana Silva' }).first().waitFor({ state: 'attached' });
     await thread.locator('.mine .reactions span[title^="Ana Silva"]').first().waitFor();
-    // Ages of the demo's rows in hours: how many days that is depends on the time of day.
-    const days = new Set(
-      [52, 51.8, 22, 21.9, 0].map((hours) => new Date(Date.now() - hours * 3_600_000).toDateString()),
-    );
-    expect(await thread.locator('.day').count()).toBe(days.size);
+    const [days, headings] = await page.evaluate<[number, number]>(DAYS);
+    expect(days).toBeGreaterThan(2);
+    expect(headings).toBe(days);
     expect(new URL(page.url()).hash).toBe(`#/c/${encodeURIComponent('any;-;+15550100')}`);
     await goTo('Events');
     const events = page.locator('#events');
@@ -201,12 +205,19 @@ describe('the console', () => {
     await page.keyboard.press('Enter');
     const said = page.locator('#message-list li', { hasText: 'Is <b>anybody</b> there?' });
     await said.locator('b[title="+15550101"]', { hasText: 'Ben Okafor' }).waitFor({ state: 'attached' });
-    expect(await page.inputValue('#speech')).toBe('');
-    await page.selectOption('#speaker', { label: 'Ana Silva' });
+    await eventually(async () => expect(await page.inputValue('#speech')).toBe(''));
     // The newest message stays in view above the box.
     await eventually(async () => expect(await page.evaluate(BELOW)).toBeLessThan(2));
+    // A reaction goes to the newest message. The story never writes to this group.
+    await page.locator('#conversation-list [data-id="any;+;chat515151"]').click();
+    await page.locator('#thread-title', { hasText: /Shed|Allotment/ }).waitFor();
+    await page.fill('#speech', 'Where is the spade?');
+    await page.keyboard.press('Enter');
+    const asked = page.locator('#message-list li', { hasText: 'Where is the spade?' });
+    await asked.waitFor();
+    await page.selectOption('#speaker', { label: 'Cho Tanaka' });
     await page.click('#speak [data-reaction="love"]');
-    await said.locator('.reactions span[title="Ana Silva: love"]').waitFor();
+    await asked.locator('.reactions span[title="Cho Tanaka: love"]').waitFor();
     expect(await there().faults()).toEqual([]);
     await page.locator('#speak summary').click();
   });
@@ -252,7 +263,8 @@ describe('the console', () => {
       headers: { 'x-api-key': key, 'content-type': 'application/json' },
       body: JSON.stringify({ recipient: '+15550100', body: '', attachments: [path] }),
     });
-    expect(sent.status).toBe(201);
+    // 202 if the message is not found in chat.db in time.
+    expect([201, 202]).toContain(sent.status);
     await page.locator(ANA).click();
     await page.locator('#message-list .attachments img[alt="pixel.png"]').waitFor();
     expect(await page.evaluate(`document.querySelector('#message-list img').naturalWidth`)).toBe(1);

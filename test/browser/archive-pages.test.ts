@@ -24,6 +24,7 @@ inBrowser(
       await resize(page, 390, 800);
       await page.goto(`file://${join(folder, 'index.html')}`);
       await page.click('td a');
+      await page.waitForURL((address) => !address.pathname.endsWith('/index.html'));
       expect(await page.locator('article').count()).toBe(3);
       expect(await page.locator('h2').allTextContents()).toEqual(['Friday, 1 May 2026', 'Saturday, 2 May 2026']);
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);

@@ -11,7 +11,7 @@ import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { testIf } from './conditions.ts';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
-import { BARE_ENVIRONMENT } from './temporary.ts';
+import { BARE_ENVIRONMENT, whenFileEnds } from './temporary.ts';
 
 /** Path of Chromium; undefined if it is not installed. */
 export const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path));
@@ -25,6 +25,12 @@ const FAULTS = `Promise.allSettled(
   document.getAnimations().filter(({ effect }) => effect.getTiming().iterations !== Infinity).map((each) => each.finished),
 ).then(() => axe.run(document, { resultTypes: ['violations'] })).then(({ violations }) =>
   violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html.slice(0, 120))]))`;
+const HOURS_TO_NOON = 12 - new Date().getUTCHours();
+/**
+ * Name of a time zone in which it is about noon, for the demo and the page: no day ends during a test. Zones east of
+ * Greenwich have a minus in these names.
+ */
+const NOON = `Etc/GMT${HOURS_TO_NOON > 0 ? '-' : '+'}${Math.abs(HOURS_TO_NOON)}`;
 /** Flags that keep the browser from contacting anybody. */
 const QUIET = [
   '--no-sandbox',
@@ -47,8 +53,10 @@ export function inBrowser(name: string, run: () => Promise<void>): void {
  */
 export async function openPage(executablePath: string): Promise<{ readonly browser: Browser; readonly page: Page }> {
   const browser = await chromium.launch({ executablePath, args: QUIET });
+  whenFileEnds(() => browser.close());
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
+    timezoneId: NOON,
     colorScheme: 'light',
     reducedMotion: 'reduce',
   });
@@ -170,8 +178,9 @@ function allow(requestsPerMinute: number, folder: string): void {
 async function startDemo(folder: string, port: number): Promise<ChildProcess> {
   const demo = spawn(process.execPath, [MAIN, 'demo', '--dir', folder, '--port', String(port)], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...BARE_ENVIRONMENT, HOME: folder },
+    env: { ...BARE_ENVIRONMENT, HOME: folder, TZ: NOON },
   });
+  whenFileEnds(() => demo.kill('SIGKILL'));
   let output = '';
   for (const stream of [demo.stdout, demo.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await waitFor(() => {

@@ -1,6 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -224,7 +234,9 @@ export class StandInMac {
   /** Stores a flag or content under a name that the stand-ins look for. Returns its path. */
   keep(name: string, content: string | Buffer = ''): string {
     const path = join(this.folder, name);
-    writeFileSync(path, content, { mode: 0o755 });
+    // A stand-in may read the file at any moment.
+    writeFileSync(`${path}.draft`, content, { mode: 0o755 });
+    renameSync(`${path}.draft`, path);
     return path;
   }
 
@@ -281,7 +293,8 @@ export class StandInMac {
         }
       }
     }
-    rmSync(this.folder, { recursive: true, force: true });
+    // Tries again while a dying process still writes.
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 3, retryDelay: 100 });
   }
 }
 

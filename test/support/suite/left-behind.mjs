@@ -1,5 +1,6 @@
 // Finds what a run of the suite leaves on this machine: processes, files, folders and sockets.
-import { readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 
 /** The folder that a program writes to if it was started without the suite's TMPDIR. */
 const SYSTEM_FOLDER = '/tmp';
@@ -24,8 +25,8 @@ export async function clearLeftBehind(folder, namesBefore) {
   }
   for (const { pid } of processes) kill(pid);
   const inside = readdirSync(folder);
-  // Tries again while a dying process still writes.
-  rmSync(folder, { recursive: true, force: true, maxRetries: LOOKS, retryDelay: BETWEEN_LOOKS_MS });
+  // Tries again while a dying process still writes. A retry of `rmSync` would not look for new files.
+  await rm(folder, { recursive: true, force: true, maxRetries: LOOKS, retryDelay: BETWEEN_LOOKS_MS });
   const beside = await abandoned(() => namesInSystemFolder().filter((name) => !namesBefore.includes(name)));
   return [
     ...processes.map(({ pid, command }) => `process ${pid}: ${command}`),

@@ -26,6 +26,7 @@ export class ChannelSession {
   output = '';
   errors = '';
   readonly child: ChildProcess;
+  readonly #closed: Promise<unknown>;
   #ids = 0;
 
   constructor(service: Service, key: string, ...options: readonly string[]) {
@@ -33,6 +34,7 @@ export class ChannelSession {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: { ...BARE_ENVIRONMENT, HOME: service.folder, POSTERN_API_KEY: key },
     });
+    this.#closed = once(this.child, 'close');
     whenFileEnds(() => this.child.kill('SIGKILL'));
     this.child.stderr?.on('data', (chunk: Buffer) => (this.errors += chunk.toString()));
     let rest = '';
@@ -71,9 +73,10 @@ export class ChannelSession {
     );
   }
 
+  /** Closes stdin. Returns the exit code once the whole output was read. */
   async end(): Promise<number | null> {
     this.child.stdin?.end();
-    if (this.child.exitCode === null) await once(this.child, 'exit');
+    await this.#closed;
     return this.child.exitCode;
   }
 

@@ -72,10 +72,12 @@ export class ImsgClient {
   /** All of stdout. */
   output = '';
   errors = '';
+  readonly #closed: Promise<unknown>;
   #ids = 0;
 
   private constructor(child: ChildProcess) {
     this.child = child;
+    this.#closed = once(child, 'close');
     let rest = '';
     child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
       this.output += chunk;
@@ -130,8 +132,9 @@ export class ImsgClient {
     return this.ended();
   }
 
+  /** Returns the exit code once the whole output was read. */
   async ended(): Promise<number | null> {
-    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, 'exit');
+    await this.#closed;
     return this.child.exitCode;
   }
 

@@ -12,6 +12,12 @@ const FROM = 'FROM event JOIN stream ON stream.id = event.stream JOIN source ON 
 /** SQL condition: the event is a new row, not a change. */
 const IS_ROW = `event.type NOT IN (${CHANGE_EVENT_TYPES.map((type) => `'${type}'`).join()})`;
 
+/** SQL query: the event's places in `later_place` for its own stream. */
+const OWN_PLACES = 'SELECT 1 FROM later_place AS own WHERE own.number = event.number AND own.stream = event.stream';
+
+/** Number of events or places that are looked at in the order of times or sequences. */
+const FEW = 256;
+
 /** Looks up events in hub.db by number, by their place in the stream, and by time. */
 export class EventIndex {
   readonly #database: HubDatabase;
@@ -91,29 +97,43 @@ export class EventIndex {
 
   /** Returns the lowest number of the events that a stream holds after `sequence`; undefined if there are none. */
   firstBehind(stream: string, sequence: number): number | undefined {
-    const irregular = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence > ?`;
     // Events without an entry in `later_place` for their own stream are regular: their numbers are in the order of
     // their sequences.
-    const isIrregular = 'SELECT 1 FROM later_place WHERE number = event.number AND later_place.stream = event.stream';
-    const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${isIrregular})
+    const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${OWN_PLACES})
       ORDER BY sequence LIMIT 1`;
-    return lowest([irregular, regular].map((sql) => this.#database.number(sql, stream, sequence)));
+    const irregular = this.#lowestLater(`WHERE stream = ${STREAM_ID} AND sequence > ?`, stream, sequence);
+    return lowest([irregular, this.#database.number(regular, stream, sequence)]);
   }
 
   /** Returns the lowest number of the events that a stream has lost and not received again; undefined if none. */
   firstLost(stream: string): number | undefined {
-    const sql = `SELECT min(number) FROM later_place WHERE stream = ${STREAM_ID} AND sequence = ?`;
-    return this.#database.number(sql, stream, LOST);
+    return this.#lowestLater(`WHERE stream = ${STREAM_ID} AND sequence = ?`, stream, LOST);
   }
 
-  /** Returns the lowest number of the events that the broker stored at or after `atMs`; undefined if there are none. */
+  /**
+   * Returns the lowest number of the events that the broker stored at or after `atMs`; undefined if there are none.
+   */
   firstSince(atMs: number): number | undefined {
-    // Names the index, because SQLite would otherwise find `min` by reading all earlier events in order of their
-    // numbers.
-    const sql = (table: string, byTime: string): string =>
-      `SELECT min(number) FROM ${table} INDEXED BY ${byTime} WHERE at_ms >= ?`;
-    const found = [sql('event', 'event_time'), sql('later_place', 'later_time')];
-    return lowest(found.map((one) => this.#database.number(one, atMs)));
+    // The numbers of events without a later place in their own stream are in the order of their times, as far as the
+    // clocks of the broker's servers agree. So the lowest number is among the first few.
+    const isLater = `EXISTS (${OWN_PLACES} AND own.at_ms >= event.at_ms)`;
+    const regular = `SELECT number FROM event INDEXED BY event_time WHERE at_ms >= ? AND NOT ${isLater}
+      ORDER BY at_ms LIMIT ${FEW}`;
+    const first = this.#database.number(`SELECT min(number) FROM (${regular})`, atMs);
+    return lowest([first, this.#lowestLater('INDEXED BY later_time WHERE at_ms >= ?', atMs)]);
+  }
+
+  /**
+   * Returns the lowest number in the rows of `later_place` that a condition selects. If it selects many rows, looks for
+   * the first of them in the order of numbers, because one of the lowest numbers is then probably among them.
+   */
+  #lowestLater(condition: string, ...parameters: readonly (string | number)[]): number | undefined {
+    const some = `SELECT number FROM later_place ${condition} LIMIT ${FEW}`;
+    const [count, first] = this.#database.get(`SELECT count(*), min(number) FROM (${some})`, ...parameters) ?? [];
+    if (Number(count) < FEW) return first === null ? undefined : Number(first);
+    const where = condition.slice(condition.indexOf('WHERE'));
+    const sql = `SELECT number FROM later_place INDEXED BY later_number ${where} ORDER BY number LIMIT 1`;
+    return this.#database.number(sql, ...parameters);
   }
 
   /**

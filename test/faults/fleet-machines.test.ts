@@ -2,7 +2,10 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { managerOf } from '../../src/fleet/protocol/connect-once.ts';
+import { jetstream } from '@nats-io/jetstream';
+import { connectOnce, managerOf } from '../../src/fleet/protocol/connect-once.ts';
+import { BUCKETS, claimKey, inboxPrefix } from '../../src/fleet/protocol/layout.ts';
+import { isForbidden } from '../../src/fleet/protocol/machine-claim.ts';
 import { createFleet, createMac } from '../../src/fleet/protocol/streams.ts';
 import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
 import { fleetReport } from '../../src/fleet/setup/fleet-report.ts';
@@ -52,6 +55,26 @@ describeWithNats('an identity of a fleet', () => {
     made.machine = machine;
     macs.push(made);
     return made;
+  }
+
+  /** Reports whether the server's users.conf forbids a Mac to claim its identity. */
+  async function claimFails(mac: string): Promise<boolean> {
+    const { key_file: keyFile } = filesIn(folder.memberFolder({ mac })) as { key_file: string };
+    const seed = readFileSync(keyFile, 'utf8').trim();
+    const nc = await connectOnce({
+      servers: [server.url],
+      seed,
+      ca: undefined,
+      name: mac,
+      inboxPrefix: inboxPrefix(mac),
+    });
+    // Without the expected sequence, it would claim the identity.
+    const claim = jetstream(nc).publish(`$KV.${BUCKETS.macs}.${claimKey(mac)}`, '', {
+      expect: { lastSubjectSequence: 99 },
+    });
+    const isRefused = await claim.then(() => false, isForbidden);
+    await nc.close();
+    return isRefused;
   }
 
   const isJoined = async (mac: FleetMac): Promise<unknown> => mac.published(mac.write('hello'));
@@ -110,6 +133,7 @@ describeWithNats('an identity of a fleet', () => {
         .join('\n'),
     );
     server.reload();
+    await eventually(async () => expect(await claimFails('m2')).toBe(true));
     const [first, second] = [newMachine('m2', 'A'), newMachine('m2', 'B')];
     await first.start();
     await isJoined(first);

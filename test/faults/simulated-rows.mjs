@@ -10,16 +10,7 @@ const PERSON = '+15550100';
  */
 const MOST_LATE_MS = 100;
 
-/** @type {import('../../src/domain/ports/host-ports.ts').Clock} */
-const punctualClock = {
-  ...systemClock,
-  after(ms, run) {
-    const due = performance.now() + ms;
-    return systemClock.after(ms, () => {
-      if (performance.now() < due + MOST_LATE_MS) run();
-    });
-  },
-};
+const LATE = new Error('too late to complete the row');
 
 /** Kinds of rows and their shares: at least half are ordinary, as on a Mac. */
 const KINDS = [
@@ -39,10 +30,29 @@ const KINDS = [
 export class SimulatedRows {
   #messages;
   #chance;
+  /** A time before the rows that are being written were committed. */
+  #sinceMs = 0;
 
   constructor(home, seed) {
-    this.#messages = new Messages({ home, version: '26', clock: punctualClock });
+    const after = (ms, run) => {
+      const limitMs = this.#sinceMs + ms + MOST_LATE_MS;
+      return systemClock.after(ms, () => this.#complete(run, limitMs));
+    };
+    this.#messages = new Messages({ home, version: '26', clock: { ...systemClock, after } });
     this.#chance = new Chance(seed);
+  }
+
+  /** Runs `run` in one commit, and takes it back if the commit would be late. */
+  #complete(run, limitMs) {
+    try {
+      this.#sinceMs = performance.now();
+      this.#messages.database.transaction(() => {
+        run();
+        if (performance.now() > limitMs) throw LATE;
+      });
+    } catch (error) {
+      if (error !== LATE) throw error;
+    }
   }
 
   /** Writes one message of a random kind, or unsends one of the newest. */
@@ -97,6 +107,7 @@ export class SimulatedRows {
 
   /** Returns once everything but the delayed parts is written. */
   #do(command) {
+    this.#sinceMs = performance.now();
     this.#messages.perform(command).catch((error) => {
       process.stderr.write(`${error.stack}\n`);
       process.exit(1);

@@ -2,11 +2,6 @@ import { isPromise } from 'node:util/types';
 import type { KV } from '@nats-io/kv';
 
 /**
- * Maximum milliseconds of real time that a step of a test's clock waits: requests over a cut line are never answered.
- */
-const PATIENCE_MS = 2000;
-
-/**
  * Pending requests to the broker. A test's clock passes seconds in an instant, so it waits for these first: otherwise a
  * broker that needs 50 ms would be too slow to renew a lease of seven seconds.
  */
@@ -35,20 +30,14 @@ export class Unanswered {
     });
   }
 
-  /** Resolves when no request is pending and the answers have caused no new ones. */
+  /**
+   * Resolves when no request is pending and the answers have caused no new ones. The NATS client ends a request over a
+   * cut line after 5 s.
+   */
   async settled(): Promise<void> {
-    let isOver = false;
-    let timer: NodeJS.Timeout | undefined;
-    const over = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
-        isOver = true;
-        resolve();
-      }, PATIENCE_MS);
-    });
     do {
-      await Promise.race([Promise.allSettled(this.#requests), over]);
+      await Promise.allSettled(this.#requests);
       await new Promise<void>((resolve) => void setImmediate(resolve));
-    } while (this.#requests.size > 0 && !isOver);
-    clearTimeout(timer);
+    } while (this.#requests.size > 0);
   }
 }

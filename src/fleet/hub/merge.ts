@@ -48,7 +48,7 @@ export async function merged<Item>(
   while (items.length < count) {
     const loaded = queues.filter((queue) => queue.items.length > 0);
     if (loaded.length === 0) break;
-    // Of equal items, takes the one whose list comes first.
+    // Takes the item whose list comes first if several are equal.
     const first = loaded.reduce((one, other) =>
       compare(other.items[0] as Item, one.items[0] as Item) < 0 ? other : one,
     );

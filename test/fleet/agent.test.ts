@@ -3,10 +3,12 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
+import { HOUR_MS } from '../../src/domain/durations.ts';
 import { agentKeys, Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
 import { encodeEvent, eventId } from '../../src/fleet/protocol/event-message.ts';
 import { BUCKETS, EVENTS, eventSubject, readSubject, WHO } from '../../src/fleet/protocol/layout.ts';
 import { unpackPresence } from '../../src/fleet/protocol/presence.ts';
+import { systemClock } from '../../src/runtime/clock.ts';
 import { appleDate } from '../../src/simulator/chat-database.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
@@ -28,6 +30,13 @@ describeWithNats('the agent of a fleet', () => {
     const mac = new FleetMac(join(folder, `${id}-${macs.length}`), { servers: [server.url], mac: id, ...settings });
     macs.push(mac);
     return mac;
+  }
+  /** Writes messages with dates this many hours ago. Returns the row id of the last one. */
+  function writeAt(mac: FleetMac, ...hoursAgo: readonly number[]): number {
+    const rows = hoursAgo.map((hours) =>
+      mac.database?.message({ chat: 1, handle_id: 1, text: 'x', date: appleDate(Date.now() - hours * HOUR_MS) }),
+    );
+    return rows.at(-1) ?? 0;
   }
   const stream = (envelope?: Envelope) => streamOf(nc, id, envelope);
 
@@ -133,6 +142,44 @@ describeWithNats('the agent of a fleet', () => {
     await other.createFleet([id]);
     const client = await clientOf(other);
     await eventually(async () => expect(rowsOf(await streamOf(client, id))).toEqual([1, 2, 3]));
+    await mac.stop();
+    await client.close();
+    await other.dispose();
+  });
+
+  test('refills a stream that was recreated while it was away as far back as the other Macs did', async () => {
+    const other = await NatsServer.forFleet([id]);
+    const client = await clientOf(other);
+    const mac = newMac({ servers: [other.url] });
+    const newest = writeAt(mac, 25, 20, 0);
+    await mac.start();
+    await mac.published(newest);
+    await mac.stop();
+    await other.deleteStore();
+    await other.launch();
+    await other.createFleet([id]);
+    mac.clock = { ...systemClock, now: () => Date.now() + 10 * HOUR_MS };
+    await mac.start();
+    await eventually(async () => expect(rowsOf(await streamOf(client, id))).toEqual([newest - 1, newest]));
+    await mac.stop();
+    await client.close();
+    await other.dispose();
+  });
+
+  test('sends a fleet that it joins late no more than its recent history', async () => {
+    const other = await NatsServer.forFleet([id]);
+    const client = await clientOf(other);
+    const mac = newMac();
+    // By its clock, both streams are 30 days old.
+    mac.clock = { ...systemClock, now: () => Date.now() + 720 * HOUR_MS };
+    const newest = writeAt(mac, -1, -700, -719);
+    await mac.start();
+    await mac.published(newest);
+    await mac.stop();
+    mac.settings = { ...mac.settings, servers: [other.url] };
+    await mac.start();
+    await mac.published(mac.write('now'));
+    expect(rowsOf(await streamOf(client, id))).toEqual([newest - 1, newest, newest + 1]);
     await mac.stop();
     await client.close();
     await other.dispose();

@@ -6,6 +6,7 @@ import { connect } from '@nats-io/transport-node';
 import { type RunningApp, startApp } from '../../src/app/service.ts';
 import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
+import type { Clock } from '../../src/domain/ports/host-ports.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import { type EventMessage, openEvent, readEventHeaders } from '../../src/fleet/protocol/event-message.ts';
 import { EVENTS, eventSubject, HEADERS } from '../../src/fleet/protocol/layout.ts';
@@ -31,6 +32,7 @@ export class FleetMac {
   /** Hardware id; by default that of the machine that runs the tests. */
   machine: string | undefined;
   settings: Partial<Record<string, unknown>>;
+  clock: Clock = systemClock;
   #app: RunningApp | undefined;
 
   constructor(
@@ -72,7 +74,7 @@ export class FleetMac {
     const checked = checkConfig(tables, dir, processEnvironment({ HOME: this.folder }, 'linux'));
     if ('mistakes' in checked) throw new Error(checked.mistakes.join(' '));
     this.#app = await startApp(checked.config, {
-      clock: systemClock,
+      clock: this.clock,
       log: this.log,
       supervised: false,
       version: '1.2.3',

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { LogIdentity } from '../../domain/cursor.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
 import { type ChainState, eventId } from '../protocol/event-message.ts';
+import type { JoinedParts } from './agent.ts';
 
 /** The facts that decide where an agent resumes. */
 export interface Known {
@@ -65,4 +67,26 @@ async function afresh({ position, backfill, epoch }: Known): Promise<Start> {
   const start = await backfill();
   const after = position !== undefined && position.rowId < start.rowId ? position : start;
   return { after, epoch, previousRow: 0 };
+}
+
+/**
+ * Returns the position before the history that this Mac publishes to a stream created at `created`: `backfillHours`
+ * before now, or before the stream was created if this Mac was away then. Hubs rely on that, because the other Macs
+ * refilled the stream when it was created. `position` is the newest event that an earlier stream acknowledged.
+ */
+export async function beforeHistory(
+  { messages, reader, feed, clock, settings }: JoinedParts,
+  created: string,
+  position: Offset | undefined,
+): Promise<Offset> {
+  const last = feed.lastPublished();
+  if (settings.backfillHours === 0) return last;
+  const [known] = position === undefined ? [] : messages.entries(rowOffset(position.rowId - 1), position, 1);
+  // A Mac that comes from another fleet has published events since this stream was created, so it was not away.
+  const publishedMs = known === undefined ? Number.POSITIVE_INFINITY : Date.parse(known.event.data.timestamp);
+  const fromMs = Math.min(clock.now(), Math.max(Date.parse(created), publishedMs));
+  const sinceNs = BigInt(Math.floor(fromMs - settings.backfillHours * HOUR_MS)) * 1_000_000n;
+  const { items } = await reader.listMessages({ sinceNs, order: 'asc', limit: 1, offset: 0 });
+  const oldest = Number(items[0]?.id ?? Number.POSITIVE_INFINITY);
+  return oldest - 1 < last.rowId ? rowOffset(oldest - 1) : last;
 }

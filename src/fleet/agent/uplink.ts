@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { HOUR_MS } from '../../domain/durations.ts';
 import { isAppError } from '../../domain/errors.ts';
 import type { LogEntry } from '../../domain/event.ts';
-import { type Offset, rowOffset } from '../../domain/offset.ts';
+import type { Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, EventConsumer, Handled } from '../../domain/ports/feed-ports.ts';
 import type { Cancel } from '../../domain/ports/host-ports.ts';
 import { Wakeup } from '../../runtime/wakeup.ts';
@@ -19,7 +18,7 @@ import {
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
 import type { JoinedParts } from './agent.ts';
 import { chainIn, chainStart, changeKey, changesAfter } from './change-chain.ts';
-import { startAfter } from './position.ts';
+import { beforeHistory, startAfter } from './position.ts';
 
 const PUBLISH_MS = 5000;
 /** Bytes reserved for headers within the server's maximum message size. */
@@ -195,7 +194,7 @@ export class Uplink implements ConsumerTask<undefined> {
       // Row 0 means that the stream holds changes of this Mac but no rows.
       ...{ mac, epoch, position, last: lastRow?.row === 0 ? undefined : lastRow, isSameStream },
       identity: (at) => messages.identity(at),
-      backfill: () => this.#backfill(),
+      backfill: () => beforeHistory(this.#parts, created, position),
     });
     // chat.db may have been replaced while the stream was being asked.
     if (store.epoch() !== epoch) return;
@@ -223,17 +222,6 @@ export class Uplink implements ConsumerTask<undefined> {
     const id = randomUUID();
     const sequence = await this.#publish(chain, id, chainStart(this.#parts, id, changes, chain.rows));
     chain.changes = { ...changes, sequence };
-  }
-
-  async #backfill(): Promise<Offset> {
-    const { reader, feed, clock } = this.#parts;
-    const { backfillHours } = this.#parts.settings;
-    const last = feed.lastPublished();
-    if (backfillHours === 0) return last;
-    const sinceNs = BigInt(Math.floor(clock.now() - backfillHours * HOUR_MS)) * 1_000_000n;
-    const { items } = await reader.listMessages({ sinceNs, order: 'asc', limit: 1, offset: 0 });
-    const oldest = Number(items[0]?.id ?? Number.POSITIVE_INFINITY);
-    return oldest - 1 < last.rowId ? rowOffset(oldest - 1) : last;
   }
 
   /** Encodes an event. Omits body and attachments if so configured, or if the message is too large for the server. */

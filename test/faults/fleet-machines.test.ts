@@ -57,8 +57,8 @@ describeWithNats('an identity of a fleet', () => {
     return made;
   }
 
-  /** Reports whether the server's users.conf forbids a Mac to claim its identity. */
-  async function claimFails(mac: string): Promise<boolean> {
+  /** Reports whether the server forbids a Mac to claim its identity. */
+  async function isForbiddenToClaim(mac: string): Promise<boolean> {
     const { key_file: keyFile } = filesIn(folder.memberFolder({ mac })) as { key_file: string };
     const seed = readFileSync(keyFile, 'utf8').trim();
     const nc = await connectOnce({
@@ -68,7 +68,7 @@ describeWithNats('an identity of a fleet', () => {
       name: mac,
       inboxPrefix: inboxPrefix(mac),
     });
-    // Without the expected sequence, it would claim the identity.
+    // The sequence is never the right one, so a permitted claim fails too and leaves the bucket unchanged.
     const claim = jetstream(nc).publish(`$KV.${BUCKETS.macs}.${claimKey(mac)}`, '', {
       expect: { lastSubjectSequence: 99 },
     });
@@ -133,7 +133,7 @@ describeWithNats('an identity of a fleet', () => {
         .join('\n'),
     );
     server.reload();
-    await eventually(async () => expect(await claimFails('m2')).toBe(true));
+    await eventually(async () => expect(await isForbiddenToClaim('m2')).toBe(true));
     const [first, second] = [newMachine('m2', 'A'), newMachine('m2', 'B')];
     await first.start();
     await isJoined(first);

@@ -44,9 +44,9 @@ afterAll(async () => {
 
 /** Registers as Hermes does, with the password in the receiver's URL. */
 async function registered(
-  answer?: Parameters<typeof Receiver.start>[0],
+  ...options: Parameters<typeof Receiver.start>
 ): Promise<Receiver & { readonly hook: Registered }> {
-  const receiver = await Receiver.start(answer);
+  const receiver = await Receiver.start(...options);
   receivers.push(receiver);
   const url = `${receiver.url}?password=hunter%202&x=1`;
   const { envelope } = await client.post('webhook', { url, events: ['new-message', 'updated-message'] });
@@ -171,8 +171,8 @@ describe('an event', () => {
   });
 
   test('that nobody was there to take waits until somebody is', async () => {
-    const receiver = await registered();
-    const { port: wanted } = new URL(receiver.url);
+    const receiverPort = await freePort();
+    const receiver = await registered(undefined, receiverPort);
     await receiver.close();
     await mac.command({ do: 'receive', from: ANA, text: 'while away' });
     await waitFor(async () => {
@@ -181,7 +181,7 @@ describe('an event', () => {
       ).held ?? { attempts: 0 };
       return (attempts ?? 0) > 0;
     });
-    const again = await Receiver.start(undefined, Number(wanted));
+    const again = await Receiver.start(undefined, receiverPort);
     receivers.push(again);
     await eventually(() => expect(texts(again)).toEqual(['while away']));
   });

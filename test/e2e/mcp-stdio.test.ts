@@ -1,11 +1,9 @@
 import { chmodSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { limitedKey } from '../support/limited-key.ts';
 import { postern } from '../support/postern.ts';
-import { Service } from '../support/service.ts';
+import { freePort, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -76,11 +74,7 @@ describe('postern mcp', () => {
   });
 
   test('says that Postern does not answer, and keeps asking', async () => {
-    const silent = createServer();
-    await new Promise<void>((resolve) => void silent.listen(0, '127.0.0.1', resolve));
-    const { port } = silent.address() as AddressInfo;
-    await new Promise((resolve) => void silent.close(resolve));
-    const url = `http://127.0.0.1:${port}`;
+    const url = `http://127.0.0.1:${await freePort()}`;
     const { exitCode, stdout } = await pipe([LIST, { ...LIST, id: 8 }], ['--url', url], { POSTERN_API_KEY: key });
     expect(exitCode).toBe(0);
     const error = { message: `Postern does not answer at ${url} (ECONNREFUSED): is it running?` };

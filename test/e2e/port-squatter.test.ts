@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { postern } from '../support/postern.ts';
+import { freePort } from '../support/service.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -28,7 +29,7 @@ const SQUATTER = `
       writeSync(3, chunk);
       connection.end('HTTP/1.1 200 OK\\r\\nContent-Length: ' + menu.length + '\\r\\nConnection: close\\r\\n\\r\\n' + menu);
     });
-  }).listen(Number(process.argv[1]), '127.0.0.1', () => console.log(server.address().port));
+  }).listen(Number(process.argv[1]), '127.0.0.1', () => console.log('listening'));
 `;
 
 let squatter: ChildProcess;
@@ -36,21 +37,25 @@ let port: number;
 let received: string;
 const macs: StandInMac[] = [];
 
-async function squat(at = 0): Promise<void> {
+async function squat(): Promise<void> {
   received = join(root, `received-${process.hrtime.bigint()}`);
   // Passed on as an open file, because the other account may not read this folder.
   const file = openSync(received, 'w');
-  const command = [process.execPath, '-e', SQUATTER, String(at)];
+  const command = [process.execPath, '-e', SQUATTER, String(port)];
   // Another account if this test may switch to one, otherwise the same.
   const user = process.getuid?.() === 0 ? ['setpriv', `--reuid=${NOBODY}`, '--clear-groups'] : [];
   const [program = '', ...rest] = [...user, ...command];
   squatter = spawn(program, rest, { stdio: ['ignore', 'pipe', 'inherit', file] });
   closeSync(file);
-  const [line] = (await once(squatter.stdout as NodeJS.ReadableStream, 'data')) as [Buffer];
-  port = Number(String(line));
+  const started = once(squatter.stdout as NodeJS.ReadableStream, 'data');
+  const [said] = (await Promise.race([started, once(squatter, 'exit')])) as [Buffer | number];
+  expect(String(said)).toBe('listening\n');
 }
 
-beforeEach(() => squat());
+beforeEach(async () => {
+  port = await freePort();
+  await squat();
+});
 afterEach(async () => {
   const ended = once(squatter, 'exit');
   squatter.kill('SIGKILL');
@@ -112,7 +117,7 @@ describe.each([
     const machine = mac.machine();
     const run: typeof machine.run = async (program, args, options) => {
       // The port is taken between the check and the start of the agent.
-      if (args[0] === 'bootstrap') await squat(port);
+      if (args[0] === 'bootstrap') await squat();
       return machine.run(program, args, options);
     };
     await expect(install({ ...machine, run }, mac.options())).rejects.toMatchObject({ code: 'agent_not_healthy' });

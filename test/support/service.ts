@@ -150,7 +150,9 @@ export class Service {
       this.#port ||= Number(/"url":"http:[^"]*:(\d+)"/.exec(this.#output)?.[1] ?? 0);
       // The port answers before the Unix socket does.
       const isServing = this.#output.includes('"msg":"serving"', before);
-      return isServing && this.#port !== 0 && (await fetch(`${this.url}/health`)).ok;
+      return (
+        isServing && this.#port !== 0 && (await fetch(`${this.url}/health`, { headers: { connection: 'close' } })).ok
+      );
     });
   }
 
@@ -171,7 +173,8 @@ export class Service {
     path: string,
     init: { body?: string | Uint8Array<ArrayBuffer>; headers?: Record<string, string> } = {},
   ): Promise<Answer> {
-    const headers = new Headers({ 'x-api-key': KEY, ...init.headers });
+    // The service may close an idle connection just when a request begins on it.
+    const headers = new Headers({ connection: 'close', 'x-api-key': KEY, ...init.headers });
     if (headers.get('x-api-key') === '') headers.delete('x-api-key');
     const response = await fetch(this.url + path, { ...init, method, headers, redirect: 'manual' });
     const text = await response.text();
@@ -253,13 +256,19 @@ export class Listener {
   }
 }
 
+const PORTS_OF_WORKER = 2000;
+const FIRST_PORT = 10_000 + (Number(process.env.JEST_WORKER_ID ?? 0) % 10) * PORTS_OF_WORKER;
+let portsTried = Math.floor(Math.random() * PORTS_OF_WORKER);
+
 /**
  * Returns an unused loopback port below those that the system assigns to connections (from 32768 on Linux, from 49152
- * on macOS), so that no connection takes it before it is used or between two starts.
+ * on macOS), so that no connection takes it before it is used or between two starts. Each worker has its own range, so
+ * that no other test takes it either.
  */
 export async function freePort(): Promise<number> {
   return waitFor(async () => {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    portsTried += 1;
+    const port = FIRST_PORT + (portsTried % PORTS_OF_WORKER);
     const server = createServer().listen(port, '127.0.0.1');
     await once(server, 'listening');
     await new Promise((resolve) => server.close(resolve));

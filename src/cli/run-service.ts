@@ -141,7 +141,7 @@ function finderOf(port: number, { environment }: Context): string {
   return environment.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
 }
 
-const ANSWER_LIMIT_MS = 1000;
+const ANSWER_LIMIT_MS = 5000;
 
 /** Reports whether a Postern answers at `url`. Sends a false key: another program could read the real one. */
 async function isPosternAt(url: string): Promise<boolean> {

@@ -166,6 +166,18 @@ describeWithNats('the agent of a fleet', () => {
     await other.dispose();
   });
 
+  test('sends a new fleet its recent messages too if one that arrived after them is older', async () => {
+    const other = await NatsServer.forFleet([id]);
+    const client = await clientOf(other);
+    const mac = newMac({ servers: [other.url] });
+    const newest = writeAt(mac, -1e6, 30, 1, 20);
+    await mac.start();
+    await eventually(async () => expect(rowsOf(await streamOf(client, id))).toEqual([newest - 1, newest]));
+    await mac.stop();
+    await client.close();
+    await other.dispose();
+  });
+
   test('sends a fleet that it joins late no more than its recent history', async () => {
     const other = await NatsServer.forFleet([id]);
     const client = await clientOf(other);

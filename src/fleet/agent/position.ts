@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type { LogIdentity } from '../../domain/cursor.ts';
-import { HOUR_MS } from '../../domain/durations.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { type Offset, rowOffset } from '../../domain/offset.ts';
 import { type ChainState, eventId } from '../protocol/event-message.ts';
 import type { JoinedParts } from './agent.ts';
+
+/** Number of messages that are read at once to find where the history begins. */
+const PAGE = 200;
 
 /** The facts that decide where an agent resumes. */
 export interface Known {
@@ -86,7 +89,16 @@ export async function beforeHistory(
   const publishedMs = known === undefined ? Number.POSITIVE_INFINITY : Date.parse(known.event.data.timestamp);
   const fromMs = Math.min(clock.now(), Math.max(Date.parse(created), publishedMs));
   const sinceNs = BigInt(Math.floor(fromMs - settings.backfillHours * HOUR_MS)) * 1_000_000n;
-  const { items } = await reader.listMessages({ sinceNs, order: 'asc', limit: 1, offset: 0 });
-  const oldest = Number(items[0]?.id ?? Number.POSITIVE_INFINITY);
-  return oldest - 1 < last.rowId ? rowOffset(oldest - 1) : last;
+  // The next day's messages are listed too, because clocks differ. A message of the far future, which may be in any old
+  // row, is not.
+  const beforeNs = BigInt(Math.ceil(clock.now() + DAY_MS)) * 1_000_000n;
+  // A message that arrived late has a higher row id than messages dated after it, so the lowest id can be on any page.
+  let lowest = last.rowId + 1;
+  let cursor: string | undefined;
+  do {
+    const page = await reader.listMessages({ sinceNs, beforeNs, order: 'asc', limit: PAGE, offset: 0, cursor });
+    for (const { id } of page.items) lowest = Math.min(lowest, Number(id));
+    cursor = page.next;
+  } while (cursor !== undefined);
+  return rowOffset(lowest - 1);
 }

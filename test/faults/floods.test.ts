@@ -54,7 +54,9 @@ async function slowestHealthMs(service: Service): Promise<number> {
   for (let count = 0; count < 40; count += 1) {
     const startedAtMs = performance.now();
     const workedMs = processorMs(service.pid);
-    expect((await service.get('/health')).status).toBe(200);
+    // A new connection would wait until the service has accepted all connections of the flood.
+    const health = await service.request('GET', '/health', { headers: { connection: 'keep-alive' } });
+    expect(health.status).toBe(200);
     const tookMs = performance.now() - startedAtMs;
     slowestMs = Math.max(slowestMs, Math.min(tookMs, processorMs(service.pid) - workedMs + 10));
   }

@@ -163,6 +163,8 @@ describe('webhooks in the console', () => {
       .getByRole('dialog', { name: 'Remove Kitchen display?' })
       .getByRole('button', { name: /^Remove/ })
       .click();
+    // The page returns to the list once the webhook is removed.
+    await page.waitForURL(/#\/webhooks$/);
     await row.waitFor({ state: 'detached' });
   });
 

@@ -134,6 +134,20 @@ describe('the console, when an answer comes late', () => {
     await page.locator(`tr[data-id="${id}"]`).waitFor();
     await edit.release();
     expect(await page.locator(`tr[data-id="${id}"]`).count()).toBe(1);
+    await goTo(`#/webhooks/${id}`);
+    await page.locator('.head [aria-haspopup]').click();
+    await page.getByRole('menuitem', { name: 'Remove …' }).click();
+    const removal = hold(`**/api/v1/webhooks/${id}`);
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Remove/ })
+      .click();
+    await removal.isHeld;
+    await goTo('#/webhooks/new');
+    await page.getByLabel('Address', { exact: true }).waitFor();
+    await removal.release();
+    await page.locator('#toast', { hasText: 'is removed' }).waitFor();
+    expect(await page.evaluate('location.hash')).toBe('#/webhooks/new');
     expect(there().complaints).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { call, curlOf } from './api.js';
 import { h } from './dom.js';
 import { confirmed, menu } from './floating.js';
 import { copy, toast } from './parts.js';
-import { goTo } from './route.js';
+import { currentRoute, goTo } from './route.js';
 import { nameOfWebhook } from './webhook-words.js';
 import { counted, number, reasonOf } from './words.js';
 
@@ -150,5 +150,6 @@ async function remove(webhook) {
   if (!isSure) return;
   await call(pathOf(webhook.id), { method: 'DELETE' });
   toast(`${name} is removed`);
-  goTo('#/webhooks');
+  const { view, id } = currentRoute();
+  if (view === 'webhooks' && (id === undefined || id === webhook.id)) goTo('#/webhooks');
 }

@@ -101,18 +101,16 @@ export class EventIndex {
     // their sequences.
     const regular = `SELECT number FROM event WHERE stream = ${STREAM_ID} AND sequence > ? AND NOT EXISTS (${OWN_PLACES})
       ORDER BY sequence LIMIT 1`;
-    const irregular = this.#lowestLater(`WHERE stream = ${STREAM_ID} AND sequence > ?`, stream, sequence);
+    const irregular = this.#lowestLater('', `stream = ${STREAM_ID} AND sequence > ?`, stream, sequence);
     return lowest([irregular, this.#database.number(regular, stream, sequence)]);
   }
 
   /** Returns the lowest number of the events that a stream has lost and not received again; undefined if none. */
   firstLost(stream: string): number | undefined {
-    return this.#lowestLater(`WHERE stream = ${STREAM_ID} AND sequence = ?`, stream, LOST);
+    return this.#lowestLater('', `stream = ${STREAM_ID} AND sequence = ?`, stream, LOST);
   }
 
-  /**
-   * Returns the lowest number of the events that the broker stored at or after `atMs`; undefined if there are none.
-   */
+  /** Returns the lowest number of the events that the broker stored at or after `atMs`; undefined if there are none. */
   firstSince(atMs: number): number | undefined {
     // The numbers of events without a later place in their own stream are in the order of their times, as far as the
     // clocks of the broker's servers agree. So the lowest number is among the first few.
@@ -120,19 +118,19 @@ export class EventIndex {
     const regular = `SELECT number FROM event INDEXED BY event_time WHERE at_ms >= ? AND NOT ${isLater}
       ORDER BY at_ms LIMIT ${FEW}`;
     const first = this.#database.number(`SELECT min(number) FROM (${regular})`, atMs);
-    return lowest([first, this.#lowestLater('INDEXED BY later_time WHERE at_ms >= ?', atMs)]);
+    return lowest([first, this.#lowestLater('INDEXED BY later_time', 'at_ms >= ?', atMs)]);
   }
 
   /**
-   * Returns the lowest number in the rows of `later_place` that a condition selects. If it selects many rows, looks for
-   * the first of them in the order of numbers, because one of the lowest numbers is then probably among them.
+   * Returns the lowest number in the rows of `later_place` that a condition selects; undefined if it selects none.
+   * `index` is the SQL that names the index for a few rows. If the condition selects many rows, looks for the first of
+   * them in the order of numbers, because one of the lowest numbers is then probably among them.
    */
-  #lowestLater(condition: string, ...parameters: readonly (string | number)[]): number | undefined {
-    const some = `SELECT number FROM later_place ${condition} LIMIT ${FEW}`;
+  #lowestLater(index: string, condition: string, ...parameters: readonly (string | number)[]): number | undefined {
+    const some = `SELECT number FROM later_place ${index} WHERE ${condition} LIMIT ${FEW}`;
     const [count, first] = this.#database.get(`SELECT count(*), min(number) FROM (${some})`, ...parameters) ?? [];
     if (Number(count) < FEW) return first === null ? undefined : Number(first);
-    const where = condition.slice(condition.indexOf('WHERE'));
-    const sql = `SELECT number FROM later_place INDEXED BY later_number ${where} ORDER BY number LIMIT 1`;
+    const sql = `SELECT number FROM later_place INDEXED BY later_number WHERE ${condition} ORDER BY number LIMIT 1`;
     return this.#database.number(sql, ...parameters);
   }
 

@@ -160,7 +160,7 @@ testIf(withSqlite !== undefined, 'needs a Node with SQLite')(
       const headers = { 'x-api-key': key.trim() };
       const health = await named(`${url}/api/v1/health`, 'container.example');
       expect(health).toBe(200);
-      const pages = ['console', 'docs', 'docs/swagger-ui-bundle.js', 'openapi.json', 'asyncapi.json', 'guide/'];
+      const pages = ['console', 'docs', 'docs/swagger-ui-bundle.js', 'openapi.json', 'guide/'];
       for (const page of [...pages, 'guide/project/guarantees.html', 'guide/img/terminal.svg', 'llms-full.txt']) {
         expect([page, (await fetch(`${url}/${page}`)).status]).toEqual([page, 200]);
       }

@@ -104,10 +104,6 @@ export function staticFiles(version: string, notReady: () => readonly string[]):
     '/openapi.json',
     cached(async () => documentOf((await import('../../openapi/openapi.ts')).openApi(version))),
   );
-  made.set(
-    '/asyncapi.json',
-    cached(async () => documentOf((await import('../../openapi/asyncapi.ts')).asyncApi(version))),
-  );
   return new Pages(made);
 }
 

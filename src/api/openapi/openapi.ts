@@ -44,7 +44,6 @@ import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
 import { uploadSchema } from '../../schema/upload-schema.ts';
 import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook-request.ts';
 import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../schema/webhook-schema.ts';
-import { codeSamples } from './code-samples.ts';
 import { examples } from './examples.ts';
 import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import type { Operation, OperationAnswer } from './operation.ts';
@@ -164,7 +163,6 @@ function operationOf(id: RouteId, path: string): Json {
     tags: [operation.tag],
     summary: operation.summary,
     description: NOT_AT_A_HUB.has(id) ? `${operation.description} Not available at a hub.` : operation.description,
-    'x-codeSamples': codeSamples(id),
     ...(isOpen ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBodyOf(operation),

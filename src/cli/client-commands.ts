@@ -159,10 +159,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .helpOption(false)
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
     .action(runs<[readonly string[]]>(async () => (await import('./commands/imsg-command.ts')).imsg));
-  connected(program.command('check-update', { hidden: true }), { json: false })
-    .description('Read update.url in the background, so that the next command can mention a newer version.')
-    .addHelpText('after', helpExamples('postern check-update'))
-    .action(runs(async () => (await import('./update-notice.ts')).checkUpdate));
 }
 
 /** Declares `postern scheduled`, which lists and cancels messages to be sent at a set time. */

@@ -54,8 +54,6 @@ export interface Config {
   readonly search: { readonly isEnabled: boolean };
   /** Undefined if this Mac is not in a fleet. */
   readonly fleet: FleetSettings | undefined;
-  /** An empty URL disables the check for newer versions. */
-  readonly update: { readonly url: string };
 }
 
 export type CheckedConfig =
@@ -74,6 +72,9 @@ const TWO_ADDRESSES =
  */
 const MAX_UNKNOWN = 20;
 const LONGEST_NAME = 60;
+
+/** Settings and sections that an earlier version had. Value: what their warning says. */
+const GONE: ReadonlyMap<string, string> = new Map([['update', 'Postern no longer looks for newer versions.']]);
 
 const NAMES = Object.values(SETTINGS).map(({ name }) => name);
 const SECTIONS = new Set(NAMES.map(sectionOf));
@@ -145,7 +146,6 @@ export function checkConfig(
     changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     fleet: undefined,
-    update: { url: one(SETTINGS.updateUrl) },
   };
   const writtenFleet = {
     lacksServers:
@@ -208,6 +208,8 @@ function mistake(setting: Setting, value: unknown, name: string): string {
 }
 
 function ignored(name: string): string {
+  const gone = GONE.get(name);
+  if (gone !== undefined) return `${name} is no longer a setting and is ignored: remove it. ${gone}`;
   if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}… is not known and is ignored.`;
   return `${name} is not known and is ignored; the nearest known name is ${near(name)}.`;
 }

@@ -1,5 +1,4 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync, statSync } from 'node:fs';
 import { createServer, get, type IncomingMessage } from 'node:http';
@@ -60,17 +59,6 @@ test('the container takes the file of the release, and its demo is reached throu
     '!release/postern-',
   );
   expect(inContainer).toEqual(['demo', '--host', '0.0.0.0', '--allow-network']);
-});
-
-const hasRuby = spawnSync('ruby', ['--version']).error === undefined;
-
-testIf(hasRuby, 'needs ruby')('Ruby can parse the formula, which names this very file', () => {
-  const formula = join(ROOT, 'release/postern.rb');
-  expect(spawnSync('ruby', ['-c', formula], { encoding: 'utf8' }).stdout).toBe('Syntax OK\n');
-  const text = readFileSync(formula, 'utf8');
-  expect(text).toContain(`sha256 "${createHash('sha256').update(readFileSync(TARBALL)).digest('hex')}"`);
-  expect(text).toContain(`version "${version}"`);
-  expect(text).not.toContain('@');
 });
 
 /** Runtimes whose SQLite the release can use; Node 20 has none. */

@@ -144,7 +144,6 @@ describe('the first launch', () => {
       'content_key_file',
       'backfill_hours',
       'changes',
-      'url',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

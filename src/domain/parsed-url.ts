@@ -15,8 +15,8 @@ export function parsedUrl(text: string, base?: string): URL | undefined {
 }
 
 /**
- * What the parser may take for a scheme and an authority. It removes tabs, line breaks and what precedes the scheme,
- * and takes any number of slashes and backslashes before the authority.
+ * Matches the longest text that the parser can take for an authority. The parser ignores tabs, line breaks and spaces
+ * before the scheme, and accepts any number of slashes and backslashes before the authority.
  */
 const AUTHORITY = /^[\0- ]*(?:[a-z][a-z\d+.-]*:)?[/\\]*([^/\\?#]*)/i;
 

@@ -143,7 +143,7 @@ const ROWS: Readonly<Record<string, Partial<ContentRow>>> = {
     payload: craftedArchive([members({ richLinkMetadata: new Uid(2) }), ...shared(30, 'end', 2)]),
   },
   'dictionaries that share two lists': { balloon: LINK, payload: sharedDictionaries(3000, 15_000) },
-  'a list of 200,000 references': { balloon: LINK, payload: images(200_000, 'https://example.org/b') },
+  'a list of 60,000 references': { balloon: LINK, payload: images(60_000, 'https://example.org/b') },
   'a chain of 6,000 classes': { attributedBody: classChain('text', 6000) },
   '600 archives in its body': { attributedBody: bodyOf(600) },
   'one drawing, listed a hundred times': { balloon: TOUCH, payload: photo(450_000) },

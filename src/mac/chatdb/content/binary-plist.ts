@@ -34,7 +34,7 @@ export type PlistValue =
 const MAX_OBJECTS = 100_000;
 const MAX_DEPTH = 64;
 /** Number of items of a list or dictionary that take one step: each is a reference to an object that takes its own. */
-const ITEMS_A_STEP = 16;
+const ITEMS_A_STEP = 4;
 const TRAILER_BYTES = 32;
 const HEADER = 'bplist00';
 const BROKEN = new Error('not a binary property list');

@@ -7,7 +7,7 @@ import { textIn } from './members.ts';
  */
 export type StoredBlob = Uint8Array | 'too_large' | undefined;
 
-/** What decoding one row may cost at most, whatever columns and however many archives it has. */
+/** The highest costs of decoding one row, whatever columns and however many archives it has. */
 const LIMITS = {
   /** Objects, fields and list items that are read. Opening a blob takes a step for each `BYTES_A_STEP`. */
   steps: 20_000,
@@ -26,7 +26,7 @@ const BYTES_A_STEP = 256;
 
 /**
  * The budget for decoding one row. Every decoder of the row's blobs spends from it, so that a row's cost does not grow
- * with the number of its archives. What exceeds the budget is left out, and its column is named in `undecoded`.
+ * with the number of its archives. Members beyond the budget are left out, and `undecoded` names their column.
  */
 export class RowBudget {
   readonly #left: Record<Cost, number>;
@@ -47,7 +47,7 @@ export class RowBudget {
     return false;
   }
 
-  /** Spends what opening a blob costs. Needed because the blobs inside a property list can overlap. */
+  /** Spends the cost of opening a blob. Blobs inside a property list can overlap, so their number alone says little. */
   open(bytes: Uint8Array): boolean {
     return this.spend('steps', Math.ceil(bytes.length / BYTES_A_STEP));
   }
@@ -68,7 +68,7 @@ export class RowBudget {
     return end < 0 ? list : list.slice(0, end);
   }
 
-  /** Runs a decoder of a column. What exceeds the budget meanwhile is counted against that column. */
+  /** Runs a decoder of a column. `undecoded` names the column if the decoder exceeds the budget. */
   within<Value>(column: ContentColumn, decode: () => Value): Value {
     const outer = this.#column;
     this.#column = column;

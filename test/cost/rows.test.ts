@@ -232,8 +232,9 @@ function randomArchive(chance: Chance): Buffer {
   return craftedArchive(
     Array.from({ length: count }, () => {
       if (chance.in(0.2)) return members({ 'NS.objects': list() });
-      if (chance.in(0.2))
+      if (chance.in(0.2)) {
         return members({ 'NS.keys': Array.from({ length: width }, (_, at) => at), 'NS.objects': list() });
+      }
       if (chance.in(0.3)) return url(`${texts[2]}${chance.below(1000)}`);
       return new Map(NAMES.map((name) => [name, pick()] as const));
     }),

@@ -82,7 +82,7 @@ async function start(all: readonly Message[]): Promise<void> {
     settings: { rateLimitPerMinute: 100_000 },
   });
   gateway.reader.listMessages = async ({ limit, cursor }: MessageQuery) => pageOf(all, limit, cursor);
-  gateway.reader.message = ((id: string) => all[Number(id) - 1]) as typeof gateway.reader.message;
+  gateway.reader.message = (id: string) => all[Number(id) - 1];
 }
 
 interface Listed {

@@ -76,8 +76,8 @@ export class RunReader {
       decoded = decodedRun(attributes, this.#detected);
       this.#decoded.set(attributes, decoded);
     }
-    if (Object.keys(decoded.run).length === 0 || !this.#budget.spend('characters', decoded.characters))
-      return undefined;
+    if (Object.keys(decoded.run).length === 0) return undefined;
+    if (!this.#budget.spend('characters', decoded.characters)) return undefined;
     return { start: start - from, end: end - from, ...decoded.run };
   }
 }

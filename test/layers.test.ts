@@ -126,6 +126,45 @@ const pathOf = ({ file, target }: Import): string => relative(root, resolve(root
 
 const everyImport = [...sources('src'), ...sources('installer')].flatMap(imports);
 
+/** The module that parses URLs from outside, and the files that parse others or those that it has checked. */
+const URL_PARSERS: readonly string[] = [
+  'domain/parsed-url.ts',
+  // Webhooks, subscriptions and redirect addresses that were checked when they were registered.
+  'api/oauth/consents.ts',
+  'cli/commands/restore-command.ts',
+  'domain/status.ts',
+  'domain/webhook.ts',
+  'events/webhooks/delivery-record.ts',
+  'events/webhooks/poster.ts',
+  'fleet/hub/webhooks/hub-webhooks.ts',
+  'store/state/state-database.ts',
+  'store/state/webhooks-store.ts',
+  // The owner's configuration, options and environment, and the addresses of a fleet.
+  'api/http/issuer-host.ts',
+  'app/bluebubbles.ts',
+  'cli/commands/imsg-command.ts',
+  'cli/commands/open-command.ts',
+  'cli/commands/webhooks-listen-command.ts',
+  'cli/listen-receiver.ts',
+  'cli/mcp-pipe.ts',
+  'cli/service-connection.ts',
+  'cli/update-notice.ts',
+  'config/config.ts',
+  'config/fleet-settings.ts',
+  'config/service-address.ts',
+  'config/settings.ts',
+  'domain/local-network.ts',
+  'fleet/protocol/tls.ts',
+  'fleet/setup/addresses.ts',
+  'fleet/setup/invitation.ts',
+  // The service's own answers, and the program's own files.
+  'api/http/routes/static-files.ts',
+  'client/postern-client.ts',
+  'client/request.ts',
+  'client/search-results.ts',
+  'mac/system/permission-watcher.ts',
+];
+
 describe('the districts', () => {
   test('are all in the table', () => {
     const modules = new Set([...sources('src'), ...sources('installer')].map(districtOf));
@@ -220,6 +259,12 @@ describe('the districts', () => {
         ),
     );
     expect(wrong).toEqual([]);
+  });
+
+  test('parse URLs from outside in one module', () => {
+    const parses = /\bURL\.(?:canParse|parse)\(|\bnew URL\((?!.*import\.meta\.url\))/;
+    const parsers = sources('src').filter((file) => parses.test(readFileSync(join(root, file), 'utf8')));
+    expect(parsers.map((file) => relative('src', file)).sort()).toEqual([...URL_PARSERS].sort());
   });
 
   test('have one name for one thing: no two modules of src export the same name', () => {

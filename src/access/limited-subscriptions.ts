@@ -1,4 +1,4 @@
-import { hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
+import { hasUserInfo, hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
 import type { Key } from '../domain/key.ts';
 import type { SubscriptionService, Subscriptions } from '../domain/ports/subscriptions-ports.ts';
 import { problem } from '../domain/problems.ts';
@@ -26,8 +26,7 @@ export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscr
       const { id, callback_hosts: hosts } = key();
       const { url } = request;
       if (!mayCallBack(hosts, url)) throw problem('webhook_not_allowed');
-      const { username, password } = new URL(url);
-      if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
+      if (hasUserInfo(url)) throw problem('webhook_user_not_allowed');
       const isNewAddress = !subscriptions.of(id).some((one) => hostAndPortOf(one.url) === hostAndPortOf(url));
       const grant = await subscriptions.subscribe(id, request, MAX_OWN);
       if (grant.health === undefined) note(grant.id, 'registered');

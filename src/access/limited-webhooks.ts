@@ -1,4 +1,4 @@
-import { hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
+import { hasUserInfo, hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { WebhookRegistry } from '../domain/ports/webhooks-ports.ts';
 import { problem } from '../domain/problems.ts';
@@ -40,8 +40,7 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
   const assertAllowed = ({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void => {
     if (!mayCallBack(hosts(), url)) throw problem('webhook_not_allowed');
     if (Object.keys(headers).length > 0) throw problem('webhook_headers_not_allowed');
-    const { username, password } = new URL(url);
-    if (username !== '' || password !== '') throw problem('webhook_user_not_allowed');
+    if (hasUserInfo(url)) throw problem('webhook_user_not_allowed');
   };
   /** Records in the audit log that events are now posted to an address outside this machine (decision P7). */
   const noteAddress = (url: string): void => {

@@ -1,3 +1,5 @@
+import { parsedUrl } from '../domain/parsed-url.ts';
+
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
   '<': '&lt;',
@@ -47,12 +49,12 @@ function filled(part: Part): string {
  */
 export function safeLink(url: string | undefined): string | undefined {
   if (url === undefined || !/^https:\/\//i.test(url)) return undefined;
-  return URL.canParse(url) ? new URL(url).href : undefined;
+  return parsedUrl(url)?.href;
 }
 
 const LINK = /https:\/\/[^\s<>"'`]+/g;
-/** Punctuation at the end of a match of `LINK`. It belongs to the sentence around the link. */
-const AFTER_LINK = /[.,:;!?)\]}»”’…]$/;
+/** Punctuation at the end of a match of `LINK` belongs to the sentence around the link. */
+const AFTER_LINK = new Set('.,:;!?)]}»”’…');
 
 /** Renders a text with its https links as links. */
 export function linked(text: string): Html {
@@ -61,7 +63,7 @@ export function linked(text: string): Html {
   let at = 0;
   for (const { 0: found, index } of text.matchAll(LINK)) {
     let end = found.length;
-    while (AFTER_LINK.test(found.slice(0, end))) end -= 1;
+    while (AFTER_LINK.has(found.charAt(end - 1))) end -= 1;
     const shown = found.slice(0, end);
     const href = safeLink(shown);
     out += escaped(text.slice(at, index));

@@ -1,4 +1,5 @@
 import { isLoopback } from './loopback.ts';
+import { parsedUrl } from './parsed-url.ts';
 
 const HOST = /^(\[[\da-f:.]+\]|[a-z\d_](?:[\w.-]{0,251}[a-z\d_])?)(?::(\d{1,5}))?$/i;
 const MAX_PORT = 65_535;
@@ -9,9 +10,8 @@ const MAX_PORT = 65_535;
  */
 export function callbackHost(written: string): string | undefined {
   const [, host = '', port] = HOST.exec(written) ?? [];
-  if (host === '' || !URL.canParse(`http://${host}/`)) return undefined;
-  if (port !== undefined && (Number(port) < 1 || Number(port) > MAX_PORT)) return undefined;
-  const { hostname } = new URL(`http://${host}/`);
+  const hostname = host === '' ? undefined : parsedUrl(`http://${host}/`)?.hostname;
+  if (hostname === undefined || (port !== undefined && (Number(port) < 1 || Number(port) > MAX_PORT))) return undefined;
   return port === undefined ? hostname : `${hostname}:${Number(port)}`;
 }
 
@@ -20,6 +20,7 @@ export function callbackHost(written: string): string | undefined {
  * hosts that the owner listed.
  */
 export function mayCallBack(hosts: readonly string[], url: string): boolean {
+  if (parsedUrl(url) === undefined) return false;
   return isOnThisMachine(url) || [hostnameOf(url), hostAndPortOf(url)].some((host) => hosts.includes(host));
 }
 
@@ -28,16 +29,23 @@ export function mayCallBack(hosts: readonly string[], url: string): boolean {
  * machine tomorrow.
  */
 export function isOnThisMachine(url: string): boolean {
-  return isLoopback(new URL(url).hostname);
+  const hostname = parsedUrl(url)?.hostname;
+  return hostname !== undefined && isLoopback(hostname);
+}
+
+/** Reports whether a URL contains a user's name or password. */
+export function hasUserInfo(url: string): boolean {
+  const { username = '', password = '' } = parsedUrl(url) ?? {};
+  return username !== '' || password !== '';
 }
 
 /** Returns the host and port of a URL, for texts that must omit the URL's path because it may contain a secret. */
 export function hostAndPortOf(url: string): string {
-  const { port, protocol } = new URL(url);
+  const { port = '', protocol } = parsedUrl(url) ?? {};
   return `${hostnameOf(url)}:${port || (protocol === 'https:' ? '443' : '80')}`;
 }
 
 /** Returns the host name of a URL. Removes a final dot, which does not change the name's meaning. */
 function hostnameOf(url: string): string {
-  return new URL(url).hostname.replace(/\.$/, '');
+  return parsedUrl(url)?.hostname.replace(/\.$/, '') ?? '';
 }

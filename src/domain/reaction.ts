@@ -51,6 +51,8 @@ export interface Reaction {
   readonly mac?: string | undefined;
   /** Only in events with details, for a row that is neither a tapback nor a sticker. */
   readonly details?: ReactionDetails | undefined;
+  /** Present if `details` were left out because the list had reached 16 MB. */
+  readonly details_left_out?: true | undefined;
   /** The names of the people in the reaction. Only in events, and only if the client requested names. */
   readonly names?: Names | undefined;
 }

@@ -1,3 +1,5 @@
+import { parsedUrl } from '../domain/parsed-url.ts';
+
 /** How much a log line may reveal (decision A6). */
 export interface Redaction {
   /** True to show whole phone numbers and addresses. False at every log level except debug. */
@@ -84,7 +86,7 @@ function redactText(kind: Kind, text: string, { showsAddresses }: Redaction): st
 
 /** Keeps only the origin of a web address, and removes the query from a path. */
 function withoutQuery(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : url.replace(/\?.*$/s, '');
+  return parsedUrl(url)?.origin ?? url.replace(/\?.*$/s, '');
 }
 
 interface ErrorLike {

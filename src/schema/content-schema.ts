@@ -138,7 +138,7 @@ export const contentMembers = {
     .array(z.enum(CONTENT_COLUMNS))
     .readonly()
     .optional()
-    .meta({ description: 'Columns that exist but could not be decoded.' }),
+    .meta({ description: 'Columns that exist but could not be decoded, or only in part.' }),
   content_left_out: z.literal(true).optional().meta({
     description: 'Content is missing because the list had already decoded 16 MiB. To get it, read this message alone.',
   }),
@@ -146,3 +146,8 @@ export const contentMembers = {
 
 /** Fails to compile if `contentMembers` and `MessageContent` differ. */
 shapeOf<MessageContent>()(z.object(contentMembers));
+
+/** The member `details_left_out` of a message or a reaction. */
+export const detailsLeftOut = z.literal(true).optional().meta({
+  description: 'Its `details` are missing because the list had reached 16 MB.',
+});

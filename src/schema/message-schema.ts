@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Message } from '../domain/message.ts';
+import { detailsLeftOut } from './content-schema.ts';
 import { messageDetailsSchema } from './details-schema.ts';
 import { namesSchema } from './names-schema.ts';
 import { shapeOf } from './shape.ts';
@@ -19,6 +20,7 @@ export const messageSchema = shapeOf<Message>()(
       status: z.enum(['pending', 'sent', 'delivered', 'read', 'failed']),
       mac: z.string().optional().meta({ description: 'Only at a hub: the Mac that has the message.' }),
       details: messageDetailsSchema.optional(),
+      details_left_out: detailsLeftOut,
       names: namesSchema.optional(),
     })
     .meta({ id: 'Message' }),

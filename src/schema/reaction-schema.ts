@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { ASSOCIATED_KINDS, type Reaction } from '../domain/reaction.ts';
-import { contentMembers } from './content-schema.ts';
+import { contentMembers, detailsLeftOut } from './content-schema.ts';
 import { namesSchema } from './names-schema.ts';
 import { shapeOf } from './shape.ts';
 
@@ -40,6 +40,7 @@ export const reactionSchema = shapeOf<Reaction>()(
         })
         .optional()
         .meta({ description: 'With `include=details`, if the row is neither a tapback nor a sticker.' }),
+      details_left_out: detailsLeftOut,
       part: z.int().optional().meta({ description: 'Only in the details of a message: the part that was reacted to.' }),
       mac: z.string().optional().meta({ description: 'Only at a hub: the Mac that has the reaction.' }),
       names: namesSchema.optional(),

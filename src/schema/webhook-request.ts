@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../domain/event.ts';
 import { includeSet } from '../domain/include.ts';
+import { parsedUrl } from '../domain/parsed-url.ts';
 import { DELIVERY_OUTCOMES } from '../domain/webhook.ts';
 import { includedPart } from './include-parameter.ts';
 import { AFTER_MISTAKE, afterMember } from './offset-parameter.ts';
@@ -10,9 +11,11 @@ import { enabled, headerValue, onFailure, ownHeaders, webhookFilter, webhookName
 /** The event types that a webhook may subscribe to. */
 export const WEBHOOK_EVENT_TYPES = [...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES] as const;
 
+/** The URL of a webhook, as the parser writes it: with `\\` as `/`, for example, so that it is shown where it leads. */
 export const webhookUrl = text('`url`', 2048)
-  .refine(isWebUrl, '`url` must be a complete http or https address.')
-  .meta({ format: 'uri' });
+  .refine((url) => webUrl(url) !== undefined, '`url` must be a complete http or https address.')
+  .meta({ format: 'uri' })
+  .transform((url) => webUrl(url)?.href ?? url);
 const events = list(
   '`events`',
   z.enum(WEBHOOK_EVENT_TYPES, { error: `An event must be one of ${WEBHOOK_EVENT_TYPES.join(', ')}.` }),
@@ -116,6 +119,6 @@ export const replayBody = z
   })
   .meta({ id: 'Replay' });
 
-function isWebUrl(url: string): boolean {
-  return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(url) && URL.canParse(url);
+function webUrl(url: string): URL | undefined {
+  return /^https?:\/\/[^\s\p{Cc}]+$/iu.test(url) ? parsedUrl(url) : undefined;
 }

@@ -1,7 +1,7 @@
 /** A range of text with the same attributes. `length` counts UTF-16 units. */
 export interface Run {
   readonly length: number;
-  readonly attributes: Readonly<Record<string, string | number>>;
+  readonly attributes: Readonly<Record<string, string | number | Uint8Array>>;
 }
 
 const NEW = 0x84;
@@ -65,6 +65,7 @@ class Writer {
       this.#once(`key ${name}`, () => this.#string(name));
       this.#type('@');
       if (typeof value === 'string') this.#string(value);
+      else if (typeof value === 'object') this.#data(value);
       else this.#once(`number ${value}`, () => this.#number(value));
     }
     this.#bytes.push(END);
@@ -74,6 +75,15 @@ class Writer {
     this.#begin(['NSString', 1], ['NSObject', 0]);
     this.#type('+');
     this.#text(text);
+    this.#bytes.push(END);
+  }
+
+  #data(bytes: Uint8Array): void {
+    this.#begin(['NSData', 0], ['NSObject', 0]);
+    this.#type('i');
+    this.#integer(bytes.length);
+    this.#type(`[${bytes.length}c]`);
+    for (const byte of bytes) this.#bytes.push(byte);
     this.#bytes.push(END);
   }
 

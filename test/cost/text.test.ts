@@ -1,4 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
+import { linked } from '../../src/archive/html.ts';
 import { fields, knownWords } from '../../src/cli/doctor/redact.ts';
 import { columnsOf, oneLine } from '../../src/cli/output/text.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
@@ -64,6 +65,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a key of an address': (text) => dialableAddress(text, '1'),
   'masked for a report': knownWords,
   'the url of a webhook': (text) => checkBody(webhookBody, { url: `http://${text}` }),
+  'a link of a page': (text) => linked(`https://${text}`),
   'a field of a report': (text) => fields(text, { a: /b/ }),
 };
 

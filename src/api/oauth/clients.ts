@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { parsedUrl } from '../../domain/parsed-url.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { OAuthClient, OAuthStore } from '../../domain/ports/oauth-ports.ts';
 import { OAuthError } from './oauth-error.ts';
@@ -30,7 +31,7 @@ export class OAuthClients {
   async find(id: string): Promise<OAuthClient> {
     const known = this.#parts.store.client(id);
     if (known !== undefined) return known;
-    const url = URL.canParse(id) && id.length <= MAX_URI ? new URL(id) : undefined;
+    const url = id.length <= MAX_URI ? parsedUrl(id) : undefined;
     const isDocument = url?.protocol === 'https:' && url.pathname !== '/' && url.hash === '' && url.username === '';
     if (url === undefined || !isDocument) throw new OAuthError('invalid_client', 'This client is not registered.', 401);
     return documentClient(id, await this.#read(url));
@@ -69,7 +70,9 @@ export class OAuthClients {
  * else.
  */
 export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolean {
-  return redirectUris.includes(uri) || redirectUris.some((listed) => isLoopback(listed) && sameButPort(listed, uri));
+  const asked = parsedUrl(uri);
+  if (asked === undefined) return false;
+  return redirectUris.includes(uri) || redirectUris.some((listed) => isSameButPort(parsedUrl(listed), asked));
 }
 
 function documentClient(id: string, given: unknown): OAuthClient {
@@ -103,23 +106,21 @@ const NO_PROGRAM =
 const PLAIN_HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])$/;
 
 function isRedirectUri(uri: unknown): boolean {
-  if (typeof uri !== 'string' || uri.length > MAX_URI || !URL.canParse(uri)) return false;
-  const { protocol, hostname, hash, username, password } = new URL(uri);
+  const url = typeof uri === 'string' && uri.length <= MAX_URI ? parsedUrl(uri) : undefined;
+  if (url === undefined) return false;
+  const { protocol, hostname, hash, username, password } = url;
   if (hash !== '' || username !== '' || password !== '') return false;
   if (protocol === 'https:') return PLAIN_HOST.test(hostname);
-  if (protocol === 'http:') return isLoopback(uri);
+  if (protocol === 'http:') return isLoopback(url);
   return /^[a-z][a-z\d+.-]+:$/.test(protocol) && !NO_PROGRAM.test(protocol);
 }
 
-function isLoopback(uri: string): boolean {
-  const { protocol, hostname } = new URL(uri);
+function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
-function sameButPort(listed: string, uri: string): boolean {
-  if (!URL.canParse(uri)) return false;
-  const [one, other] = [new URL(listed), new URL(uri)];
-  one.port = '';
-  other.port = '';
-  return one.href === other.href;
+function isSameButPort(listed: URL | undefined, asked: URL): boolean {
+  if (listed === undefined || !isLoopback(listed)) return false;
+  listed.port = asked.port;
+  return listed.href === asked.href;
 }

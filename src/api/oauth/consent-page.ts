@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { parsedUrl } from '../../domain/parsed-url.ts';
 import { visible } from '../../domain/visible.ts';
 
 /** The console's colours and form styles. They are part of the page, because the issuer's address serves no files. */
@@ -83,7 +84,7 @@ export function refusalPage(sentence: string): string {
  * `form-action` to the redirect that follows the form's submission.
  */
 export function pagePolicy(redirectUri?: string): string {
-  const { protocol = '', origin = 'null' } = redirectUri === undefined ? {} : new URL(redirectUri);
+  const { protocol = '', origin = 'null' } = (redirectUri !== undefined && parsedUrl(redirectUri)) || {};
   const target = origin === 'null' ? protocol : origin;
   return `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self' ${target}; frame-ancestors 'none'; base-uri 'none'`;
 }
@@ -99,7 +100,7 @@ function page(title: string, body: string): string {
  * the receiver. For any other scheme, the host proves nothing, and the receiver is a program on the user's computer.
  */
 function receiverOf(uri: string): string {
-  const { host, protocol } = new URL(uri);
+  const { host = '', protocol = '' } = parsedUrl(uri) ?? {};
   if (protocol === 'https:') return `<code>${shown(host)}</code>`;
   const destination = protocol === 'http:' ? `http://${host}` : protocol;
   return `a program on the computer you are sitting at (<code>${shown(destination)}</code>)`;

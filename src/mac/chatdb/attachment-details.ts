@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
-import type { ContentColumn, MessagePart, TextRun } from '../../domain/content.ts';
+import type { MessagePart, TextRun } from '../../domain/content.ts';
 import {
   type AttachmentDetails,
   type AttachmentState,
@@ -9,6 +9,7 @@ import {
 } from '../../domain/details.ts';
 import type { Row } from '../../runtime/sqlite.ts';
 import { ATTACHMENT_COLUMNS, toText } from './columns.ts';
+import { RowBudget } from './content/row-budget.ts';
 import { STICKER_HEAD_BYTES, stickerEffectOf, stickerOf } from './content/sticker.ts';
 import { transcriptOf } from './content/transcript.ts';
 import { contactOf, locationOf, MAX_CARD_BYTES } from './content/vcard.ts';
@@ -61,61 +62,53 @@ interface AttachmentContents {
   readonly attachments: readonly AttachmentDetails[];
   /** Transcripts of the attachments that are voice messages. */
   readonly transcripts: readonly string[];
-  readonly undecoded: readonly ContentColumn[];
 }
 
 /**
  * Returns a message's attachments with what Postern can decode from them: stickers, contacts, locations, transcripts
- * and the sizes of pictures.
+ * and the sizes of pictures. `budget` is the row's; it notes the columns that could not be decoded.
  */
 export function attachmentContentsOf(
   snapshot: Snapshot,
   rowId: number,
   parts: readonly MessagePart[] = [],
+  budget = new RowBudget(),
 ): AttachmentContents {
   const attachments = attachmentsOf(snapshot, rowId);
-  if (attachments.length === 0) return { attachments, transcripts: [], undecoded: [] };
+  if (attachments.length === 0) return { attachments, transcripts: [] };
   const { database } = snapshot;
   const { attachment: query } = contentQueriesOf(database.schema);
   const runs = new Map(parts.flatMap((part) => part.runs ?? []).map((run) => [run.attachment_guid, run]));
   const transcripts: string[] = [];
-  const undecoded = new Set<ContentColumn>();
   const rows = snapshot.listedAttachments(rowId).map(({ row }) => row[ATTACHMENT_COLUMNS.at.rowId]);
   const detailed = attachments.map((attachment, index) => {
     const row = database.get(query, rows[index] as number);
     if (row === undefined) return attachment;
-    const content = attachmentContentOf(snapshot, attachment, row, runs, undecoded);
+    const content = attachmentContentOf(snapshot, attachment, row, runs, budget);
     if (content.transcript !== undefined) transcripts.push(content.transcript);
     return { ...attachment, ...content };
   });
-  return { attachments: detailed, transcripts, undecoded: [...undecoded] };
+  return { attachments: detailed, transcripts };
 }
 
 const { at } = ATTACHMENT_CONTENT_COLUMNS;
 
-/** Reads the content of one attachment. Adds the columns that could not be decoded to `undecoded`. */
+/** Reads the content of one attachment. */
 function attachmentContentOf(
   snapshot: Snapshot,
   { mime_type: type, name, bytes, state, path }: AttachmentDetails,
   row: Row,
   runs: ReadonlyMap<string | undefined, TextRun>,
-  undecoded: Set<ContentColumn>,
+  budget: RowBudget,
 ): Partial<AttachmentDetails> {
-  const decoded = <Value>(column: ContentColumn, index: number, decode: (blob: Uint8Array) => Value | undefined) => {
-    const blob = snapshot.storedBlob(row[index]);
-    if (blob === undefined || blob.length === 0) return undefined;
-    const value = blob === 'too_large' ? undefined : decode(blob);
-    if (value === undefined && column !== 'user_info') undecoded.add(column);
-    return value;
-  };
   const beginning = (most: number): Buffer | undefined =>
     state === 'available' ? beginningOf(snapshot.database.options.path, path, most) : undefined;
   const sticker = (): NonNullable<AttachmentDetails['sticker']> => {
     const blob = snapshot.storedBlob(row[at.attribution]);
     const attribution = blob === 'too_large' ? undefined : blob;
     const description = toText(row[at.description]) || undefined;
-    const found = decoded('sticker_user_info', at.stickerInfo, (userInfo) =>
-      stickerOf({ userInfo, attribution, description }),
+    const found = budget.read('sticker_user_info', snapshot.storedBlob(row[at.stickerInfo]), (userInfo) =>
+      stickerOf({ userInfo, attribution, description }, budget),
     );
     const head = found?.source === 'user' ? beginning(STICKER_HEAD_BYTES) : undefined;
     const effect = head && stickerEffectOf(head);
@@ -131,7 +124,11 @@ function attachmentContentOf(
   };
   const guid = toText(row[at.guid]);
   const run = runs.get(guid);
-  const transcript = run?.transcript ?? decoded('user_info', at.userInfo, transcriptOf);
+  // Most attachments have a `user_info` of another kind, which is not `undecoded`.
+  const userInfo = run?.transcript === undefined ? snapshot.storedBlob(row[at.userInfo]) : undefined;
+  const decoded =
+    userInfo instanceof Uint8Array ? budget.within('user_info', () => transcriptOf(userInfo, budget)) : undefined;
+  const transcript = run?.transcript ?? decoded;
   return {
     ...(guid !== '' && { guid }),
     ...(transcript !== undefined && { transcript }),

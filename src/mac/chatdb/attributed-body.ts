@@ -1,3 +1,4 @@
+import { RowBudget } from './content/row-budget.ts';
 import { decodeText, MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream } from './content/typedstream.ts';
 
 /**
@@ -9,10 +10,10 @@ export function decodeAttributedBody(blob: Uint8Array): string | undefined {
   if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;
   const bytes = Buffer.isBuffer(blob) ? blob : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   const at = usualStart(bytes);
-  return (at > 0 ? shortString(bytes, at) : undefined) ?? new Typedstream(bytes, MAX_STEPS).text();
+  return (at > 0 ? shortString(bytes, at) : undefined) ?? new Typedstream(bytes, new RowBudget(MAX_STEPS)).text();
 }
 
-/** Maximum number of decoding steps. Real bodies need at most a dozen to reach the text. */
+/** The budget's steps for a text alone, because lists decode many. Real bodies need at most a dozen to reach it. */
 const MAX_STEPS = 500;
 
 /** The two byte sequences with which nearly every body begins. The length of the text follows. */

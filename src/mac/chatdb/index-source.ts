@@ -7,6 +7,7 @@ import { attachmentContentsOf } from './attachment-details.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { MESSAGE_COLUMNS } from './columns.ts';
 import type { Connection } from './connection.ts';
+import { RowBudget } from './content/row-budget.ts';
 import { toMessage } from './message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
 import { isListed, isNoCanary, LOWEST_CHAT, messageParts } from './queries.ts';
@@ -23,9 +24,10 @@ const SOUND = /\.(?:caf|amr|m4a)$/i;
  * only if `hasMore` is true, because most rows have nothing besides their text.
  */
 function searchable(snapshot: Snapshot, message: Message, hasMore: boolean): SearchableMessage {
-  const content: MessageContent = (hasMore ? rowContentOf(snapshot, message)?.content : undefined) ?? {};
+  const budget = new RowBudget();
+  const content: MessageContent = (hasMore ? rowContentOf(snapshot, message, false, budget)?.content : undefined) ?? {};
   const isVoice = content.transcript === undefined && message.attachments.some((path) => SOUND.test(path));
-  const voice = isVoice ? attachmentContentsOf(snapshot, Number(message.id)).transcripts : [];
+  const voice = isVoice ? attachmentContentsOf(snapshot, Number(message.id), [], budget).transcripts : [];
   const { link, poll, app, subject, transcript = voice.join('\n') } = content;
   const found: readonly (readonly [SearchedTextKind, readonly (string | undefined)[]])[] = [
     ['transcript', [transcript]],

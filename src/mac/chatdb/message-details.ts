@@ -7,6 +7,7 @@ import type { Row } from '../../runtime/sqlite.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
 import { DETAIL_COLUMNS, ENTRY_COLUMNS, instantAt, isoOf, toText } from './columns.ts';
 import type { DecodedRow } from './content/message-content.ts';
+import { RowBudget } from './content/row-budget.ts';
 import { messageOf, toReaction } from './message.ts';
 import { filingOf } from './message-filter.ts';
 import { reactionTargets } from './queries.ts';
@@ -45,8 +46,9 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   // The column `hasContent` looks only at the end of the stored body, and an unreadable body can end like a plain one.
   // So the content is also decoded if the message's body is empty.
   const hasContent = row[at.hasContent] === 1 || message.body === '';
-  const found = hasContent ? rowContentOf(snapshot, message, isUnsent) : undefined;
-  const { attachments, ...content } = withAttachments(snapshot, message, found?.content);
+  const budget = new RowBudget();
+  const found = hasContent ? rowContentOf(snapshot, message, isUnsent, budget) : undefined;
+  const { attachments, ...content } = withAttachments(snapshot, message, found?.content, budget);
   const details: Omit<MessageDetails, 'sentence'> = {
     service: toText(row[at.service]) || null,
     kind: kindOf(row, found?.kind),
@@ -156,16 +158,16 @@ function withAttachments(
   snapshot: Snapshot,
   { id, attachments: paths }: Message,
   content: MessageContent = {},
+  budget: RowBudget,
 ): MessageContent & Pick<MessageDetails, 'attachments'> {
   if (paths.length === 0) return { ...content, attachments: [] };
   const { leftOut } = snapshot;
-  const { attachments, transcripts, undecoded } = attachmentContentsOf(snapshot, Number(id), content.parts);
-  const columns = [...(content.undecoded ?? []), ...undecoded];
+  const { attachments, transcripts } = attachmentContentsOf(snapshot, Number(id), content.parts, budget);
   return {
     ...content,
     attachments,
     ...(content.transcript === undefined && transcripts.length > 0 && { transcript: transcripts.join('\n') }),
-    ...(columns.length > 0 && { undecoded: columns }),
+    ...budget.undecoded(),
     ...(snapshot.leftOut > leftOut && { content_left_out: true }),
   };
 }

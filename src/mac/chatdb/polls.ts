@@ -4,16 +4,32 @@ import type { Reaction } from '../../domain/reaction.ts';
 import { compareInstants, instantAt, POLL_ROW_COLUMNS } from './columns.ts';
 import { readKeyedArchive } from './content/keyed-archive.ts';
 import { type PollPayload, pollPayloadOf } from './content/poll-payload.ts';
+import type { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf } from './content-queries.ts';
 import { messageOf, toMessage } from './message.ts';
 import { reactionTargets } from './queries.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
-/** Returns the current poll: all added options, and each person's current choice (decision V2). */
-export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload): Poll {
-  const { votes, added } = rowsOf(snapshot, row.guid);
+/**
+ * Returns the current poll: all added options, and each person's current choice (decision V2). Spends from the budget of
+ * the poll's row.
+ */
+export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload, budget: RowBudget): Poll {
+  return budget.within('payload_data', () => currentPoll(snapshot, row, stored, budget));
+}
+
+function currentPoll(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload, budget: RowBudget): Poll {
+  const { votes, added } = rowsOf(snapshot, row.guid, budget);
   const options = added?.options ?? stored.options;
+  const voters = new Map<string, string[]>();
+  for (const [sender, choices] of votes) {
+    for (const choice of choices) {
+      const those = voters.get(choice) ?? [];
+      those.push(sender);
+      voters.set(choice, those);
+    }
+  }
   const caption = stored.question === undefined ? captionOf(snapshot, row) : undefined;
   const question = stored.question ?? caption?.body;
   return {
@@ -22,42 +38,40 @@ export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: Poll
     ...(stored.creator !== undefined && { creator: stored.creator }),
     options: options.map((option: PollOption) => ({
       ...option,
-      votes: [...votes].filter(([, choices]) => choices.includes(option.id)).map(([sender]) => sender),
+      votes: (voters.get(option.id) ?? []).filter((sender) => budget.shown(sender) !== undefined),
     })),
   };
 }
 
 interface PollRows {
-  /** Each sender's last vote. Key: the sender. Value: ids of the chosen options. */
-  readonly votes: ReadonlyMap<string, readonly string[]>;
+  /** Each sender and the ids of the options in the sender's last vote, in the order of those votes. */
+  readonly votes: readonly (readonly [sender: string, choices: readonly string[]])[];
   /** The content of the newest row that added an option, which lists all options of the poll. */
   readonly added: PollPayload | undefined;
 }
 
-function rowsOf(snapshot: Snapshot, guid: string): PollRows {
+/** Reads a poll's rows, newest first, so that votes that were changed later cost nothing. */
+function rowsOf(snapshot: Snapshot, guid: string, budget: RowBudget): PollRows {
   const { database } = snapshot;
   const { pollRows } = contentQueriesOf(database.schema);
   const { at } = POLL_ROW_COLUMNS;
   const rows = pollRows === undefined || guid === '' ? [] : database.all(pollRows, ...reactionTargets(guid));
   const votes = new Map<string, readonly string[]>();
   let added: PollPayload | undefined;
-  const inOrder = rows
-    .toReversed()
-    .toSorted((one, other) => compareInstants(instantAt(one, at.date), instantAt(other, at.date)));
-  for (const row of inOrder) {
+  const newestFirst = rows.toSorted((one, other) =>
+    compareInstants(instantAt(other, at.date), instantAt(one, at.date)),
+  );
+  for (const row of newestFirst) {
+    const isVote = row[at.associatedType] === VOTE_TYPE;
+    const sender = isVote ? toMessage(row, snapshot).sender : '';
+    if (isVote ? votes.has(sender) : added !== undefined) continue;
     const blob = snapshot.storedBlob(row[at.payload]);
-    const payload = blob instanceof Uint8Array ? readKeyedArchive(blob) : undefined;
-    const poll = payload instanceof Map ? pollPayloadOf(payload) : undefined;
-    if (poll === undefined) continue;
-    if (row[at.associatedType] !== VOTE_TYPE) added = poll;
-    else if (poll.choices !== undefined) {
-      const { sender } = toMessage(row, snapshot);
-      // Deletes the sender before adding it again, so that the map orders senders by their last votes.
-      votes.delete(sender);
-      votes.set(sender, poll.choices);
-    }
+    const payload = blob instanceof Uint8Array ? readKeyedArchive(blob, budget) : undefined;
+    const poll = payload instanceof Map ? pollPayloadOf(payload, budget) : undefined;
+    if (!isVote) added = poll;
+    else if (poll?.choices !== undefined) votes.set(sender, poll.choices);
   }
-  return { votes, added };
+  return { votes: [...votes].toReversed(), added };
 }
 
 /**

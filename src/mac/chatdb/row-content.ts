@@ -5,6 +5,7 @@ import type { Row } from '../../runtime/sqlite.ts';
 import { toText } from './columns.ts';
 import { effectOf, groupEventOf, locationShareOf, replyPartOf } from './content/group-event.ts';
 import { type DecodedRow, decodeRow } from './content/message-content.ts';
+import { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
 import { withoutTarget } from './message.ts';
 import { pollOf } from './polls.ts';
@@ -15,17 +16,21 @@ const { at } = ROW_CONTENT_COLUMNS;
 const LOCATION_SHARE = 4;
 const SCHEDULED = 2;
 
-/** Reads and decodes the content of a row besides its text; undefined if the row is gone. */
+/**
+ * Reads and decodes the content of a row besides its text; undefined if the row is gone. `budget` is the row's, if its
+ * attachments are decoded too.
+ */
 export function rowContentOf(
   snapshot: Snapshot,
   message: Message | Reaction,
   isUnsent = false,
+  budget = new RowBudget(),
 ): Pick<DecodedRow, 'kind' | 'content'> | undefined {
   const { database } = snapshot;
   const { leftOut } = snapshot;
   const row = database.get(contentQueriesOf(database.schema).row, Number(message.id));
   if (row === undefined) return undefined;
-  const decoded = decodeRow({
+  const columns = {
     guid: toText(row[at.guid]),
     text: toText(row[at.text]),
     attributedBody: snapshot.storedBlob(row[at.attributedBody]),
@@ -35,13 +40,15 @@ export function rowContentOf(
     associatedGuid: withoutTarget(toText(row[at.associatedGuid])),
     isVote: row[at.associatedType] === VOTE_TYPE,
     isUnsent,
-  });
-  const poll = decoded.poll && pollOf(snapshot, message, decoded.poll);
+  };
+  const decoded = decodeRow(columns, budget);
+  const poll = decoded.poll && pollOf(snapshot, message, decoded.poll, budget);
   return {
     kind: decoded.kind,
     content: {
       ...decoded.content,
       ...(poll && { poll }),
+      ...budget.undecoded(),
       ...columnContent(snapshot, message, row),
       ...(snapshot.leftOut > leftOut && { content_left_out: true }),
     },

@@ -4,8 +4,9 @@ import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import { readAttributedText } from './content/attributed-runs.ts';
-import type { StoredBlob } from './content/message-content.ts';
-import { RunReader } from './content/parts.ts';
+import { textIn } from './content/members.ts';
+import { ATTACHMENT_GUID } from './content/parts.ts';
+import { RowBudget, type StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
@@ -194,10 +195,9 @@ export class Snapshot {
   /** Returns the guids of the attachments that a body refers to; undefined if the body is unreadable. */
   #attachmentsInBody(rowId: number): ReadonlySet<string> | undefined {
     const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
-    const text = typeof body === 'object' && body !== null ? readAttributedText(body) : undefined;
+    const text = typeof body === 'object' && body !== null ? readAttributedText(body, new RowBudget()) : undefined;
     if (text?.runs === undefined) return undefined;
-    const parts = new RunReader().parts(text);
-    return new Set(parts.flatMap(({ runs = [] }) => runs.map((run) => run.attachment_guid ?? '')));
+    return new Set(text.runs.map(({ attributes }) => textIn(attributes, ATTACHMENT_GUID) ?? ''));
   }
 
   rowIdOf(guid: string): number | undefined {

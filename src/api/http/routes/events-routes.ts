@@ -14,6 +14,7 @@ import { API } from '../../../schema/routes.ts';
 import type { Answer, LiveAnswer } from '../answer.ts';
 import { unauthorized } from '../api-keys.ts';
 import type { Exchange } from '../exchange.ts';
+import { fittingTexts, listOfTexts } from '../fitting-list.ts';
 import { nextPage, partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
@@ -92,7 +93,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const start = after ?? decodeOffset(feed.offsetText(position, changes ? generation : undefined));
-  const texts: string[] = [];
+  let texts: readonly string[] = [];
   let hasPaused = wait > 0;
 
   /** Reads one page. Returns false if there is more to read now. */
@@ -101,7 +102,15 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     for (;;) {
       if (isExpired()) return true;
       const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
-      texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
+      const entries = found.entries.filter(wanted);
+      const added = entries.map((entry) => json(entry, include));
+      const fitting = fittingTexts([...texts, ...added], ({ data }: { readonly data?: object }) => data);
+      const shown = fitting.length - texts.length;
+      texts = fitting;
+      if (shown < entries.length) {
+        position = entries[shown - 1]?.offset ?? position;
+        return false;
+      }
       looked += found.looked;
       position = found.upTo;
       // Compares positions, because with `changes` a page may be empty although more entries follow.
@@ -135,7 +144,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     after: feed.offsetText(position, changes ? generation : undefined),
   });
   const headers = { Link: link, ...lacking(feed, changes) };
-  return { status: 200, content: { type: 'application/json', text: `[${texts.join()}]` }, headers };
+  return { status: 200, content: listOfTexts(texts), headers };
 }
 
 /** Returns the header that names the Macs whose changes a hub lacks. */

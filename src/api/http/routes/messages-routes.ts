@@ -18,6 +18,7 @@ import { checkBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
 import { API } from '../../../schema/routes.ts';
 import type { Exchange } from '../exchange.ts';
+import { fittingMessages } from '../fitting-list.ts';
 import { nextPage, partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 import { isForm, readUploads } from './uploads-routes.ts';
@@ -28,14 +29,16 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
   return {
     async listMessages({ query, caller: { reader } }) {
       const { conversation_id: conversationId, since: sinceNs, ...others } = readQuery(messageQuery, query);
-      const page = await reader.listMessages({ conversationId, sinceNs, ...others });
+      const { page, content } = await fittingMessages(others.limit, (limit) =>
+        reader.listMessages({ conversationId, sinceNs, ...others, limit }),
+      );
       const partial = partialHeader(page);
-      if (page.next === undefined) return { status: 200, body: page.items, headers: partial };
+      if (page.next === undefined) return { status: 200, content, headers: partial };
       const same = ['conversation_id', 'since', 'order', 'include', 'include_canary'].map(
         (name) => [name, query.get(name)] as const,
       );
       const link = nextPage(`${API}/messages`, { ...Object.fromEntries(same), limit: others.limit, cursor: page.next });
-      return { status: 200, body: page.items, headers: { ...partial, Link: link } };
+      return { status: 200, content, headers: { ...partial, Link: link } };
     },
 
     async getMessage(exchange) {

@@ -3,6 +3,7 @@ import { contactQuery } from '../../../schema/contacts-schema.ts';
 import { peopleQuery, personMessagesQuery } from '../../../schema/people-schema.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
 import { API } from '../../../schema/routes.ts';
+import { fittingMessages } from '../fitting-list.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
@@ -24,11 +25,12 @@ export function peopleRoutes() {
       const person = await people.person(id);
       if (person === undefined) throw problem('person_not_found');
       const { conversations: conversationIds } = person;
-      const page = await reader.listMessages({ conversationIds, order: 'desc', limit, offset: 0, cursor, include });
-      if (page.next === undefined) return { status: 200, body: page.items };
+      const query = { conversationIds, order: 'desc', offset: 0, cursor, include } as const;
+      const { page, content } = await fittingMessages(limit, (most) => reader.listMessages({ ...query, limit: most }));
+      if (page.next === undefined) return { status: 200, content };
       const next = { include: exchange.query.get('include'), limit, cursor: page.next };
       const link = nextPage(`${API}/people/${encodeURIComponent(id)}/messages`, next);
-      return { status: 200, body: page.items, headers: { Link: link } };
+      return { status: 200, content, headers: { Link: link } };
     },
 
     async listContacts(exchange) {

@@ -1,6 +1,6 @@
 import { type IncludeSet, NO_INCLUDES } from '../../../domain/include.ts';
 import type { Message } from '../../../domain/message.ts';
-import type { MessageReader } from '../../../domain/ports/reading-ports.ts';
+import type { MessageReader, Page } from '../../../domain/ports/reading-ports.ts';
 import { problem } from '../../../domain/problems.ts';
 import type { SearchHit, SearchStatus } from '../../../domain/search.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
@@ -8,6 +8,7 @@ import { API } from '../../../schema/routes.ts';
 import { searchParameters } from '../../../schema/search-schema.ts';
 import { searchQueryOf } from '../../../search/language/search-query.ts';
 import { parseSearch } from '../../../search/language/search-text.ts';
+import { fittingList } from '../fitting-list.ts';
 import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
@@ -26,12 +27,17 @@ export function searchRoutes() {
       const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
       // An empty list of ids stands for an unknown conversation, which contains no messages (decision B9).
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
-      const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
+      const read = async (limit: number): Promise<Page<SearchHit>> => {
+        const found = await index.search(query, { limit, cursor: asked.cursor });
+        if (asked.include === NO_INCLUDES) return found;
+        return { ...found, items: await withIncludes(found.items, reader, asked.include) };
+      };
+      const { page, content } = await fittingList(asked.limit, read, ({ message }) => message);
       const same = ['q', 'conversation_id', 'include'].map((name) => [name, given.get(name)] as const);
       const next = { ...Object.fromEntries(same), limit: asked.limit, cursor: page.next };
       return {
         status: 200,
-        body: asked.include === NO_INCLUDES ? page.items : await withIncludes(page.items, reader, asked.include),
+        content,
         headers: {
           ...completeness(status),
           ...(page.next !== undefined && { Link: nextPage(`${API}/search`, next) }),

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { isOnThisMachine } from '../../../domain/callback-hosts.ts';
 import { ROW_EVENT_TYPES } from '../../../domain/event.ts';
+import { parsedUrl } from '../../../domain/parsed-url.ts';
 import type { SubscriptionRequest, SubscriptionTarget } from '../../../domain/subscription.ts';
 import { eventArguments } from './catalogue.ts';
 import type { EventErrors } from './errors.ts';
@@ -99,8 +100,7 @@ export class EventParams {
 }
 
 function isCallback(written: string): boolean {
-  if (!URL.canParse(written)) return false;
-  const { protocol } = new URL(written);
+  const protocol = parsedUrl(written)?.protocol;
   return protocol === 'https:' || (protocol === 'http:' && isOnThisMachine(written));
 }
 

@@ -1,6 +1,7 @@
 import type { AppCard } from '../../../domain/cards.ts';
 import { businessCardOf } from './business-card.ts';
 import { dictionaryIn, isoAtSeconds, lastOfColons, present, textIn } from './members.ts';
+import type { RowBudget } from './row-budget.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
@@ -19,28 +20,28 @@ const NO_TEAM = '0000000000';
 const EPOCH_S = 978_307_200;
 
 /** Returns the card of an app's balloon. `payload` is the balloon's decoded archive; empty if that is unreadable. */
-export function appCardOf(balloon: string, payload: Dictionary): AppCard {
+export function appCardOf(balloon: string, payload: Dictionary, budget: RowBudget): AppCard {
   const bundle = lastOfColons(balloon);
   const team = balloon.split(':').at(-2) ?? NO_TEAM;
   const type = TYPES.find(([start]) => bundle.startsWith(start))?.[1] ?? 'app';
   const shown = dictionaryIn(payload, 'userInfo');
   const url = textIn(payload, 'URL');
-  const business = type === 'business' ? businessCardOf(payload) : undefined;
+  const business = type === 'business' ? businessCardOf(payload, budget) : undefined;
   return {
     type,
     bundle_id: bundle,
     ...present({
       team_id: balloon.includes(':') && team !== NO_TEAM && team !== '' ? team : undefined,
-      name: textIn(payload, 'an'),
-      title: textIn(shown, 'image-title'),
-      subtitle: textIn(shown, 'image-subtitle'),
-      caption: textIn(shown, 'caption'),
-      subcaption: textIn(shown, 'subcaption'),
-      secondary_subcaption: textIn(shown, 'secondary-subcaption'),
-      tertiary_subcaption: textIn(shown, 'tertiary-subcaption'),
-      summary: textIn(payload, 'ldtext'),
-      url: url !== undefined && /^https?:\/\//i.test(url) ? url : undefined,
-      session_id: textIn(payload, 'sessionIdentifier'),
+      name: budget.textIn(payload, 'an'),
+      title: budget.textIn(shown, 'image-title'),
+      subtitle: budget.textIn(shown, 'image-subtitle'),
+      caption: budget.textIn(shown, 'caption'),
+      subcaption: budget.textIn(shown, 'subcaption'),
+      secondary_subcaption: budget.textIn(shown, 'secondary-subcaption'),
+      tertiary_subcaption: budget.textIn(shown, 'tertiary-subcaption'),
+      summary: budget.textIn(payload, 'ldtext'),
+      url: url !== undefined && /^https?:\/\//i.test(url) ? budget.shown(url) : undefined,
+      session_id: budget.textIn(payload, 'sessionIdentifier'),
       check_in: type === 'check_in' ? checkInOf(url) : undefined,
       business,
     }),

@@ -1,3 +1,4 @@
+import type { RowBudget } from './row-budget.ts';
 import type { TypedDictionary, TypedValue } from './typed-value.ts';
 import { MAX_BLOB_BYTES, SIGNATURE, Typedstream } from './typedstream.ts';
 
@@ -14,16 +15,16 @@ export interface AttributedText {
   readonly runs: readonly AttributedRun[] | undefined;
 }
 
-/** Maximum number of decoding steps. Ordinary bodies take up to 568. */
-const MAX_STEPS = 20_000;
-const MAX_RUNS = 10_000;
 const NO_ATTRIBUTES: TypedDictionary = new Map();
 
-/** Returns the text of an attributed string and its runs; undefined if not even the text is readable. Never throws. */
-export function readAttributedText(blob: Uint8Array): AttributedText | undefined {
-  if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES) return undefined;
+/**
+ * Returns the text of an attributed string and its runs; undefined if not even the text is readable. Never throws. An
+ * ordinary body takes up to 568 steps of the budget.
+ */
+export function readAttributedText(blob: Uint8Array, budget: RowBudget): AttributedText | undefined {
+  if (blob.length < SIGNATURE.length || blob.length > MAX_BLOB_BYTES || !budget.open(blob)) return undefined;
   const bytes = Buffer.isBuffer(blob) ? blob : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
-  const { text, values } = new Typedstream(bytes, MAX_STEPS).values();
+  const { text, values } = new Typedstream(bytes, budget).values();
   return text === undefined ? undefined : { text, runs: values && runsOf(text, values) };
 }
 
@@ -31,7 +32,7 @@ export function readAttributedText(blob: Uint8Array): AttributedText | undefined
  * Pairs the runs with their attributes. Each run is stored as the number of an attribute set and the run's length. The
  * first run with a number is followed by the set itself. A run that ends beyond the text is cut.
  */
-function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] | undefined {
+function runsOf(text: string, values: readonly TypedValue[]): readonly AttributedRun[] {
   const known = new Map<number, TypedDictionary>();
   const runs: AttributedRun[] = [];
   let start = 0;
@@ -45,7 +46,6 @@ function runsOf(text: string, values: readonly TypedValue[]): readonly Attribute
     // The length is an unsigned 32-bit number, but the typedstream reader decoded it as a signed one.
     const end = Math.min(start + (length < 0 ? length + 2 ** 32 : length), text.length);
     if (!(end > start)) continue;
-    if (runs.length >= MAX_RUNS) return undefined;
     runs.push({ start, end, attributes: known.get(number) ?? NO_ATTRIBUTES });
     start = end;
   }

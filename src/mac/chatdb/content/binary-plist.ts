@@ -1,3 +1,4 @@
+import type { RowBudget } from './row-budget.ts';
 import { MAX_BLOB_BYTES } from './typedstream.ts';
 
 /** A reference to an object, by its index in the `$objects` of a keyed archive. */
@@ -32,20 +33,23 @@ export type PlistValue =
 
 const MAX_OBJECTS = 100_000;
 const MAX_DEPTH = 64;
-const MAX_STEPS = 200_000;
+/** Number of items of a list or dictionary that take one step: each is a reference to an object that takes its own. */
+const ITEMS_A_STEP = 4;
 const TRAILER_BYTES = 32;
 const HEADER = 'bplist00';
 const BROKEN = new Error('not a binary property list');
 
 /**
- * Reads a binary property list; returns undefined if it is broken, too large or nested too deeply. Never throws. Reads
- * each object once, however often it is referenced. Decodes in total at most as many bytes of text as the file has.
+ * Reads a binary property list; returns undefined if it is broken, too large, nested too deeply or exceeds the budget.
+ * Never throws. Reads each object once, however often it is referenced. Decodes in total at most as many bytes of text
+ * as the file has.
  */
-export function readBinaryPlist(blob: Uint8Array): PlistValue | undefined {
+export function readBinaryPlist(blob: Uint8Array, budget: RowBudget): PlistValue | undefined {
   if (blob.length < HEADER.length + TRAILER_BYTES || blob.length > MAX_BLOB_BYTES) return undefined;
+  if (!budget.open(blob)) return undefined;
   const bytes = Buffer.isBuffer(blob) ? blob : Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength);
   try {
-    return new PlistFile(bytes).top();
+    return new PlistFile(bytes, budget).top();
   } catch (error) {
     if (error === BROKEN) return undefined;
     throw error;
@@ -54,6 +58,7 @@ export function readBinaryPlist(blob: Uint8Array): PlistValue | undefined {
 
 class PlistFile {
   readonly #bytes: Buffer;
+  readonly #budget: RowBudget;
   readonly #offsetBytes: number;
   readonly #referenceBytes: number;
   readonly #count: number;
@@ -65,12 +70,12 @@ class PlistFile {
    * invalid.
    */
   readonly #open = new Set<number>();
-  #steps = 0;
   #textBytesLeft: number;
 
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, budget: RowBudget) {
     const trailer = bytes.length - TRAILER_BYTES;
     this.#bytes = bytes;
+    this.#budget = budget;
     this.#textBytesLeft = bytes.length;
     this.#offsetBytes = bytes.readUInt8(trailer + 6);
     this.#referenceBytes = bytes.readUInt8(trailer + 7);
@@ -94,11 +99,10 @@ class PlistFile {
   }
 
   #object(number: number, depth: number): PlistValue {
-    this.#steps += 1;
-    if (this.#steps > MAX_STEPS || depth > MAX_DEPTH || number >= this.#count) throw BROKEN;
     const known = this.#objects.get(number);
     if (known !== undefined) return known;
-    if (this.#open.has(number)) throw BROKEN;
+    if (depth > MAX_DEPTH || number >= this.#count || this.#open.has(number)) throw BROKEN;
+    this.#spend(1);
     this.#open.add(number);
     const value = this.#read(this.#number(this.#offsetsAt + number * this.#offsetBytes, this.#offsetBytes), depth);
     this.#open.delete(number);
@@ -149,6 +153,7 @@ class PlistFile {
 
   #items(at: number, count: number, depth: number): readonly PlistValue[] {
     this.#check(at, count * this.#referenceBytes);
+    this.#spend(Math.ceil(count / ITEMS_A_STEP));
     const items: PlistValue[] = [];
     for (let item = 0; item < count; item += 1) {
       items.push(this.#object(this.#number(at + item * this.#referenceBytes, this.#referenceBytes), depth + 1));
@@ -209,6 +214,10 @@ class PlistFile {
     this.#textBytesLeft -= bytes;
     if (this.#textBytesLeft < 0) throw BROKEN;
     return this.#slice(at, bytes);
+  }
+
+  #spend(steps: number): void {
+    if (!this.#budget.spend('steps', steps)) throw BROKEN;
   }
 
   #check(at: number, bytes: number): void {

@@ -1,6 +1,7 @@
 import type { DetectedData } from '../../../domain/content.ts';
 import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, present, textIn } from './members.ts';
+import type { RowBudget } from './row-budget.ts';
 import type { TypedDictionary } from './typed-value.ts';
 
 /** The attributes with data that macOS detected in a text. The value of each is an archived DDScannerResult. */
@@ -23,7 +24,12 @@ const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', '
 
 /** Reads the detected data in the runs of a message. Decodes each result once, however many runs refer to it. */
 export class DetectedDataReader {
+  readonly #budget: RowBudget;
   readonly #read = new Map<Uint8Array, DetectedData | undefined>();
+
+  constructor(budget: RowBudget) {
+    this.#budget = budget;
+  }
 
   /** Returns a run's detected data; undefined if there are none, or if they are unreadable. */
   read(attributes: TypedDictionary): DetectedData | undefined {
@@ -31,7 +37,7 @@ export class DetectedDataReader {
       const data = attributes.get(key);
       if (!(data instanceof Uint8Array)) continue;
       if (!this.#read.has(data)) {
-        const result = readKeyedArchive(data);
+        const result = readKeyedArchive(data, this.#budget);
         this.#read.set(data, result instanceof Map ? detectedOf(result) : undefined);
       }
       const detected = this.#read.get(data);

@@ -2,13 +2,16 @@ import type { DigitalTouch, Handwriting } from '../../../domain/cards.ts';
 import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, isoAtSeconds, present } from './members.ts';
 import { type ProtobufField, readProtobuf } from './protobuf.ts';
+import type { RowBudget } from './row-budget.ts';
 
 /** The fields of a Protocol Buffers message, by number. If several fields have one number, the last one counts. */
 class Fields {
   readonly #fields: readonly ProtobufField[];
+  readonly #budget: RowBudget;
 
-  constructor(fields: readonly ProtobufField[]) {
+  constructor(fields: readonly ProtobufField[], budget: RowBudget) {
     this.#fields = fields;
+    this.#budget = budget;
   }
 
   number(number: number): number | undefined {
@@ -29,27 +32,26 @@ class Fields {
   }
 
   text(number: number): string | undefined {
-    return this.bytes(number)?.toString('utf8') || undefined;
+    return this.#budget.shown(this.bytes(number)?.toString('utf8') || undefined);
   }
 
   message(number: number): Fields | undefined {
     const bytes = this.bytes(number);
-    const fields = bytes && readProtobuf(bytes);
-    return fields && new Fields(fields);
+    return bytes && messageOf(bytes, this.#budget);
   }
 }
 
-function messageOf(blob: Uint8Array): Fields | undefined {
-  const fields = readProtobuf(blob);
-  return fields && new Fields(fields);
+function messageOf(blob: Uint8Array, budget: RowBudget): Fields | undefined {
+  const fields = readProtobuf(blob, budget);
+  return fields && new Fields(fields, budget);
 }
 
 /**
  * Reads the size of a handwritten message and the number of its strokes. Skips the strokes, which Node cannot
  * decompress. Returns undefined for anything else.
  */
-export function readHandwriting(blob: Uint8Array): Handwriting | undefined {
-  const message = messageOf(blob);
+export function readHandwriting(blob: Uint8Array, budget: RowBudget): Handwriting | undefined {
+  const message = messageOf(blob, budget);
   const drawing = message?.message(4);
   const frame = drawing?.bytes(3);
   const created = message?.bytes(2);
@@ -65,18 +67,21 @@ const PHOTO = 2;
 const VIDEO = 1;
 
 /** Reads a Digital Touch message; undefined for anything else. */
-export function readDigitalTouch(blob: Uint8Array, isNested = false): DigitalTouch | undefined {
-  const message = messageOf(blob);
+export function readDigitalTouch(blob: Uint8Array, budget: RowBudget, isNested = false): DigitalTouch | undefined {
+  const message = messageOf(blob, budget);
   const kind = message?.number(1);
   const payload = message?.message(3);
   if (message === undefined || kind === undefined || payload === undefined) return undefined;
-  const touch = touchOf(kind, payload, isNested);
+  const touch = touchOf(kind, payload, isNested ? undefined : budget);
   const id = message.text(5);
   return touch && { ...touch, ...(id !== undefined && { id }) };
 }
 
-/** Returns the touch of this kind from its payload; undefined if the payload is inconsistent. */
-function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch | undefined {
+/**
+ * Returns the touch of this kind from its payload; undefined if the payload is inconsistent. Without a budget, reads no
+ * drawings on a photo.
+ */
+function touchOf(kind: number, payload: Fields, budget: RowBudget | undefined): DigitalTouch | undefined {
   switch (kind) {
     case 1:
       return { type: 'tap', count: (payload.bytes(2)?.length ?? 0) >> 1 };
@@ -85,7 +90,7 @@ function touchOf(kind: number, payload: Fields, isNested: boolean): DigitalTouch
     case 4:
       return sketch(payload);
     case 6:
-      return media(payload, isNested);
+      return media(payload, budget);
     case 7:
       return { type: 'kiss', count: (payload.bytes(1)?.length ?? 0) >> 1 };
     case 8:
@@ -123,21 +128,24 @@ function sketch(payload: Fields): DigitalTouch | undefined {
 }
 
 /** Describes a photo or a video. Drawings on a photo are only counted. */
-function media(payload: Fields, isNested: boolean): DigitalTouch {
+function media(payload: Fields, budget: RowBudget | undefined): DigitalTouch {
   if (payload.number(4) === VIDEO) return { type: 'video' };
   if (payload.number(4) !== PHOTO) return { type: 'other' };
-  const archived = isNested ? undefined : payload.bytes(2);
-  const list = archived && readKeyedArchive(archived);
-  const overlays = isList(list) ? list.filter((one) => one instanceof Uint8Array).slice(0, MAX_OVERLAYS) : [];
-  const strokes = overlays.reduce((sum, one) => sum + (readDigitalTouch(one, true)?.strokes ?? 0), 0);
+  const archived = budget && payload.bytes(2);
+  const list = archived && readKeyedArchive(archived, budget);
+  // The archive may list one drawing many times.
+  const drawings = new Set(isList(list) ? list.filter((one) => one instanceof Uint8Array) : []);
+  const overlays = budget === undefined ? [] : [...drawings].filter(() => budget.spend('overlays'));
+  const strokes = overlays.reduce(
+    (sum, one) => sum + (budget === undefined ? 0 : (readDigitalTouch(one, budget, true)?.strokes ?? 0)),
+    0,
+  );
   return {
     type: 'photo',
     ...(strokes > 0 && { drawing_strokes: strokes }),
     ...(overlays.length > 0 && { overlays: overlays.length }),
   };
 }
-
-const MAX_OVERLAYS = 100;
 
 function duration(seconds: number | undefined): { readonly duration_s?: number } {
   return seconds === undefined ? {} : { duration_s: seconds };

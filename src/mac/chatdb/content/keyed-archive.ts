@@ -1,4 +1,6 @@
+import { parsedUrl } from '../../../domain/parsed-url.ts';
 import { PlistDate, type PlistDictionary, PlistUid, type PlistValue, readBinaryPlist } from './binary-plist.ts';
+import type { RowBudget } from './row-budget.ts';
 
 type ArchiveDictionary = ReadonlyMap<string, ArchiveValue>;
 /** A decoded object of an archive. URLs and UUIDs become strings, UUIDs in upper case. */
@@ -13,17 +15,14 @@ type ArchiveValue =
   | ArchiveDictionary;
 
 const MAX_DEPTH = 64;
-/**
- * Maximum number of values decoded per archive. `MAX_DEPTH` alone is not enough: twenty nested arrays that each refer
- * eight times to the next one would become 8^20 objects.
- */
-const MAX_STEPS = 20_000;
-const MAX_URL_CHARACTERS = 8192;
 const BROKEN = new Error('not a keyed archive');
 
-/** Returns the top object of an NSKeyedArchiver archive; undefined for anything else. Never throws. */
-export function readKeyedArchive(blob: Uint8Array): ArchiveValue | undefined {
-  const file = readBinaryPlist(blob);
+/**
+ * Returns the top object of an NSKeyedArchiver archive; undefined for anything else, and if it exceeds the budget. Never
+ * throws.
+ */
+export function readKeyedArchive(blob: Uint8Array, budget: RowBudget): ArchiveValue | undefined {
+  const file = readBinaryPlist(blob, budget);
   if (!isPlistDictionary(file)) return undefined;
   const [objects, top] = [file.get('$objects'), file.get('$top')];
   if (!isPlistList(objects) || !isPlistDictionary(top)) return undefined;
@@ -31,7 +30,7 @@ export function readKeyedArchive(blob: Uint8Array): ArchiveValue | undefined {
   const root = top.get('root') ?? top.get('dd-result');
   if (!(root instanceof PlistUid)) return undefined;
   try {
-    return new Archive(objects).value(root, 0);
+    return new Archive(objects, budget).value(root, 0);
   } catch (error) {
     if (error === BROKEN) return undefined;
     throw error;
@@ -40,21 +39,29 @@ export function readKeyedArchive(blob: Uint8Array): ArchiveValue | undefined {
 
 class Archive {
   readonly #objects: readonly PlistValue[];
+  readonly #budget: RowBudget;
   readonly #open = new Set<number>();
-  #steps = 0;
+  /**
+   * The decoded objects by number, and the decoded lists and dictionaries that are stored inline. Without it, twenty
+   * nested arrays that each refer eight times to the next one would become 8^20 objects.
+   */
+  readonly #known = new Map<number | PlistValue, ArchiveValue>();
 
-  constructor(objects: readonly PlistValue[]) {
+  constructor(objects: readonly PlistValue[], budget: RowBudget) {
     this.#objects = objects;
+    this.#budget = budget;
   }
 
   /** Resolves a member, which is stored inline or as a reference. */
   value(stored: PlistValue, depth: number): ArchiveValue {
-    this.#steps += 1;
-    if (depth > MAX_DEPTH || this.#steps > MAX_STEPS) throw BROKEN;
+    if (depth > MAX_DEPTH) throw BROKEN;
     if (stored instanceof PlistUid) return this.#referenced(stored.number, depth);
-    if (isPlistList(stored)) return stored.map((item) => this.value(item, depth + 1));
-    if (isPlistDictionary(stored)) return this.#object(stored, depth);
-    return stored;
+    if (!isPlistList(stored) && !isPlistDictionary(stored)) return stored;
+    const known = this.#known.get(stored);
+    if (known !== undefined) return known;
+    const value = isPlistList(stored) ? stored.map((item) => this.value(item, depth + 1)) : this.#object(stored, depth);
+    this.#known.set(stored, value);
+    return value;
   }
 
   /**
@@ -63,9 +70,12 @@ class Archive {
    */
   #referenced(number: number, depth: number): ArchiveValue {
     if (number === 0 || number >= this.#objects.length || this.#open.has(number)) return null;
+    const known = this.#known.get(number);
+    if (known !== undefined) return known;
     this.#open.add(number);
     const value = this.value(this.#objects[number] ?? null, depth + 1);
     this.#open.delete(number);
+    this.#known.set(number, value);
     return value;
   }
 
@@ -73,7 +83,7 @@ class Archive {
     const get = (name: string): ArchiveValue => this.value(stored.get(name) ?? null, depth + 1);
     if (stored.has('NS.keys')) return this.#dictionary(get('NS.keys'), get('NS.objects'));
     if (stored.has('NS.objects')) return get('NS.objects');
-    if (stored.has('NS.relative')) return urlOf(get('NS.relative'), get('NS.base'));
+    if (stored.has('NS.relative')) return this.#url(get('NS.relative'), get('NS.base'));
     if (stored.has('NS.time')) return dateOf(get('NS.time'));
     if (stored.has('NS.uuidbytes')) return uuidOf(get('NS.uuidbytes'));
     for (const name of ['NS.string', 'NS.data', 'NS.bytes']) if (stored.has(name)) return get(name);
@@ -86,11 +96,20 @@ class Archive {
 
   #dictionary(keys: ArchiveValue, values: ArchiveValue): ArchiveDictionary {
     if (!isArchiveList(keys) || !isArchiveList(values) || keys.length !== values.length) throw BROKEN;
+    // Many dictionaries can share two long lists.
+    if (!this.#budget.spend('steps', keys.length)) throw BROKEN;
     const dictionary = new Map<string, ArchiveValue>();
     for (const [index, key] of keys.entries()) {
       if (typeof key === 'string' || typeof key === 'number') dictionary.set(String(key), values[index] ?? null);
     }
     return dictionary;
+  }
+
+  /** Resolves a URL against its base. Returns it as stored if the budget allows no more, or if it cannot be parsed. */
+  #url(relative: ArchiveValue, base: ArchiveValue): string | null {
+    if (typeof relative !== 'string') return null;
+    if (typeof base !== 'string' || !this.#budget.spend('urls')) return relative;
+    return parsedUrl(relative, base)?.href ?? relative;
   }
 
   #classNameOf(stored: PlistDictionary): PlistValue {
@@ -110,12 +129,6 @@ function isPlistList(value: PlistValue | undefined): value is readonly PlistValu
 
 function isArchiveList(value: ArchiveValue): value is readonly ArchiveValue[] {
   return Array.isArray(value);
-}
-
-function urlOf(relative: ArchiveValue, base: ArchiveValue): string | null {
-  if (typeof relative !== 'string') return null;
-  if (typeof base !== 'string' || relative.length + base.length > MAX_URL_CHARACTERS) return relative;
-  return URL.canParse(relative, base) ? new URL(relative, base).href : relative;
 }
 
 function dateOf(seconds: ArchiveValue): ArchiveValue {

@@ -1,4 +1,5 @@
 import { EARLIEST, isoOf, LATEST } from '../columns.ts';
+import type { RowBudget } from './row-budget.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 
@@ -11,13 +12,10 @@ export function dictionaryIn(from: unknown, ...path: readonly string[]): Diction
 
 const NOTHING: Dictionary = new Map();
 
-/** Maximum length of a card's text, in UTF-16 units. A longer text is cut, because no screen shows that much. */
-const MAX_CHARACTERS = 100_000;
-
 /** Returns the text of the member `name`; undefined if it is empty or not a text. */
 export function textIn(from: Dictionary, name: string): string | undefined {
   const value = from.get(name);
-  return typeof value === 'string' && value !== '' ? value.slice(0, MAX_CHARACTERS) : undefined;
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
 export function numberIn(from: Dictionary, name: string): number | undefined {
@@ -44,8 +42,12 @@ export function dictionaryOf(value: unknown): Dictionary {
     : NOTHING;
 }
 
-/** Parses JSON; returns undefined if it is invalid or nested too deeply. */
-export function parseJson(text: string): unknown {
+/** Number of characters of JSON that take one step of the budget: an empty object has three with its comma. */
+const CHARACTERS_A_STEP = 32;
+
+/** Parses JSON; returns undefined if it is invalid, nested too deeply or exceeds the budget. */
+export function parseJson(text: string, budget: RowBudget): unknown {
+  if (!budget.spend('steps', Math.ceil(text.length / CHARACTERS_A_STEP))) return undefined;
   try {
     return JSON.parse(text);
   } catch {

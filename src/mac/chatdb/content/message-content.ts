@@ -1,4 +1,4 @@
-import { CONTENT_COLUMNS, type ContentColumn, type MessageContent, type MessagePart } from '../../../domain/content.ts';
+import type { MessageContent, MessagePart } from '../../../domain/content.ts';
 import type { MessageKind } from '../../../domain/details.ts';
 import { appCardOf } from './app-card.ts';
 import { type AttributedText, readAttributedText } from './attributed-runs.ts';
@@ -8,13 +8,8 @@ import { linkPreviewOf } from './link-preview.ts';
 import { lastOfColons } from './members.ts';
 import { onlyLinkOf, RunReader } from './parts.ts';
 import { type PollPayload, pollPayloadOf } from './poll-payload.ts';
+import { RowBudget, type StoredBlob } from './row-budget.ts';
 import { readSummaryInfo, type SummaryInfo } from './summary-info.ts';
-
-/**
- * The blob of a column. `too_large`: the blob exceeds the limit for one blob. Undefined: the column is empty, or this
- * read has used up its limit for all blobs.
- */
-export type StoredBlob = Uint8Array | 'too_large' | undefined;
 
 /** The columns from which a message's content is decoded. */
 export interface ContentRow {
@@ -57,39 +52,35 @@ function kindOfBalloon(balloon: string): MessageKind {
   return balloon === '' ? 'message' : (BALLOONS[lastOfColons(balloon)] ?? 'app');
 }
 
-/** Decodes the blobs of a row. Never throws. `content.undecoded` names the columns whose blobs could not be decoded. */
-export function decodeRow(row: ContentRow): DecodedRow {
-  const undecoded = new Set<ContentColumn>();
-  const read = <Value>(column: ContentColumn, blob: StoredBlob, decode: (bytes: Uint8Array) => Value | undefined) => {
-    if (blob === undefined || blob.length === 0) return undefined;
-    const value = blob === 'too_large' ? undefined : decode(blob);
-    if (value === undefined) undecoded.add(column);
-    return value;
-  };
-  const body = read('attributedBody', row.attributedBody, readAttributedText);
-  if (body !== undefined && body.runs === undefined) undecoded.add('attributedBody');
-  const summary = read('message_summary_info', row.summaryInfo, readSummaryInfo);
-  const { kind, content, poll } = balloonOf(row, body, (decode) => read('payload_data', row.payload, decode));
-  const names = CONTENT_COLUMNS.filter((column) => undecoded.has(column));
+/**
+ * Decodes the blobs of a row. Never throws. `content.undecoded` names the columns whose blobs could not be decoded, or
+ * only in part.
+ */
+export function decodeRow(row: ContentRow, budget = new RowBudget()): DecodedRow {
+  const body = budget.read('attributedBody', row.attributedBody, (bytes) => readAttributedText(bytes, budget));
+  if (body !== undefined && body.runs === undefined) budget.note('attributedBody');
+  const stored = row.isUnsent || body === undefined ? [] : budget.within('attributedBody', () => partsOf(body, budget));
+  const summary = budget.read('message_summary_info', row.summaryInfo, (bytes) => readSummaryInfo(bytes, budget));
+  const { kind, content, poll } = budget.within('payload_data', () => balloonOf(row, body, budget));
   return {
     kind,
-    content: {
-      ...textContent(row, kind, body, summary),
-      ...content,
-      ...(names.length > 0 && { undecoded: names }),
-    },
+    content: { ...textContent(row, kind, stored, summary), ...content, ...budget.undecoded() },
     poll,
   };
+}
+
+function partsOf(body: AttributedText, budget: RowBudget): readonly MessagePart[] {
+  return body.runs === undefined ? [] : new RunReader(budget).parts(body);
 }
 
 function textContent(
   row: ContentRow,
   kind: DecodedRow['kind'],
-  body: AttributedText | undefined,
+  stored: readonly MessagePart[],
   summary: SummaryInfo | undefined,
 ) {
   const { edits = [], unsentParts = [], translations = [] } = summary ?? {};
-  const parts = row.isUnsent ? [] : withUnsent(body?.runs ? new RunReader().parts(body) : [], unsentParts);
+  const parts = row.isUnsent ? [] : withUnsent(stored, unsentParts);
   const [only, another] = parts;
   // Plain content gets no `parts`. Content is plain if it is a single text without attributes. A text that is only the
   // URL of a link is plain too, because the link's card contains the URL.
@@ -124,11 +115,9 @@ function withUnsent(parts: readonly MessagePart[], unsent: readonly number[]): r
 type Payload = ReadonlyMap<string, unknown>;
 const NO_PAYLOAD: Payload = new Map();
 
-function balloonOf(
-  row: ContentRow,
-  body: AttributedText | undefined,
-  read: <Value>(decode: (bytes: Uint8Array) => Value | undefined) => Value | undefined,
-): DecodedRow {
+function balloonOf(row: ContentRow, body: AttributedText | undefined, budget: RowBudget): DecodedRow {
+  const read = <Value>(decode: (bytes: Uint8Array, budget: RowBudget) => Value | undefined): Value | undefined =>
+    budget.read('payload_data', row.payload, (bytes) => decode(bytes, budget));
   const archive = (): Payload | undefined => read(payloadOf);
   // A row without a balloon id can have a link's preview too, if its whole text is one link.
   const onlyLink = body && onlyLinkOf(body);
@@ -136,17 +125,18 @@ function balloonOf(
   const kind = row.balloon === '' && hasPreview ? 'link' : kindOfBalloon(row.balloon);
   switch (kind) {
     case 'link': {
-      const link = linkPreviewOf(archive() ?? NO_PAYLOAD, onlyLink ?? urlIn(row.text || (body?.text ?? '')));
+      const link = linkPreviewOf(archive() ?? NO_PAYLOAD, onlyLink ?? urlIn(row.text || (body?.text ?? '')), budget);
       return { kind, content: { ...(link !== undefined && { link }) } };
     }
     case 'app':
-      return { kind, content: { app: appCardOf(row.balloon, archive() ?? NO_PAYLOAD) } };
+      return { kind, content: { app: appCardOf(row.balloon, archive() ?? NO_PAYLOAD, budget) } };
     case 'poll':
       return pollContent(
         row,
+        budget,
         read((bytes) => {
-          const payload = payloadOf(bytes);
-          return payload && pollPayloadOf(payload);
+          const payload = payloadOf(bytes, budget);
+          return payload && pollPayloadOf(payload, budget);
         }),
       );
     case 'handwriting': {
@@ -154,7 +144,7 @@ function balloonOf(
       return { kind, content: { ...(handwriting !== undefined && { handwriting }) } };
     }
     case 'digital_touch': {
-      const touch = read(readDigitalTouch);
+      const touch = read((bytes) => readDigitalTouch(bytes, budget));
       return { kind, content: { ...(touch !== undefined && { digital_touch: touch }) } };
     }
     default:
@@ -162,10 +152,11 @@ function balloonOf(
   }
 }
 
-function pollContent(row: ContentRow, poll: PollPayload | undefined): DecodedRow {
+function pollContent(row: ContentRow, budget: RowBudget, poll: PollPayload | undefined): DecodedRow {
   const names = row.associatedGuid;
   if (row.isVote) {
-    const vote = poll?.choices && { poll_guid: names, choices: poll.choices };
+    const choices = poll?.choices?.filter((choice) => budget.shown(choice) !== undefined);
+    const vote = choices && { poll_guid: names, choices };
     return { kind: 'poll_vote', content: { ...(vote && { poll_vote: vote }) } };
   }
   if (poll === undefined) return { kind: 'poll', content: {} };
@@ -186,8 +177,8 @@ function pollContent(row: ContentRow, poll: PollPayload | undefined): DecodedRow
   };
 }
 
-function payloadOf(bytes: Uint8Array): Payload | undefined {
-  const payload = readKeyedArchive(bytes);
+function payloadOf(bytes: Uint8Array, budget: RowBudget): Payload | undefined {
+  const payload = readKeyedArchive(bytes, budget);
   return payload instanceof Map ? payload : undefined;
 }
 

@@ -2,8 +2,8 @@ import { type MessagePart, TEXT_STYLES, type TextRun } from '../../../domain/con
 import type { AttributedRun, AttributedText } from './attributed-runs.ts';
 import { DetectedDataReader } from './detected-data.ts';
 import { numberIn, present, textIn } from './members.ts';
+import type { RowBudget } from './row-budget.ts';
 import { type TypedDictionary, TypedUrl } from './typed-value.ts';
-import { MAX_BLOB_BYTES } from './typedstream.ts';
 
 /** Names of text animations. Key: the number in `__kIMTextEffectAttributeName`. */
 const ANIMATIONS: Readonly<Record<number, string>> = {
@@ -20,18 +20,25 @@ const ANIMATIONS: Readonly<Record<number, string>> = {
 const STYLE_KEYS = TEXT_STYLES.map(
   (style) => [style, `__kIMText${style[0]?.toUpperCase()}${style.slice(1)}AttributeName`] as const,
 );
+/** The attribute of a run that stands for an attachment: the attachment's guid. */
+export const ATTACHMENT_GUID = '__kIMFileTransferGUIDAttributeName';
 const PART = '__kIMMessagePartAttributeName';
 /** Highest accepted part number: far more parts than Messages can send. */
 const MAX_PART = 10_000;
 
 /**
- * Converts the stored runs of a message's texts to the runs of the API. Limits their total size, because runs can share
- * attributes: one long address shared by ten thousand runs would make a response of gigabytes.
+ * Converts the stored runs of a message's texts to the runs of the API. Each run spends its texts from the row's budget,
+ * because runs can share attributes: one long address shared by thousands of runs would make a response of gigabytes.
  */
 export class RunReader {
   readonly #decoded = new Map<TypedDictionary, DecodedRun>();
-  readonly #detected = new DetectedDataReader();
-  #charactersLeft = MAX_BLOB_BYTES;
+  readonly #detected: DetectedDataReader;
+  readonly #budget: RowBudget;
+
+  constructor(budget: RowBudget) {
+    this.#detected = new DetectedDataReader(budget);
+    this.#budget = budget;
+  }
 
   /** Splits a text into its parts. Consecutive runs with the same part number are one part. */
   parts({ text, runs = [] }: AttributedText): readonly MessagePart[] {
@@ -59,8 +66,8 @@ export class RunReader {
   }
 
   /**
-   * Returns a run with offsets relative to `from`. Returns undefined if the API shows none of its attributes, and once
-   * the limit on the total size is reached.
+   * Returns a run with offsets relative to `from`. Returns undefined if the API shows none of its attributes, or if
+   * their texts exceed the budget.
    */
   #read({ start, end, attributes }: AttributedRun, from: number): TextRun | undefined {
     if (attributes.size === 0 || (attributes.size === 1 && attributes.has(PART))) return undefined;
@@ -69,8 +76,8 @@ export class RunReader {
       decoded = decodedRun(attributes, this.#detected);
       this.#decoded.set(attributes, decoded);
     }
-    this.#charactersLeft -= decoded.characters;
-    if (Object.keys(decoded.run).length === 0 || this.#charactersLeft < 0) return undefined;
+    if (Object.keys(decoded.run).length === 0) return undefined;
+    if (!this.#budget.spend('characters', decoded.characters)) return undefined;
     return { start: start - from, end: end - from, ...decoded.run };
   }
 }
@@ -106,7 +113,7 @@ function decodedRun(attributes: TypedDictionary, reader: DetectedDataReader): De
       link: linkOf(attributes),
       code: codeOf(attributes),
       detected: reader.read(attributes),
-      attachment_guid: textIn(attributes, '__kIMFileTransferGUIDAttributeName'),
+      attachment_guid: textIn(attributes, ATTACHMENT_GUID),
       name: textIn(attributes, '__kIMFilenameAttributeName'),
       width: sizeIn(attributes, '__kIMInlineMediaWidthAttributeName'),
       height: sizeIn(attributes, '__kIMInlineMediaHeightAttributeName'),

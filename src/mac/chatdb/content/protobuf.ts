@@ -1,3 +1,5 @@
+import type { RowBudget } from './row-budget.ts';
+
 /** A field of a protobuf message. The value is a number for a varint, and bytes for any other field. */
 export interface ProtobufField {
   readonly number: number;
@@ -10,12 +12,15 @@ const EIGHT_BYTES = 1;
 const SIZED = 2;
 const FOUR_BYTES = 5;
 
-/** Returns the fields of a protobuf message in order; undefined if the bytes are invalid. Never throws. */
-export function readProtobuf(bytes: Uint8Array): readonly ProtobufField[] | undefined {
+/**
+ * Returns the fields of a protobuf message in order; undefined if the bytes are invalid or have more fields than the
+ * budget has steps. Never throws.
+ */
+export function readProtobuf(bytes: Uint8Array, budget: RowBudget): readonly ProtobufField[] | undefined {
   const fields: ProtobufField[] = [];
   for (let at = 0; at < bytes.length; ) {
     const tag = readVarint(bytes, at);
-    if (tag === undefined) return undefined;
+    if (tag === undefined || !budget.spend('steps')) return undefined;
     const number = Math.floor(tag.value / 8);
     const read = number === 0 ? undefined : readValue(bytes, tag.end, tag.value % 8);
     if (read === undefined) return undefined;

@@ -1,6 +1,7 @@
 import type { Sticker } from '../../../domain/cards.ts';
 import { readBinaryPlist } from './binary-plist.ts';
-import { dictionaryIn, lastOfColons, present, textIn } from './members.ts';
+import { dictionaryIn, lastOfColons, present } from './members.ts';
+import type { RowBudget } from './row-budget.ts';
 
 /**
  * Apple's own sources of stickers. Key: the sticker's bundle id. A sticker with any other bundle id comes from an app.
@@ -26,19 +27,22 @@ interface StickerColumns {
 }
 
 /** Describes a sticker and its source. Returns undefined if `sticker_user_info` cannot be read. */
-export function stickerOf({ userInfo, attribution, description }: StickerColumns): Sticker | undefined {
-  const info = userInfo && readBinaryPlist(userInfo);
+export function stickerOf(
+  { userInfo, attribution, description }: StickerColumns,
+  budget: RowBudget,
+): Sticker | undefined {
+  const info = userInfo && readBinaryPlist(userInfo, budget);
   if (!(info instanceof Map)) return undefined;
-  const bundle = textIn(info, 'pid');
+  const bundle = budget.textIn(info, 'pid');
   if (bundle === undefined) return {};
   const id = lastOfColons(bundle);
   const source = SOURCES[id] ?? 'app';
-  const app = source === 'app' && attribution ? dictionaryIn(readBinaryPlist(attribution)) : undefined;
+  const app = source === 'app' && attribution ? dictionaryIn(readBinaryPlist(attribution, budget)) : undefined;
   return {
     source,
     ...present({
       bundle_id: id,
-      app_name: app && textIn(app, 'name'),
+      app_name: app && budget.textIn(app, 'name'),
       // Only Genmoji have a real description. For other stickers, apps store a file name as the description.
       description: source === 'genmoji' ? description : undefined,
     }),

@@ -1,10 +1,10 @@
 import type { PartEdits, Translation } from '../../../domain/content.ts';
-import { readAttributedText } from './attributed-runs.ts';
+import { type AttributedText, readAttributedText } from './attributed-runs.ts';
 import { readBinaryPlist } from './binary-plist.ts';
 import { readKeyedArchive } from './keyed-archive.ts';
 import { dictionaryIn, distinct, isList, isoAtSeconds, listIn, present, textIn } from './members.ts';
 import { partNumber, RunReader } from './parts.ts';
-import { MAX_BLOB_BYTES } from './typedstream.ts';
+import type { RowBudget } from './row-budget.ts';
 
 /**
  * The content of `message_summary_info`: edits and unsent parts (since macOS 13), and translations (since macOS 26).
@@ -16,13 +16,13 @@ export interface SummaryInfo {
 }
 
 /** Decodes a `message_summary_info` blob; returns undefined if it is not a property list with a dictionary. */
-export function readSummaryInfo(blob: Uint8Array): SummaryInfo | undefined {
-  const info = readBinaryPlist(blob);
+export function readSummaryInfo(blob: Uint8Array, budget: RowBudget): SummaryInfo | undefined {
+  const info = readBinaryPlist(blob, budget);
   if (!(info instanceof Map)) return undefined;
   return {
-    edits: editsIn(dictionaryIn(info, 'ec')),
+    edits: editsIn(dictionaryIn(info, 'ec'), budget),
     unsentParts: numbersOf(listIn(info, 'rp')),
-    translations: translationsIn(info.get('tmp')),
+    translations: translationsIn(info.get('tmp'), budget),
   };
 }
 
@@ -31,31 +31,27 @@ function numbersOf(values: readonly unknown[]): readonly number[] {
 }
 
 /** Returns each edited part with its texts, from the original to the current one. Ordered by part number. */
-function editsIn(stored: ReadonlyMap<string, unknown>): readonly PartEdits[] {
-  // The total size of the entries is limited too, because several entries can refer to one blob.
-  let bytesLeft = MAX_BLOB_BYTES;
-  const reader = new RunReader();
+function editsIn(stored: ReadonlyMap<string, unknown>, budget: RowBudget): readonly PartEdits[] {
+  const reader = new RunReader(budget);
+  // Several entries can refer to one blob.
+  const known = new Map<Uint8Array, AttributedText | undefined>();
   const readText = (blob: unknown): Pick<PartEdits['history'][number], 'text' | 'runs'> => {
-    if (!(blob instanceof Uint8Array) || blob.length > bytesLeft) return { text: null };
-    bytesLeft -= blob.length;
-    const read = readAttributedText(blob);
-    if (read === undefined) return { text: null };
+    if (!(blob instanceof Uint8Array)) return { text: null };
+    if (!known.has(blob)) known.set(blob, readAttributedText(blob, budget));
+    const read = known.get(blob);
+    if (read === undefined || budget.shown(read.text) === undefined) return { text: null };
     const runs = reader.runs(read);
     return { text: read.text, ...(runs.length > 0 && { runs }) };
   };
   return [...stored]
     .map(([key, entries]) => ({ part: /^\d{1,5}$/.test(key) ? partNumber(Number(key)) : undefined, entries }))
     .flatMap(({ part, entries }) => {
-      const list = isList(entries) ? entries.filter((one) => one instanceof Map).slice(0, MAX_TEXTS) : [];
+      const list = isList(entries) ? budget.items(entries).filter((one) => one instanceof Map) : [];
       if (part === undefined || list.length === 0) return [];
       return [{ part, history: list.map((one) => ({ ...timeOf(one.get('d')), ...readText(one.get('t')) })) }];
     })
-    .slice(0, MAX_TEXTS)
     .toSorted((one, other) => one.part - other.part);
 }
-
-/** Maximum number of edited parts, and of texts per part. Messages allows five edits. */
-const MAX_TEXTS = 200;
 
 function timeOf(seconds: unknown): { readonly at?: string } {
   const at = isoAtSeconds(typeof seconds === 'number' ? seconds : undefined);
@@ -63,20 +59,18 @@ function timeOf(seconds: unknown): { readonly at?: string } {
 }
 
 /** Returns the translations in a keyed archive, which lists them by part number. */
-function translationsIn(blob: unknown): readonly Translation[] {
-  const archive = blob instanceof Uint8Array ? readKeyedArchive(blob) : undefined;
-  let charactersLeft = MAX_BLOB_BYTES;
+function translationsIn(blob: unknown, budget: RowBudget): readonly Translation[] {
+  const archive = blob instanceof Uint8Array ? readKeyedArchive(blob, budget) : undefined;
   return [...dictionaryIn(archive)].flatMap(([key, list]) => {
     const part = /^\d{1,5}$/.test(key) ? partNumber(Number(key)) : undefined;
     if (part === undefined || !isList(list)) return [];
-    return list.flatMap((one): readonly Translation[] => {
+    return budget.items(list).flatMap((one): readonly Translation[] => {
       const translation = dictionaryIn(one);
       const stored = translation.get('translatedText');
-      const text = typeof stored === 'string' ? stored : textIn(dictionaryIn(stored), 'NSString');
-      charactersLeft -= text?.length ?? 0;
-      if (text === undefined || charactersLeft < 0) return [];
-      const language = textIn(translation, 'translationLanguage');
-      const source = textIn(translation, 'sourceLanguage');
+      const text = budget.shown(typeof stored === 'string' ? stored : textIn(dictionaryIn(stored), 'NSString'));
+      if (text === undefined) return [];
+      const language = budget.textIn(translation, 'translationLanguage');
+      const source = budget.textIn(translation, 'sourceLanguage');
       const languages = present({ language, source_language: source });
       return [{ part, text: text.replaceAll('\uFFFC', ''), ...languages }];
     });

@@ -13,29 +13,29 @@ export type TypedDictionary = ReadonlyMap<string, TypedValue>;
 /** A decoded value of a typedstream; null for nil, and for an object of a class that this reader does not know. */
 export type TypedValue = null | string | number | Uint8Array | TypedUrl | TypedDictionary | readonly TypedValue[];
 
-/** Converts an archived object. `names` are its class and the superclasses; `values` are its archived members. */
-export function objectOf(names: readonly string[], values: readonly TypedValue[]): TypedValue {
-  for (const name of names) {
-    switch (name) {
-      case 'NSString':
-        return typeof values[0] === 'string' ? values[0] : null;
-      case 'NSNumber':
-        return typeof values[1] === 'number' ? values[1] : null;
-      case 'NSURL':
-        return typeof values[1] === 'string' ? new TypedUrl(values[1]) : null;
-      case 'NSData':
-        return values[1] instanceof Uint8Array ? values[1] : null;
-      case 'NSArray':
-      case 'NSSet':
-        return values.slice(1);
-      case 'NSAttributedString':
-        return values;
-      case 'NSDictionary':
-        return dictionaryOf(values);
-      default:
-    }
-  }
-  return null;
+/** Converts the archived members of an object. */
+type Converter = (values: readonly TypedValue[]) => TypedValue;
+
+/** The classes that this reader knows. */
+const CLASSES: ReadonlyMap<string, Converter> = new Map<string, Converter>([
+  ['NSString', ([text]) => (typeof text === 'string' ? text : null)],
+  ['NSNumber', ([, number]) => (typeof number === 'number' ? number : null)],
+  ['NSURL', ([, url]) => (typeof url === 'string' ? new TypedUrl(url) : null)],
+  ['NSData', ([, data]) => (data instanceof Uint8Array ? data : null)],
+  ['NSArray', (values) => values.slice(1)],
+  ['NSSet', (values) => values.slice(1)],
+  ['NSAttributedString', (values) => values],
+  ['NSDictionary', dictionaryOf],
+]);
+
+/** Reports whether this reader knows a class. The first known one of a class and its superclasses decides. */
+export function isKnownClass(name: string): boolean {
+  return CLASSES.has(name);
+}
+
+/** Converts an archived object of a known class; null for an object of any other class. */
+export function objectOf(className: string, values: readonly TypedValue[]): TypedValue {
+  return CLASSES.get(className)?.(values) ?? null;
 }
 
 /** Builds a dictionary from `values`: a count, then alternating keys and values. */

@@ -1,4 +1,5 @@
-import { objectOf, type TypedValue } from './typed-value.ts';
+import type { RowBudget } from './row-budget.ts';
+import { isKnownClass, objectOf, type TypedValue } from './typed-value.ts';
 
 /** Maximum size of a blob to decode, in bytes: ten times what Messages can send, including attributes. */
 export const MAX_BLOB_BYTES = 1_048_576;
@@ -34,23 +35,22 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
 /**
  * Reads a typedstream (NSArchiver's format, version 4) in one pass. An item may refer to an earlier item by its number
  * in one of two tables. One table holds the strings (types and names), the other the objects (including classes). Depth
- * and steps are bounded; each byte is read once.
+ * is bounded, and steps and classes are spent from the row's budget; each byte is read once.
  */
 export class Typedstream {
   readonly #bytes: Buffer;
-  readonly #maxSteps: number;
+  readonly #budget: RowBudget;
   readonly #strings: string[] = [];
   readonly #objects: TypedValue[] = [];
-  /** Key: the index of a class object. Value: the names of the class and its superclasses. */
-  readonly #classes = new Map<number, readonly string[]>();
+  /** Key: the index of a class object. Value: the first known name of the class and its superclasses; "" for none. */
+  readonly #classes = new Map<number, string>();
   #at = SIGNATURE.length;
-  #steps = 0;
   #text: string | undefined;
   #isTextEnough = false;
 
-  constructor(bytes: Buffer, maxSteps: number) {
+  constructor(bytes: Buffer, budget: RowBudget) {
     this.#bytes = bytes;
-    this.#maxSteps = maxSteps;
+    this.#budget = budget;
   }
 
   /** Returns the text of the attributed string, without reading further. */
@@ -150,27 +150,30 @@ export class Typedstream {
     // A reference to an object that is still being read is null.
     if (head !== NEW) return this.#objects[this.#reference(head, this.#objects.length)] ?? null;
     const number = this.#objects.push(null) - 1;
-    const names = this.#class(depth + 1);
-    const isWanted = isText && (names.includes('NSString') || names.includes('NSAttributedString'));
+    const className = this.#class(depth + 1);
+    const isWanted = isText && (className === 'NSString' || className === 'NSAttributedString');
     const values: TypedValue[] = [];
     while (this.#peek() !== END) this.#group(values, isWanted, depth + 1);
     this.#at += 1;
-    const value = objectOf(names, values);
+    const value = objectOf(className, values);
     this.#objects[number] = value;
     return value;
   }
 
-  #class(depth: number): readonly string[] {
+  /** Reads a class. Returns the first known name of the class and its superclasses; "" for none. */
+  #class(depth: number): string {
     this.#step(depth);
     const head = this.#byte();
-    if (head === NIL) return [];
+    if (head === NIL) return '';
     if (head !== NEW) return this.#classes.get(this.#reference(head, this.#objects.length)) ?? fail();
+    if (!this.#budget.spend('classes')) throw BROKEN;
     const own = this.#sharedString() ?? fail();
     this.#integer(false);
     const number = this.#objects.push(null) - 1;
-    const names = [own, ...this.#class(depth + 1)];
-    this.#classes.set(number, names);
-    return names;
+    const inherited = this.#class(depth + 1);
+    const className = isKnownClass(own) ? own : inherited;
+    this.#classes.set(number, className);
+    return className;
   }
 
   #cString(): TypedValue {
@@ -265,8 +268,7 @@ export class Typedstream {
   }
 
   #step(depth: number): void {
-    this.#steps += 1;
-    if (depth > MAX_DEPTH || this.#steps > this.#maxSteps) throw BROKEN;
+    if (depth > MAX_DEPTH || !this.#budget.spend('steps')) throw BROKEN;
   }
 }
 

@@ -106,7 +106,7 @@ export class LimitedAccess implements AccessService {
     const parts = { ...given, directory };
     this.#parts = parts;
     const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
-    this.audit = new Audit(stores.audit, clock, secret);
+    this.audit = new Audit(stores.audit, clock, secret, given.log);
     this.#desk = approvalDesk({
       ...parts,
       store: stores.approvals,
@@ -190,7 +190,7 @@ export class LimitedAccess implements AccessService {
   /** Records how a scheduled send ended. */
   noteScheduled({ key_id: keyId, to: target, text }: StoredScheduled, outcome: string): void {
     if (!this.#parts.stores.keys.hasAny()) return;
-    this.audit.note({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
+    this.audit.noteEnd({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
   }
 
   async close(): Promise<void> {

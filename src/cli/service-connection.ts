@@ -6,10 +6,11 @@ import { demoFolder } from '../config/environment.ts';
 import { isOwnUrl, trustedSocketOf, urlOf } from '../config/service-address.ts';
 import { errorCode } from '../domain/errors.ts';
 import { LIMITED_KEY } from '../domain/key.ts';
-import { PROBLEMS } from '../domain/problems.ts';
+import { namesOf, PROBLEMS } from '../domain/problems.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { type ClientContext, type Context, EXIT, type FolderOptions, folderOf } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
+import { mayHaveSent } from './failed-send.ts';
 import { copyable } from './invocation.ts';
 import { type Column, sayTable } from './output/table.ts';
 import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
@@ -270,8 +271,11 @@ async function demoAdvice(
   return ['Only a demo is running on this machine. For the demo, add --demo to the command.'];
 }
 
-function exitCodeOf({ status, code }: PosternError): number {
+function exitCodeOf(error: PosternError): number {
+  const { status, code } = error;
   if (code === 'invalid_key') return EXIT.config;
+  // Not for an unknown code: requests that send nothing can fail with it, too.
+  if (namesOf(code).length > 0 && mayHaveSent(error)) return EXIT.serviceFailed;
   if (code === 'connection_lost') return EXIT.serviceFailed;
   if (status === 0 || status === 429 || status === 503 || code === 'not_postern') return EXIT.unavailable;
   if (status === 401 || status === 403) return EXIT.keyRefused;

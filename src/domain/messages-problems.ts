@@ -1,12 +1,13 @@
 import type { ProblemText } from './problem-text.ts';
 
-const CHAT_DB = { status: 503, code: 'chat_db_unavailable' } as const;
-const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
+const CHAT_DB = { status: 503, mayHaveBeenSent: false, code: 'chat_db_unavailable' } as const;
+const MESSAGES = { status: 503, mayHaveBeenSent: false, code: 'messages_unavailable' } as const;
 
 /** Problems with Messages, with its database, and with osascript, which drives Messages. */
 export const MESSAGES_PROBLEMS = {
   send_failed: {
     status: 502,
+    mayHaveBeenSent: false,
     detail: 'Messages refused to send{number}.',
     hint: 'Check the recipient, and that Messages is signed in to the service that reaches it.',
     example: { number: ' (error -10000)' },
@@ -14,6 +15,7 @@ export const MESSAGES_PROBLEMS = {
   },
   misdirected: {
     status: 502,
+    mayHaveBeenSent: true,
     detail: 'Messages put the message into a new conversation instead of the group, so the group did not get it.',
     hint: 'Before you send the message again, look at the new conversation in Messages and delete it.',
     extra: { message_id: '1207', conversation_id: 'any;-;chat123' },
@@ -27,6 +29,7 @@ export const MESSAGES_PROBLEMS = {
   },
   attachment_not_copied: {
     status: 502,
+    mayHaveBeenSent: false,
     code: 'send_failed',
     detail: 'An attachment could not be copied ({reason}).',
     hint: 'Nothing was sent. Check that there is room on the disk.',

@@ -169,10 +169,11 @@ export const PROBLEMS = {
   request_timeout: { status: 408, detail: 'The request did not arrive in time.' },
   send_in_progress: {
     status: 409,
+    mayHaveBeenSent: true,
     detail: 'A send with this Idempotency-Key is still running.',
     hint: 'Repeat the request with the same key in a few seconds.',
   },
-  send_interrupted: { status: 409, ...UNKNOWN_OUTCOME },
+  send_interrupted: { status: 409, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME },
   after_unknown: {
     status: 410,
     detail: 'There is no row {after}: the highest row id is {highest}.',
@@ -222,41 +223,52 @@ export const PROBLEMS = {
   headers_too_large: { status: 431, detail: 'The URL and the headers must not exceed 16 KiB.' },
   internal_error: {
     status: 500,
+    mayHaveBeenSent: true,
     detail: 'Internal error.',
     hint: 'The log of the service has the cause, under the X-Request-Id of this answer.',
   },
   ...MESSAGES_PROBLEMS,
   too_many_without_key: {
     status: 503,
+    mayHaveBeenSent: false,
     detail:
       'Too many requests without a key: 256 are running, or their answers have not been read yet. Try again in {seconds} s.',
     example: { seconds: 5 },
   },
   send_queue_full: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'The queue is full: {max} sends are waiting.',
     hint: 'Nothing was sent. Try again later.',
     example: { max: 100 },
   },
   disk_full: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'The disk is full: Postern cannot write to state.db.',
     hint: 'Nothing was sent or changed. Make room on the disk, then try again.',
   },
   state_db_unavailable: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'Postern cannot write to state.db ({code}).',
     hint: 'Check the disk. The log of the service has the cause, under the X-Request-Id of this answer.',
     example: { code: 'SQLITE_IOERR' },
   },
   search_unavailable: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'Search is not working: {reason}.',
     hint: 'The status of the service shows the state of the index.',
     example: { reason: 'the disk is full' },
   },
-  shutting_down: { status: 503, detail: 'The service is shutting down.', hint: 'Try again when it is running again.' },
-  send_outcome_unknown: { status: 504, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },
+  shutting_down: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail: 'The service is shutting down.',
+    hint: 'Try again when it is running again.',
+  },
+  send_outcome_unknown: { status: 504, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },
 } as const satisfies Readonly<Record<string, ProblemText>>;
 
 export type ProblemName = keyof typeof PROBLEMS;

@@ -3,8 +3,29 @@ import type { ProblemText } from './problem-text.ts';
 const CHAT_DB = { status: 503, mayHaveBeenSent: false, code: 'chat_db_unavailable' } as const;
 const MESSAGES = { status: 503, mayHaveBeenSent: false, code: 'messages_unavailable' } as const;
 
-/** Problems with Messages, with its database, and with osascript, which drives Messages. */
+const UNKNOWN_OUTCOME = {
+  code: 'send_outcome_unknown',
+  detail: 'It is not known whether the message was sent.',
+  hint: 'Check in Messages before sending it again.',
+} as const;
+
+/** Problems with sends, with Messages, with its database, and with osascript, which drives Messages. */
 export const MESSAGES_PROBLEMS = {
+  send_in_progress: {
+    status: 409,
+    mayHaveBeenSent: true,
+    detail: 'A send with this Idempotency-Key is still running.',
+    hint: 'Repeat the request with the same key in a few seconds.',
+  },
+  send_interrupted: { status: 409, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME },
+  send_queue_full: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail: 'The queue is full: {max} sends are waiting.',
+    hint: 'Nothing was sent. Try again later.',
+    example: { max: 100 },
+  },
+  send_outcome_unknown: { status: 504, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },
   send_failed: {
     status: 502,
     mayHaveBeenSent: false,

@@ -8,12 +8,6 @@ import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
 
 export type { ProblemText } from './problem-text.ts';
 
-const UNKNOWN_OUTCOME = {
-  code: 'send_outcome_unknown',
-  detail: 'It is not known whether the message was sent.',
-  hint: 'Check in Messages before sending it again.',
-} as const;
-
 /**
  * The catalogue of all problems that the API can answer with (decision E2). Key: the problem's name. Errors and their
  * documentation are created from this catalogue.
@@ -167,13 +161,6 @@ export const PROBLEMS = {
     example: { methods: 'GET, HEAD' },
   },
   request_timeout: { status: 408, detail: 'The request did not arrive in time.' },
-  send_in_progress: {
-    status: 409,
-    mayHaveBeenSent: true,
-    detail: 'A send with this Idempotency-Key is still running.',
-    hint: 'Repeat the request with the same key in a few seconds.',
-  },
-  send_interrupted: { status: 409, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME },
   after_unknown: {
     status: 410,
     detail: 'There is no row {after}: the highest row id is {highest}.',
@@ -235,13 +222,6 @@ export const PROBLEMS = {
       'Too many requests without a key: 256 are running, or their answers have not been read yet. Try again in {seconds} s.',
     example: { seconds: 5 },
   },
-  send_queue_full: {
-    status: 503,
-    mayHaveBeenSent: false,
-    detail: 'The queue is full: {max} sends are waiting.',
-    hint: 'Nothing was sent. Try again later.',
-    example: { max: 100 },
-  },
   disk_full: {
     status: 503,
     mayHaveBeenSent: false,
@@ -268,7 +248,6 @@ export const PROBLEMS = {
     detail: 'The service is shutting down.',
     hint: 'Try again when it is running again.',
   },
-  send_outcome_unknown: { status: 504, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },
 } as const satisfies Readonly<Record<string, ProblemText>>;
 
 export type ProblemName = keyof typeof PROBLEMS;

@@ -3,12 +3,11 @@ import type { Message } from '../../../domain/message.ts';
 import type { MessageReader } from '../../../domain/ports/reading-ports.ts';
 import { problem } from '../../../domain/problems.ts';
 import type { SearchHit, SearchStatus } from '../../../domain/search.ts';
+import { pageLink } from '../../../schema/page-link.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
 import { searchParameters } from '../../../schema/search-schema.ts';
 import { searchQueryOf } from '../../../search/language/search-query.ts';
 import { parseSearch } from '../../../search/language/search-text.ts';
-import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Returns the handler for full-text search (decision J1). */
@@ -27,14 +26,12 @@ export function searchRoutes() {
       // An empty list of ids stands for an unknown conversation, which contains no messages (decision B9).
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
       const page = await index.search(query, { limit: asked.limit, cursor: asked.cursor });
-      const same = ['q', 'conversation_id', 'include'].map((name) => [name, given.get(name)] as const);
-      const next = { ...Object.fromEntries(same), limit: asked.limit, cursor: page.next };
       return {
         status: 200,
         body: asked.include === NO_INCLUDES ? page.items : await withIncludes(page.items, reader, asked.include),
         headers: {
           ...completeness(status),
-          ...(page.next !== undefined && { Link: nextPage(`${API}/search`, next) }),
+          ...(page.next !== undefined && { Link: pageLink(searchParameters, given, { cursor: page.next }) }),
         },
       };
     },

@@ -24,9 +24,11 @@ import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';
+import { narrowed } from './narrowing.ts';
 import type { Destination } from './policy.ts';
-import { withoutKey } from './readable.ts';
+import type { ReadableChats } from './readable.ts';
 import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight } from './rights.ts';
+import { MESSAGE } from './shown-members.ts';
 
 /** Without an Idempotency-Key, the same text to the same people within this time counts as the same request. */
 const SAME_ASK_MS = 10 * MINUTE_MS;
@@ -37,6 +39,7 @@ export interface LimitedSenderParts {
   readonly scheduler: Scheduler;
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
+  readonly chats: ReadableChats;
   readonly approvals: ApprovalDesk;
   readonly audit: Audit;
   readonly auditStore: AuditStore;
@@ -192,8 +195,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       assertStillDirect(to);
     };
     const { message, ...sent } = await sender.send({ ...queued, check });
-    const { details } = message;
-    return { kind: 'sent', ...sent, message: details ? { ...message, details: withoutKey(details) } : message };
+    return { kind: 'sent', ...sent, message: narrowed(message, MESSAGE, parts.chats) };
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { ApprovalState } from '../domain/approval.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
+import { mayHaveBeenSent } from '../domain/failed-send.ts';
 import type { ApprovalStore, StoredApproval } from '../domain/ports/access-ports.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
 import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
@@ -123,8 +124,7 @@ export function approvedSends(
     const code = isAppError(error) ? error.code : 'internal_error';
     if (!isAppError(error)) log.error('an approved send failed', { error });
     if (code === 'shutting_down' && isClosed) return undefined;
-    if (NOT_ALLOWED.has(code)) return { state: 'void', problem: code };
-    const isUnknown = code === 'send_outcome_unknown' || code === 'internal_error';
-    return { state: isUnknown ? 'unknown' : 'failed', problem: code };
+    if (mayHaveBeenSent(isAppError(error) ? error : { code })) return { state: 'unknown', problem: code };
+    return { state: NOT_ALLOWED.has(code) ? 'void' : 'failed', problem: code };
   }
 }

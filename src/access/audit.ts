@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { type AuditEntry, OTHER_TARGETS } from '../domain/audit.ts';
 import { HOUR_MS, MINUTE_MS } from '../domain/durations.ts';
+import { errorCode } from '../domain/errors.ts';
 import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from '../domain/ports/access-ports.ts';
-import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
+import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 import { type KeyUse, NO_USE } from '../domain/statistics.ts';
 import { startOfLocalDay } from '../runtime/clock.ts';
 
@@ -25,6 +26,7 @@ export class Audit implements AuditLog {
   readonly #store: AuditStore;
   readonly #clock: Clock;
   readonly #secret: string;
+  readonly #log: Log;
   readonly #folded = new Map<string, Folded>();
   readonly #changed = new Set<Folded>();
   /**
@@ -35,10 +37,11 @@ export class Audit implements AuditLog {
   #cancelFlush: Cancel | undefined;
   #added = 0;
 
-  constructor(store: AuditStore, clock: Clock, secret: string) {
+  constructor(store: AuditStore, clock: Clock, secret: string, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#secret = secret;
+    this.#log = log;
     store.trim(clock.now());
   }
 
@@ -52,6 +55,18 @@ export class Audit implements AuditLog {
 
   note(note: AuditNote, atMs = this.#clock.now()): void {
     this.#add(note, atMs);
+  }
+
+  /**
+   * Writes how a send ended. Logs a failure instead of throwing it, because the message may have been sent, and the
+   * client would otherwise be told that it was not.
+   */
+  noteEnd(note: AuditNote): void {
+    try {
+      this.note(note);
+    } catch (error) {
+      this.#log.error('could not note the outcome of a send in the audit log', { code: errorCode(error) });
+    }
   }
 
   /** Writes one line per key, code, target and minute. Targets after the first ten share one line. */

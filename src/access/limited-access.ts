@@ -36,11 +36,13 @@ import { limitedChatNames, limitedSearch } from './limited-search.ts';
 import { limitedSender } from './limited-sender.ts';
 import { endForbidden, limitedSubscriptions } from './limited-subscriptions.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
+import { narrowed } from './narrowing.ts';
 import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { scheduledCheck } from './scheduled-rights.ts';
 import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
+import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
 import { tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {
@@ -106,7 +108,7 @@ export class LimitedAccess implements AccessService {
     const parts = { ...given, directory };
     this.#parts = parts;
     const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
-    this.audit = new Audit(stores.audit, clock, secret);
+    this.audit = new Audit(stores.audit, clock, secret, given.log);
     this.#desk = approvalDesk({
       ...parts,
       store: stores.approvals,
@@ -190,7 +192,7 @@ export class LimitedAccess implements AccessService {
   /** Records how a scheduled send ended. */
   noteScheduled({ key_id: keyId, to: target, text }: StoredScheduled, outcome: string): void {
     if (!this.#parts.stores.keys.hasAny()) return;
-    this.audit.note({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
+    this.audit.noteEnd({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
   }
 
   async close(): Promise<void> {
@@ -233,20 +235,22 @@ export class LimitedAccess implements AccessService {
     const owner = this.#parts.owner();
     const { id } = key.stored;
     const chats = new ReadableChats(() => key.stored.read, directory, this.#parts.hasTapbacks);
-    const contacts = limitedContacts(owner.contacts, () => key.stored);
+    const contacts = limitedContacts(owner.contacts, () => key.stored, chats);
     const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
     const reader = named(limitedReader({ reader: plain, directory, chats, onRead }), contacts);
     const view: EventView = {
       get names() {
         return contacts.names;
       },
-      details: (details) => chats.withoutOthers(details),
+      details: (details) => narrowed(details, MESSAGE_DETAILS, chats),
+      reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
     };
     const { idempotency, audit: auditStore } = stores;
     const webhooks = limitedWebhooks({
       webhooks: owner.webhooks,
       keyId: id,
       hosts: () => key.stored.callback_hosts,
+      chats,
       clock,
       note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
     });
@@ -265,7 +269,7 @@ export class LimitedAccess implements AccessService {
         return isAdmitted;
       }),
       json: (entry, include) => json(entry, include, view),
-      sender: limitedSender(key, { ...this.#parts, approvals: this.#desk, audit, auditStore, idempotency }),
+      sender: limitedSender(key, { ...this.#parts, approvals: this.#desk, chats, audit, auditStore, idempotency }),
       uploads: this.#parts.uploads.of(id),
       webhooks,
       subscriptions: limitedSubscriptions({
@@ -278,11 +282,8 @@ export class LimitedAccess implements AccessService {
       chats: limitedChatNames(owner.chats, chats),
       approvals: callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to)),
       scheduled: limitedScheduled(this.#parts.scheduler.entries, key, chats),
-      status: async () => {
-        const own = new Set(webhooks.list().map((webhook) => webhook.id));
-        const { held_sends: _held, problems: _ofAll, ...report } = await owner.status();
-        return { ...report, webhooks: report.webhooks.filter((webhook) => own.has(webhook.id)) };
-      },
+      status: async () =>
+        narrowed(await owner.status(), statusRules(new Set(webhooks.list().map((one) => one.id))), chats),
       canSend: (recipient) => sendRight(directory, key, recipient),
       streams: { open: () => key.openStream() },
       onRefused: (code) => audit.noteRefusal(id, code),

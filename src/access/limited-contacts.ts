@@ -3,7 +3,9 @@ import { folded } from '../domain/folded.ts';
 import type { Key } from '../domain/key.ts';
 import type { Contact, Contacts, NameLookup } from '../domain/ports/contacts-ports.ts';
 import type { People, PeopleView } from '../domain/ports/people-ports.ts';
+import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
+import { contactRules } from './shown-members.ts';
 
 /** Maximum number of hits in the Address Book that are checked against the key's lists. */
 const MAX_FOUND = 1000;
@@ -12,16 +14,12 @@ const MAX_FOUND = 1000;
  * Returns the contacts that a key may see: those with an address in its read or send list (decision K1). Each contact
  * has only the addresses on these lists.
  */
-export function limitedContacts(contacts: Contacts, keyNow: () => Key): Contacts {
+export function limitedContacts(contacts: Contacts, keyNow: () => Key, chats: ReadableChats): Contacts {
   let names: { readonly of: NameLookup; readonly key: Key; readonly lookup: NameLookup } | undefined;
-  const narrowed = (found: readonly Contact[]): readonly Contact[] => {
+  const listed = (found: readonly Contact[]): readonly Contact[] => {
     const key = keyNow();
-    return found
-      .map((contact) => ({
-        ...contact,
-        addresses: contact.addresses.filter((address) => isListedAddress(key, address)),
-      }))
-      .filter(({ addresses }) => addresses.length > 0);
+    const rules = contactRules((address) => isListedAddress(key, address));
+    return found.map((contact) => narrowed(contact, rules, chats)).filter(({ addresses }) => addresses.length > 0);
   };
   return {
     ready: () => contacts.ready(),
@@ -39,11 +37,11 @@ export function limitedContacts(contacts: Contacts, keyNow: () => Key): Contacts
       const words = folded(text).split(/\s+/u).filter(Boolean);
       // Keeps only contacts in which the words match something that the key may see. A match on a hidden address would
       // reveal that the address exists.
-      return narrowed(await contacts.search(text, MAX_FOUND))
+      return listed(await contacts.search(text, MAX_FOUND))
         .filter((contact) => words.every((word) => folded(visibleText(contact)).includes(word)))
         .slice(0, limit);
     },
-    named: async (name) => narrowed(await contacts.named(name)),
+    named: async (name) => listed(await contacts.named(name)),
     canonical: (address) => contacts.canonical(address),
     health: () => contacts.health(),
   };

@@ -3,7 +3,9 @@ import type { Message } from '../domain/message.ts';
 import type { ChatDirectory } from '../domain/ports/access-ports.ts';
 import type { AttachmentReader, MessageQuery, MessageReader } from '../domain/ports/reading-ports.ts';
 import { problem } from '../domain/problems.ts';
+import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
+import { CONVERSATION, MESSAGE } from './shown-members.ts';
 
 export interface LimitedReaderParts {
   readonly reader: MessageReader;
@@ -26,12 +28,10 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
     const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
     noteRead(shown.map(({ id }) => id));
   };
-  const narrowedMessage = (message: Message): Message => {
-    const { details } = message;
-    return details === undefined ? message : { ...message, details: chats.withoutOthers(details) };
-  };
+  const narrowedMessage = (message: Message): Message => narrowed(message, MESSAGE, chats);
+  const narrowedConversation = (one: Conversation): Conversation => narrowed(one, CONVERSATION, chats);
   /** Returns the query, restricted to conversations that the key may read. */
-  const narrowed = (query: MessageQuery): MessageQuery => {
+  const within = (query: MessageQuery): MessageQuery => {
     const { conversationId: id, conversationIds: ids, ...rest } = query;
     if (ids !== undefined) return { ...rest, conversationIds: chats.filter(ids, (guid) => guid) };
     if (id === undefined) return { ...rest, conversationIds: chats.guids() };
@@ -41,7 +41,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
   };
   return {
     async listMessages(query) {
-      const page = await reader.listMessages(chats.isUnlisted ? query : narrowed(query));
+      const page = await reader.listMessages(chats.isUnlisted ? query : within(query));
       const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
       noteRead(items.map(({ conversation_id }) => conversation_id));
       return { ...page, items: items.map(narrowedMessage) };
@@ -58,7 +58,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
         const all = await reader.listConversations(query);
         const items = chats.filter(all.items, ({ id }) => id);
         noteLast(items);
-        return { ...all, items };
+        return { ...all, items: items.map(narrowedConversation) };
       }
       const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
       const after = cursor ? positionAt(cursor) : undefined;
@@ -71,13 +71,13 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
       const items = await Promise.all(page.map(({ id }) => reader.conversation(id, { ...(include && { include }) })));
       const there = items.filter((conversation) => conversation !== undefined);
       noteLast(there);
-      return { items: there, ...(end && { next: `${end.last_message_at}.${end.id}` }) };
+      return { items: there.map(narrowedConversation), ...(end && { next: `${end.last_message_at}.${end.id}` }) };
     },
     async conversation(id, options) {
       const conversation = await reader.conversation(id, options);
       if (conversation === undefined || !chats.has(conversation.id)) return undefined;
       noteLast([conversation]);
-      return conversation;
+      return narrowedConversation(conversation);
     },
   };
 }

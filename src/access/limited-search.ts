@@ -1,5 +1,7 @@
 import type { ChatNames, SearchIndex } from '../domain/ports/search-ports.ts';
+import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
+import { SEARCH_HIT } from './shown-members.ts';
 
 /** Returns an index that searches only the conversations that a key may read. */
 export function limitedSearch(
@@ -17,7 +19,7 @@ export function limitedSearch(
       // read.
       const items = chats.filter(found.items, ({ message }) => message.conversation_id);
       onRead(new Set(items.map(({ message }) => message.conversation_id)));
-      return { ...found, items };
+      return { ...found, items: items.map((hit) => narrowed(hit, SEARCH_HIT, chats)) };
     },
   };
 }

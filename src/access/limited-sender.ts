@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { isAbsolute, relative, resolve as resolvePath } from 'node:path';
 import { DAY_MS, MINUTE_MS } from '../domain/durations.ts';
-import { isAppError } from '../domain/errors.ts';
+import { isAppError, isChatDbAway } from '../domain/errors.ts';
+import { type FailedSend, mayHaveBeenSent } from '../domain/failed-send.ts';
 import type { IdempotencyKey } from '../domain/idempotency-key.ts';
+import type { Message } from '../domain/message.ts';
 import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access-ports.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { MessageReader } from '../domain/ports/reading-ports.ts';
@@ -22,9 +24,11 @@ import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';
+import { narrowed } from './narrowing.ts';
 import type { Destination } from './policy.ts';
-import { withoutKey } from './readable.ts';
+import type { ReadableChats } from './readable.ts';
 import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight } from './rights.ts';
+import { MESSAGE } from './shown-members.ts';
 
 /** Without an Idempotency-Key, the same text to the same people within this time counts as the same request. */
 const SAME_ASK_MS = 10 * MINUTE_MS;
@@ -35,6 +39,7 @@ export interface LimitedSenderParts {
   readonly scheduler: Scheduler;
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
+  readonly chats: ReadableChats;
   readonly approvals: ApprovalDesk;
   readonly audit: Audit;
   readonly auditStore: AuditStore;
@@ -128,10 +133,10 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       if (waits) return hold(request, destination, ask, askedMs ?? atMs);
       try {
         const answer = await queue(request, destination, idempotencyKey);
-        audit.note({ ...note, outcome: answer.kind === 'scheduled' ? answer.kind : sentOutcome(answer) });
+        audit.noteEnd({ ...note, outcome: answer.kind === 'scheduled' ? answer.kind : sentOutcome(answer) });
         return answer;
       } catch (error) {
-        audit.note({ ...note, outcome: codeOf(error) });
+        audit.noteEnd({ ...note, outcome: codeOf(error) });
         throw error;
       }
     };
@@ -147,7 +152,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     const idempotencyKey = keyAt(askedMs ?? nowMs);
     const outcome = idempotency.find(idempotencyKey, nowMs)?.outcome;
     // Without an Idempotency-Key, the same text may be tried again after a failure.
-    const hasFailed = outcome?.state === 'problem' && !outcome.problem.includes('send_outcome_unknown');
+    const hasFailed = outcome?.state === 'problem' && !mayHaveBeenSent(JSON.parse(outcome.problem) as FailedSend);
     // The request's line in the audit log is written before its approval. So a line newer than the withdrawn approval
     // belongs to a later request.
     const isWithdrawn = withdrawnMs !== undefined && askedMs !== undefined && askedMs <= withdrawnMs;
@@ -190,8 +195,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       assertStillDirect(to);
     };
     const { message, ...sent } = await sender.send({ ...queued, check });
-    const { details } = message;
-    return { kind: 'sent', ...sent, message: details ? { ...message, details: withoutKey(details) } : message };
+    return { kind: 'sent', ...sent, message: narrowed(message, MESSAGE, parts.chats) };
   }
 
   /**
@@ -200,6 +204,19 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
    */
   function assertStillDirect(to: string): void {
     if (key.stored.dry_run || sendRight(directory, key, to) !== 'yes') throw problem('recipient_not_allowed');
+  }
+
+  /**
+   * Returns undefined while chat.db is unreadable: the message was sent, so a problem would say the wrong thing about
+   * it.
+   */
+  async function sentMessage(id: string): Promise<Message | undefined> {
+    try {
+      return await reader.message(id);
+    } catch (error) {
+      if (isChatDbAway(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Answers a repeated request with the outcome of the earlier one. */
@@ -212,7 +229,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       case 'scheduled':
         return { kind: 'held', approval: shownApproval(earlier, false) };
       case 'sent': {
-        const message = await reader.message(earlier.message_id ?? '');
+        const message = await sentMessage(earlier.message_id ?? '');
         if (message === undefined) return { kind: 'held', approval: shownApproval(earlier, false) };
         return { kind: 'sent', confirmed: true, message, replayed: true };
       }

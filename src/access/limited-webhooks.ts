@@ -4,6 +4,9 @@ import type { WebhookRegistry } from '../domain/ports/webhooks-ports.ts';
 import { problem } from '../domain/problems.ts';
 import type { StoredWebhook, WebhookSettings } from '../domain/webhook.ts';
 import { changedWebhook } from '../domain/webhook-settings.ts';
+import { narrowed } from './narrowing.ts';
+import type { ReadableChats } from './readable.ts';
+import { DELIVERY, TEST_RESULT } from './shown-members.ts';
 
 /** Maximum number of webhooks per limited key, so that one key cannot use up the limit for all webhooks together. */
 const MAX_OWN = 8;
@@ -13,6 +16,7 @@ export interface LimitedWebhooksParts {
   readonly keyId: string;
   /** The key's `callback_hosts`. */
   readonly hosts: () => readonly string[];
+  readonly chats: ReadableChats;
   readonly clock: Clock;
   readonly note: (target: string, outcome: string) => void;
 }
@@ -21,7 +25,14 @@ export interface LimitedWebhooksParts {
  * Returns the webhooks of one key. The key cannot see or change any other webhook. A webhook of the key may post only
  * to hosts that the owner allowed.
  */
-export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: LimitedWebhooksParts): WebhookRegistry {
+export function limitedWebhooks({
+  webhooks,
+  keyId: ownId,
+  hosts,
+  chats,
+  clock,
+  note,
+}: LimitedWebhooksParts): WebhookRegistry {
   const isOwn = ({ keyId }: StoredWebhook): boolean => keyId === ownId;
   const list = (): readonly StoredWebhook[] => webhooks.list().filter(isOwn);
   const get = (id: string): StoredWebhook | undefined => {
@@ -75,14 +86,10 @@ export function limitedWebhooks({ webhooks, keyId: ownId, hosts, clock, note }: 
     status: (id) => webhooks.status(own(id).id),
     deliveries: (id) => webhooks.deliveries(own(id).id),
     detailedDeliveries: async (id) =>
-      (await webhooks.detailedDeliveries(own(id).id)).map(({ answer: _, ...delivery }) => delivery),
+      (await webhooks.detailedDeliveries(own(id).id)).map((delivery) => narrowed(delivery, DELIVERY, chats)),
     lastDelivery: (id) => webhooks.lastDelivery(own(id).id),
-    /**
-     * Omits the receiver's answer. The receiver can be any program on this machine, and the key must not read its
-     * output.
-     */
-    test: async (id) => ({ ...(await webhooks.test(own(id).id)), answer: null }),
-    resend: async (id, delivery) => ({ ...(await webhooks.resend(own(id).id, delivery)), answer: null }),
+    test: async (id) => narrowed(await webhooks.test(own(id).id), TEST_RESULT, chats),
+    resend: async (id, delivery) => narrowed(await webhooks.resend(own(id).id, delivery), TEST_RESULT, chats),
     retry: (id) => webhooks.retry(own(id).id),
     replay: (id, from) => webhooks.replay(own(id).id, from),
   };

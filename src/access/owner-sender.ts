@@ -21,7 +21,7 @@ export interface OwnerSenderParts {
 export function ownerSender({ sender, scheduler, directory, audit: auditNow }: OwnerSenderParts): CallerSender {
   const note = (target: string, text: string, outcome: string, action: AuditAction = 'send'): void => {
     const audit = auditNow();
-    audit?.note({ keyId: OWNER, action, target, outcome, textHmac: audit.hmac(text) });
+    audit?.noteEnd({ keyId: OWNER, action, target, outcome, textHmac: audit.hmac(text) });
   };
   return {
     attachmentMistakes: (paths) => sender.attachmentMistakes(paths),

@@ -1,4 +1,3 @@
-import type { MessageDetails } from '../domain/details.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { AccessList } from '../domain/key.ts';
 import type { ChatDirectory } from '../domain/ports/access-ports.ts';
@@ -62,20 +61,9 @@ export class ReadableChats {
     return 'conversation_id' in event.data && this.has(event.data.conversation_id);
   }
 
-  /**
-   * Removes what the key may not see: reactions and a quoted message from unreadable conversations, and the id of the
-   * key that sent the message.
-   */
-  withoutOthers(given: MessageDetails): MessageDetails {
-    const details = withoutKey(given);
-    if (this.isEverything) return details;
-    const { reply_to: quoted } = details;
-    const isQuotedThere = quoted !== null && this.has(this.#directory.conversationOf(Number(quoted.id)) ?? '');
-    return {
-      ...details,
-      reply_to: isQuotedThere ? quoted : null,
-      reactions: this.filter(details.reactions, (reaction) => reaction.conversation_id),
-    };
+  /** Reports whether the key may read the message with this id. */
+  hasMessage(id: string): boolean {
+    return this.isEverything || this.has(this.#directory.conversationOf(Number(id)) ?? '');
   }
 
   /** Returns the ids of all readable conversations. Returns none for the list `*`, so check `isUnlisted` first. */
@@ -108,12 +96,4 @@ export class ReadableChats {
     this.#known.clear();
     this.#guids = undefined;
   }
-}
-
-/** Removes the id of the key that sent the message, because only the owner may see it. */
-export function withoutKey(details: MessageDetails): MessageDetails {
-  const { origin } = details;
-  if (origin?.by !== 'gateway' || origin.key_id === undefined) return details;
-  const { key_id: _keyId, ...shown } = origin;
-  return { ...details, origin: shown };
 }

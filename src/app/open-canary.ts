@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
 import { type CanaryReport, type CanaryState, canaryText } from '../domain/canary.ts';
 import { errorCode, isChatDbAway } from '../domain/errors.ts';
+import { mayHaveBeenSent } from '../domain/failed-send.ts';
 import { includeSet } from '../domain/include.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { CanaryRecord, CanaryStatus, CanaryStore } from '../domain/ports/canary-ports.ts';
@@ -21,8 +22,6 @@ const OWN_MARKED_WITHIN_MS = 5000;
 /** Number of rows to search for a canary: the newest in the owner's conversation with themselves. */
 const ROWS = 20;
 const WITH_DETAILS = includeSet(['details']);
-/** Codes of problems after which the canary may have been sent anyway. */
-const UNKNOWN: ReadonlySet<string> = new Set(['send_outcome_unknown', 'send_interrupted', 'internal_error']);
 
 export interface CanaryParts {
   /** `canary.self`. */
@@ -196,7 +195,7 @@ export class Canary implements CanaryStatus {
     // A record with another number belongs to the previous canary. In that case this canary was not sent, because its
     // record could not be saved.
     if (this.#record?.number !== number) return;
-    this.#save({ ...this.#record, outcome: UNKNOWN.has(code) ? 'waiting' : 'not_sent', problem: code });
+    this.#save({ ...this.#record, outcome: mayHaveBeenSent({ code }) ? 'waiting' : 'not_sent', problem: code });
   }
 
   /** Looks for the most recent canary in chat.db, and stores the result. */

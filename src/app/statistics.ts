@@ -1,5 +1,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/durations.ts';
 import type { LogEntry } from '../domain/event.ts';
+import { mayHaveBeenSent } from '../domain/failed-send.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { StatisticCount, StatisticStore } from '../domain/ports/home-ports.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
@@ -36,7 +37,6 @@ const SENDS: Readonly<Record<string, string>> = {
   provisional: 'pending',
   held: 'held',
   scheduled: 'scheduled',
-  send_outcome_unknown: 'unknown',
   scope_missing: 'refused',
   recipient_not_allowed: 'refused',
   cap_reached: 'refused',
@@ -123,9 +123,8 @@ export class Statistics {
    * requests, and sends refused at shutdown.
    */
   countSend(outcome: string): void {
-    const name =
-      SENDS[outcome] ?? (/^(?:replayed|dry_run|shutting_down|invalid_)/.test(outcome) ? undefined : 'failed');
-    if (name !== undefined) this.count('sends', name);
+    if (/^(?:replayed|dry_run|shutting_down|invalid_)/.test(outcome)) return;
+    this.count('sends', SENDS[outcome] ?? (mayHaveBeenSent({ code: outcome }) ? 'unknown' : 'failed'));
   }
 
   /** Returns a channel reader that counts events by kind. The publisher does not wait for this reader. */

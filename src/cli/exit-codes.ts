@@ -1,4 +1,7 @@
+import type { PosternError } from '../client/postern-client.ts';
+import { namesOf } from '../domain/problems.ts';
 import { EXIT } from './context.ts';
+import { mayHaveSent } from './failed-send.ts';
 
 /** The exit codes as the help and the manual page show them. */
 export const EXIT_CODE_HELP = `
@@ -13,3 +16,15 @@ Exit codes:
   ${EXIT.keyRefused}  the key was refused
   ${EXIT.config}  the configuration or key file cannot be used (0 with serve --supervised)
   ${EXIT.timedOut} send --wait, fleet invite or fleet join: not in time`;
+
+/** Returns the exit code of a command whose request failed. */
+export function exitCodeOf(error: PosternError): number {
+  const { status, code } = error;
+  if (code === 'invalid_key') return EXIT.config;
+  // Not for an unknown code: requests that send nothing can fail with it, too.
+  if (namesOf(code).length > 0 && mayHaveSent(error)) return EXIT.serviceFailed;
+  if (code === 'connection_lost') return EXIT.serviceFailed;
+  if (status === 0 || status === 429 || status === 503 || code === 'not_postern') return EXIT.unavailable;
+  if (status === 401 || status === 403) return EXIT.keyRefused;
+  return status >= 500 ? EXIT.serviceFailed : EXIT.refusedInput;
+}

@@ -10,6 +10,7 @@ import { PROBLEMS } from '../domain/problems.ts';
 import { trimmedEnd } from '../domain/trimmed-end.ts';
 import { type ClientContext, type Context, EXIT, type FolderOptions, folderOf } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
+import { exitCodeOf } from './exit-codes.ts';
 import { copyable } from './invocation.ts';
 import { type Column, sayTable } from './output/table.ts';
 import { json, printable, UNBROKEN, wrapped } from './output/text.ts';
@@ -268,14 +269,6 @@ async function demoAdvice(
   const isNamed = isConfigurationNamed(options) || options.url !== undefined || context.environment.env.POSTERN_URL;
   if (!isMissed || isNamed || !(await isDemoRunning(context))) return undefined;
   return ['Only a demo is running on this machine. For the demo, add --demo to the command.'];
-}
-
-function exitCodeOf({ status, code }: PosternError): number {
-  if (code === 'invalid_key') return EXIT.config;
-  if (code === 'connection_lost') return EXIT.serviceFailed;
-  if (status === 0 || status === 429 || status === 503 || code === 'not_postern') return EXIT.unavailable;
-  if (status === 401 || status === 403) return EXIT.keyRefused;
-  return status >= 500 ? EXIT.serviceFailed : EXIT.refusedInput;
 }
 
 function hints({ code, hint, problem }: PosternError, { demo }: ConnectionOptions): readonly string[] {

@@ -123,7 +123,19 @@ export class Requests {
     const response = await this.answer(method, path, options);
     const text = await this.#textOf(response);
     const { status, header } = response;
-    return { status, text, header, next: /<([^<>]+)>;\s*rel="next"/.exec(header('link') ?? '')?.[1] };
+    const link = /<([^<>]+)>;\s*rel="next"/.exec(header('link') ?? '')?.[1];
+    return { status, text, header, next: link && this.#next(link, path, status) };
+  }
+
+  /**
+   * Returns the path of the next page, relative to the base. Throws PosternError `not_postern` if the link leaves the
+   * API, because the key must not be sent anywhere else.
+   */
+  #next(link: string, path: string, status: number): string {
+    const { base, address } = this.#parts;
+    const { href } = new URL(link, new URL(path, base));
+    if (!href.startsWith(base.href)) throw notPostern(status, address);
+    return href.slice(base.href.length);
   }
 
   async answer(method: string, path: string, { body, bytes, headers: more, idempotencyKey }: RequestOptions) {

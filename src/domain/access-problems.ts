@@ -47,11 +47,13 @@ export const ACCESS_PROBLEMS = {
   },
   self_chat_unknown: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'According to chat.db, the configured address is not one of yours.',
     hint: 'Nothing was written. Use an address that Messages lists under Settings ▸ iMessage, and first write yourself a message at that address.',
   },
   self_chat_unseen: {
     status: 503,
+    mayHaveBeenSent: true,
     detail: 'The code was not seen in the conversation with yourself.',
     hint: 'Check in Messages whether the code arrived, then ask for another code. If none arrives, configure another of your addresses: on some versions of macOS not every address works.',
   },
@@ -63,6 +65,7 @@ export const ACCESS_PROBLEMS = {
   },
   code_wrong: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'This is not the code, or it is too old.',
     hint: 'Ask for another code. A code is good for 10 minutes and five attempts.',
   },
@@ -70,17 +73,20 @@ export const ACCESS_PROBLEMS = {
   approval_not_found: { status: 404, detail: 'There is no approval with this id.' },
   too_many_keys: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'There are {max} keys already.',
     hint: 'Revoke one that is no longer needed.',
     example: { max: 1000 },
   },
   already_decided: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'This message no longer waits for a decision: its state is {state}.',
     example: { state: 'denied' },
   },
   approval_changed: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'The content to be sent is not the content that was shown.',
     hint: 'Read the approval again, then decide with its current `shown`.',
   },
@@ -122,11 +128,13 @@ export const ACCESS_PROBLEMS = {
   scheduled_not_found: { status: 404, detail: 'There is no scheduled message with this id.' },
   too_late: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: '{why}',
     example: { why: 'This message cannot be cancelled any more: it is being sent.' },
   },
   scheduled_on_phone: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'This message was scheduled in Messages, which will send it itself.',
     hint: 'Cancel it in Messages, on any of your devices.',
   },
@@ -138,6 +146,7 @@ export const ACCESS_PROBLEMS = {
   },
   storage_full: {
     status: 507,
+    mayHaveBeenSent: false,
     detail: 'There is no room to keep the files of this message while it waits for a decision.',
     hint: 'Nothing was sent. Wait until the owner has decided on some of the waiting messages.',
   },

@@ -15,6 +15,7 @@ import type { Subscriptions } from './ports/subscriptions-ports.ts';
 import type { Uploads } from './ports/uploads-ports.ts';
 import type { WebhookRegistry } from './ports/webhooks-ports.ts';
 import { problem } from './problems.ts';
+import type { ReactionDetails } from './reaction.ts';
 import type { StatusReport } from './status.ts';
 
 /**
@@ -63,6 +64,8 @@ export interface EventView {
   readonly names: NameLookup;
   /** Returns the details without anything from conversations that the key may not read. */
   readonly details: (details: MessageDetails) => MessageDetails;
+  /** Returns what the key may see of the details of a reaction. */
+  readonly reactionDetails: (details: ReactionDetails) => ReactionDetails;
 }
 
 /** Finds the caller to whom a key belongs. */

@@ -23,28 +23,33 @@ export const FILE_PROBLEMS = {
   },
   too_many_uploads: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'This key already has {max} uploads in progress.',
     hint: 'Wait until one of them is complete.',
     example: { max: 10 },
   },
   no_room_for_upload: {
     status: 507,
+    mayHaveBeenSent: false,
     code: 'storage_full',
     detail: 'There is no room for more uploads.',
     hint: 'Unsent uploads may total 1 GB and 1,000 files (half for limited keys), and are deleted after 24 hours. Send some, or make room on the disk.',
   },
   not_on_this_mac: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'The file is only in iCloud.',
     hint: 'Open the conversation in Messages on this Mac to download the file, then try again.',
   },
   conversion_unavailable: {
     status: 501,
+    mayHaveBeenSent: false,
     detail: 'This file cannot be converted here.',
     hint: 'Only pictures (to jpeg) and recordings (to m4a) are converted, if the converter is installed. Ask for the original file instead.',
   },
   conversion_busy: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'Too many files are waiting to be converted.',
     hint: 'Try again in a few seconds.',
   },

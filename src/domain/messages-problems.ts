@@ -1,12 +1,34 @@
 import type { ProblemText } from './problem-text.ts';
 
-const CHAT_DB = { status: 503, code: 'chat_db_unavailable' } as const;
-const MESSAGES = { status: 503, code: 'messages_unavailable' } as const;
+const CHAT_DB = { status: 503, mayHaveBeenSent: false, code: 'chat_db_unavailable' } as const;
+const MESSAGES = { status: 503, mayHaveBeenSent: false, code: 'messages_unavailable' } as const;
 
-/** Problems with Messages, with its database, and with osascript, which drives Messages. */
+const UNKNOWN_OUTCOME = {
+  code: 'send_outcome_unknown',
+  detail: 'It is not known whether the message was sent.',
+  hint: 'Check in Messages before sending it again.',
+} as const;
+
+/** Problems with sends, with Messages, with its database, and with osascript, which drives Messages. */
 export const MESSAGES_PROBLEMS = {
+  send_in_progress: {
+    status: 409,
+    mayHaveBeenSent: true,
+    detail: 'A send with this Idempotency-Key is still running.',
+    hint: 'Repeat the request with the same key in a few seconds.',
+  },
+  send_interrupted: { status: 409, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME },
+  send_queue_full: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail: 'The queue is full: {max} sends are waiting.',
+    hint: 'Nothing was sent. Try again later.',
+    example: { max: 100 },
+  },
+  send_outcome_unknown: { status: 504, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },
   send_failed: {
     status: 502,
+    mayHaveBeenSent: false,
     detail: 'Messages refused to send{number}.',
     hint: 'Check the recipient, and that Messages is signed in to the service that reaches it.',
     example: { number: ' (error -10000)' },
@@ -14,6 +36,7 @@ export const MESSAGES_PROBLEMS = {
   },
   misdirected: {
     status: 502,
+    mayHaveBeenSent: true,
     detail: 'Messages put the message into a new conversation instead of the group, so the group did not get it.',
     hint: 'Before you send the message again, look at the new conversation in Messages and delete it.',
     extra: { message_id: '1207', conversation_id: 'any;-;chat123' },
@@ -27,6 +50,7 @@ export const MESSAGES_PROBLEMS = {
   },
   attachment_not_copied: {
     status: 502,
+    mayHaveBeenSent: false,
     code: 'send_failed',
     detail: 'An attachment could not be copied ({reason}).',
     hint: 'Nothing was sent. Check that there is room on the disk.',

@@ -8,12 +8,6 @@ import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
 
 export type { ProblemText } from './problem-text.ts';
 
-const UNKNOWN_OUTCOME = {
-  code: 'send_outcome_unknown',
-  detail: 'It is not known whether the message was sent.',
-  hint: 'Check in Messages before sending it again.',
-} as const;
-
 /**
  * The catalogue of all problems that the API can answer with (decision E2). Key: the problem's name. Errors and their
  * documentation are created from this catalogue.
@@ -167,12 +161,6 @@ export const PROBLEMS = {
     example: { methods: 'GET, HEAD' },
   },
   request_timeout: { status: 408, detail: 'The request did not arrive in time.' },
-  send_in_progress: {
-    status: 409,
-    detail: 'A send with this Idempotency-Key is still running.',
-    hint: 'Repeat the request with the same key in a few seconds.',
-  },
-  send_interrupted: { status: 409, ...UNKNOWN_OUTCOME },
   after_unknown: {
     status: 410,
     detail: 'There is no row {after}: the highest row id is {highest}.',
@@ -222,41 +210,44 @@ export const PROBLEMS = {
   headers_too_large: { status: 431, detail: 'The URL and the headers must not exceed 16 KiB.' },
   internal_error: {
     status: 500,
+    mayHaveBeenSent: true,
     detail: 'Internal error.',
     hint: 'The log of the service has the cause, under the X-Request-Id of this answer.',
   },
   ...MESSAGES_PROBLEMS,
   too_many_without_key: {
     status: 503,
+    mayHaveBeenSent: false,
     detail:
       'Too many requests without a key: 256 are running, or their answers have not been read yet. Try again in {seconds} s.',
     example: { seconds: 5 },
   },
-  send_queue_full: {
-    status: 503,
-    detail: 'The queue is full: {max} sends are waiting.',
-    hint: 'Nothing was sent. Try again later.',
-    example: { max: 100 },
-  },
   disk_full: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'The disk is full: Postern cannot write to state.db.',
     hint: 'Nothing was sent or changed. Make room on the disk, then try again.',
   },
   state_db_unavailable: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'Postern cannot write to state.db ({code}).',
     hint: 'Check the disk. The log of the service has the cause, under the X-Request-Id of this answer.',
     example: { code: 'SQLITE_IOERR' },
   },
   search_unavailable: {
     status: 503,
+    mayHaveBeenSent: false,
     detail: 'Search is not working: {reason}.',
     hint: 'The status of the service shows the state of the index.',
     example: { reason: 'the disk is full' },
   },
-  shutting_down: { status: 503, detail: 'The service is shutting down.', hint: 'Try again when it is running again.' },
-  send_outcome_unknown: { status: 504, ...UNKNOWN_OUTCOME, extra: { messages_error: -1712 } },
+  shutting_down: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail: 'The service is shutting down.',
+    hint: 'Try again when it is running again.',
+  },
 } as const satisfies Readonly<Record<string, ProblemText>>;
 
 export type ProblemName = keyof typeof PROBLEMS;

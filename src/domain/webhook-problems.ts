@@ -10,12 +10,14 @@ export const WEBHOOK_PROBLEMS = {
   },
   too_many_webhooks: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'There are {max} webhooks already.',
     hint: 'Delete one that is no longer needed.',
     example: { max: 64 },
   },
   test_in_progress: {
     status: 409,
+    mayHaveBeenSent: false,
     detail: 'A test or a resent delivery of this webhook is still running.',
     hint: 'It ends within 10 seconds. Try again then.',
   },

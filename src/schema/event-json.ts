@@ -79,7 +79,11 @@ function viewed(event: Event | ChangeEvent, include: IncludeSet, view: EventView
     const found = parts.details(message);
     return found && view.details(found);
   };
-  return withParts(event, include, names, { ...parts, details: ofView });
+  const ofReaction = (reaction: Reaction): ReactionDetails | undefined => {
+    const found = parts.reactionDetails?.(reaction);
+    return found && view.reactionDetails(found);
+  };
+  return withParts(event, include, names, { details: ofView, reactionDetails: ofReaction });
 }
 
 function withParts(

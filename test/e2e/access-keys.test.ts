@@ -11,6 +11,7 @@ import {
   type KeyAnswer,
   MALLORY,
 } from '../support/access-fixture.ts';
+import { nextOf } from '../support/next-page.ts';
 import { Listener } from '../support/service.ts';
 
 let fixture: AccessFixture;
@@ -180,7 +181,7 @@ describe('what a key may not read does not exist for it', () => {
     while (path !== undefined) {
       const answer = await get(path);
       seen.push(...bodiesOf(answer.json));
-      path = /<\/api\/v1([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+      path = nextOf(answer);
     }
     expect(seen).toEqual(['in-the-book-club', 'in-the-garden', 'from-cleo', 'from-ben', 'from-ana']);
     expect(bodiesOf((await get('/messages?order=asc&limit=3&offset=1')).json)).toEqual([
@@ -194,7 +195,7 @@ describe('what a key may not read does not exist for it', () => {
     const { get } = await fixture.key({ preset: 'reader', read: [ANA] });
     const first = await get('/events?after=0&limit=1');
     expect(first.json).toMatchObject([{ data: { body: 'from-ana' } }]);
-    const next = /<\/api\/v1([^>]+)>; rel="next"/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+    const next = nextOf(first) ?? '';
     const rest = await get(next.replace('limit=1', 'limit=100'));
     expect(rest.json).toMatchObject([{ type: 'reaction.added', data: { conversation_id: `any;-;${ANA}` } }]);
     const end = /after=(\d+)>/.exec(rest.headers.get('link') ?? '')?.[1];

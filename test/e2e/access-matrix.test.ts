@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Operation } from '../../src/api/openapi/operation.ts';
+import { OPERATIONS } from '../../src/api/openapi/operations.ts';
 import { SCOPES, type Scope } from '../../src/domain/key.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../src/schema/routes.ts';
-import { AccessFixture, ANA, BEN, type LimitedClient, WORDS } from '../support/access-fixture.ts';
+import { AccessFixture, ANA, BEN, GARDEN, type LimitedClient, WORDS } from '../support/access-fixture.ts';
 
 /** Combinations of scopes that a key can have; `webhooks` requires `events`. */
 const COMBINATIONS: readonly (readonly Scope[])[] = [
@@ -13,6 +15,7 @@ const COMBINATIONS: readonly (readonly Scope[])[] = [
   ['read', 'events', 'send', 'webhooks'],
 ];
 const ANA_CHAT = `any;-;${ANA}`;
+const HIDDEN_EMOJI = '\u{1f98a}';
 /** Lists of a key, and what each lets through. */
 const LISTS: readonly { readonly read: '*' | readonly string[]; readonly words: readonly string[] }[] = [
   { read: [], words: [] },
@@ -28,6 +31,18 @@ const keys: { readonly client: LimitedClient; readonly scopes: readonly Scope[];
 
 beforeAll(async () => {
   fixture = await AccessFixture.start();
+  const { chats, chatIds, messages } = fixture;
+  const [chat = 0, hidden = 0, shown = 0] = [chatIds[ANA_CHAT], messages[GARDEN], messages[ANA_CHAT]];
+  // What may be read points at what may not: as a reply, and from a reaction of another conversation.
+  const ana = { chat, handle_id: chats.handle(ANA) };
+  chats.message({ ...ana, text: 'a reply', thread_originator_guid: chats.guid(hidden) });
+  chats.message({
+    chat: chatIds[GARDEN] ?? 0,
+    associated_message_type: 2006,
+    associated_message_emoji: HIDDEN_EMOJI,
+    associated_message_guid: `p:0/${chats.guid(shown)}`,
+    handle_id: chats.handle(BEN),
+  });
   people = (await fixture.service.get('/people')).json as typeof people;
   for (const scopes of COMBINATIONS) {
     for (const { read, words } of LISTS) keys.push({ client: await fixture.key({ scopes, read }), scopes, words });
@@ -45,14 +60,19 @@ function requestsOf(id: RouteId): readonly { readonly method: string; readonly p
       : route.path.startsWith('/people/')
         ? people.map(({ id }) => id)
         : ['00000000-0000-4000-8000-000000000000'];
-  const query = route.path === '/events' ? '?after=0' : route.path === '/search' ? '?q=from' : '';
+  const { include } = (OPERATIONS as Record<string, Operation>)[id]?.query?.shape ?? {};
+  const query = [
+    ...(route.path === '/events' ? ['after=0'] : []),
+    ...(route.path === '/search' ? ['q=from'] : []),
+    ...(include !== undefined && id !== 'listAudit' ? ['include=details'] : []),
+  ].join('&');
   return ids.map((one) => ({
     method: route.method,
     path: pathOf(route)
       .replace('/api/v1', '')
       .replace('{id}', encodeURIComponent(one))
       .replace('{n}', '0')
-      .concat(query, query === '' && route.path.startsWith('/conversations') ? '?include=details' : ''),
+      .concat(query === '' ? '' : `?${query}`),
   }));
 }
 
@@ -75,6 +95,7 @@ describe.each(Object.keys(ROUTES) as RouteId[])('%s', (id) => {
         else expect([where, code]).not.toEqual([where, 'scope_missing']);
         const leaked = Object.values(WORDS).filter((word) => answer.text.includes(word) && !words.includes(word));
         expect([where, leaked]).toEqual([where, []]);
+        if (words.length < LISTS.length) expect([where, answer.text.includes(HIDDEN_EMOJI)]).toEqual([where, false]);
         if (words.length === 0) expect([where, answer.text.includes(BEN)]).toEqual([where, false]);
       }
     }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
+import { nextOf } from '../support/next-page.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
@@ -35,7 +36,7 @@ async function poll(): Promise<void> {
   const answer = await service.get(next);
   expect(answer.status).toBe(200);
   told.push(...(answer.json as Told[]));
-  next = /<\/api\/v1([^>]+)>/.exec(answer.headers.get('link') ?? '')?.[1] ?? next;
+  next = nextOf(answer) ?? next;
 }
 
 /** Waits for the events of one message, ignoring repeated names: receipts come one by one. */

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AddressBookSource, addressBookFile, writeAddressBook } from '../../src/simulator/address-book.ts';
 import { waitFor } from '../support/eventually.ts';
+import { nextOf } from '../support/next-page.ts';
 import { Receiver } from '../support/receiver.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -59,7 +60,7 @@ describe('include=contacts', () => {
 
   test('adds them to conversations, and stays in the link to the next page', async () => {
     const answer = await service.get('/conversations?include=contacts&limit=1');
-    expect(answer.headers.get('link')).toBe('</api/v1/conversations?limit=1&offset=1&include=contacts>; rel="next"');
+    expect(answer.headers.get('link')).toBe('<?limit=1&include=contacts&offset=1>; rel="next"');
     const named = await items('/conversations?include=contacts');
     expect(named.find(({ id }) => id === group)?.names).toEqual({
       [ANA]: 'Ana Silva',
@@ -153,7 +154,7 @@ describe('people', () => {
     while (path !== undefined) {
       const answer = await service.get(path);
       pages.push(...(answer.json as readonly Item[]));
-      path = /<\/api\/v1([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+      path = nextOf(answer);
     }
     expect(pages.map(({ names: _, ...rest }) => rest)).toEqual(own);
     expect(own.length).toBeGreaterThan(2);

@@ -152,7 +152,7 @@ describe('webhooks', () => {
     });
     expect(answer.status).toBe(201);
     const webhook = answer.json as { id: string; created_at: string };
-    expect(answer.headers.get('location')).toBe(`/api/v1/webhooks/${webhook.id}`);
+    expect(answer.headers.get('location')).toBe(`webhooks/${webhook.id}`);
     expect(webhook).toEqual({
       id: expect.any(String),
       url: receiver.url,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { nextOf } from '../support/next-page.ts';
 import { KEY, Service } from '../support/service.ts';
 
 const home = mkdtempSync(join(tmpdir(), 'postern-contract-'));
@@ -174,7 +175,7 @@ describe('GET /messages', () => {
     while (next !== undefined) {
       const answer = await service.get(next);
       seen.push(...ids(answer.json as Item[]));
-      next = /<(?:\/api\/v1)?([^>]+)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+      next = nextOf(answer);
     }
     expect(seen).toEqual(all);
   });

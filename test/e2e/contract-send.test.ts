@@ -82,7 +82,7 @@ describe('a message', () => {
       is_from_me: true,
       attachments: [],
     });
-    expect(answer.headers.get('location')).toBe(`/api/v1/messages/${message.id}`);
+    expect(answer.headers.get('location')).toBe(`messages/${message.id}`);
     const event = await listener.event(({ data }) => data.id === message.id);
     expect(event).toMatchObject({ type: 'message.sent', data: { guid: message.guid, body: 'On my way' } });
     await eventually(async () =>

@@ -4,6 +4,7 @@ import type { Conversation } from '../../src/domain/conversation.ts';
 import type { ListedAttachment } from '../../src/domain/listed-attachment.ts';
 import { AccessFixture, ANA, BEN, GARDEN, WORDS } from '../support/access-fixture.ts';
 import { appleNs } from '../support/chat-fixture.ts';
+import { nextOf } from '../support/next-page.ts';
 import { type Answer, KEY } from '../support/service.ts';
 
 const ANA_CHAT = `any;-;${ANA}`;
@@ -15,7 +16,6 @@ beforeAll(async () => {
 afterAll(() => fixture.dispose());
 
 const client = () => new PosternClient({ url: fixture.service.url.replace(/\/api\/v1$/, ''), key: KEY });
-const next = (answer: Answer) => /<\/api\/v1([^>]+)>/.exec(answer.headers.get('link') ?? '')?.[1];
 const ids = (answer: Answer) => (answer.json as Conversation[]).map(({ id }) => id);
 
 /** Writes a message with files, later than all others. */
@@ -35,7 +35,7 @@ describe('conversations page by page', () => {
       const answer: Answer = await get(path);
       expect(answer.status).toBe(200);
       seen.push(...ids(answer));
-      path = next(answer);
+      path = nextOf(answer);
       between();
     }
     return seen;
@@ -90,9 +90,9 @@ describe('attachments of a conversation', () => {
       name: `${single}-0.jpg`,
       state: 'missing',
     });
-    const last = await fixture.service.get(next(first) ?? '');
+    const last = await fixture.service.get(nextOf(first) ?? '');
     expect((last.json as ListedAttachment[]).map(({ name }) => name)).toEqual([`${WORDS[BEN_CHAT]}.txt`]);
-    expect(next(last)).toBeUndefined();
+    expect(nextOf(last)).toBeUndefined();
     const names: string[] = [];
     for await (const { name } of client().attachments.inConversation(BEN_CHAT)) names.push(name);
     expect(names).toHaveLength(5);

@@ -7,6 +7,7 @@ import type { StatusReport } from '../../src/domain/status.ts';
 import type { Webhook, WebhookStatus } from '../../src/domain/webhook.ts';
 import { AccessFixture, ANA, BEN, MALLORY } from '../support/access-fixture.ts';
 import { eventually } from '../support/eventually.ts';
+import { nextOf } from '../support/next-page.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY } from '../support/service.ts';
 
@@ -89,7 +90,7 @@ describe('lists with what the console shows beside them', () => {
     const newest = page.json as readonly AuditEntry[];
     expect(newest[0]?.id).toBeGreaterThan(newest[1]?.id ?? 0);
     expect(newest[0]?.names).toBeDefined();
-    const [, next = ''] = /<\/api\/v1([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '') ?? [];
+    const next = nextOf(page) ?? '';
     const earlier = (await fixture.service.get(next)).json as readonly AuditEntry[];
     expect(earlier[0]?.id).toBe((newest[1]?.id ?? 0) - 1);
     const refused = await read<AuditEntry[]>('/audit?action=refused&outcome=recipient_not_allowed');

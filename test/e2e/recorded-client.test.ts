@@ -116,6 +116,12 @@ const NAMED: readonly Named[] = [
     explains: /^send beside the group \/ |message\.sent 50 \/ data \/ details \/ origin \/ /,
   },
   {
+    change: 'links are relative to the request',
+    upgrade: '`Link` and `Location` are relative to the URL of the request',
+    changelog: '**`Link` and `Location` are relative references**',
+    explains: / \/ link: "<\/api\/v1\/.*" → "<\?/,
+  },
+  {
     change: 'header lines are bounded',
     upgrade: 'A request with more than 200 header lines is 431',
     changelog: '**A request with more than 200 header lines is 431**',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MessageDetails } from '../../src/domain/details.ts';
 import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
 import { eventually } from '../support/eventually.ts';
+import { nextOf } from '../support/next-page.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
@@ -36,7 +37,7 @@ const rowOf = (answer: unknown): number => (answer as { readonly row: number }).
 async function begun(at: Service): Promise<string> {
   const answer = await at.get('/events?changes=true&include=details');
   expect(answer.status).toBe(200);
-  return /<\/api\/v1([^>]+)>/.exec(answer.headers.get('link') ?? '')?.[1] ?? '';
+  return nextOf(answer) ?? '';
 }
 
 /** Returns what a reader is told about a row after an offset. */

@@ -6,6 +6,7 @@ import type { Problem } from '../../src/schema/problem-document.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
+import { nextOf } from '../support/next-page.ts';
 import { postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -96,7 +97,7 @@ describe('a query finds what it says', () => {
 
   test('page after page, and within one conversation', async () => {
     const first = await ask('dinner', '&limit=2');
-    const [, next = ''] = /^<\/api\/v1([^>]+)>; rel="next"$/.exec(first.headers.get('link') ?? '') ?? [];
+    const next = nextOf(first) ?? '';
     const second = await service.get(next);
     expect(
       [...(first.json as SearchHit[]), ...(second.json as SearchHit[])].map(({ message }) => message.body),

@@ -1,5 +1,6 @@
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { splitId } from '../../src/domain/fleet.ts';
+import { nextOf } from '../support/next-page.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY } from '../support/service.ts';
 import type { HubProcess } from './fleet-hubs.ts';
@@ -118,9 +119,9 @@ export class PollingClient implements FleetClient {
     const page: unknown = await answer.json();
     if (answer.status === 200) {
       for (const { data } of page as readonly { readonly data: { readonly id: string } }[]) this.arrivals.add(data.id);
-      const [, next] = /<([^>]*)>; rel="next"/.exec(answer.headers.get('link') ?? '') ?? [];
+      const next = nextOf(answer);
       if (next === undefined) this.failure = 'no Link';
-      else this.#next = next;
+      else this.#next = `/api/v1${next}`;
     } else if (answer.status < 500 && !this.#passedOver.includes(answer.status)) this.failure = page;
   }
 }

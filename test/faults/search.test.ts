@@ -10,6 +10,7 @@ import { ChatDatabase } from '../../src/simulator/chat-database.ts';
 import { fillLarge } from '../../src/simulator/fill.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
+import { nextOf } from '../support/next-page.ts';
 import { newSeed, seededChance } from '../support/seed.ts';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -59,7 +60,7 @@ async function found(running: Service, word: string): Promise<number[]> {
   while (path !== undefined) {
     const answer = await running.get(path);
     rows.push(...(answer.json as SearchHit[]).map(({ message }) => Number(message.id)));
-    path = /<\/api\/v1(.*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+    path = nextOf(answer);
   }
   return rows;
 }
@@ -75,7 +76,7 @@ async function wordsOf(running: Service): Promise<Map<string, number[]>> {
       const words = new Set([body, ...names].flatMap((text) => tokensOf(text).map((token) => token.text)));
       for (const word of words) rows.set(word, [...(rows.get(word) ?? []), Number(id)]);
     }
-    path = /<\/api\/v1(.*)>; rel="next"/.exec(answer.headers.get('link') ?? '')?.[1];
+    path = nextOf(answer);
   }
   return rows;
 }

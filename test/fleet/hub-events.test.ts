@@ -8,6 +8,7 @@ import { HEADERS } from '../../src/fleet/protocol/layout.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { HubFixture } from '../support/hub-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { nextOf } from '../support/next-page.ts';
 import { KEY } from '../support/service.ts';
 import { StandInAgent } from '../support/stand-in-agent.ts';
 
@@ -95,7 +96,7 @@ describeWithNats('the events of a hub', () => {
     expect(await idsAfter(hub, first?.offset)).toEqual(['m2~1', 'm1~2']);
 
     const page = await hub.get(`/events?after=0&limit=2`);
-    const [, next = ''] = /<\/api\/v1([^>]+)>/.exec(page.headers.get('link') ?? '') ?? [];
+    const next = nextOf(page) ?? '';
     expect(idsOf((await (await hub.get(next)).json()) as Shown[])).toEqual(['m1~2']);
     expect(new URL(next, 'http://x').searchParams.get('after')).toBe(second?.offset);
   });

@@ -7,6 +7,7 @@ import { allIdsAfter, eventsOf, hasEvents, idsOf, listenTo, rowsOf, type ShownEv
 import { Line } from '../support/line.ts';
 import { codeAfter, LossyFleet } from '../support/lossy-fleet.ts';
 import { describeWithNats } from '../support/nats-server.ts';
+import { nextOf } from '../support/next-page.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY } from '../support/service.ts';
 
@@ -74,7 +75,7 @@ describeWithNats('a client of hubs loses nothing without a notice', () => {
           const answer = await hubs[turns[turn % turns.length] ?? 0].get(path);
           const events = (await answer.json()) as ShownEvent[];
           found.push(...idsOf(events));
-          const [, link = ''] = /<\/api\/v1([^>]*)>/.exec(answer.headers.get('link') ?? '') ?? [];
+          const link = nextOf(answer) ?? '';
           path = isLinked ? link : `/events?limit=5&after=${events.at(-1)?.offset}`;
           if (events.length === 0) break;
         }

@@ -164,7 +164,7 @@ describeWithNats('the Macs behind a hub', () => {
       const sent = await send({ recipient: '+15550199', body: 'by name', from: 'm3' });
       const message = (await sent.json()) as Message;
       expect([sent.status, message.mac, message.body]).toEqual([201, 'm3', 'by name']);
-      expect(sent.headers.get('location')).toBe(`/api/v1/messages/${message.id}`);
+      expect(sent.headers.get('location')).toBe(`messages/${message.id}`);
       expect(message.id).toMatch(/^m3~\d+$/);
       expect(await hub.client.message(message.id)).toMatchObject({ body: 'by name', mac: 'm3' });
       // Decision S4 holds for the Mac. The hub has the event as soon as the stream delivers it.

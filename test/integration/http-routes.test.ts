@@ -55,8 +55,8 @@ describe('messages', () => {
     const path =
       '/api/v1/messages?limit=5&offset=9&order=asc&since=2026-01-01T00:00:00+01:00&conversation_id=any;-;+1&x=y';
     const { headers } = await gateway.get(path);
-    const [, next = ''] = /^<(\/api\/v1\/messages\?[^>]+)>; rel="next"$/.exec(String(headers.link)) ?? [];
-    await gateway.get(next);
+    const [, next = ''] = /^<(\?[^>]+)>; rel="next"$/.exec(String(headers.link)) ?? [];
+    await gateway.get(`/api/v1/messages${next}`);
     const [first, second] = gateway.reader.queries;
     expect(second).toEqual({ ...first, offset: 0, cursor: '700.-1 ü' });
   });
@@ -117,7 +117,7 @@ describe('sending', () => {
 
   test('answers 201 with the URL and the message once its row was seen', async () => {
     const answer = await gateway.post('/api/v1/messages', { ...send, attachments: ['/a'], more: true });
-    expect(answer).toMatchObject({ status: 201, json: MESSAGE, headers: { location: '/api/v1/messages/7' } });
+    expect(answer).toMatchObject({ status: 201, json: MESSAGE, headers: { location: 'messages/7' } });
     expect(answer.headers['idempotent-replayed']).toBeUndefined();
     expect(gateway.sender.sent).toEqual([{ ...send, attachments: ['/a'], requestId: answer.headers['x-request-id'] }]);
   });
@@ -260,7 +260,7 @@ describe('conversations', () => {
     gateway.reader.next = '12';
     const answer = await gateway.get('/api/v1/conversations?limit=10&offset=2');
     expect(answer.json).toEqual([CONVERSATION]);
-    expect(answer.headers.link).toBe('</api/v1/conversations?limit=10&offset=12>; rel="next"');
+    expect(answer.headers.link).toBe('<?limit=10&offset=12>; rel="next"');
     gateway.reader.next = undefined;
     expect((await gateway.get('/api/v1/conversations?limit=1')).headers.link).toContain('offset=1>');
     expect((await gateway.get('/api/v1/conversations?limit=2')).headers).not.toHaveProperty('link');
@@ -282,7 +282,7 @@ describe('webhooks', () => {
   test('are registered, listed without their secret, and removed', async () => {
     const made = await gateway.post('/api/v1/webhooks', { ...registration, include: ['details'] });
     const shown = { id: 'w0', url: registration.url, events: ['message.sent'], created_at: '2026-01-02T03:04:05Z' };
-    expect(made).toMatchObject({ status: 201, headers: { location: '/api/v1/webhooks/w0' } });
+    expect(made).toMatchObject({ status: 201, headers: { location: 'webhooks/w0' } });
     expect(made.text).toBe(JSON.stringify(shown));
     expect(gateway.webhooks.get('w0')).toMatchObject({ secret: 'quiet', include: new Set(['details']) });
     expect((await gateway.get('/api/v1/webhooks')).text).toBe(JSON.stringify([shown]));

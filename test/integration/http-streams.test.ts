@@ -172,7 +172,7 @@ describe('a stream', () => {
       const reading = await fixture.events(accept, '?after=1');
       await waitFor(() => reading.hasEnded);
       expect(reading.json).toEqual([arrival(2).event]);
-      expect(reading.response.headers.link).toBe('</api/v1/events?limit=100&after=2>; rel="next"');
+      expect(reading.response.headers.link).toBe('<?after=2>; rel="next"');
     },
   );
 
@@ -275,7 +275,7 @@ describe('?wait', () => {
     const reading = await asked;
     await waitFor(() => reading.hasEnded);
     expect(reading.json).toEqual([arrival(2).event]);
-    expect(reading.response.headers.link).toBe('</api/v1/events?limit=100&wait=50&after=2>; rel="next"');
+    expect(reading.response.headers.link).toBe('<?wait=50&after=2>; rel="next"');
   });
 
   test.each(['25', '999'])('of %s seconds ends with [] when nothing happens', async (wait) => {

@@ -30,6 +30,7 @@ export interface ServiceOptions {
 }
 
 export interface Answer {
+  readonly url: string;
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -184,7 +185,7 @@ export class Service {
     } catch {
       json = undefined;
     }
-    return { status: response.status, headers: response.headers, text, json };
+    return { url: response.url, status: response.status, headers: response.headers, text, json };
   }
 
   /** Opens a WebSocket that records its events. Resolves when it is open. */

@@ -1,7 +1,8 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
+import { failed } from '../support/in-memory-messages.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
@@ -30,6 +31,33 @@ describe('a send under a limited key', () => {
     expect(service.texts()).toEqual(['to Ana 0', 'to Ana 1', 'to Ana 2', 'to Ana 3']);
   });
 
+  test('that was sent in part is not sent again by the same request', async () => {
+    const outbox = join(folder, 'outbox');
+    await service.close();
+    service = new AccessSending(folder, { roots: [outbox], chats: service.chats });
+    mkdirSync(outbox);
+    writeFileSync(join(outbox, 'a.txt'), 'a');
+    const caller = service.caller();
+    const usual = service.messages.behave;
+    service.messages.behave = (part, signal) => ('body' in part.content ? usual(part, signal) : failed(-1743));
+    const ask = () => codeOf(service.send(caller, { recipient: ANA, attachments: [join(outbox, 'a.txt')] }));
+    expect([await ask(), service.texts().length]).toEqual(['messages_unavailable', 2]);
+    service.messages.behave = usual;
+    expect([await ask(), service.texts().length]).toEqual(['messages_unavailable', 2]);
+  });
+
+  test('is answered as sent although the audit log cannot be written any more', async () => {
+    const callers = [service.caller(), undefined];
+    service.state.exec(`CREATE TRIGGER full BEFORE INSERT ON audit WHEN NEW.outcome <> 'asked'
+      BEGIN SELECT RAISE(ABORT, 'full'); END`);
+    for (const caller of callers) {
+      const request = { recipient: ANA, body: 'once', attachments: [] };
+      const answer = caller === undefined ? service.access.owner.send(request) : service.send(caller, request);
+      expect(await answer).toMatchObject({ kind: 'sent', confirmed: true });
+    }
+    expect(service.log.lines.map(({ message }) => message).join()).toContain('audit log');
+  });
+
   test('is refused in the same words whether the recipient is there or not', async () => {
     const caller = service.caller();
     const [there, never] = await Promise.allSettled([
@@ -53,7 +81,6 @@ describe('a send under a limited key', () => {
     const outbox = join(folder, 'outbox');
     await service.close();
     service = new AccessSending(folder, { roots: [outbox], chats: service.chats });
-    const { mkdirSync } = await import('node:fs');
     mkdirSync(outbox);
     writeFileSync(join(outbox, 'a.txt'), 'fine');
     writeFileSync(join(folder, 'secret.txt'), 'secret');

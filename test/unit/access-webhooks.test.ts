@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { limitedWebhooks } from '../../src/access/limited-webhooks.ts';
+import { ReadableChats } from '../../src/access/readable.ts';
+import type { ChatDirectory } from '../../src/domain/ports/access-ports.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks-ports.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -13,6 +15,7 @@ test.each(['http://admin:s3cret@127.0.0.1:3291/x', 'http://admin@localhost/', 'h
       webhooks: registry as unknown as WebhookRegistry,
       keyId: 'key',
       hosts: () => [],
+      chats: new ReadableChats(() => [], {} as ChatDirectory),
       clock: new FakeClock(),
       note: () => {},
     });

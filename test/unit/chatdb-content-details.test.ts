@@ -126,6 +126,18 @@ describe('a row that names another one', () => {
     expect(details).toEqual({ kind, [kind]: vector.expect[kind], sentence: vector.sentence });
   });
 
+  test('votes count only in the conversation of their poll', () => {
+    const poll = contentVectors.find(({ expect }) => /"votes":\["/.test(JSON.stringify(expect.poll) ?? ''));
+    const [own, other] = [fixture.chat('any;+;poll', []), fixture.chat('any;+;hidden', [])];
+    const votesFrom = (chat: number): boolean | undefined => {
+      const { columns, related = [], ...rest } = poll as ContentVector;
+      const moved = related.map(({ sender, columns: vote }) => ({ sender, columns: { ...vote, chat } }));
+      const details = detailsOf({ ...rest, columns: { ...columns, chat: own }, related: moved });
+      return details?.poll?.options.some(({ votes }) => votes.length > 0);
+    };
+    expect([votesFrom(own), votesFrom(other)]).toEqual([true, false]);
+  });
+
   test('a tapback says which part it is on', () => {
     const guid = '00000048-0000-4000-8000-000000000048';
     const liked: ContentVector = {

@@ -8,11 +8,11 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
 
-const DECISIONS = new Set(all(read('docs/project/decisions.md'), /^\*\*([A-Z]\d{0,2})\b/gm));
+const DECISIONS = new Set(all(read('docs/project/decisions.md'), /^\*\*([A-Z]{1,2}\d{0,2})\b/gm));
 const RULES = all(read('docs/project/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
 const KNOWN = new Set([...DECISIONS, ...RULES]);
 
-const ID = String.raw`(?:[A-Z]\d{1,2}|H)\b`;
+const ID = String.raw`(?:[A-Z]{1,2}\d{1,2}|H)\b`;
 const LIST = String.raw`((?:${ID}|\d+\.\d+)(?:(?:, | and | to )(?:${ID}|\d+\.\d+))*)`;
 
 const FILES = ['src', 'installer', 'tools', 'test', 'docs', 'launchd', 'bench', '.'].flatMap((folder) =>
@@ -49,9 +49,10 @@ describe('a citation', () => {
     const odd = SOURCES.flatMap((path) => {
       const text = divided(read(path)).comments.replace(/\n\s*(?:\*|\/\/)?\s*/g, ' ');
       const bare = text.replace(new RegExp(String.raw`\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}`, 'g'), '');
-      return all(bare, /(\b[A-HOT]\d{1,2}\b|\([A-Z]\d{1,2}(?=[),;:])|\bsections? [A-T]\b)/g).map(
-        (id) => `${path}: ${id}`,
-      );
+      return all(
+        bare,
+        /(\b(?:[A-HOT]|A[A-D])\d{1,2}\b|\([A-Z]{1,2}\d{1,2}(?=[),;:])|\bsections? (?:[A-Z]|A[A-D])\b)/g,
+      ).map((id) => `${path}: ${id}`);
     });
     expect(odd).toEqual([]);
   });
@@ -60,7 +61,10 @@ describe('a citation', () => {
     const shown = SOURCES.filter((path) => /^(src|installer)\//.test(path)).flatMap((path) =>
       all(
         divided(read(path)).code,
-        new RegExp(String.raw`(\([A-HOT]\d{1,2}\b|\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}|sections? [A-T]\b)`, 'g'),
+        new RegExp(
+          String.raw`(\((?:[A-HOT]|A[A-D])\d{1,2}\b|\b(?:[Dd]ecisions?|[Cc]ontract) ${LIST}|sections? (?:[A-Z]|A[A-D])\b)`,
+          'g',
+        ),
       ).map((id) => `${path}: ${id}`),
     );
     expect(shown).toEqual([]);

@@ -4,7 +4,7 @@ import type { LogEntry } from '../../src/domain/event.ts';
 import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
 import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
 import type { NameLookup } from '../../src/domain/ports/contacts-ports.ts';
-import type { Reaction } from '../../src/domain/reaction.ts';
+import type { Reaction, ReactionDetails } from '../../src/domain/reaction.ts';
 import { eventSerializer } from '../../src/schema/event-json.ts';
 
 const message = {
@@ -133,9 +133,10 @@ test('a row that is shown as a reaction says with details what it is, and withou
   expect(data(json(entryOf(reaction), NO_INCLUDES))).toEqual(reaction);
   const tapback = { ...reaction, associated_message_type: 2000 };
   expect(data(json(entryOf(tapback), withDetails))).toEqual(tapback);
-  const view = { names: ana, details: (all: MessageDetails) => all };
+  const reactionDetails = ({ kind, sentence }: ReactionDetails) => ({ kind, sentence: `${sentence}, narrowed` });
+  const view = { names: ana, details: (all: MessageDetails) => all, reactionDetails };
   expect(data(json(entryOf(reaction), withDetails, view))).toEqual({
     ...reaction,
-    details: { kind: 'app', sentence: 'Games' },
+    details: { kind: 'app', sentence: 'Games, narrowed' },
   });
 });

@@ -194,6 +194,16 @@ describe('a scheduled send', () => {
     expect(service.texts()).toEqual([]);
   });
 
+  test('that was sent in part is unknown, and neither sent nor failed', async () => {
+    writeFileSync(join(outbox, 'a.txt'), 'a');
+    const entry = await schedule(MINUTE, { attachments: [join(outbox, 'a.txt')] });
+    const usual = service.messages.behave;
+    service.messages.behave = (part, signal) => ('body' in part.content ? usual(part, signal) : failed(-1743));
+    await pass(2 * MINUTE);
+    await eventually(() => pass(1000).then(() => expect(now(entry).state).toBe('unknown')));
+    expect(now(entry)).toMatchObject({ problem: 'messages_unavailable', message_id: null });
+  });
+
   test('that Messages refuses has failed, with the code of the problem', async () => {
     const entry = await schedule(MINUTE);
     service.messages.endWith(failed(-10000));

@@ -131,11 +131,20 @@ describe('counters over time', () => {
     statistics.ask();
     const counters = new Counters();
     counters.sends.onInc = ({ outcome }) => statistics.countSend(outcome);
-    for (const outcome of ['confirmed', 'provisional', 'replayed', 'dry_run', 'held', 'cap_reached', 'send_failed']) {
+    for (const outcome of [
+      'confirmed',
+      'provisional',
+      'replayed',
+      'dry_run',
+      'held',
+      'cap_reached',
+      'send_failed',
+      'misdirected',
+    ]) {
       counters.sends.inc({ outcome });
     }
     const [today] = statistics.series('sends', 'day', 1).get('')?.points ?? [];
-    expect(today?.counts).toEqual({ sent: 1, pending: 1, held: 1, refused: 1, failed: 1 });
+    expect(today?.counts).toEqual({ sent: 1, pending: 1, held: 1, refused: 1, failed: 1, unknown: 1 });
   });
 
   test('a disk that is full loses counts and nothing else', () => {

@@ -76,8 +76,7 @@ export async function pageOf(path, { signal, isByItself } = {}) {
   return {
     items: await response.json(),
     headers: response.headers,
-    // Uses only the query of the link, because its path lacks a folder that a proxy may add.
-    next: next && `${path.split('?')[0]}?${next.split('?')[1]}`,
+    next: next && new URL(next, new URL(path, API)).href,
   };
 }
 

@@ -3,7 +3,7 @@ import { auditQuery } from '../../schema/audit-schema.ts';
 import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '../../schema/key-schema.ts';
 import { proveBody } from '../../schema/self-chat-schema.ts';
 import { accessExamples as examples } from './access-examples.ts';
-import { CHAT_DB, MADE, type Operation, SENDING, STATE_DB } from './operation.ts';
+import { CHAT_DB, MADE, NEXT, type Operation, SENDING, STATE_DB } from './operation.ts';
 
 /** The operations for keys, approvals and the audit log. */
 export const ACCESS_OPERATIONS = {
@@ -197,10 +197,10 @@ export const ACCESS_OPERATIONS = {
     description:
       'Which key asked for what, and what was decided, oldest first. ' +
       'Lines are written once there is a limited key, and kept for 90 days, at most 100,000 of them. ' +
-      'For the next page, give the `id` of the last line as `after`.',
+      'For the next page, give the `id` of the last line as `after`; with `order=desc`, `Link` has its URL.',
     query: auditQuery,
     answers: {
-      200: { description: 'Oldest first.', schema: 'AuditEntry', isList: true, example: [examples.audit] },
+      200: { description: 'One page.', schema: 'AuditEntry', isList: true, example: [examples.audit], headers: NEXT },
     },
     mistakes: [
       { pointer: '?after', message: 'The parameter `after` must be the id of a line, or 0 to start at the first.' },

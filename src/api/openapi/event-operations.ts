@@ -42,7 +42,7 @@ export const EVENT_OPERATIONS = {
         },
         streams: ['text/event-stream', 'application/x-ndjson'],
         headers: {
-          Link: 'Always `<…>; rel="next"`, except with a stream.',
+          Link: 'Always `<?…>; rel="next"`, relative to the URL of the request, except with a stream.',
           'Postern-Partial': 'At a hub, with `changes=true`: the Macs whose changes are missing.',
         },
       },

@@ -51,14 +51,14 @@ export interface OperationAnswer {
 }
 
 /** The header of an answer that is one page of a list. */
-export const NEXT = { Link: '`<…>; rel="next"` when there may be more.' };
+export const NEXT = { Link: '`<?…>; rel="next"` when there may be more. Relative to the URL of the request.' };
 /** The headers of an answer that is one page of a list, if the list may combine several Macs. */
 export const NEXT_OF_MACS = {
   ...NEXT,
   'Postern-Partial': 'At a hub: the Macs that are away, whose items are missing.',
 };
 /** Header of an answer that created something. */
-export const MADE = { Location: 'URL of the new resource.' };
+export const MADE = { Location: 'URL of the new resource, relative to the URL of the request.' };
 /** Problems of operations that read chat.db. */
 export const CHAT_DB = namesOf('chat_db_unavailable');
 /** Problems of operations that write to state.db. */

@@ -1,4 +1,5 @@
 import { isPosternError, type PosternError } from '../../client/postern-client.ts';
+import { mayHaveSent } from '../failed-send.ts';
 
 /** Codes of JSON-RPC, and codes that imsg adds. */
 export const RPC = {
@@ -25,7 +26,7 @@ export class RpcError extends Error {
   }
 }
 
-/** Problems that allow the client to repeat the same send, because nothing was sent. */
+/** Problems that allow the client to repeat the same send, if nothing was sent. */
 const TRY_AGAIN: ReadonlySet<string> = new Set([
   'unreachable',
   'messages_unavailable',
@@ -36,15 +37,6 @@ const TRY_AGAIN: ReadonlySet<string> = new Set([
   'shutting_down',
   'disk_full',
   'state_db_unavailable',
-]);
-/** Problems that leave it unknown whether the message was sent. */
-const UNCERTAIN: ReadonlySet<string> = new Set([
-  'connection_lost',
-  'not_postern',
-  'internal_error',
-  'misdirected',
-  'send_in_progress',
-  'send_outcome_unknown',
 ]);
 
 /**
@@ -65,8 +57,7 @@ export function notStarted(detail: string, isSafe: boolean): RpcError {
 export function sendError(error: unknown): unknown {
   if (!isPosternError(error)) return error;
   const detail = sentencesOf(error);
-  if (TRY_AGAIN.has(error.code)) return notStarted(detail, true);
-  if (!UNCERTAIN.has(error.code)) return notStarted(detail, false);
+  if (!mayHaveSent(error)) return notStarted(detail, TRY_AGAIN.has(error.code));
   const data = { transport: 'applescript', operation: 'send', detail };
   return new RpcError(RPC.mayHaveCompleted, detail, {
     disposition: 'may_have_completed',

@@ -20,7 +20,7 @@ export function pollOf(snapshot: Snapshot, row: Message | Reaction, stored: Poll
 }
 
 function currentPoll(snapshot: Snapshot, row: Message | Reaction, stored: PollPayload, budget: RowBudget): Poll {
-  const { votes, added } = rowsOf(snapshot, row.guid, budget);
+  const { votes, added } = rowsOf(snapshot, row, budget);
   const options = added?.options ?? stored.options;
   const voters = new Map<string, string[]>();
   for (const [sender, choices] of votes) {
@@ -51,7 +51,11 @@ interface PollRows {
 }
 
 /** Reads a poll's rows, newest first, so that votes that were changed later cost nothing. */
-function rowsOf(snapshot: Snapshot, guid: string, budget: RowBudget): PollRows {
+function rowsOf(
+  snapshot: Snapshot,
+  { guid, conversation_id: conversation }: Message | Reaction,
+  budget: RowBudget,
+): PollRows {
   const { database } = snapshot;
   const { pollRows } = contentQueriesOf(database.schema);
   const { at } = POLL_ROW_COLUMNS;
@@ -62,8 +66,9 @@ function rowsOf(snapshot: Snapshot, guid: string, budget: RowBudget): PollRows {
     compareInstants(instantAt(other, at.date), instantAt(one, at.date)),
   );
   for (const row of newestFirst) {
+    const { sender, conversation_id: place } = toMessage(row, snapshot);
+    if (!isSameConversation(place, conversation)) continue;
     const isVote = row[at.associatedType] === VOTE_TYPE;
-    const sender = isVote ? toMessage(row, snapshot).sender : '';
     if (isVote ? votes.has(sender) : added !== undefined) continue;
     const blob = snapshot.storedBlob(row[at.payload]);
     const payload = blob instanceof Uint8Array ? readKeyedArchive(blob, budget) : undefined;
@@ -78,10 +83,20 @@ function rowsOf(snapshot: Snapshot, guid: string, budget: RowBudget): PollRows {
  * Returns the separate message that contains a poll's question. Called only if the poll's own content has no question.
  * Returns undefined if no such message is found.
  */
-function captionOf(snapshot: Snapshot, { id }: Message | Reaction): Message | undefined {
+function captionOf(snapshot: Snapshot, { id, conversation_id: conversation }: Message | Reaction): Message | undefined {
   const { database } = snapshot;
   const { caption } = contentQueriesOf(database.schema);
   const rowId = caption === undefined ? undefined : database.get(caption, Number(id))?.[0];
   const message = typeof rowId === 'number' ? messageOf(snapshot, rowId) : undefined;
-  return message?.body === '' ? undefined : message;
+  if (message === undefined || message.body === '') return undefined;
+  return isSameConversation(message.conversation_id, conversation) ? message : undefined;
+}
+
+/**
+ * Reports whether two chat guids differ at most in the service. A row of another conversation that names the poll is no
+ * part of it: readers of the poll may not be allowed to see that row.
+ */
+function isSameConversation(guid: string, other: string): boolean {
+  const withoutService = (one: string): string => one.replace(/^[^;]*;/, '');
+  return withoutService(guid) === withoutService(other);
 }

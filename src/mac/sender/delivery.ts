@@ -1,4 +1,5 @@
-import { type AppError, isAppError } from '../../domain/errors.ts';
+import { AppError, isAppError } from '../../domain/errors.ts';
+import { mayHaveBeenSent } from '../../domain/failed-send.ts';
 import type { MessageStatus } from '../../domain/message.ts';
 import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { Attempt, Content, MessagesApp, RunOutcome, SendRequest } from '../../domain/ports/sending-ports.ts';
@@ -59,7 +60,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
     } catch (error) {
       const why = isAppError(error) ? { code: error.code, ...error.extra } : { parts_sent: partsSent };
       log.warn('a send failed', { requestId, ...why });
-      throw error;
+      throw withParts(error, partsSent);
     }
     const [first] = expectations;
     if (first !== undefined) {
@@ -120,7 +121,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
     }
     const failure = sendFailure(outcome, partsSent);
     // A part that may have been sent stays expected, so that a later send does not take its row.
-    if (failure.code !== 'send_outcome_unknown') confirmations.drop(expectation);
+    if (!mayHaveBeenSent({ code: failure.code })) confirmations.drop(expectation);
     if (bySms !== undefined && leadsToNext(outcome)) return deliverPart(request, bySms, content, partsSent);
     throw failure;
   }
@@ -137,6 +138,17 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
     await confirmations.until(() => status() !== 'pending', signal);
     return status() === 'failed';
   }
+}
+
+/**
+ * Adds the parts that were sent to an error that does not name them: one that `check` threw before a later part, for
+ * example because the key was revoked meanwhile.
+ */
+function withParts(error: unknown, partsSent: readonly string[]): unknown {
+  if (!isAppError(error) || partsSent.length === 0 || error.extra.parts_sent !== undefined) return error;
+  const { code, message, hint, ...options } = error;
+  const extra = { ...error.extra, parts_sent: partsSent };
+  return new AppError(code, message, { ...options, ...(hint !== undefined && { hint }), extra });
 }
 
 export interface AttemptsOptions {

@@ -1,5 +1,6 @@
 import { OWNER } from '../../domain/audit.ts';
 import { isAppError } from '../../domain/errors.ts';
+import { mayHaveBeenSent, wasSentInPart } from '../../domain/failed-send.ts';
 import type { IdempotencyKey } from '../../domain/idempotency-key.ts';
 import type { Cancel } from '../../domain/ports/host-ports.ts';
 import type { StoredScheduled } from '../../domain/ports/scheduled-ports.ts';
@@ -123,8 +124,11 @@ export class ScheduledRun {
     const code = isAppError(error) ? error.code : 'internal_error';
     if (!isAppError(error)) this.#parts.log.error('a scheduled send failed', { id: entry.id, error });
     if (hasBegun) {
+      const failed = isAppError(error) ? error : { code };
+      // The row of a message that was sent in part, or to the wrong conversation, does not mean that it was sent.
+      if (wasSentInPart(failed)) this.#end(entry, 'sending', 'unknown', code);
       // Messages may have sent the message, so its row may still appear.
-      if (code === 'send_outcome_unknown' || code === 'internal_error') this.#follow(entry);
+      else if (mayHaveBeenSent(failed)) this.#follow(entry);
       else this.#end(entry, 'sending', 'failed', code);
     } else if (code !== 'shutting_down') {
       if (PASSING.has(code)) this.#later.set(entry.id, { atMs: this.#parts.clock.now() + AGAIN_MS, code });

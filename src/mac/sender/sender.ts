@@ -225,7 +225,7 @@ export class Sender implements MessageSender {
   #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
     const message = rowId === undefined ? undefined : this.#lookup.message(rowId);
     if (message === undefined) return { confirmed: false, message: this.#provisional(request), replayed };
-    const details = hasChoice(request) ? this.#options.details?.(message) : undefined;
+    const details = hasChoice(request) ? this.#lookup.ask(() => this.#options.details?.(message)) : undefined;
     return { confirmed: true, message: details === undefined ? message : { ...message, details }, replayed };
   }
 

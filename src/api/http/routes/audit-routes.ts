@@ -3,9 +3,8 @@ import { NS_PER_MS } from '../../../domain/durations.ts';
 import { namesFor } from '../../../domain/names.ts';
 import type { AccessService } from '../../../domain/ports/access-ports.ts';
 import { auditQuery } from '../../../schema/audit-schema.ts';
+import { pageLink } from '../../../schema/page-link.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
-import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Returns the handler for the audit log: who did what with which key (decision L4). */
@@ -21,8 +20,7 @@ export function auditRoutes(access: () => Promise<AccessService>): Pick<Handlers
       const body = include === undefined ? entries : entries.map((entry) => named(entry, caller.contacts.names));
       const last = entries.at(-1);
       if (!isNewestFirst || last === undefined || entries.length < limit) return { status: 200, body };
-      const Link = nextPage(`${API}/audit`, { ...Object.fromEntries(query), before: last.id });
-      return { status: 200, body, headers: { Link } };
+      return { status: 200, body, headers: { Link: pageLink(auditQuery, query, { before: last.id }) } };
     },
   };
 }

@@ -7,9 +7,9 @@ import {
   conversationQuery,
   singleConversationQuery,
 } from '../../../schema/conversation-request.ts';
+import { pageLink } from '../../../schema/page-link.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
-import { nextPage, partialHeader } from '../pagination.ts';
+import { partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 export function conversationRoutes() {
@@ -20,13 +20,12 @@ export function conversationRoutes() {
       const page = await exchange.caller.reader.listConversations({ limit, ...start, include });
       // A client that pages by offset gets a link after every full page, because another page may follow.
       const isFull = cursor === undefined && page.items.length === limit;
-      const more = cursor === undefined ? { offset: offset + limit } : { cursor: page.next };
+      const more = cursor === undefined ? { offset: offset + limit } : { cursor: page.next, offset: undefined };
       const next = (isFull || page.next !== undefined) && more;
       const content = { type: 'application/json', text: conversationsJson(page.items) };
       const partial = partialHeader(page);
       if (next === false) return { status: 200, content, headers: partial };
-      const same = { limit, ...next, include: [...include].join() || undefined };
-      const link = nextPage(`${API}/conversations`, same);
+      const link = pageLink(conversationQuery, exchange.query, next);
       return { status: 200, content, headers: { ...partial, Link: link } };
     },
 
@@ -47,8 +46,8 @@ export function conversationRoutes() {
       const { items, next } = await reader.listMessages({ ...files, limit, offset: 0, cursor });
       const body = items.flatMap(listedAttachments);
       if (next === undefined) return { status: 200, body };
-      const path = `${API}/conversations/${encodeURIComponent(conversationId)}/attachments`;
-      return { status: 200, body, headers: { Link: nextPage(path, { limit, cursor: next }) } };
+      const link = pageLink(conversationAttachmentsQuery, exchange.query, { cursor: next });
+      return { status: 200, body, headers: { Link: link } };
     },
   } satisfies Partial<Handlers>;
 }

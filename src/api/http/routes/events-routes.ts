@@ -9,13 +9,13 @@ import type { StreamForm, StreamRequest } from '../../../domain/ports/streams-po
 import { problem } from '../../../domain/problems.ts';
 import { Wakeup } from '../../../runtime/wakeup.ts';
 import { eventsQuery, LAST_EVENT_ID_MISTAKE, streamQuery } from '../../../schema/event-request.ts';
+import { pageLink } from '../../../schema/page-link.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
 import type { Answer, LiveAnswer } from '../answer.ts';
 import { unauthorized } from '../api-keys.ts';
 import type { Exchange } from '../exchange.ts';
 import { fittingTexts, listOfTexts } from '../fitting-list.ts';
-import { nextPage, partialHeader } from '../pagination.ts';
+import { partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
@@ -135,15 +135,8 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   // Checks again: while this request waited or read, a hub may have learned that it lacks events. `ready` then throws.
   if (hasPaused) await ready(include, start, changes);
   // The link always continues from the last entry read, even if a limited key may not see that entry.
-  const link = nextPage(`${API}/events`, {
-    changes: changes || undefined,
-    limit,
-    include: [...include].join() || undefined,
-    ...narrowing,
-    wait: wait || undefined,
-    after: feed.offsetText(position, changes ? generation : undefined),
-  });
-  const headers = { Link: link, ...lacking(feed, changes) };
+  const next = { after: feed.offsetText(position, changes ? generation : undefined) };
+  const headers = { Link: pageLink(eventsQuery, exchange.query, next), ...lacking(feed, changes) };
   return { status: 200, content: listOfTexts(texts), headers };
 }
 

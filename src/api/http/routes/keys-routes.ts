@@ -4,7 +4,6 @@ import { NO_USE } from '../../../domain/statistics.ts';
 import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '../../../schema/key-schema.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
 import type { Handlers } from '../router.ts';
 import { withoutUndefined } from '../without-undefined.ts';
 
@@ -24,7 +23,7 @@ export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownU
       const { name, preset, scopes, ...settings } = readBody(keyBody, await exchange.json());
       const key = (await access()).keys.add({ name, preset, scopes, settings: withoutUndefined(settings) });
       const body = include === undefined ? key : { ...key, clients: home.clientsOf(key, ownUrl()) };
-      return { status: 201, body, headers: { Location: `${API}/keys/${key.id}` } };
+      return { status: 201, body, headers: { Location: `keys/${key.id}` } };
     },
 
     async getKey(exchange) {

@@ -15,11 +15,11 @@ import {
   singleMessageQuery,
 } from '../../../schema/message-request.ts';
 import { checkBody } from '../../../schema/mistakes.ts';
+import { pageLink } from '../../../schema/page-link.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
 import type { Exchange } from '../exchange.ts';
 import { fittingMessages } from '../fitting-list.ts';
-import { nextPage, partialHeader } from '../pagination.ts';
+import { partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 import { isForm, readUploads } from './uploads-routes.ts';
 
@@ -34,10 +34,7 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
       );
       const partial = partialHeader(page);
       if (page.next === undefined) return { status: 200, content, headers: partial };
-      const same = ['conversation_id', 'since', 'order', 'include', 'include_canary'].map(
-        (name) => [name, query.get(name)] as const,
-      );
-      const link = nextPage(`${API}/messages`, { ...Object.fromEntries(same), limit: others.limit, cursor: page.next });
+      const link = pageLink(messageQuery, query, { cursor: page.next, offset: undefined });
       return { status: 200, content, headers: { ...partial, Link: link } };
     },
 
@@ -56,12 +53,12 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
       if (answer.kind === 'held') {
         const { approval } = answer;
         const body = { approval, console: approvalInConsole(approval.id) };
-        return { status: 202, body, headers: { Location: `${API}/approvals/${approval.id}` } };
+        return { status: 202, body, headers: { Location: `approvals/${approval.id}` } };
       }
       const { replayed } = answer;
       if (answer.kind === 'scheduled') {
         const { scheduled } = answer;
-        const headers = { Location: `${API}/scheduled/${scheduled.id}`, ...(replayed && REPLAYED) };
+        const headers = { Location: `scheduled/${scheduled.id}`, ...(replayed && REPLAYED) };
         return { status: 202, body: { scheduled }, headers };
       }
       const { confirmed, message } = answer;
@@ -69,7 +66,7 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
         status: confirmed ? 201 : 202,
         body: message,
         headers: {
-          ...(confirmed && { Location: `${API}/messages/${message.id}` }),
+          ...(confirmed && { Location: `messages/${message.id}` }),
           ...(replayed && REPLAYED),
         },
       };

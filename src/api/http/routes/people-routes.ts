@@ -1,10 +1,9 @@
 import { problem } from '../../../domain/problems.ts';
 import { contactQuery } from '../../../schema/contacts-schema.ts';
+import { pageLink } from '../../../schema/page-link.ts';
 import { peopleQuery, personMessagesQuery } from '../../../schema/people-schema.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
 import { fittingMessages } from '../fitting-list.ts';
-import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /**
@@ -21,15 +20,13 @@ export function peopleRoutes() {
     async listPersonMessages(exchange) {
       const { people, reader } = exchange.caller;
       const { limit, cursor, include } = readQuery(personMessagesQuery, exchange.query);
-      const id = exchange.param('id');
-      const person = await people.person(id);
+      const person = await people.person(exchange.param('id'));
       if (person === undefined) throw problem('person_not_found');
       const { conversations: conversationIds } = person;
       const query = { conversationIds, order: 'desc', offset: 0, cursor, include } as const;
       const { page, content } = await fittingMessages(limit, (most) => reader.listMessages({ ...query, limit: most }));
       if (page.next === undefined) return { status: 200, content };
-      const next = { include: exchange.query.get('include'), limit, cursor: page.next };
-      const link = nextPage(`${API}/people/${encodeURIComponent(id)}/messages`, next);
+      const link = pageLink(personMessagesQuery, exchange.query, { cursor: page.next });
       return { status: 200, content, headers: { Link: link } };
     },
 

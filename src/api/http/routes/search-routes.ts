@@ -3,13 +3,12 @@ import type { Message } from '../../../domain/message.ts';
 import type { MessageReader, Page } from '../../../domain/ports/reading-ports.ts';
 import { problem } from '../../../domain/problems.ts';
 import type { SearchHit, SearchStatus } from '../../../domain/search.ts';
+import { pageLink } from '../../../schema/page-link.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
 import { searchParameters } from '../../../schema/search-schema.ts';
 import { searchQueryOf } from '../../../search/language/search-query.ts';
 import { parseSearch } from '../../../search/language/search-text.ts';
 import { fittingList } from '../fitting-list.ts';
-import { nextPage } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Returns the handler for full-text search (decision J1). */
@@ -33,14 +32,12 @@ export function searchRoutes() {
         return { ...found, items: await withIncludes(found.items, reader, asked.include) };
       };
       const { page, content } = await fittingList(asked.limit, read, ({ message }) => message);
-      const same = ['q', 'conversation_id', 'include'].map((name) => [name, given.get(name)] as const);
-      const next = { ...Object.fromEntries(same), limit: asked.limit, cursor: page.next };
       return {
         status: 200,
         content,
         headers: {
           ...completeness(status),
-          ...(page.next !== undefined && { Link: nextPage(`${API}/search`, next) }),
+          ...(page.next !== undefined && { Link: pageLink(searchParameters, given, { cursor: page.next }) }),
         },
       };
     },

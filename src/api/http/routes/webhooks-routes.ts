@@ -3,7 +3,6 @@ import { problem } from '../../../domain/problems.ts';
 import { type StoredWebhook, type Webhook, type WebhookStatus, withoutPassword } from '../../../domain/webhook.ts';
 import { readBody } from '../../../schema/mistakes.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { API } from '../../../schema/routes.ts';
 import {
   deliveriesQuery,
   replayBody,
@@ -30,7 +29,7 @@ export function webhookRoutes() {
     async registerWebhook(exchange) {
       const { url, events, ...others } = readBody(webhookBody, await exchange.json());
       const webhook = await exchange.caller.webhooks.add({ url, events, ...withoutUndefined(others) });
-      return { status: 201, body: shown(webhook), headers: { Location: `${API}/webhooks/${webhook.id}` } };
+      return { status: 201, body: shown(webhook), headers: { Location: `webhooks/${webhook.id}` } };
     },
 
     async getWebhook(exchange) {

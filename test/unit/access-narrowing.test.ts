@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import { narrowed, type Rules } from '../../src/access/narrowing.ts';
+import { ReadableChats } from '../../src/access/readable.ts';
+import { MESSAGE_DETAILS, statusRules } from '../../src/access/shown-members.ts';
+import type { MessageDetails } from '../../src/domain/details.ts';
+import type { ChatDirectory } from '../../src/domain/ports/access-ports.ts';
+import type { StatusReport } from '../../src/domain/status.ts';
+
+interface Shape {
+  readonly plain: string;
+  readonly deep?: readonly { readonly inner: string }[] | undefined;
+  readonly secret?: string | undefined;
+}
+const RULES: Rules<Shape> = { plain: 'shown', deep: { inner: 'shown' }, secret: 'hidden' };
+/** A key that may read everything. */
+const chats = new ReadableChats(() => '*', {} as ChatDirectory);
+
+test('a limited key sees no member that has no rule, however deep', () => {
+  const value = { plain: 'a', later: 'b', secret: 'c', deep: [{ inner: 'd', later: 'e' }], toString: 'f' };
+  expect(narrowed<Shape>(value, RULES, chats)).toEqual({ plain: 'a', deep: [{ inner: 'd' }] });
+});
+
+test('a member without a rule does not compile, however deep', () => {
+  const { secret: _secret, ...shallow } = RULES;
+  // @ts-expect-error: `secret` has no rule.
+  const first: Rules<Shape> = shallow;
+  // @ts-expect-error: `inner` has no rule.
+  const second: Rules<Shape> = { ...RULES, deep: {} };
+  // @ts-expect-error: only values without members are shown as they are.
+  const third: Rules<Shape> = { ...RULES, deep: 'shown' };
+  expect([first, second, third]).toHaveLength(3);
+});
+
+test('a key that reads everything sees neither keys nor members that nobody placed', () => {
+  const origin = { by: 'gateway', request_id: 'r', key_id: 'k' };
+  const details = { kind: 'message', origin, reactions: [], later: 1 } as unknown as MessageDetails;
+  expect(narrowed(details, MESSAGE_DETAILS, chats)).toEqual({
+    kind: 'message',
+    origin: { by: 'gateway', request_id: 'r' },
+    reactions: [],
+  });
+  const status = { version: '1', held_sends: 2, problems: [], later: 3, webhooks: [{ id: 'w' }, { id: 'x' }] };
+  expect(narrowed(status as unknown as StatusReport, statusRules(new Set(['w'])), chats)).toEqual({
+    version: '1',
+    webhooks: [{ id: 'w' }],
+  });
+});

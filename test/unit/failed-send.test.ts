@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { sendError } from '../../src/cli/imsg/rpc-error.ts';
+import { PosternError } from '../../src/client/postern-client.ts';
+import { mayHaveBeenSent } from '../../src/domain/failed-send.ts';
+import type { ProblemText } from '../../src/domain/problem-text.ts';
+import { PROBLEMS, problem } from '../../src/domain/problems.ts';
+
+const CODES = new Set(Object.entries(PROBLEMS).map(([name, { code = name }]: [string, ProblemText]) => code));
+const MAY_HAVE_BEEN_SENT = [
+  'internal_error',
+  'mac_answer_invalid',
+  'mac_answer_too_large',
+  'misdirected',
+  'self_chat_unseen',
+  'send_in_progress',
+  'send_outcome_unknown',
+];
+
+describe('a failed send may have sent the message', () => {
+  test('after these codes of the catalogue, and after no others', () => {
+    expect([...CODES].filter((code) => mayHaveBeenSent({ code })).sort()).toEqual(MAY_HAVE_BEEN_SENT);
+  });
+
+  test('after a code that is not in the catalogue', () => {
+    for (const code of ['of_a_newer_version', 'connection_lost', 'not_postern', 'SQLITE_BUSY', '']) {
+      expect([code, mayHaveBeenSent({ code })]).toEqual([code, true]);
+    }
+  });
+
+  test('if a part of it was sent, whatever the code', () => {
+    expect(mayHaveBeenSent(problem('automation_not_allowed', {}, { extra: { parts_sent: ['/body'] } }))).toBe(true);
+    expect(mayHaveBeenSent(problem('automation_not_allowed', {}, { extra: { parts_sent: [] } }))).toBe(false);
+  });
+
+  test('as the table of docs/api.md says', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/api.md'), 'utf8');
+    const [, table = ''] = /### May it have been sent\?([^#]+)/.exec(page) ?? [];
+    const named = [...table.matchAll(/`(\w+)`/g)].flatMap(([, code = '']) => (CODES.has(code) ? [code] : []));
+    expect([...new Set(named)].sort()).toEqual(MAY_HAVE_BEEN_SENT);
+  });
+});
+
+describe('a client of imsg', () => {
+  const disposition = (problem: Readonly<Record<string, unknown>>) =>
+    (sendError(new PosternError(503, problem)) as { readonly data?: unknown }).data;
+
+  test('repeats no send of which a part went out', () => {
+    const away = { code: 'messages_unavailable', detail: 'Messages is away.' };
+    expect(disposition(away)).toMatchObject({ disposition: 'not_started', retry_safe: true });
+    expect(disposition({ ...away, parts_sent: ['/body'] })).toMatchObject({
+      disposition: 'may_have_completed',
+      retry_safe: false,
+    });
+  });
+
+  test('repeats no send that failed in a way it does not know', () => {
+    expect(disposition({ code: 'of_a_newer_version' })).toMatchObject({ disposition: 'may_have_completed' });
+    for (const code of ['unreachable', 'invalid_key', 'not_capable', 'dry_run']) {
+      expect(disposition({ code })).toMatchObject({ disposition: 'not_started' });
+    }
+  });
+});

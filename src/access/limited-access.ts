@@ -190,7 +190,8 @@ export class LimitedAccess implements AccessService {
   /** Records how a scheduled send ended. */
   noteScheduled({ key_id: keyId, to: target, text }: StoredScheduled, outcome: string): void {
     if (!this.#parts.stores.keys.hasAny()) return;
-    this.audit.note({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
+    if (outcome === 'cancelled') this.audit.noteScheduling(keyId, outcome, target);
+    else this.audit.note({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
   }
 
   async close(): Promise<void> {

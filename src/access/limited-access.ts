@@ -22,6 +22,7 @@ import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '.
 import type { SubscriptionService } from '../domain/ports/subscriptions-ports.ts';
 import type { Uploads } from '../domain/ports/uploads-ports.ts';
 import { problem } from '../domain/problems.ts';
+import type { OwnListeners } from '../runtime/own-listeners.ts';
 import { type ApprovalDesk, approvalDesk } from './approval-desk.ts';
 import { Audit } from './audit.ts';
 import { callerApprovals } from './caller-approvals.ts';
@@ -74,6 +75,7 @@ export interface AccessParts {
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
   readonly subscriptions: SubscriptionService;
+  readonly ownListeners: OwnListeners;
   readonly attachmentRoots: readonly string[];
   /** The configured address of the owner's conversation with themselves; "" for none. */
   readonly selfAddress: string;
@@ -244,13 +246,10 @@ export class LimitedAccess implements AccessService {
       details: (details) => chats.withoutOthers(details),
     };
     const { idempotency, audit: auditStore } = stores;
-    const webhooks = limitedWebhooks({
-      webhooks: owner.webhooks,
-      keyId: id,
-      hosts: () => key.stored.callback_hosts,
-      clock,
-      note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
-    });
+    const note = (target: string, outcome: string) => audit.note({ keyId: id, action: 'webhook', target, outcome });
+    const posting = { ownListeners: this.#parts.ownListeners, note };
+    const hosts = () => key.stored.callback_hosts;
+    const webhooks = limitedWebhooks({ ...posting, webhooks: owner.webhooks, keyId: id, hosts, clock });
     return {
       get key() {
         return key.stored;
@@ -270,9 +269,9 @@ export class LimitedAccess implements AccessService {
       uploads: this.#parts.uploads.of(id),
       webhooks,
       subscriptions: limitedSubscriptions({
+        ...posting,
         subscriptions: this.#parts.subscriptions,
         key: () => key.stored,
-        note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
       }),
       search: limitedSearch(owner.search, chats, onRead),
       contacts,

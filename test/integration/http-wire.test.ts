@@ -25,8 +25,9 @@ async function start(options: Parameters<typeof HttpGateway.start>[0] = {}): Pro
   return { url: await gateway.server.listenForWire('127.0.0.1', 0, ECHO) };
 }
 
-async function ask(url: string): Promise<number> {
-  const sent = httpRequest(url, { agent: false });
+/** Makes a request with exactly these headers. Of those that browsers set, `fetch` replaces some. */
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+  const sent = httpRequest(url, { agent: false, headers });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   response.resume();
@@ -66,6 +67,17 @@ test('requests of a key count in its half of the limit', async () => {
   expect([await ask(right), await ask(right)]).toEqual([200, 200]);
   // The third of four.
   expect(await ask(right)).toBe(429);
+});
+
+test('what a web page loads, and where it sends the person, is refused and not counted', async () => {
+  const { url } = await start({ settings: { rateLimitPerMinute: 2 } });
+  const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+  for (const headers of [navigation, { 'sec-fetch-mode': 'no-cors' }]) {
+    for (const site of ['cross-site', 'same-site']) {
+      expect(await ask(`${url}/x?password=${LIMITED_KEY}`, { 'sec-fetch-site': site, ...headers })).toBe(403);
+    }
+  }
+  expect(await ask(`${url}/x?password=${LIMITED_KEY}`)).toBe(200);
 });
 
 test('the key does not reach the protocol, nor the log', async () => {

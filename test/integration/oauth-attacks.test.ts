@@ -50,6 +50,23 @@ describe('a stranger who asks often', () => {
     expect((await gateway.get('/api/v1/messages')).status).toBe(200);
   });
 
+  test('by the browser of somebody who follows a link uses up nothing, and reaches the consent page', async () => {
+    const { gateway } = await door(LIMIT);
+    const host = new URL(ISSUER).host;
+    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    const ask = async (path: string, headers: object = link) =>
+      (await gateway.get(path, { headers: { host, ...headers }, key: false })).status;
+    for (let at = 0; at < 12; at += 1) {
+      expect(await ask('/mcp')).toBe(403);
+      expect(await ask('/.well-known/oauth-authorization-server')).toBe(403);
+      expect(await ask('/oauth/authorize', { ...link, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' })).toBe(
+        403,
+      );
+    }
+    // The consent page says that the client is unknown.
+    expect(await ask('/oauth/authorize')).toBe(400);
+  });
+
   test('for what is not there does not keep others from signing in', async () => {
     const { tunnel } = await door(LIMIT);
     for (let at = 0; at < 20; at += 1) expect((await tunnel(`${ISSUER}/wp-login.php?${at}`)).status).toBe(404);

@@ -70,7 +70,7 @@ describe('scheduling and cancelling in a loop', () => {
     const caller = service.caller({ caps: { per_minute: 100, per_day: 40 } });
     const codes: string[] = [];
     for (let run = 0; run < 50; run += 1) codes.push(await scheduleAndCancel(caller, `text ${run}`));
-    expect(codes).toEqual([...Array(40).fill('none'), ...Array(10).fill('cap_reached')]);
+    expect(codes).toEqual([...Array<string>(40).fill('none'), ...Array<string>(10).fill('cap_reached')]);
     const asked = lines().filter(([, outcome]) => outcome === 'asked');
     expect(asked).toEqual(Array(40).fill(['schedule', 'asked', `any;-;${ANA}`, 1]));
     expect(lines().filter(([action, outcome]) => action !== 'key' && outcome !== 'asked')).toEqual([

@@ -3,7 +3,7 @@ import { type AddressInfo, BlockList, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
 /** The host and the port that a URL names. A literal IPv6 address has no brackets. */
-export interface Endpoint {
+interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
@@ -55,7 +55,7 @@ export class OwnListeners {
     return this.isOwnAddress(/^(?:.+\.)?localhost$/.test(host) ? '127.0.0.1' : host, port);
   }
 
-  /** Reports whether an endpoint reaches the service now. Looks names up, but only if their port is one of its own. */
+  /** Reports whether an endpoint reaches the service now. Looks names up, but only if the service listens on their port. */
   async isReachedBy(endpoint: Endpoint): Promise<boolean> {
     const { host, port } = endpoint;
     if (this.isNamed(endpoint)) return true;

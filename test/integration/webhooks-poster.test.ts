@@ -6,7 +6,6 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { RETRY_WAITS_MS } from '../../src/events/webhooks/delivery-attempts.ts';
 import { type Post, Poster, type PosterOptions, type Target } from '../../src/events/webhooks/poster.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { OwnListeners } from '../../src/runtime/own-listeners.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { longWaits } from '../support/long-waits.ts';
@@ -51,51 +50,6 @@ function post(url: string, { secret = null, ...options }: Partial<Post & Target>
   const to = { url, secret, previousSecret: null, headers: {}, keyId: null };
   return { to, id: 'delivery-1', event: 'message.received', json, retry: true, ...options };
 }
-
-describe('a post for a limited key', () => {
-  const key = { keyId: 'key', secret: null, previousSecret: null, headers: {} };
-
-  test('never connects to the service itself, and one of the owner does', async () => {
-    const receiver = await newReceiver();
-    const { port } = new URL(receiver.url);
-    const ownListeners = new OwnListeners({
-      addresses: () => [{ address: '127.0.0.1', family: 'IPv4', port: Number(port) }],
-    });
-    const poster = newPoster({ ownListeners });
-    for (const host of ['127.0.0.1', 'localhost', '0.0.0.0', '[::ffff:127.0.0.1]', '2130706433']) {
-      const url = `http://${host}:${port}/hook`;
-      const result = await poster.send(post(url, { to: { ...key, url } })).result;
-      expect(result).toMatchObject({ outcome: 'failed', status: null, error: expect.stringContaining('itself') });
-    }
-    expect(receiver.deliveries).toEqual([]);
-    expect(await poster.send(post(receiver.url)).result).toMatchObject({ outcome: 'delivered' });
-  });
-
-  test('looks a name up again before each attempt, on a connection that it shares with nobody', async () => {
-    const receiver = await newReceiver((response) => void response.writeHead(503).end());
-    const url = receiver.url.replace('127.0.0.1', 'localhost');
-    let isOwn = false;
-    const ownListeners = new OwnListeners({ addresses: () => [] });
-    const changing = Object.assign(ownListeners, {
-      hasPort: () => true,
-      isNamed: () => false,
-      isOwnAddress: () => isOwn,
-    });
-    const poster = newPoster({ ownListeners: changing });
-    await poster.send(post(url, { retry: false })).result;
-    const { result } = poster.send(
-      post(url, {
-        to: { ...key, url },
-        onFailure: () => {
-          isOwn = true;
-        },
-      }),
-    );
-    expect(await result).toMatchObject({ status: null, error: expect.stringContaining('itself') });
-    // One of the owner, and the first attempt of the key.
-    expect(receiver.deliveries).toHaveLength(2);
-  });
-});
 
 describe('a post', () => {
   test('carries the event, who sends it, and its identity', async () => {

@@ -96,7 +96,7 @@ export function baseAddressOf(server: Server): BaseAddress {
 }
 
 /** Returns where a server listens: one address, or none for a Unix socket and a server that is closed. */
-export function addressOf(server: Server): readonly AddressInfo[] {
+export function listeningAt(server: Server): readonly AddressInfo[] {
   const address = server.address();
   return typeof address === 'object' && address !== null ? [address] : [];
 }

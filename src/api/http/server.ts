@@ -22,11 +22,11 @@ import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import {
-  addressOf,
   baseAddressOf,
   type HttpTimeouts,
   hasTooManyHeaders,
   isHandshake,
+  listeningAt,
   MAX_HEADER_LINES,
   refuseUnreadable,
   withoutUpgrade,
@@ -146,7 +146,7 @@ export class HttpServer implements ExchangeContext {
 
   /** The addresses and ports at which the service listens now. */
   get addresses(): readonly AddressInfo[] {
-    return this.#servers.flatMap(addressOf);
+    return this.#servers.flatMap(listeningAt);
   }
 
   /** Resolves with the base address. Rejects with the socket's error, whose `code` may be `EADDRINUSE`. */

@@ -160,8 +160,8 @@ export interface KeyUses {
 }
 
 /**
- * What the caps count: the requests that a key was allowed to make, scheduled ones included (`asked`), or the messages
- * that leave: direct requests, and scheduled sends once they are due (`leaving`). Each count has the key's caps.
+ * The counts that have caps: the requests that a key was allowed to make, scheduled ones included (`asked`), or the messages
+ * that leave: direct requests, and scheduled sends once they are due (`leaving`).
  */
 export type CapCount = 'asked' | 'leaving';
 

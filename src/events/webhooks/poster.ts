@@ -35,7 +35,7 @@ export interface PosterOptions {
   readonly mayAttempt?: () => boolean;
   /** Reports whether connecting to the address of a host name is allowed. Default: always. */
   readonly isAddressAllowed?: AddressRule;
-  /** Where this service listens. A receiver of a limited key may not be there (decision AB12). */
+  /** This service's own ports, where no receiver of a limited key may be (decision AB12). */
   readonly ownListeners?: OwnListeners | undefined;
 }
 

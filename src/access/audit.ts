@@ -82,6 +82,14 @@ export class Audit implements AuditLog {
     this.#fold(this.#withFewTargets({ keyId, action: 'send', outcome: 'dry_run', target }), MINUTE_MS);
   }
 
+  /**
+   * Writes one line per key, outcome, target and minute. The line has no hash of the text: the line about the request
+   * has it.
+   */
+  noteScheduling(keyId: string, outcome: 'scheduled' | 'cancelled', target: string): void {
+    this.#fold(this.#withFewTargets({ keyId, action: 'schedule', outcome, target }), MINUTE_MS);
+  }
+
   /** Writes one line per key, conversation and hour. */
   noteRead(keyId: string, action: 'read' | 'event', conversationIds: Iterable<string>): void {
     for (const target of conversationIds) {

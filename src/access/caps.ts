@@ -1,5 +1,5 @@
-import type { Caps, Key, Remaining } from '../domain/key.ts';
-import type { AuditStore, SendCount } from '../domain/ports/access-ports.ts';
+import type { Key, Remaining } from '../domain/key.ts';
+import type { AuditStore, CapCount, SendCount, SendCounts } from '../domain/ports/access-ports.ts';
 import { problem } from '../domain/problems.ts';
 
 /**
@@ -9,15 +9,23 @@ import { problem } from '../domain/problems.ts';
 const MAX_A_DAY_OF_ALL = 200;
 
 /**
- * Throws `cap_reached` if the key has reached one of its caps, or all limited keys together have reached
+ * Throws `cap_reached` if one of the counts has reached one of the key's caps, or all limited keys together have reached
  * `MAX_A_DAY_OF_ALL`. Counts lines of the audit log, so that a restart forgets nothing.
  */
-export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: string, isNew: boolean, nowMs: number) {
-  const { minute, day, newContacts, dayOfAll } = store.sends(id, target, nowMs);
-  assertBelow(minute, caps.per_minute, 'in a minute', nowMs);
-  assertBelow(day, caps.per_day, 'in a day', nowMs);
-  if (isNew) assertBelow(newContacts, caps.new_contacts_per_day, 'to new people in a day', nowMs);
-  assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day, counted together with all other limited keys', nowMs);
+export function assertWithinCaps(
+  store: AuditStore,
+  { id, caps }: Key,
+  { target, isNew }: { readonly target: string; readonly isNew: boolean },
+  nowMs: number,
+  counts: readonly CapCount[],
+): void {
+  for (const counted of counts) {
+    const { minute, day, newContacts, dayOfAll } = store.sends(id, target, nowMs, counted);
+    assertBelow(minute, caps.per_minute, 'in a minute', nowMs);
+    assertBelow(day, caps.per_day, 'in a day', nowMs);
+    if (isNew) assertBelow(newContacts, caps.new_contacts_per_day, 'to new people in a day', nowMs);
+    assertBelow(dayOfAll, MAX_A_DAY_OF_ALL, 'in a day, counted together with all other limited keys', nowMs);
+  }
 }
 
 /**
@@ -25,13 +33,18 @@ export function assertWithinCaps(store: AuditStore, { id, caps }: Key, target: s
  * all keys.
  */
 export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
-  const { minute, day, newContacts, dayOfAll } = store.sends(id, null, nowMs);
-  const left = (name: keyof Caps, { count }: SendCount): number => Math.max(0, caps[name] - count);
-  const perDay = Math.min(left('per_day', day), Math.max(0, MAX_A_DAY_OF_ALL - dayOfAll.count));
+  const [asked, leaving] = [store.sends(id, null, nowMs, 'asked'), store.sends(id, null, nowMs, 'leaving')];
+  const left = (cap: number, of: (counts: SendCounts) => SendCount): number =>
+    Math.max(0, cap - Math.max(of(asked).count, of(leaving).count));
+  const perDay = Math.min(
+    left(caps.per_day, ({ day }) => day),
+    left(MAX_A_DAY_OF_ALL, ({ dayOfAll }) => dayOfAll),
+  );
+  const atMost = (cap: number, of: (counts: SendCounts) => SendCount): number => Math.min(left(cap, of), perDay);
   return {
-    per_minute: Math.min(left('per_minute', minute), perDay),
+    per_minute: atMost(caps.per_minute, ({ minute }) => minute),
     per_day: perDay,
-    new_contacts_per_day: Math.min(left('new_contacts_per_day', newContacts), perDay),
+    new_contacts_per_day: atMost(caps.new_contacts_per_day, ({ newContacts }) => newContacts),
   };
 }
 

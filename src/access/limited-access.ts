@@ -22,6 +22,7 @@ import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '.
 import type { SubscriptionService } from '../domain/ports/subscriptions-ports.ts';
 import type { Uploads } from '../domain/ports/uploads-ports.ts';
 import { problem } from '../domain/problems.ts';
+import type { OwnListeners } from '../runtime/own-listeners.ts';
 import { type ApprovalDesk, approvalDesk } from './approval-desk.ts';
 import { Audit } from './audit.ts';
 import { callerApprovals } from './caller-approvals.ts';
@@ -76,6 +77,7 @@ export interface AccessParts {
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
   readonly subscriptions: SubscriptionService;
+  readonly ownListeners: OwnListeners;
   readonly attachmentRoots: readonly string[];
   /** The configured address of the owner's conversation with themselves; "" for none. */
   readonly selfAddress: string;
@@ -192,7 +194,8 @@ export class LimitedAccess implements AccessService {
   /** Records how a scheduled send ended. */
   noteScheduled({ key_id: keyId, to: target, text }: StoredScheduled, outcome: string): void {
     if (!this.#parts.stores.keys.hasAny()) return;
-    this.audit.noteEnd({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
+    if (outcome === 'cancelled') this.audit.noteScheduling(keyId, outcome, target);
+    else this.audit.noteEnd({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
   }
 
   async close(): Promise<void> {
@@ -246,14 +249,10 @@ export class LimitedAccess implements AccessService {
       reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
     };
     const { idempotency, audit: auditStore } = stores;
-    const webhooks = limitedWebhooks({
-      webhooks: owner.webhooks,
-      keyId: id,
-      hosts: () => key.stored.callback_hosts,
-      chats,
-      clock,
-      note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
-    });
+    const note = (target: string, outcome: string) => audit.note({ keyId: id, action: 'webhook', target, outcome });
+    const posting = { ownListeners: this.#parts.ownListeners, note };
+    const hosts = () => key.stored.callback_hosts;
+    const webhooks = limitedWebhooks({ ...posting, webhooks: owner.webhooks, keyId: id, hosts, chats, clock });
     return {
       get key() {
         return key.stored;
@@ -273,9 +272,9 @@ export class LimitedAccess implements AccessService {
       uploads: this.#parts.uploads.of(id),
       webhooks,
       subscriptions: limitedSubscriptions({
+        ...posting,
         subscriptions: this.#parts.subscriptions,
         key: () => key.stored,
-        note: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
       }),
       search: limitedSearch(owner.search, chats, onRead),
       contacts,

@@ -16,7 +16,6 @@ import type {
   MessageSender,
   SendAnswer,
   SendRequest,
-  SendResult,
 } from '../domain/ports/sending-ports.ts';
 import { problem } from '../domain/problems.ts';
 import { comparableSend, sendOptions } from '../domain/send-service.ts';
@@ -117,7 +116,9 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     if (isKnown) return () => queue(request, destination, idempotencyKey);
     const target = destination.chats[0] ?? destination.to;
     const isNew = isNewContact(directory, destination);
-    if (askedMs === undefined) assertWithinCaps(auditStore, key.stored, target, isNew, nowMs);
+    const isScheduled = request.sendAtMs !== undefined;
+    const counts = isScheduled ? (['asked'] as const) : (['asked', 'leaving'] as const);
+    if (askedMs === undefined) assertWithinCaps(auditStore, key.stored, { target, isNew }, nowMs, counts);
     const waits = isHeld(key.stored, isNew);
     if (isDryRun || request.dryRun === true) {
       audit.noteDryRun(keyId, target);
@@ -125,18 +126,20 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       const dryRun: DryRun = { would: waits ? 'hold' : 'send', to, members, text: request.body };
       return async () => ({ kind: 'dry_run', dryRun });
     }
-    // Only the action `send` counts towards the caps. A scheduled send counts later, when it is sent.
-    const action = request.sendAtMs === undefined ? 'send' : 'schedule';
+    const action = isScheduled ? 'schedule' : 'send';
     const note = { keyId, action, target, textHmac: audit.hmac(request.body) } as const;
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
     return async () => {
       if (waits) return hold(request, destination, ask, askedMs ?? atMs);
       try {
         const answer = await queue(request, destination, idempotencyKey);
-        audit.noteEnd({ ...note, outcome: answer.kind === 'scheduled' ? answer.kind : sentOutcome(answer) });
+        if (answer.kind === 'scheduled') audit.noteScheduling(keyId, 'scheduled', target);
+        else if (!answer.replayed) audit.noteEnd({ ...note, outcome: answer.confirmed ? 'sent' : 'pending' });
         return answer;
       } catch (error) {
-        audit.noteEnd({ ...note, outcome: codeOf(error) });
+        // A repeated request does not count towards the caps, so only a folded line may record that it failed.
+        if (isScheduled || askedMs !== undefined) audit.noteRefusal(keyId, codeOf(error), target);
+        else audit.noteEnd({ ...note, outcome: codeOf(error) });
         throw error;
       }
     };
@@ -275,10 +278,6 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     const ask = digest([id, 'key', idempotencyKey.key]);
     return { id: ask, sinceMs: nowMs - DAY_MS, heldSinceMs: nowMs - HELD_ASK_MS, hasKey: true, requestHash };
   }
-}
-
-function sentOutcome({ confirmed }: SendResult): string {
-  return confirmed ? 'sent' : 'pending';
 }
 
 function codeOf(error: unknown): string {

@@ -1,7 +1,8 @@
-import { hasUserInfo, hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
+import { endpointOf, hasUserInfo, hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
 import type { Key } from '../domain/key.ts';
 import type { SubscriptionService, Subscriptions } from '../domain/ports/subscriptions-ports.ts';
 import { problem } from '../domain/problems.ts';
+import type { OwnListeners } from '../runtime/own-listeners.ts';
 import type { LimitedKey } from './limited-key.ts';
 
 /** Maximum number of subscriptions per limited key. */
@@ -10,11 +11,13 @@ const MAX_OWN = 16;
 interface LimitedSubscriptionsParts {
   readonly subscriptions: SubscriptionService;
   readonly key: () => Key;
+  readonly ownListeners: Pick<OwnListeners, 'isReachedBy'>;
   readonly note: (target: string, outcome: string) => void;
 }
 
 /** Returns the subscriptions of one key. They may post only to hosts that the key's webhooks may use. */
-export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscriptionsParts): Subscriptions {
+export function limitedSubscriptions(parts: LimitedSubscriptionsParts): Subscriptions {
+  const { subscriptions, key, ownListeners, note } = parts;
   const assertScope = (): void => {
     const needs = 'webhooks';
     if (key().scopes.includes(needs)) return;
@@ -27,6 +30,7 @@ export function limitedSubscriptions({ subscriptions, key, note }: LimitedSubscr
       const { url } = request;
       if (!mayCallBack(hosts, url)) throw problem('webhook_not_allowed');
       if (hasUserInfo(url)) throw problem('webhook_user_not_allowed');
+      if (await ownListeners.isReachedBy(endpointOf(url))) throw problem('webhook_to_postern');
       const isNewAddress = !subscriptions.of(id).some((one) => hostAndPortOf(one.url) === hostAndPortOf(url));
       const grant = await subscriptions.subscribe(id, request, MAX_OWN);
       if (grant.health === undefined) note(grant.id, 'registered');

@@ -1,9 +1,10 @@
-import { hasUserInfo, hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
+import { endpointOf, hasUserInfo, hostAndPortOf, isOnThisMachine, mayCallBack } from '../domain/callback-hosts.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { WebhookRegistry } from '../domain/ports/webhooks-ports.ts';
 import { problem } from '../domain/problems.ts';
 import type { StoredWebhook, WebhookSettings } from '../domain/webhook.ts';
 import { changedWebhook } from '../domain/webhook-settings.ts';
+import type { OwnListeners } from '../runtime/own-listeners.ts';
 import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
 import { DELIVERY, TEST_RESULT } from './shown-members.ts';
@@ -17,6 +18,7 @@ export interface LimitedWebhooksParts {
   /** The key's `callback_hosts`. */
   readonly hosts: () => readonly string[];
   readonly chats: ReadableChats;
+  readonly ownListeners: Pick<OwnListeners, 'isReachedBy'>;
   readonly clock: Clock;
   readonly note: (target: string, outcome: string) => void;
 }
@@ -25,14 +27,8 @@ export interface LimitedWebhooksParts {
  * Returns the webhooks of one key. The key cannot see or change any other webhook. A webhook of the key may post only
  * to hosts that the owner allowed.
  */
-export function limitedWebhooks({
-  webhooks,
-  keyId: ownId,
-  hosts,
-  chats,
-  clock,
-  note,
-}: LimitedWebhooksParts): WebhookRegistry {
+export function limitedWebhooks(parts: LimitedWebhooksParts): WebhookRegistry {
+  const { webhooks, keyId: ownId, hosts, chats, ownListeners, clock, note } = parts;
   const isOwn = ({ keyId }: StoredWebhook): boolean => keyId === ownId;
   const list = (): readonly StoredWebhook[] => webhooks.list().filter(isOwn);
   const get = (id: string): StoredWebhook | undefined => {
@@ -53,6 +49,13 @@ export function limitedWebhooks({
     if (Object.keys(headers).length > 0) throw problem('webhook_headers_not_allowed');
     if (hasUserInfo(url)) throw problem('webhook_user_not_allowed');
   };
+  /** Also throws if the webhook would post to this service, where its requests would count as the owner's. */
+  const assertPermitted = async (webhook: Parameters<typeof assertAllowed>[0]): Promise<void> => {
+    assertAllowed(webhook);
+    if (await ownListeners.isReachedBy(endpointOf(webhook.url))) throw problem('webhook_to_postern');
+    // The owner may have changed the key during the lookup.
+    assertAllowed(webhook);
+  };
   /** Records in the audit log that events are now posted to an address outside this machine (decision P7). */
   const noteAddress = (url: string): void => {
     if (!isOnThisMachine(url)) note(hostAndPortOf(url), 'posts_to');
@@ -61,7 +64,7 @@ export function limitedWebhooks({
     list,
     get,
     async add(webhook) {
-      assertAllowed(webhook);
+      await assertPermitted(webhook);
       if (list().length >= MAX_OWN) throw problem('too_many_webhooks', { max: MAX_OWN });
       const added = await webhooks.add({ ...webhook, keyId: ownId });
       note(added.id, 'registered');
@@ -71,7 +74,7 @@ export function limitedWebhooks({
     /** Refuses a change if the key could not register the changed webhook. */
     async change(id, changes) {
       const webhook = own(id);
-      assertAllowed(changedWebhook(webhook, changes, clock.now()));
+      await assertPermitted(changedWebhook(webhook, changes, clock.now()));
       const changed = await webhooks.change(id, changes);
       note(id, 'changed');
       if (hostAndPortOf(changed.url) !== hostAndPortOf(webhook.url)) noteAddress(changed.url);

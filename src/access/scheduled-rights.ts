@@ -36,7 +36,7 @@ export function scheduledCheck(
     const destination = allowedDestination(directory, key, to);
     const target = destination.chats[0] ?? to;
     const isNew = isNewContact(directory, destination);
-    assertWithinCaps(auditStore, key.stored, target, isNew, clock.now());
+    assertWithinCaps(auditStore, key.stored, { target, isNew }, clock.now(), ['leaving']);
     const textHmac = audit.hmac(text ?? '');
     audit.note({ keyId, action: 'send', target, outcome: 'due', textHmac, isNew, ask: `scheduled ${id}` });
     isCounted = true;

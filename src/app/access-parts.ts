@@ -16,7 +16,10 @@ import type { Host } from './host.ts';
 import { LazySubscriptions } from './lazy-subscriptions.ts';
 
 interface LimitedAccessParts
-  extends Pick<AccessParts, 'owner' | 'json' | 'sender' | 'scheduler' | 'files' | 'uploads' | 'onKeyChange'> {
+  extends Pick<
+    AccessParts,
+    'owner' | 'json' | 'sender' | 'scheduler' | 'files' | 'uploads' | 'ownListeners' | 'onKeyChange'
+  > {
   readonly config: Config;
   readonly host: Host;
   readonly state: Sqlite;

@@ -14,6 +14,11 @@ interface IssuerParts {
   readonly mcp: McpService;
 }
 
+/** Returns the host of `oauth.issuer`; undefined if it is not set. */
+export function issuerHostOf({ oauth: { issuer } }: Pick<Config, 'oauth'>): string | undefined {
+  return issuer === '' ? undefined : new URL(issuer).hostname;
+}
+
 /**
  * Creates the handler of requests from the internet: OAuth and MCP (decision Y5). Returns undefined and loads no module
  * if `oauth.issuer` is empty.

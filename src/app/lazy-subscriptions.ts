@@ -3,6 +3,7 @@ import type { Caller } from '../domain/caller.ts';
 import type { EventFeed } from '../domain/ports/feed-ports.ts';
 import type { SubscriptionService } from '../domain/ports/subscriptions-ports.ts';
 import { EVENT_ERRORS } from '../domain/subscription.ts';
+import type { OwnListeners } from '../runtime/own-listeners.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { hasSubscriptions } from '../store/state/subscriptions-store.ts';
 import type { Host } from './host.ts';
@@ -12,6 +13,7 @@ interface LazySubscriptionsParts {
   readonly host: Host;
   readonly state: Sqlite;
   readonly feed: () => EventFeed;
+  readonly ownListeners: OwnListeners;
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
 
@@ -51,7 +53,7 @@ export class LazySubscriptions implements SubscriptionService {
   }
 
   async #make(): Promise<SubscriptionService> {
-    const { config, host, state, feed, callerOf } = this.#parts;
+    const { config, host, state, feed, callerOf, ownListeners } = this.#parts;
     const { clock, log, version } = host;
     const [{ SubscriptionRegistry }, { CallbackPoster }, { subscriptionStore }] = await Promise.all([
       import('../events/webhooks/subscriptions/subscription-registry.ts'),
@@ -61,7 +63,7 @@ export class LazySubscriptions implements SubscriptionService {
     this.#loaded = new SubscriptionRegistry({
       feed: feed(),
       store: subscriptionStore(state),
-      poster: new CallbackPoster({ version, clock, allowedHosts: config.webhooks.allowedHosts }),
+      poster: new CallbackPoster({ version, clock, allowedHosts: config.webhooks.allowedHosts, ownListeners }),
       clock,
       log,
       callerOf,

@@ -30,6 +30,7 @@ import { localTimeZone } from '../runtime/clock.ts';
 import { ClockWatch } from '../runtime/clock-watch.ts';
 import { Counters } from '../runtime/counters.ts';
 import { preferLittleMemory } from '../runtime/memory.ts';
+import { OwnListeners } from '../runtime/own-listeners.ts';
 import { eventSerializer } from '../schema/event-json.ts';
 import { assertRestored } from '../store/state/backup.ts';
 import { idempotencyStore } from '../store/state/idempotency-store.ts';
@@ -44,7 +45,7 @@ import { openEventLog } from './event-log.ts';
 import { HomePage, openStatistics } from './home-page.ts';
 import type { Host } from './host.ts';
 import { openChatDb, openContacts, openConversions } from './inputs.ts';
-import { openIssuer } from './issuer.ts';
+import { issuerHostOf, openIssuer } from './issuer.ts';
 import type { Canary } from './open-canary.ts';
 import { openSearchIndex } from './open-search.ts';
 import { openScheduler, openSender } from './open-sender.ts';
@@ -114,15 +115,15 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     detector.onCommit(() => publisher.publishPending());
     const idempotency = idempotencyStore(state);
     detector.onCommit(() => detection.noteCommit());
-    const senderParts = { awake, detector, feed, publisher, idempotency, permissions };
     const sender: Sender = openSender({
-      ...{ config, host, state, connection, ...senderParts },
+      ...{ config, host, state, connection, awake, detector, feed, publisher, idempotency, permissions },
       details: (message) => messages.details(message),
     });
     const sending = { config, host, state, connection, idempotency, sender };
     const { files, scheduler } = openScheduler({ ...sending, uploads: () => uploads, access: () => access });
 
-    const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
+    const ownListeners = new OwnListeners({ addresses: () => http.addresses, issuerHost: issuerHostOf(config) });
+    const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts, ownListeners });
     const counters = new Counters();
     const statistics = openStatistics({ state, host, closers, counters, channel });
     const { contacts, people } = openContacts({ config, host, closers, connection, thread });
@@ -181,17 +182,16 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       const { accessParts } = await import('./access-parts.ts');
       return accessParts({
         ...{ config, host, state, connection, idempotency, messages, json, sender, scheduler, files, uploads },
-        owner: () => owner,
+        ...{ owner: () => owner, ownListeners },
         onKeyChange: (keyId) => webhooks.refresh(keyId),
         callerOf: (keyId) => access.loaded?.callerOf(keyId),
       });
     });
-    const attachments = openConversions({ config, host, closers, connection });
     const owner: Caller = {
       key: undefined,
       reader: namedReader(messages, contacts),
       people,
-      attachments,
+      attachments: openConversions({ config, host, closers, connection }),
       feed,
       json,
       sender: access.ownerSender(sender, scheduler),
@@ -217,7 +217,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       junkAmong: (among) => junkAmong(connection, among),
       ownKey: async (caller) => (await access.load()).keys.mine(caller),
     });
-    const http = new HttpServer({
+    const http: HttpServer = new HttpServer({
       home: new HomePage({ config, host, statistics, access, webhooks, uploads, status: () => owner.status() }),
       settings: config.server,
       apiKey: config.auth.apiKey,

@@ -17,6 +17,12 @@ export const ACCESS_PROBLEMS = {
     detail: 'This key may not register a webhook on this host.',
     hint: 'Use http://127.0.0.1 or http://localhost. The owner of Postern can add a host with "postern keys allow KEY --callback-host HOST".',
   },
+  webhook_to_postern: {
+    status: 403,
+    code: 'webhook_not_allowed',
+    detail: 'A webhook of this key may not post to Postern itself.',
+    hint: 'Use the port of the program that receives the events.',
+  },
   webhook_headers_not_allowed: {
     status: 403,
     detail: 'A webhook of this key may not set headers.',

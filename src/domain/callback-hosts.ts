@@ -45,6 +45,13 @@ export function hostAndPortOf(url: string): string {
   return `${hostnameOf(url)}:${port || (protocol === 'https:' ? '443' : '80')}`;
 }
 
+/** Returns the host and port of a URL, to compare them with addresses: a literal IPv6 address has no brackets. */
+export function endpointOf(url: string): { readonly host: string; readonly port: number } {
+  const text = hostAndPortOf(url);
+  const colon = text.lastIndexOf(':');
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
+}
+
 /** Returns the host name of a URL. Removes a final dot, which does not change the name's meaning. */
 function hostnameOf(url: string): string {
   return parsedUrl(url)?.hostname.replace(/\.$/, '') ?? '';

@@ -14,9 +14,12 @@ export type AddressRule = (host: string, address: string) => boolean;
 export class HostLookup {
   readonly #asking = new Map<string, Callback[]>();
   readonly #isAllowed: AddressRule | undefined;
+  readonly #isElsewhere: AddressRule | undefined;
 
-  constructor(isAllowed: AddressRule | undefined) {
+  /** Connections fail with the code `private_address` or `own_address` unless the first or the second rule allows them. */
+  constructor(isAllowed: AddressRule | undefined, isElsewhere?: AddressRule) {
     this.#isAllowed = isAllowed;
+    this.#isElsewhere = isElsewhere;
   }
 
   /** The function for the `lookup` option of a connection. */
@@ -25,8 +28,10 @@ export class HostLookup {
       const [first] = addresses;
       // Checks the addresses that this connection will use. A separate lookup for the check could return other
       // addresses.
-      const isRefused = addresses.some(({ address }) => this.#isAllowed?.(name, address) === false);
-      if (isRefused) callback(Object.assign(new Error('a private address'), { code: 'private_address' }), '', 0);
+      const isRefused = (rule: AddressRule | undefined) =>
+        addresses.some(({ address }) => rule?.(name, address) === false);
+      if (isRefused(this.#isElsewhere)) callback(failure('own_address', "the service's own address"), '', 0);
+      else if (isRefused(this.#isAllowed)) callback(failure('private_address', 'a private address'), '', 0);
       else if (error !== null || first === undefined) callback(error, '', 0);
       else if (all === true) callback(null, addresses);
       else callback(null, first.address, first.family);
@@ -47,4 +52,8 @@ export class HostLookup {
       for (const answer of all) answer(error, addresses ?? []);
     });
   }
+}
+
+function failure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
 }

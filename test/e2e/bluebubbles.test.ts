@@ -1,4 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { BlueBubblesClient, type Enveloped } from '../support/bluebubbles-client.ts';
@@ -40,6 +42,23 @@ const sent = () => mac.calls.flatMap(({ values }) => (values.BODY === undefined 
 const iMessageError = (words: RegExp) => ({
   status: 500,
   envelope: { status: 500, error: { type: 'iMessage Error', message: expect.stringMatching(words) } },
+});
+
+test('a key that may not send stores nothing of a file, not even for a moment', async () => {
+  const reader = await limitedKey(service, { scopes: ['read'], read: [ANA] });
+  const sent = request(`http://127.0.0.1:${port}/api/v1/message/attachment?password=${reader.key}`, {
+    agent: false,
+    method: 'POST',
+    headers: { 'content-type': 'multipart/form-data; boundary=x', 'content-length': 60_000_000 },
+  });
+  sent.on('error', () => {});
+  sent.write('--x\r\nContent-Disposition: form-data; name="attachment"; filename="a.bin"\r\n\r\nbeginning');
+  // The rest of the file never arrives.
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(403);
+  const folder = join(service.configFolder, 'uploads');
+  expect(existsSync(folder) ? readdirSync(folder) : []).toEqual([]);
+  sent.destroy();
 });
 
 describe('a client that connects', () => {

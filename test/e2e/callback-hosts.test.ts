@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AccessFixture, ANA, type LimitedClient } from '../support/access-fixture.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Answer, KEY } from '../support/service.ts';
+import { type Answer, freePort, KEY } from '../support/service.ts';
 
 let fixture: AccessFixture;
+let wirePort = 0;
 beforeAll(async () => {
-  fixture = await AccessFixture.start();
+  wirePort = await freePort();
+  fixture = await AccessFixture.start({ bluebubbles: { port: wirePort } });
 });
 afterAll(() => fixture.dispose());
 
@@ -61,6 +63,35 @@ describe('a key whose owner names a host', () => {
     await eventually(async () => expect(await urls()).not.toContain('http://gone.test/a'));
     expect(await urls()).toEqual(expect.arrayContaining(['http://kept.test/b', 'http://owner.test/c']));
     expect(await register(client, 'http://gone.test/a')).toMatchObject({ code: 'webhook_not_allowed' });
+  });
+
+  test("has no webhook or subscription at the service itself, whose requests would count as the owner's", async () => {
+    const hosts = ['localhost', '[::ffff:7f00:1]', '0.0.0.0'];
+    const client = await fixture.key({ ...HOOKS, callback_hosts: hosts });
+    const { id } = await register(client, 'http://127.0.0.1:9/own');
+    for (const port of [fixture.service.port, wirePort]) {
+      for (const host of ['127.0.0.1', 'localhost', 'localhost.', '[::ffff:127.0.0.1]', '2130706433', '0.0.0.0']) {
+        const url = `http://${host}:${port}/api/v1/x`;
+        expect([url, await register(client, url)]).toEqual([
+          url,
+          expect.objectContaining({ code: 'webhook_not_allowed', detail: expect.stringContaining('Postern itself') }),
+        ]);
+      }
+    }
+    const url = `http://127.0.0.1:${fixture.service.port}/`;
+    const moved = await fixture.service.request('PATCH', `/webhooks/${id}`, {
+      body: JSON.stringify({ url }),
+      headers: { 'content-type': 'application/json', 'x-api-key': client.record.key },
+    });
+    expect([moved.status, moved.json]).toEqual([403, expect.objectContaining({ code: 'webhook_not_allowed' })]);
+    // Of the owner's pointing, or from before an update: refused again before it is posted.
+    await fixture.service.request('PATCH', `/webhooks/${id}`, {
+      body: JSON.stringify({ url }),
+      headers: { 'content-type': 'application/json' },
+    });
+    const tested = await client.post(`/webhooks/${id}/test`, {});
+    expect(tested.json).toMatchObject({ delivered: false, status: null });
+    await fixture.service.request('DELETE', `/webhooks/${id}`);
   });
 
   test('has at most 8 webhooks', async () => {

@@ -186,14 +186,15 @@ describe('the consent page', () => {
 
 describe('a code', () => {
   test.each([
-    ['another verifier', { code_verifier: 'a'.repeat(43) }],
-    ['no verifier', { code_verifier: '' }],
-    ['another address', { redirect_uri: 'https://agent.example/other' }],
-    ['another client', { client_id: 'someone' }],
-  ])('is worth nothing with %s, and then nothing at all', async (_name, changes) => {
+    ['another verifier', { code_verifier: 'a'.repeat(43) }, 'invalid_grant'],
+    ['no verifier', { code_verifier: '' }, 'invalid_grant'],
+    ['another address', { redirect_uri: 'https://agent.example/other' }, 'invalid_grant'],
+    ['another client', { client_id: 'https://agent.example/client.json' }, 'invalid_grant'],
+    ['an unknown client', { client_id: 'someone' }, 'invalid_client'],
+  ])('is worth nothing with %s, and then nothing at all', async (_name, changes, error) => {
     const program = await registered();
     const code = await program.code(KEY);
-    expect(await (await program.redeem(code, changes)).json()).toMatchObject({ error: 'invalid_grant' });
+    expect(await (await program.redeem(code, changes)).json()).toMatchObject({ error });
     expect((await program.redeem(code)).status).toBe(400);
   });
 
@@ -231,7 +232,7 @@ describe('a refresh token', () => {
     await service.stop('SIGKILL');
     await service.launch();
     const fields = { grant_type: 'refresh_token', refresh_token: tokens.refresh_token };
-    expect((await program.token({ ...fields, client_id: 'someone' })).status).toBe(400);
+    expect((await program.token({ ...fields, client_id: 'someone' })).status).toBe(401);
     expect((await program.token(fields)).status).toBe(200);
   });
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -153,6 +153,7 @@ describe('the command line', () => {
     const get = ['attachments', 'get', String(message)];
     expect(await run(get)).toMatchObject({ exitCode: 0, stdout: 'Wrote authorized_keys.\n' });
     expect(readFileSync(join(work, 'authorized_keys'), 'utf8')).toBe('content');
+    expect(statSync(join(work, 'authorized_keys')).mode & 0o777).toBe(0o600);
     expect(await run(get)).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('already exists') });
     fixture.chats.attach(message, path, { transfer_name: '--checkpoint=1' });
     expect(await run(get, ['1'])).toMatchObject({ exitCode: 0, stdout: 'Wrote _-checkpoint=1.\n' });

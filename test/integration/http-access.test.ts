@@ -153,6 +153,13 @@ describe('the limit', () => {
       expect((await gateway.get(LIST, { headers })).status).toBe(403);
       expect((await gateway.get('/console', { headers })).status).toBe(403);
     }
+    for (const site of ['cross-site', 'same-site']) {
+      const headers = { 'sec-fetch-site': site, 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+      for (const path of [LIST, HEALTH, '/mcp', '/api/v1/unknown', '/unknown', '/console/sign-in']) {
+        expect([path, (await gateway.get(path, { headers, key: false })).status]).toEqual([path, 403]);
+      }
+      expect((await gateway.get('/console', { headers, key: false })).status).toBe(200);
+    }
     expect((await gateway.get('/console', { key: false })).status).toBe(200);
     expect((await gateway.get(LIST)).status).toBe(200);
     expect((await gateway.get(LIST)).status).toBe(429);
@@ -243,7 +250,7 @@ describe('the check of Host and Origin', () => {
     expect(answer).toMatchObject({ status: 403, json: { code: 'origin_not_allowed' } });
   });
 
-  test('turns away what a strange page loads, and lets the person follow a link', async () => {
+  test('turns away what a strange page loads and where it sends the person, but for open pages', async () => {
     const gateway = await open();
     const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
     for (const site of ['cross-site', 'same-site', '', 'cross-site, none', 'something-new']) {
@@ -253,7 +260,7 @@ describe('the check of Host and Origin', () => {
       expect(await status({ 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' })).toBe(403);
       expect(await status({ ...navigation, 'sec-fetch-dest': 'iframe' })).toBe(403);
       expect(await status(navigation, 'POST')).toBe(403);
-      expect(await status(navigation)).toBe(200);
+      expect(await status(navigation)).toBe(403);
     }
     for (const site of ['none', 'same-origin']) {
       expect((await gateway.get(LIST, { headers: { 'sec-fetch-site': site } })).status).toBe(200);

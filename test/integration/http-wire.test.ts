@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Wire } from '../../src/domain/ports/wires-ports.ts';
+import { problem } from '../../src/domain/problems.ts';
 import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -10,7 +11,13 @@ import { HttpGateway } from '../support/http-gateway.ts';
 /** A protocol that echoes the request. */
 const ECHO: Wire = {
   keyNames: ['password'],
-  answer: async ({ path, query, body }) => ({ status: 200, body: { path, query: [...query], body } }),
+  find: ({ path }) => {
+    if (path[0] === 'forbidden') throw problem('scope_missing', { needs: 'the scope send' });
+    return {
+      takesForm: path[0] === 'form',
+      answer: async ({ query, body }) => ({ status: 200, body: { path, query: [...query], body } }),
+    };
+  },
   failure: ({ status, code }) => ({ status, body: { failed: code } }),
 };
 
@@ -25,8 +32,9 @@ async function start(options: Parameters<typeof HttpGateway.start>[0] = {}): Pro
   return { url: await gateway.server.listenForWire('127.0.0.1', 0, ECHO) };
 }
 
-async function ask(url: string): Promise<number> {
-  const sent = httpRequest(url, { agent: false });
+/** Makes a request with exactly these headers. Of those that browsers set, `fetch` replaces some. */
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}): Promise<number> {
+  const sent = httpRequest(url, { agent: false, headers });
   sent.end();
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   response.resume();
@@ -68,6 +76,17 @@ test('requests of a key count in its half of the limit', async () => {
   expect(await ask(right)).toBe(429);
 });
 
+test('what a web page loads, and where it sends the person, is refused and not counted', async () => {
+  const { url } = await start({ settings: { rateLimitPerMinute: 2 } });
+  const navigation = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+  for (const headers of [navigation, { 'sec-fetch-mode': 'no-cors' }]) {
+    for (const site of ['cross-site', 'same-site']) {
+      expect(await ask(`${url}/x?password=${LIMITED_KEY}`, { 'sec-fetch-site': site, ...headers })).toBe(403);
+    }
+  }
+  expect(await ask(`${url}/x?password=${LIMITED_KEY}`)).toBe(200);
+});
+
 test('the key does not reach the protocol, nor the log', async () => {
   const { url } = await start();
   const answer = await fetch(`${url}/a%2Fb/c?password=${LIMITED_KEY}&x=1`);
@@ -87,13 +106,37 @@ test.each([
 test('a defect is an error of the protocol without its words', async () => {
   const gateway = await HttpGateway.start({ limited: ANY_KEY });
   gateways.push(gateway);
-  const answer = (): never => {
-    throw new Error('the password is hunter2');
-  };
-  const url = await gateway.server.listenForWire('127.0.0.1', 0, { ...ECHO, answer });
+  const find = () => ({
+    takesForm: false,
+    answer: () => Promise.reject(new Error('the password is hunter2')),
+  });
+  const url = await gateway.server.listenForWire('127.0.0.1', 0, { ...ECHO, find });
   const { status, text } = await fetch(`${url}/x?password=${LIMITED_KEY}`).then(async (one) => ({
     status: one.status,
     text: await one.text(),
   }));
   expect([status, text]).toEqual([500, '{"failed":"internal_error"}']);
+});
+
+test('a request that its key may not make is refused before its body arrives', async () => {
+  const { url } = await start();
+  const sent = httpRequest(`${url}/forbidden?password=${LIMITED_KEY}`, {
+    agent: false,
+    method: 'POST',
+    headers: { 'content-type': 'multipart/form-data; boundary=x', 'content-length': 100_000_000 },
+  });
+  sent.on('error', () => {});
+  sent.write('--x\r\n');
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  expect(response.statusCode).toBe(403);
+  sent.destroy();
+});
+
+test('a form is read only where the protocol takes one', async () => {
+  const { url } = await start();
+  const form = new FormData();
+  form.set('name', 'value');
+  const post = (path: string) => fetch(`${url}/${path}?password=${LIMITED_KEY}`, { method: 'POST', body: form });
+  expect((await post('other')).status).toBe(415);
+  expect(await (await post('form')).json()).toMatchObject({ body: { name: 'value' } });
 });

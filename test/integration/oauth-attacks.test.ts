@@ -1,5 +1,7 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { refreshAuthorization } from '@modelcontextprotocol/sdk/client/auth.js';
+import { InvalidClientError } from '@modelcontextprotocol/sdk/server/auth/errors.js';
 import { eventually } from '../support/eventually.ts';
 import { KEY } from '../support/http-gateway.ts';
 import { openIssuerHost } from '../support/issuer-host.ts';
@@ -50,6 +52,23 @@ describe('a stranger who asks often', () => {
     expect((await gateway.get('/api/v1/messages')).status).toBe(200);
   });
 
+  test('by the browser of somebody who follows a link uses up nothing, and reaches the consent page', async () => {
+    const { gateway } = await door(LIMIT);
+    const host = new URL(ISSUER).host;
+    const link = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
+    const ask = async (path: string, headers: object = link) =>
+      (await gateway.get(path, { headers: { host, ...headers }, key: false })).status;
+    for (let at = 0; at < 12; at += 1) {
+      expect(await ask('/mcp')).toBe(403);
+      expect(await ask('/.well-known/oauth-authorization-server')).toBe(403);
+      expect(await ask('/oauth/authorize', { ...link, 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' })).toBe(
+        403,
+      );
+    }
+    // The consent page says that the client is unknown.
+    expect(await ask('/oauth/authorize')).toBe(400);
+  });
+
   test('for what is not there does not keep others from signing in', async () => {
     const { tunnel } = await door(LIMIT);
     for (let at = 0; at < 20; at += 1) expect((await tunnel(`${ISSUER}/wp-login.php?${at}`)).status).toBe(404);
@@ -86,7 +105,7 @@ describe('a stranger who asks often', () => {
 
 describe('the consent page', () => {
   test.each([
-    ['evil://claude.ai/callback', 'evil:', 'claude.ai'],
+    ['com.evil.app://claude.ai/callback', 'com.evil.app:', 'claude.ai'],
     ['http://127.0.0.1:7/callback', 'http://127.0.0.1:7', '<code>127.0.0.1:7</code>'],
   ])('shows that %s is a program on this computer, whatever host stands in it', async (uri, shown, hidden) => {
     const { tunnel } = await door();
@@ -187,19 +206,86 @@ describe('a registration', () => {
     'shortcuts://run-shortcut',
     'x-apple.systempreferences:com.apple.preference.security',
     'view-source:https://agent.example',
+    ...[
+      'applescript',
+      'swiftbar',
+      'xbar',
+      'ssh',
+      'telnet',
+      'x-man-page',
+      'smb',
+      'vnc',
+      'help',
+      'terminal',
+      'agent',
+    ].map((scheme) => `${scheme}://callback`),
+    'com.apple.example:/callback',
+    'com.:/callback',
   ])('with the address %s is refused', async (uri) => {
     const { tunnel } = await door();
     const answer = await new OAuthProgram(tunnel).register(registration(uri));
     expect(await answer.json()).toMatchObject({ error: 'invalid_redirect_uri' });
   });
 
-  test.each(['cursor://anysphere.cursor-mcp/oauth/callback', 'com.example.agent:/callback', 'http://[::1]/callback'])(
-    'of a program with the address %s is taken',
-    async (uri) => {
-      const { tunnel } = await door();
-      expect((await new OAuthProgram(tunnel).register(registration(uri))).status).toBe(201);
-    },
-  );
+  test.each([
+    'cursor://anysphere.cursor-mcp/oauth/callback',
+    'vscode-insiders://callback',
+    'com.example.agent:/callback',
+    'http://[::1]/callback',
+  ])('of a program with the address %s is taken', async (uri) => {
+    const { tunnel } = await door();
+    expect((await new OAuthProgram(tunnel).register(registration(uri))).status).toBe(201);
+  });
+});
+
+describe('a program that is refused', () => {
+  test.each([
+    ['cursor://callback', 200, null],
+    ['com.example.agent:/callback', 200, null],
+    ['http://127.0.0.1:7777/callback', 303, 'http://127.0.0.1:7777/callback?error=access_denied'],
+    ['https://agent.example/callback', 303, 'https://agent.example/callback?error=access_denied'],
+  ])('and waits at %s is told so only if that is a web address', async (uri, status, location) => {
+    const { tunnel } = await door();
+    const program = await OAuthProgram.registered(tunnel, registration(uri));
+    const consent = consentOf(await (await program.authorize({ redirect_uri: uri })).text());
+    const answer = await decide(tunnel, consent, { key: '', decision: 'deny' });
+    const to = answer.headers.get('location');
+    expect([answer.status, to === null ? null : to.slice(0, location?.length)]).toEqual([status, location]);
+    if (status === 200) expect(await answer.text()).toContain('got no access');
+    expect((await decide(tunnel, consent, { key: KEY })).status).toBe(400);
+  });
+});
+
+describe('a client that nobody knows', () => {
+  test('is told so at the token endpoint, so that it registers again', async () => {
+    const { tunnel } = await door();
+    const { program, tokens } = await OAuthProgram.allowed(tunnel, KEY);
+    const stranger = new OAuthProgram(tunnel);
+    for (const id of ['', 'unknown', 'http://agent.example/client', 'https://agent.example/']) {
+      stranger.clientId = id;
+      for (const answer of [await stranger.refresh(tokens.refresh_token), await stranger.redeem('code')]) {
+        expect([answer.status, await answer.json()]).toEqual([
+          401,
+          expect.objectContaining({ error: 'invalid_client' }),
+        ]);
+      }
+    }
+    // A client with a document is not registered, so its tokens decide.
+    stranger.clientId = 'https://agent.example/client.json';
+    expect(await json(stranger.refresh(tokens.refresh_token))).toMatchObject({ error: 'invalid_grant' });
+    expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
+  });
+
+  test('is an InvalidClientError to the official client', async () => {
+    const { tunnel } = await door();
+    const refreshed = refreshAuthorization(ISSUER, {
+      metadata: await json(tunnel(`${ISSUER}/.well-known/oauth-authorization-server`)),
+      clientInformation: { client_id: 'of an earlier state.db' },
+      refreshToken: 'old',
+      fetchFn: tunnel,
+    });
+    await expect(refreshed).rejects.toBeInstanceOf(InvalidClientError);
+  });
 });
 
 describe('a parameter that comes twice', () => {

@@ -266,7 +266,7 @@ describe('an address inside', () => {
       },
     });
     const url = callback.url.replace('127.0.0.1', 'localhost');
-    const to = { url, secret: null, previousSecret: null, headers: {} };
+    const to = { url, secret: null, previousSecret: null, headers: {}, keyId: null };
     const { result } = poster.send({ to, id: 'a', event: 'b', json: '{}', retry: false });
     expect(await result).toMatchObject({ outcome: 'failed', error: expect.stringContaining('private address') });
     expect(asked[0]).toMatch(/^localhost /);

@@ -25,7 +25,7 @@ async function newReceiver(answer: Parameters<Receiver['answerWith']>[0]): Promi
 }
 
 function send(poster: Poster, url: string, retry = false): ReturnType<Poster['send']> {
-  const to = { url, secret: null, previousSecret: null, headers: {} };
+  const to = { url, secret: null, previousSecret: null, headers: {}, keyId: null };
   return poster.send({ to, id: 'one', event: 'message.received', json: '{}', retry });
 }
 

@@ -47,7 +47,7 @@ async function newTcpServer(onSocket: (socket: Socket) => void): Promise<string>
 
 function post(url: string, { secret = null, ...options }: Partial<Post & Target> = {}): Post {
   const json = '{"type":"message.received","data":{"id":"1","body":"Grüße 👋"}}';
-  const to = { url, secret, previousSecret: null, headers: {} };
+  const to = { url, secret, previousSecret: null, headers: {}, keyId: null };
   return { to, id: 'delivery-1', event: 'message.received', json, retry: true, ...options };
 }
 

@@ -20,6 +20,7 @@ import { UPLOADS } from '../../src/mac/sender/checked-attachments.ts';
 import { HeldCopies } from '../../src/mac/sender/held-files.ts';
 import { SendScheduler } from '../../src/mac/sender/scheduler.ts';
 import { Sender } from '../../src/mac/sender/sender.ts';
+import { OwnListeners } from '../../src/runtime/own-listeners.ts';
 import { approvalStore } from '../../src/store/state/approvals-store.ts';
 import { auditStore } from '../../src/store/state/audit-store.ts';
 import { cursorStore } from '../../src/store/state/cursor-store.ts';
@@ -147,6 +148,7 @@ export class AccessSending {
       scheduler: this.scheduler,
       uploads: this.uploads,
       subscriptions: noSubscriptions,
+      ownListeners: new OwnListeners({ addresses: () => [] }),
       attachmentRoots: roots,
       selfAddress,
       hasTapbacks: selfAddress !== '' && hasTapbacks,

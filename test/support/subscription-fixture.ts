@@ -7,6 +7,7 @@ import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { CallbackPoster } from '../../src/events/webhooks/subscriptions/callback-poster.ts';
 import { SubscriptionRegistry } from '../../src/events/webhooks/subscriptions/subscription-registry.ts';
+import { OwnListeners } from '../../src/runtime/own-listeners.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
 import { openStateDatabase } from '../../src/store/state/state-database.ts';
 import { subscriptionStore } from '../../src/store/state/subscriptions-store.ts';
@@ -99,7 +100,8 @@ export class SubscriptionFixture {
   #newRegistry(): SubscriptionRegistry {
     const { clock, feed, log } = this;
     const caller = { feed: limitedFeed(feed, ({ rowId }) => !this.hidden.has(rowId)) } as unknown as Caller;
-    const poster = new CallbackPoster({ version: '1', clock, allowedHosts: [] });
+    const ownListeners = new OwnListeners({ addresses: () => [] });
+    const poster = new CallbackPoster({ version: '1', clock, allowedHosts: [], ownListeners });
     const post = poster.post.bind(poster);
     poster.post = (...given) => {
       const attempt = post(...given);

@@ -1,9 +1,12 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Caller } from '../../src/domain/caller.ts';
 import type { AuditNote } from '../../src/domain/ports/access-ports.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
 import { auditStore } from '../../src/store/state/audit-store.ts';
 import { AccessSending, ANA, BEN, codeOf } from '../support/access-sending.ts';
+import { eventually } from '../support/eventually.ts';
+import { failed } from '../support/in-memory-messages.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
@@ -52,6 +55,67 @@ describe('dry runs in a loop', () => {
   });
 });
 
+/** Schedules a send and cancels it. Returns the code of the refusal, or `none`. */
+async function scheduleAndCancel(caller: Caller, body: string): Promise<string> {
+  const sendAtMs = service.clock.now() + 3_600_000;
+  return codeOf(
+    service.send(caller, { body, sendAtMs, sendUntilMs: sendAtMs }).then((answer) => {
+      if (answer.kind === 'scheduled') caller.scheduled.cancel(answer.scheduled.id);
+    }),
+  );
+}
+
+describe('scheduling and cancelling in a loop', () => {
+  test('counts towards the caps as sends do, and writes one line for each target and minute', async () => {
+    const caller = service.caller({ caps: { per_minute: 100, per_day: 40 } });
+    const codes: string[] = [];
+    for (let run = 0; run < 50; run += 1) codes.push(await scheduleAndCancel(caller, `text ${run}`));
+    expect(codes).toEqual([...Array<string>(40).fill('none'), ...Array<string>(10).fill('cap_reached')]);
+    const asked = lines().filter(([, outcome]) => outcome === 'asked');
+    expect(asked).toEqual(Array(40).fill(['schedule', 'asked', `any;-;${ANA}`, 1]));
+    expect(lines().filter(([action, outcome]) => action !== 'key' && outcome !== 'asked')).toEqual([
+      ['schedule', 'scheduled', `any;-;${ANA}`, 40],
+      ['schedule', 'cancelled', ANA, 40],
+      ['refused', 'cap_reached', ANA, 10],
+    ]);
+    expect(caller.key && service.access.keys.get(caller.key.id).remaining?.per_day).toBe(0);
+    expect(await codeOf(service.send(caller))).toBe('cap_reached');
+  });
+
+  test('leaves the caps of messages that leave to those that leave', async () => {
+    const caller = service.caller({ caps: { per_minute: 2 } });
+    const sendAtMs = service.clock.now() + 1000;
+    for (const body of ['one', 'two']) await service.send(caller, { body, sendAtMs, sendUntilMs: sendAtMs + 60_000 });
+    service.scheduler.start();
+    await eventually(async () => {
+      await service.clock.advance(1000);
+      expect(service.texts()).toEqual(['one', 'two']);
+    });
+    expect(service.clock.now()).toBeLessThan(sendAtMs + 60_000);
+  });
+
+  test('keeps no more than 10,000 cancelled sends', async () => {
+    const caller = service.caller();
+    await scheduleAndCancel(caller, 'first');
+    const columns = service.state.prepare("SELECT name FROM pragma_table_info('scheduled')").all().map(String);
+    const copied = columns.filter((name) => name !== 'number' && name !== 'id').join(', ');
+    service.state.exec(`WITH RECURSIVE one (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM one WHERE n < 10_005)
+      INSERT INTO scheduled (id, ${copied}) SELECT 'copy' || n, ${copied} FROM one, scheduled`);
+    await scheduleAndCancel(caller, 'last');
+    expect(Number(service.state.prepare('SELECT count(*) FROM scheduled').get()?.[0])).toBeLessThanOrEqual(10_001);
+  });
+});
+
+test('a request repeated in a loop while it fails writes one line a minute', async () => {
+  const caller = service.caller();
+  service.messages.behave = () => failed(-600);
+  const again = { idempotencyKey: { kind: 'client', key: 'again' } } as const;
+  for (let run = 0; run < 30; run += 1) await codeOf(service.send(caller, again));
+  const past = { sendAtMs: 1, sendUntilMs: 2, idempotencyKey: { kind: 'client', key: 'past' } } as const;
+  for (let run = 0; run < 30; run += 1) expect(await codeOf(service.send(caller, past))).toBe('invalid_request');
+  expect(lines().length).toBeLessThan(10);
+});
+
 describe('an audit log that is full', () => {
   const DAY_MS = 24 * 3_600_000;
 
@@ -61,7 +125,10 @@ describe('an audit log that is full', () => {
     ['events', 'event', 'shown'],
     ['refusals', 'refused', 'rate_limited'],
     ['webhooks', 'webhook', 'registered'],
-  ] as const)('loses sends, decisions and keys to %s', async (_name, action, outcome) => {
+    ['requests to schedule', 'schedule', 'asked'],
+    ['scheduled sends', 'schedule', 'scheduled'],
+    ['cancelled sends', 'schedule', 'cancelled'],
+  ] as const)('keeps sends, decisions and keys, and loses %s', async (_name, action, outcome) => {
     const caller = service.caller({ approval: 'always', expires_at: null });
     const held = await service.hold(caller);
     await service.access.approvals.deny(held.id);
@@ -149,7 +216,7 @@ test('a cap is checked without reading lines that it does not count', () => {
     },
   };
   const store = auditStore(explained);
-  store.sends('key', ANA, service.clock.now());
+  store.sends('key', ANA, service.clock.now(), 'asked');
   store.ask('ask', 0);
   expect(plans.filter((step) => /audit/.test(step))).toEqual([
     expect.stringContaining('audit_of_asks (key_id=? AND at_ms>?)'),

@@ -2,13 +2,15 @@ import { expect, test } from '@jest/globals';
 import type { LimitedKey } from '../../src/access/limited-key.ts';
 import { endForbidden, limitedSubscriptions } from '../../src/access/limited-subscriptions.ts';
 import type { StoredSubscription, SubscriptionRequest } from '../../src/domain/subscription.ts';
+import { OwnListeners } from '../../src/runtime/own-listeners.ts';
+import { codeOf } from '../support/access-sending.ts';
 import { ANY_KEY } from '../support/any-key.ts';
 import { noSubscriptions, SECRET } from '../support/mcp-events.ts';
 
 const HOSTS = ['hooks.example'];
 
 /** Creates the in-memory subscriptions of a key that may post to one host. */
-function subscriptions() {
+function subscriptions(ownPorts: readonly number[] = []) {
   const kept: StoredSubscription[] = [];
   const noted: string[] = [];
   const ended: string[] = [];
@@ -26,6 +28,9 @@ function subscriptions() {
   const own = limitedSubscriptions({
     subscriptions: service as never,
     key: () => ({ ...ANY_KEY, callback_hosts: HOSTS }),
+    ownListeners: new OwnListeners({
+      addresses: () => ownPorts.map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
+    }),
     note: (target, outcome) => noted.push(`${outcome} ${target}`),
   });
   const subscribe = (url: string) =>
@@ -57,3 +62,13 @@ test('subscriptions to a host end when the owner takes the host away, and all wh
   endForbidden(service as never, key(HOSTS, false), 0);
   expect(ended).toEqual(['sub_2', ANY_KEY.id]);
 });
+
+test.each(['http://127.0.0.1:3284/mcp', 'http://localhost:3284/', 'http://[::1]:3285/', 'http://127.1:3285/'])(
+  'no subscription posts to the service itself at %s',
+  async (url) => {
+    const { noted, subscribe } = subscriptions([3284, 3285]);
+    expect(await codeOf(subscribe(url))).toBe('webhook_not_allowed');
+    await subscribe('http://127.0.0.1:9/own');
+    expect(noted).toEqual(['registered sub_1']);
+  },
+);

@@ -3,25 +3,73 @@ import { limitedWebhooks } from '../../src/access/limited-webhooks.ts';
 import { ReadableChats } from '../../src/access/readable.ts';
 import type { ChatDirectory } from '../../src/domain/ports/access-ports.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks-ports.ts';
+import { OwnListeners } from '../../src/runtime/own-listeners.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+
+/** Returns the webhooks of a key at a service that listens on two ports, and what the key registered. */
+function webhooksOf(hosts: readonly string[] = []) {
+  const added: (NewWebhook & { readonly id: string; readonly keyId: string })[] = [];
+  const registry = {
+    list: () => added,
+    get: (id: string) => added.find((one) => one.id === id),
+    add: (webhook: NewWebhook) => {
+      const stored = { ...webhook, id: String(added.length), keyId: 'key' };
+      added.push(stored);
+      return stored;
+    },
+    change: () => Promise.reject(new Error('not used')),
+  };
+  const webhooks = limitedWebhooks({
+    webhooks: registry as unknown as WebhookRegistry,
+    keyId: 'key',
+    hosts: () => hosts,
+    chats: new ReadableChats(() => [], {} as ChatDirectory),
+    ownListeners: new OwnListeners({
+      addresses: () => [3284, 3285].map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
+      issuerHost: 'messages.example',
+    }),
+    clock: new FakeClock(),
+    note: () => {},
+  });
+  return { webhooks, added };
+}
 
 test.each(['http://admin:s3cret@127.0.0.1:3291/x', 'http://admin@localhost/', 'http:///:s3cret@127.0.0.1/'])(
   'a limited key picks an Authorization header by the address %s',
   async (url) => {
-    const added: NewWebhook[] = [];
-    const registry = { list: () => [], add: (webhook: NewWebhook) => added.push(webhook) };
-    const webhooks = limitedWebhooks({
-      webhooks: registry as unknown as WebhookRegistry,
-      keyId: 'key',
-      hosts: () => [],
-      chats: new ReadableChats(() => [], {} as ChatDirectory),
-      clock: new FakeClock(),
-      note: () => {},
-    });
+    const { webhooks, added } = webhooksOf();
     expect(await codeOf(Promise.resolve(webhooks.add({ url, events: ['message.sent'] })))).toBe(
       'webhook_headers_not_allowed',
     );
     expect(added).toEqual([]);
   },
 );
+
+test.each([
+  'http://127.0.0.1:3284/api/v1/x',
+  'http://127.0.0.1:3285/',
+  'http://127.8.9.10:3284/',
+  'http://localhost:3284/',
+  'http://localhost.:3284/',
+  'http://LOCALHOST:3284/',
+  'http://[::1]:3284/',
+  'http://[::ffff:127.0.0.1]:3284/',
+  'http://[::]:3284/',
+  'http://0.0.0.0:3284/',
+  'http://0:3284/',
+  'http://2130706433:3284/',
+  'http://0177.0.0.1:3284/',
+  'http://0x7f.1:3284/',
+  'http://127.1:3284/',
+  'http://１２７.0.0.1:3284/',
+  'https://messages.example/mcp',
+])('a limited key neither registers a webhook at the service itself, %s, nor moves one there', async (url) => {
+  const hosts = ['localhost', '[::ffff:7f00:1]', '[::]', '0.0.0.0', 'messages.example'];
+  const { webhooks, added } = webhooksOf(hosts);
+  const refused = { url, events: ['message.sent'] } as const;
+  expect(await codeOf(Promise.resolve(webhooks.add(refused)))).toBe('webhook_not_allowed');
+  expect(added).toEqual([]);
+  const { id } = await webhooks.add({ ...refused, url: 'http://127.0.0.1:3286/' });
+  expect(await codeOf(Promise.resolve(webhooks.change(id, { url })))).toBe('webhook_not_allowed');
+});

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ProgressLine } from '../../src/cli/output/progress.ts';
 import { isColoured, painter, stateStyle } from '../../src/cli/output/style.ts';
 import { table } from '../../src/cli/output/table.ts';
-import { columnsOf, fitted, json, oneLine, printable, wrapped } from '../../src/cli/output/text.ts';
+import { columnsOf, fitted, json, jsonLine, oneLine, printable, wrapped } from '../../src/cli/output/text.ts';
 import { shownSpan, shownTime } from '../../src/cli/output/time.ts';
 import { atTime, sinceTime } from '../../src/cli/since.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -22,9 +22,12 @@ describe('text of others on a terminal', () => {
   });
 
   test('is plain ASCII for controls in JSON, and the same when it is read', () => {
-    const value = { body: '\x1b\x7f\u009b\u202e\u2028ü🎉' };
-    expect(json(value)).toBe(String.raw`{"body":"\u001b\u007f\u009b\u202e\u2028ü🎉"}`);
+    const value = { body: '\x1b\x7f\u009b\u202e\u2028\u200e\u200f\u061cü🎉' };
+    const text = String.raw`"\u001b\u007f\u009b\u202e\u2028\u200e\u200f\u061cü🎉"`;
+    expect(json(value)).toBe(`{"body":${text}}`);
+    expect(json(value, 2)).toBe(`{\n  "body": ${text}\n}`);
     expect(JSON.parse(json(value))).toEqual(value);
+    expect(jsonLine(JSON.stringify(value))).toBe(json(value));
   });
 });
 

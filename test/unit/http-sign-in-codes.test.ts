@@ -29,24 +29,11 @@ test('a code of 60 seconds ago signs nobody in', () => {
   expect(codes.redeem(late)).toBe(false);
 });
 
-test('five wrong codes void all', () => {
+test('wrong codes void no right one, however many there are', () => {
   const codes = newCodes();
   const [one, other] = [codes.make(), codes.make()];
-  for (let count = 0; count < 4; count += 1) expect(codes.redeem('wrong')).toBe(false);
-  expect(codes.redeem(one)).toBe(true);
-  expect(codes.redeem('wrong')).toBe(false);
-  expect(codes.redeem(other)).toBe(false);
-});
-
-test('wrong codes while there is none to guess void no later one', () => {
-  const codes = newCodes();
-  for (let count = 0; count < 9; count += 1) codes.redeem('wrong');
-  expect(codes.redeem(codes.make())).toBe(true);
-  const ended = codes.make();
-  for (let count = 0; count < 4; count += 1) codes.redeem('wrong');
-  nowMs += 60_000;
-  const code = codes.make();
-  expect([codes.redeem(ended), codes.redeem(code)]).toEqual([false, true]);
+  for (let count = 0; count < 1000; count += 1) expect(codes.redeem(`wrong ${count}`)).toBe(false);
+  expect([codes.redeem(one), codes.redeem(other)]).toEqual([true, true]);
 });
 
 test('codes that nobody takes are kept sixteen at a time', () => {

@@ -301,11 +301,19 @@ describe('under a limited key', () => {
     expect(service.texts()).toEqual(['b']);
   });
 
-  test('caps count when it goes out: what is over is tried again, and missed with the reason', async () => {
+  test('caps count when it is asked for, and again when it goes out: then it waits, or is missed with the reason', async () => {
     const minute = service.caller({ caps: { per_minute: 2 } });
     const day = service.caller({ caps: { per_day: 1 } });
-    for (const body of ['a', 'b', 'c']) await schedule(MINUTE, { body }, minute);
-    for (const body of ['d', 'e']) await schedule(10 * MINUTE, { body }, day);
+    const at = (inMs: number) => service.clock.now() + inMs;
+    const [dueMs, lateMs] = [at(DAY + 2 * MINUTE), at(DAY + 10 * MINUTE)];
+    const until = (sendAtMs: number) => sendAtMs - service.clock.now();
+    for (const body of ['a', 'b']) await schedule(until(dueMs), { body }, minute);
+    await schedule(until(lateMs), { body: 'd' }, day);
+    await expect(codeOf(schedule(until(dueMs), { body: 'c' }, minute))).resolves.toBe('cap_reached');
+    await expect(codeOf(schedule(until(lateMs), { body: 'e' }, day))).resolves.toBe('cap_reached');
+    await pass(DAY + MINUTE);
+    await schedule(until(dueMs), { body: 'c' }, minute);
+    await schedule(until(lateMs), { body: 'e' }, day);
     await pass(MINUTE + 30_000);
     expect(service.texts()).toEqual(['a', 'b']);
     await pass(MINUTE);

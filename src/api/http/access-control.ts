@@ -5,7 +5,7 @@ import type { Answer, Headers } from './answer.ts';
 import { ApiKeys, unauthorized } from './api-keys.ts';
 import type { Exchange } from './exchange.ts';
 import { KeylessRequests } from './keyless-requests.ts';
-import { OriginPolicy, type OriginSettings, originNotAllowed, SOCKET_POLICY } from './origin-policy.ts';
+import { isUninvited, OriginPolicy, type OriginSettings, originNotAllowed, SOCKET_POLICY } from './origin-policy.ts';
 import { RateLimit } from './rate-limit.ts';
 
 export interface AccessSettings extends OriginSettings {
@@ -90,10 +90,11 @@ export class AccessControl {
     const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
     guard.checkHost(request);
     const source = guard.source(request);
-    if (source === 'foreign') throw originNotAllowed(arrival);
-    if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
     const isReading = method === 'GET' || method === 'HEAD';
-    if (isReading && this.#openPaths.has(path)) return undefined;
+    const isOpenPage = isReading && this.#openPaths.has(path);
+    if (isUninvited(source, isOpenPage)) throw originNotAllowed(arrival);
+    if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
+    if (isOpenPage) return undefined;
     if (isNowhere(path) && !this.#openPaths.has(path)) throw problem('not_found');
     await this.#limit.count(headers);
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
@@ -127,7 +128,7 @@ export class AccessControl {
   async #admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
     const { request, headers, arrival } = exchange;
     guard.checkHost(request);
-    if (guard.source(request) === 'foreign') throw originNotAllowed(arrival);
+    if (isUninvited(guard.source(request), false)) throw originNotAllowed(arrival);
     await this.#limit.count(headers);
     const caller = key === undefined ? undefined : this.#callers.find(key);
     if (caller?.key === undefined) return false;
@@ -161,11 +162,11 @@ export class AccessControl {
     const { request, rawQuery, headers, arrival } = exchange;
     if (arrival === 'socket') {
       SOCKET_POLICY.checkHost(request);
-      if (SOCKET_POLICY.source(request) === 'foreign') throw originNotAllowed(arrival);
+      if (isUninvited(SOCKET_POLICY.source(request), false)) throw originNotAllowed(arrival);
     } else this.guard.checkHost(request);
     const caller = this.#keys.inQuery(rawQuery, request);
     // A foreign page's handshake without a valid key is not counted, so that the page cannot use up the rate limit.
-    if (caller === undefined && this.guard.source(request) === 'foreign') throw unauthorized(request);
+    if (caller === undefined && isUninvited(this.guard.source(request), false)) throw unauthorized(request);
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized(request);
     if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);

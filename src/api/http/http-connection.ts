@@ -14,6 +14,13 @@ import { problemAnswer } from './problem-answer.ts';
  */
 export const MAX_HEADER_LINES = 200;
 
+export interface HttpTimeouts {
+  readonly headersMs: number;
+  readonly requestMs: number;
+  /** Interval at which Node checks the connections for `headersMs` and `requestMs`. */
+  readonly checkMs: number;
+}
+
 export function hasTooManyHeaders({ rawHeaders }: IncomingMessage): boolean {
   return rawHeaders.length / 2 > MAX_HEADER_LINES;
 }
@@ -86,4 +93,10 @@ export function baseAddressOf(server: Server): BaseAddress {
     url: `http://${family === 'IPv6' ? `[${reachable}]` : reachable}:${port}`,
     isLoopback: /^(?:127\.|::1$|::ffff:127\.)/.test(address),
   };
+}
+
+/** Returns where a server listens: one address, or none for a Unix socket and a server that is closed. */
+export function listeningAt(server: Server): readonly AddressInfo[] {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? [address] : [];
 }

@@ -7,6 +7,7 @@ import type { Answer } from './answer.ts';
 import { MAX_FORM_BYTES, readJson, readUrlEncoded } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { KeylessRequests } from './keyless-requests.ts';
+import { isUninvited, sourceBySite } from './origin-policy.ts';
 import { RateLimit } from './rate-limit.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
 
@@ -76,6 +77,8 @@ export class IssuerHost {
     if (refusal !== undefined) throw refusal;
     const { origin } = request.headers;
     if (origin !== undefined && origin !== issuer) throw problem('origin_not_allowed');
+    const isOpenPage = path === '/oauth/authorize' && exchange.method === 'GET';
+    if (isUninvited(sourceBySite(request), isOpenPage)) throw problem('origin_not_allowed');
     // Requests for unknown paths are not counted, because vulnerability scanners send many (decisions S3 and Y5).
     if (!isMcp && !PATHS.has(path)) throw problem('not_found');
     exchange.route = path;

@@ -11,9 +11,10 @@ export interface OriginSettings {
 
 /**
  * The sender of a request. `own` is a page of this service, a program, or the user. `listed` is a web page whose origin
- * is in `allowedOrigins`, and `foreign` is any other web page.
+ * is in `allowedOrigins`. `link` is any other web page that sends the user here, and `foreign` is one that only loads
+ * something.
  */
-export type Source = 'own' | 'listed' | 'foreign';
+export type Source = 'own' | 'listed' | 'link' | 'foreign';
 
 const OWN_HOSTS = ['localhost', '127.0.0.1', '[::1]'];
 
@@ -45,14 +46,13 @@ export class OriginPolicy {
   }
 
   source(request: IncomingMessage): Source {
-    const { origin, host = '', 'sec-fetch-site': site } = request.headers;
+    const { origin, host = '' } = request.headers;
     if (origin !== undefined) {
       if (this.#origins.has(origin.toLowerCase())) return 'listed';
       // The Host may contain the default port, but a browser omits that port from an origin.
       if (origin.toLowerCase() !== `http://${host.toLowerCase().replace(/:80$/, '')}`) return 'foreign';
     }
-    const isOwn = site === undefined || site === 'same-origin' || site === 'none';
-    return isOwn || isTopLevelNavigation(request) ? 'own' : 'foreign';
+    return sourceBySite(request);
   }
 }
 
@@ -92,10 +92,22 @@ function withoutPort(host: string): string {
   return host.replace(/:\d*$/, '');
 }
 
+/** Returns the sender of a request by the headers that browsers add to every request, also to those without an Origin. */
+export function sourceBySite(request: IncomingMessage): Exclude<Source, 'listed'> {
+  const { 'sec-fetch-site': site } = request.headers;
+  if (site === undefined || site === 'same-origin' || site === 'none') return 'own';
+  return isTopLevelNavigation(request) ? 'link' : 'foreign';
+}
+
 /**
- * Reports whether the browser will show the answer as a document, such as after a click on a link. No page can read
- * such an answer.
+ * Reports whether a web page that is neither the service's own nor listed caused the request, which must then not be
+ * counted. A link may lead to an open page: no page can read the answer to a navigation.
  */
+export function isUninvited(source: Source, isOpenPage: boolean): boolean {
+  return source === 'foreign' || (source === 'link' && !isOpenPage);
+}
+
+/** Reports whether the browser will show the answer as a document, such as after a click on a link. */
 function isTopLevelNavigation({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
 }

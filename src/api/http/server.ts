@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
 import type { Caller, Callers } from '../../domain/caller.ts';
@@ -23,8 +23,10 @@ import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import {
   baseAddressOf,
+  type HttpTimeouts,
   hasTooManyHeaders,
   isHandshake,
+  listeningAt,
   MAX_HEADER_LINES,
   refuseUnreadable,
   withoutUpgrade,
@@ -56,13 +58,6 @@ export type AcceptWebSocket = (
   query: URLSearchParams,
   caller: Caller,
 ) => void | Promise<void>;
-
-interface HttpTimeouts {
-  readonly headersMs: number;
-  readonly requestMs: number;
-  /** Interval at which Node checks the connections for `headersMs` and `requestMs`. */
-  readonly checkMs: number;
-}
 
 export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly settings: AccessSettings;
@@ -147,6 +142,11 @@ export class HttpServer implements ExchangeContext {
 
   get isClosing(): boolean {
     return this.#closing !== undefined;
+  }
+
+  /** The addresses and ports at which the service listens now. */
+  get addresses(): readonly AddressInfo[] {
+    return this.#servers.flatMap(listeningAt);
   }
 
   /** Resolves with the base address. Rejects with the socket's error, whose `code` may be `EADDRINUSE`. */

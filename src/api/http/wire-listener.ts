@@ -70,21 +70,25 @@ export class WireListener {
       throw unauthorized();
     }
     const { caller, id: requestId, method } = exchange;
-    const { body, uploadIds } = await this.#bodyOf(exchange);
+    const endpoint = wire.find({ method, path, caller });
+    const { body, uploadIds } = await this.#bodyOf(exchange, endpoint.takesForm);
     try {
       const files = caller.uploads.files(uploadIds);
       const request: WireRequest = { method, path, query, caller, body, files, requestId };
-      return await wire.answer(request);
+      return await endpoint.answer(request);
     } finally {
       await caller.uploads.remove(uploadIds);
     }
   }
 
-  async #bodyOf(exchange: Exchange): Promise<{ readonly body: unknown; readonly uploadIds: readonly string[] }> {
+  async #bodyOf(
+    exchange: Exchange,
+    takesForm: boolean,
+  ): Promise<{ readonly body: unknown; readonly uploadIds: readonly string[] }> {
     const { headers, method } = exchange.request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     if (!hasBody || method === 'GET' || method === 'HEAD') return { body: undefined, uploadIds: [] };
-    if (!isForm(exchange)) return { body: await exchange.json(), uploadIds: [] };
+    if (!takesForm || !isForm(exchange)) return { body: await exchange.json(), uploadIds: [] };
     const { fields, files } = await readUploads(exchange, this.#parts.closing);
     return { body: Object.fromEntries(fields), uploadIds: files.map(({ id }) => id) };
   }

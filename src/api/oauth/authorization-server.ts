@@ -49,7 +49,7 @@ export class AuthorizationServer implements OAuthService {
       if (path === '/oauth/register') return { status: 201, json: this.#clients.register(request.json) };
       if (form === undefined) return undefined;
       if (path === '/oauth/authorize') return await this.#consents.decide(form);
-      if (path === '/oauth/token') return { status: 200, json: await this.#tokens.exchange(form) };
+      if (path === '/oauth/token') return { status: 200, json: await this.#exchange(form) };
       if (path !== '/oauth/revoke') return undefined;
       await this.#tokens.revoke(form.get('token') ?? '');
       return { status: 200, json: {} };
@@ -57,6 +57,17 @@ export class AuthorizationServer implements OAuthService {
       if (!(error instanceof OAuthError)) throw error;
       if (path === '/oauth/authorize') return refused(error.message);
       return { status: error.status, json: { error: error.code, error_description: error.message } };
+    }
+  }
+
+  /** Exchanges a code or a refresh token. Answers an unknown client with `invalid_client`, because clients register again only then. */
+  async #exchange(form: URLSearchParams): Promise<object> {
+    try {
+      return await this.#tokens.exchange(form);
+    } catch (error) {
+      // Not checked before, because a code that comes with the wrong client must revoke its key.
+      if (error instanceof OAuthError) this.#clients.assertKnown(form.get('client_id') ?? '');
+      throw error;
     }
   }
 

@@ -29,12 +29,22 @@ export class OAuthClients {
 
   /** Returns a client. Throws an OAuthError if it is unknown or its document is unusable. */
   async find(id: string): Promise<OAuthClient> {
-    const known = this.#parts.store.client(id);
-    if (known !== undefined) return known;
+    const known = this.#known(id);
+    return known instanceof URL ? documentClient(id, await this.#read(known)) : known;
+  }
+
+  /** Throws an OAuthError unless the client is registered, or its id can be the address of a document. */
+  assertKnown(id: string): void {
+    this.#known(id);
+  }
+
+  #known(id: string): OAuthClient | URL {
+    const registered = this.#parts.store.client(id);
+    if (registered !== undefined) return registered;
     const url = id.length <= MAX_URI ? parsedUrl(id) : undefined;
     const isDocument = url?.protocol === 'https:' && url.pathname !== '/' && url.hash === '' && url.username === '';
     if (url === undefined || !isDocument) throw new OAuthError('invalid_client', 'This client is not registered.', 401);
-    return documentClient(id, await this.#read(url));
+    return url;
   }
 
   /** Registers a client and returns its record. Throws an OAuthError for unusable redirect addresses. */
@@ -66,13 +76,18 @@ export class OAuthClients {
 }
 
 /**
- * Reports whether the client has registered this address. For a loopback address, the port may differ, but nothing
- * else.
+ * Reports whether the client has registered this address, and may still have it. For a loopback address, the port may
+ * differ, but nothing else.
  */
 export function isRedirectOf({ redirectUris }: OAuthClient, uri: string): boolean {
   const asked = parsedUrl(uri);
-  if (asked === undefined) return false;
+  if (asked === undefined || !isRedirectUri(uri)) return false;
   return redirectUris.includes(uri) || redirectUris.some((listed) => isSameButPort(parsedUrl(listed), asked));
+}
+
+/** Reports whether a redirect address leads to a program on the computer instead of a web server. */
+export function isOwnScheme(uri: string): boolean {
+  return !/^https?:$/.test(parsedUrl(uri)?.protocol ?? '');
 }
 
 function documentClient(id: string, given: unknown): OAuthClient {
@@ -86,7 +101,7 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
   const { client_name: name, redirect_uris: uris } = (given ?? {}) as Readonly<Record<string, unknown>>;
   const isList = Array.isArray(uris) && uris.length > 0 && uris.length <= MAX_URIS;
   if (!isList || !uris.every(isRedirectUri)) {
-    const message = `redirect_uris must be 1 to ${MAX_URIS} addresses. Each must use https, http at a loopback address, or a program's own scheme.`;
+    const message = `redirect_uris must be 1 to ${MAX_URIS} addresses. Each must use https, http at a loopback address, or a scheme made from a program's domain name, such as com.example.app.`;
     throw new OAuthError('invalid_redirect_uri', message);
   }
   const shown = typeof name === 'string' ? name.trim().slice(0, MAX_NAME) : '';
@@ -94,11 +109,16 @@ function metadataOf(given: unknown): Omit<OAuthClient, 'id'> {
 }
 
 /**
- * Matches schemes that must never receive a code. A browser handles some of them itself, and an app of macOS acts on
- * the others.
+ * The schemes of well-known MCP clients that have no dot. Any other scheme without one could belong to an app that acts
+ * on what it receives, such as `ssh:` or `shortcuts:`.
  */
-const NO_PROGRAM =
-  /^(?:javascript|data|file|filesystem|blob|about|vbscript|view-source|wss?|ftps?|mailto|tel|sms|imessage|facetime(?:-audio)?|shortcuts|itms-services|x-apple[\w.+-]*):$/;
+const CLIENT_SCHEMES: ReadonlySet<string> = new Set(
+  'chatgpt cherrystudio claude cursor goose kiro lmstudio trae vscode vscode-insiders vscodium windsurf zed'
+    .split(' ')
+    .map((name) => `${name}:`),
+);
+/** Matches a scheme that a program made from its domain name (RFC 8252, 7.1), such as `com.example.app:`. */
+const DOMAIN_SCHEME = /^(?!x-apple|com\.apple\.)[a-z][a-z\d-]*(?:\.[a-z\d-]+)+:$/;
 /**
  * Matches a plain host name or address. The host in a URL can also contain `;` or `,`, but either character would end a
  * directive of `pagePolicy`.
@@ -112,7 +132,7 @@ function isRedirectUri(uri: unknown): boolean {
   if (hash !== '' || username !== '' || password !== '') return false;
   if (protocol === 'https:') return PLAIN_HOST.test(hostname);
   if (protocol === 'http:') return isLoopback(url);
-  return /^[a-z][a-z\d+.-]+:$/.test(protocol) && !NO_PROGRAM.test(protocol);
+  return CLIENT_SCHEMES.has(protocol) || DOMAIN_SCHEME.test(protocol);
 }
 
 function isLoopback({ protocol, hostname }: URL): boolean {

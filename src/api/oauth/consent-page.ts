@@ -79,6 +79,11 @@ export function refusalPage(sentence: string): string {
   return page('This cannot be allowed', `<p role="alert">${shown(sentence)}</p>`);
 }
 
+/** Returns the page after the owner has refused a program that has no web address to go back to. */
+export function deniedPage(): string {
+  return page('You refused', '<p>The program got no access. You can close this page.</p>');
+}
+
 /**
  * Returns the Content-Security-Policy. Its `form-action` includes the redirect address, because browsers also apply
  * `form-action` to the redirect that follows the form's submission.

@@ -6,7 +6,8 @@ import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { OAuthAnswer, OAuthClient } from '../../domain/ports/oauth-ports.ts';
 import { visible } from '../../domain/visible.ts';
 import { WrongKeyDelay } from '../../runtime/wrong-key-delay.ts';
-import { CONSENT_PRESETS, consentPage, pagePolicy, refusalPage } from './consent-page.ts';
+import { isOwnScheme } from './clients.ts';
+import { CONSENT_PRESETS, consentPage, deniedPage, pagePolicy, refusalPage } from './consent-page.ts';
 import type { OAuthTokens } from './tokens.ts';
 
 const MAX_OPEN = 20;
@@ -66,7 +67,7 @@ export class OAuthConsents {
 
   /**
    * Handles the owner's answer. If access is allowed, creates a key and redirects to the program with a code. If it is
-   * denied, redirects with `access_denied`. After a mistake, shows the page again.
+   * denied, redirects with `access_denied`, but only to a web address. After a mistake, shows the page again.
    */
   async decide(form: URLSearchParams): Promise<OAuthAnswer> {
     const consent = this.#open.get(form.get('consent') ?? '');
@@ -76,6 +77,8 @@ export class OAuthConsents {
     const { redirectUri, state, client } = consent;
     if (form.get('decision') !== 'allow') {
       this.#open.delete(consent.id);
+      // Any other scheme would start a program on the computer, for a request that the owner has refused.
+      if (isOwnScheme(redirectUri)) return { status: 200, page: deniedPage(), policy: pagePolicy() };
       return this.#back(redirectUri, { error: 'access_denied', state });
     }
     const preset = CONSENT_PRESETS.find((one) => one === form.get('preset')) ?? 'reader';

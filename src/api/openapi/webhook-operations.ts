@@ -32,6 +32,7 @@ export const WEBHOOK_OPERATIONS = {
     answers: { 201: { description: 'Registered.', schema: 'Webhook', example: examples.webhook, headers: MADE } },
     problems: [
       'webhook_not_allowed',
+      'webhook_to_postern',
       'webhook_headers_not_allowed',
       'webhook_user_not_allowed',
       'changes_disabled',
@@ -70,6 +71,7 @@ export const WEBHOOK_OPERATIONS = {
     },
     problems: [
       'webhook_not_allowed',
+      'webhook_to_postern',
       'webhook_headers_not_allowed',
       'webhook_user_not_allowed',
       'webhook_not_found',

@@ -3,6 +3,8 @@
  * message could contain all of them.
  */
 const UNPRINTABLE = /[\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ufff9-\ufffc]/gu;
+/** Matches what JSON on a terminal contains only escaped: everything in `UNPRINTABLE`, and separators of lines. */
+const ESCAPED = new RegExp(`${UNPRINTABLE.source}|[\\u2028\\u2029]`, 'gu');
 const WIDE =
   /^(?![\uff61-\uffdc])(?:\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]|.*\ufe0f)/su;
 const EMPTY = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
@@ -44,7 +46,8 @@ export function oneLine(text: string): string {
 
 /** Returns JSON that cannot control a terminal. JSON itself allows some control characters without an escape. */
 export function json(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(/[\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, escaped);
+  // The line breaks are those of the indentation: inside of texts, JSON escapes them.
+  return JSON.stringify(value, null, indent).replace(ESCAPED, (found) => (found === '\n' ? '\n' : escaped(found)));
 }
 
 /**
@@ -52,7 +55,7 @@ export function json(value: unknown, indent?: number): string {
  * meaning.
  */
 export function jsonLine(line: string): string {
-  return line.replace(/[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, escaped);
+  return line.replace(ESCAPED, escaped);
 }
 
 function escaped(character: string): string {

@@ -160,6 +160,12 @@ export interface KeyUses {
 }
 
 /**
+ * The counts that have caps: the requests that a key was allowed to make, scheduled ones included (`asked`), or the messages
+ * that leave: direct requests, and scheduled sends once they are due (`leaving`).
+ */
+export type CapCount = 'asked' | 'leaving';
+
+/**
  * Number of sends in the last minute or day. At `freeAtMs` the oldest of these sends leaves that period, so the count
  * decreases.
  */
@@ -189,10 +195,10 @@ export interface AuditStore {
   /** Counts the actions of limited keys since `sinceMs`, in spans of `lengthMs`. */
   uses(sinceMs: number, lengthMs: number): readonly KeyUses[];
   /**
-   * Counts the sends of the last minute and day, for comparison with the key's caps. `newContacts` does not include
-   * `target`.
+   * Counts the requests or the leaving messages of the last minute and day, for comparison with the key's caps.
+   * `newContacts` does not include `target`.
    */
-  sends(keyId: string, target: string | null, nowMs: number): SendCounts;
+  sends(keyId: string, target: string | null, nowMs: number, counted: CapCount): SendCounts;
   /**
    * Returns the time of the newest line about the request `ask`, in Unix milliseconds; undefined if there is no line
    * since `sinceMs`.

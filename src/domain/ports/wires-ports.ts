@@ -35,6 +35,14 @@ export interface WireFailure {
   readonly hint: string | undefined;
 }
 
+/** Answers one kind of request. Found only for callers with the right to use it. */
+export interface WireEndpoint {
+  /** True if the request is a form with files. Every other endpoint takes only JSON. */
+  readonly takesForm: boolean;
+  /** Answers the request. Throws an AppError to refuse it; the caller then sends what `failure` returns. */
+  answer(request: WireRequest): Promise<WireAnswer>;
+}
+
 /**
  * Translates another program's protocol into calls of Postern's use cases. Decides nothing itself: the use cases check
  * every right and limit.
@@ -42,8 +50,8 @@ export interface WireFailure {
 export interface Wire {
   /** Names of the query parameters that may hold the API key. */
   readonly keyNames: readonly string[];
-  /** Answers a request. Throws an AppError to refuse it; the caller then sends what `failure` returns. */
-  answer(request: WireRequest): Promise<WireAnswer>;
+  /** Finds the endpoint, before a body is read. Throws an AppError if there is none, or if the key may not use it. */
+  find(request: Pick<WireRequest, 'method' | 'path' | 'caller'>): WireEndpoint;
   failure(failure: WireFailure): WireAnswer;
 }
 

@@ -38,6 +38,8 @@ function isTlsFailure(code: string): boolean {
   return /CERT|SIGNED|ERR_TLS|ERR_SSL|EPROTO/.test(code);
 }
 
+export const OWN_PORT_REFUSAL = 'A webhook of a limited key may not post to Postern itself.';
+
 const SENTENCES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The receiver refused the connection.',
   ECONNRESET: 'The receiver closed the connection without an answer.',
@@ -48,6 +50,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'The receiver cannot be reached.',
   ENETUNREACH: 'The network of the receiver cannot be reached.',
   private_address: 'The host name of the receiver resolves to a private address.',
+  own_address: OWN_PORT_REFUSAL,
 };
 
 /**

@@ -1,18 +1,16 @@
 import { createHmac } from 'node:crypto';
-import {
-  type ClientRequest,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingMessage,
-  type RequestOptions,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { Agent as HttpAgent } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
+import type { LookupFunction } from 'node:net';
 import type { AxiosInstance } from 'axios';
+import { endpointOf } from '../../domain/callback-hosts.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { StoredWebhook } from '../../domain/webhook.ts';
 import { type AddressRule, HostLookup } from '../../runtime/host-lookup.ts';
+import type { OwnListeners } from '../../runtime/own-listeners.ts';
 import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
-import { DeliveryErrors } from './delivery-errors.ts';
+import { DeliveryErrors, OWN_PORT_REFUSAL } from './delivery-errors.ts';
+import { transport } from './delivery-transport.ts';
 
 /** Milliseconds within which the status and headers of an attempt's answer must arrive (decision F2). */
 const ATTEMPT_TIMEOUT_MS = 10_000;
@@ -37,10 +35,12 @@ export interface PosterOptions {
   readonly mayAttempt?: () => boolean;
   /** Reports whether connecting to the address of a host name is allowed. Default: always. */
   readonly isAddressAllowed?: AddressRule;
+  /** This service's own ports, where no receiver of a limited key may be (decision AB12). */
+  readonly ownListeners?: OwnListeners | undefined;
 }
 
-/** The receiver of events, with its secrets and headers. */
-export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers' | 'wire'>;
+/** The receiver of events, with its secrets and headers. `keyId` is null for a receiver of the owner. */
+export type Target = Pick<StoredWebhook, 'url' | 'secret' | 'previousSecret' | 'headers' | 'wire' | 'keyId'>;
 
 /** A post in progress; `attempts` can end it early. */
 export interface Sending {
@@ -110,7 +110,7 @@ export class Poster {
       },
     });
     // `allowedHosts` may have changed since the webhook was registered, and may no longer allow the webhook's host.
-    const error = this.refusal(url);
+    const error = this.refusal(url) ?? this.#ownRefusal(post.to);
     if (error !== undefined) {
       const refused = {
         outcome: 'failed',
@@ -126,7 +126,23 @@ export class Poster {
     return { attempts, result: this.#post(attempts, post.to, body) };
   }
 
-  async #post(attempts: DeliveryAttempts, { url, headers }: Target, body: Buffer): Promise<PostResult> {
+  /** Returns why a receiver of a limited key gets nothing; undefined if it may, or if only a lookup can tell. */
+  #ownRefusal({ url, keyId }: Target): string | undefined {
+    const isOwn = keyId !== null && this.#options.ownListeners?.isNamed(endpointOf(url)) === true;
+    return isOwn ? OWN_PORT_REFUSAL : undefined;
+  }
+
+  /** Returns the lookup for a receiver of a limited key whose name could lead to this service; else undefined. */
+  #guardedLookup({ url, keyId }: Target): LookupFunction | undefined {
+    const { ownListeners, isAddressAllowed } = this.#options;
+    const { port } = endpointOf(url);
+    if (keyId === null || ownListeners?.hasPort(port) !== true) return undefined;
+    const isElsewhere: AddressRule = (_host, address) => !ownListeners.isOwnAddress(address, port);
+    return new HostLookup(isAddressAllowed, isElsewhere).lookup;
+  }
+
+  async #post(attempts: DeliveryAttempts, to: Target, body: Buffer): Promise<PostResult> {
+    const { url, headers } = to;
     const { clock, attemptTimeoutMs: timeoutMs = ATTEMPT_TIMEOUT_MS } = this.#options;
     this.#client ??= this.#newClient();
     const client = await this.#client;
@@ -134,7 +150,7 @@ export class Poster {
       method: 'post',
       url,
       data: body,
-      transport: transport({ clock, timeoutMs, headers }),
+      transport: transport({ clock, timeoutMs, headers, lookup: this.#guardedLookup(to) }),
     });
   }
 
@@ -248,48 +264,4 @@ const STANDARD_SECRET = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?
 function standardKey(secret: string): Buffer {
   const base64 = STANDARD_SECRET.exec(secret)?.[1];
   return base64 === undefined || base64 === '' ? Buffer.from(secret, 'utf8') : Buffer.from(base64, 'base64');
-}
-
-interface TransportOptions {
-  readonly clock: Clock;
-  /** Milliseconds within which the status and headers of an attempt's answer must arrive (decision F2). */
-  readonly timeoutMs: number;
-  /** The owner's headers (decision P2). Passed separately, because axios would read some as its own settings. */
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-/** A `transport` of axios, which makes one attempt. */
-interface WebhookTransport {
-  request(options: RequestOptions, onResponse: (response: IncomingMessage) => void): ClientRequest;
-}
-
-/**
- * Returns a transport that corrects axios in three points. The time limit covers the whole attempt, not only silence. A
- * status of 101 counts as an answer; by default, Node would close the connection and report no answer. A status of 000
- * is an error; axios would accept it as a success.
- */
-function transport({ clock, timeoutMs, headers }: TransportOptions): WebhookTransport {
-  return {
-    request(options, onResponse) {
-      const open = options.protocol === 'https:' ? httpsRequest : httpRequest;
-      const request = open({ ...options, headers: { ...options.headers, ...headers } }, (response) => {
-        cancelTimeout();
-        if (response.statusCode !== 0) onResponse(response);
-        else request.destroy(failure('HPE_INVALID_STATUS', 'The status is 000.'));
-      });
-      const cancelTimeout = clock.after(timeoutMs, () =>
-        request.destroy(failure('no_answer', `The receiver did not answer within ${timeoutMs / 1000} s.`)),
-      );
-      request.once('close', cancelTimeout);
-      request.once('upgrade', (response, socket) => {
-        socket.destroy();
-        onResponse(response);
-      });
-      return request;
-    },
-  };
-}
-
-function failure(code: string, message: string): Error {
-  return Object.assign(new Error(message), { code });
 }

@@ -132,6 +132,7 @@ export class SendScheduler implements Scheduler {
     let claim: ReturnType<SchedulingStore['schedule']>;
     try {
       this.#assertRoom(by.keyId);
+      store.prune(nowMs);
       claim = idempotency.schedule(key, hash, { id, nowMs, untilMs: sendUntilMs }, () => store.add(entry));
     } catch (error) {
       if (by.approved === undefined) await files.remove(id);

@@ -9,26 +9,29 @@ const MAX_ROWS = 100_000;
 const KEPT_MS = 90 * 24 * 60 * 60 * 1000;
 
 const SELECT = 'SELECT number, at_ms, key_id, action, target, outcome, text_hmac, count FROM audit';
+/** SQL that is true for the lines that count towards the caps. Separate lines record what came of the requests. */
+const CAPPED = 'ask IS NOT NULL';
 /**
- * SQL that is true for the line that records an allowed request to send, held or not. A separate line records the
- * outcome of the send.
+ * SQL that is true for the lines that one of the two counts of the caps includes: every allowed request to send, held
+ * or scheduled ones too (`asked`), or every message that may leave now (`leaving`).
  */
-const ASKED = "action = 'send' AND ask IS NOT NULL";
+const OF_COUNT = "CASE ? WHEN 'asked' THEN outcome = 'asked' ELSE action = 'send' END";
 /**
- * SQL that is true for lines of the kinds that a key can cause without limit. Such lines are removed first, so that
- * they never displace lines about sends, decisions or keys.
+ * SQL that is true for lines of the kinds that a key can cause without a send, a decision or a change of a key. Such
+ * lines are removed first.
  */
-const PLENTY = "(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run')";
+const PLENTY = `(action IN ('read', 'event', 'refused', 'webhook') OR outcome = 'dry_run'
+  OR action = 'schedule' AND outcome IN ('asked', 'scheduled', 'cancelled'))`;
 
 /**
  * Counts the actions of limited keys per span of time, in four groups: `read` (reads and events), `refused`, `asked`
- * (requests to send) and `sent` (sends that went out).
+ * (requests to send or to schedule) and `sent` (sends that went out).
  */
 const USES = `SELECT key_id, at_ms / CAST(? AS INTEGER) * CAST(? AS INTEGER), what, sum(count) FROM (
     SELECT key_id, at_ms, count, CASE
       WHEN action IN ('read', 'event') THEN 'read'
       WHEN action = 'refused' THEN 'refused'
-      WHEN action = 'send' AND outcome = 'asked' THEN 'asked'
+      WHEN outcome = 'asked' THEN 'asked'
       WHEN action IN ('send', 'schedule', 'approval') AND outcome IN ('sent', 'pending') THEN 'sent' END AS what
     FROM audit WHERE at_ms >= ? AND key_id NOT IN ('owner', 'tapback'))
   WHERE what IS NOT NULL GROUP BY 1, 2, 3`;
@@ -42,19 +45,21 @@ export function auditStore(database: Sqlite): AuditStore {
   const more = database.prepare('UPDATE audit SET count = count + ? WHERE number = ?');
   const uses = database.prepare(USES);
   const inMinute = database.prepare(
-    `SELECT count(*), min(at_ms) FROM audit WHERE key_id = ? AND ${ASKED} AND at_ms > ?`,
+    `SELECT count(*), min(at_ms) FROM audit WHERE key_id = ? AND ${CAPPED} AND at_ms > ? AND ${OF_COUNT}`,
   );
   const inDay = database.prepare(
     `SELECT count(*), min(at_ms), count(DISTINCT CASE WHEN is_new AND target IS NOT ? THEN target END)
-     FROM audit WHERE key_id = ? AND ${ASKED} AND at_ms > ?`,
+     FROM audit WHERE key_id = ? AND ${CAPPED} AND at_ms > ? AND ${OF_COUNT}`,
   );
-  const ofAll = database.prepare(`SELECT count(*), min(at_ms) FROM audit WHERE ${ASKED} AND at_ms > ?`);
+  const ofAll = database.prepare(
+    `SELECT count(*), min(at_ms) FROM audit WHERE ${CAPPED} AND at_ms > ? AND ${OF_COUNT}`,
+  );
   const ofAsk = database.prepare('SELECT at_ms FROM audit WHERE ask = ? AND at_ms >= ? ORDER BY number DESC LIMIT 1');
   const old = database.prepare('DELETE FROM audit WHERE at_ms < ?');
   const count = database.prepare('SELECT count(*) FROM audit');
-  const oldestPlenty = database.prepare(oldest(PLENTY));
-  // Excludes the last day's requests to send, because they count towards the caps.
-  const oldestOthers = database.prepare(oldest(`NOT (${ASKED} AND at_ms > ?)`));
+  // Both exclude the last day's requests, because they count towards the caps.
+  const oldestPlenty = database.prepare(oldest(`${PLENTY} AND NOT (${CAPPED} AND at_ms > ?)`));
+  const oldestOthers = database.prepare(oldest(`NOT (${CAPPED} AND at_ms > ?)`));
   return {
     add({ keyId, action, target = null, outcome, textHmac = null, isNew = false, ask = null }, atMs) {
       return Number(insert.get(atMs, keyId, action, target, outcome, textHmac, isNew ? 1 : 0, ask)?.[0]);
@@ -83,14 +88,14 @@ export function auditStore(database: Sqlite): AuditStore {
         what: String(what) as KeyUses['what'],
         count: Number(count),
       })),
-    sends(keyId, target, nowMs) {
-      const minute = inMinute.get(keyId, nowMs - MINUTE_MS);
-      const day = inDay.get(target, keyId, nowMs - DAY_MS);
+    sends(keyId, target, nowMs, counted) {
+      const minute = inMinute.get(keyId, nowMs - MINUTE_MS, counted);
+      const day = inDay.get(target, keyId, nowMs - DAY_MS, counted);
       return {
         minute: toCount(minute, MINUTE_MS),
         day: toCount(day, DAY_MS),
         newContacts: { ...toCount(day, DAY_MS), count: Number(day?.[2] ?? 0) },
-        dayOfAll: toCount(ofAll.get(nowMs - DAY_MS), DAY_MS),
+        dayOfAll: toCount(ofAll.get(nowMs - DAY_MS, counted), DAY_MS),
       };
     },
     ask: (ask, sinceMs) => firstNumber(ofAsk.get(ask, sinceMs)),
@@ -98,8 +103,9 @@ export function auditStore(database: Sqlite): AuditStore {
       old.run(nowMs - KEPT_MS);
       const excess = Number(count.get()?.[0]) - MAX_ROWS;
       if (excess <= 0) return;
-      const left = excess - oldestPlenty.run(excess);
-      if (left > 0) oldestOthers.run(nowMs - DAY_MS, left);
+      const dayAgoMs = nowMs - DAY_MS;
+      const left = excess - oldestPlenty.run(dayAgoMs, excess);
+      if (left > 0) oldestOthers.run(dayAgoMs, left);
     },
   };
 }

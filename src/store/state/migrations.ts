@@ -293,4 +293,6 @@ export const MIGRATIONS = [
      dead_since_ms INTEGER
    ) STRICT;`,
   'ALTER TABLE sent_part ADD COLUMN key_id TEXT',
+  `DROP INDEX audit_of_asks; CREATE INDEX audit_of_asks ON audit (key_id, at_ms, is_new) WHERE ask IS NOT NULL;
+   DROP INDEX audit_of_all_asks; CREATE INDEX audit_of_all_asks ON audit (at_ms) WHERE ask IS NOT NULL;`,
 ];

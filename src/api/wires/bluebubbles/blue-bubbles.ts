@@ -1,7 +1,7 @@
 import { type Access, assertAllowed } from '../../../domain/caller.ts';
 import type { Conversation } from '../../../domain/conversation.ts';
 import { includeSet } from '../../../domain/include.ts';
-import type { Wire, WireAnswer, WireFailure, WireRequest } from '../../../domain/ports/wires-ports.ts';
+import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../../domain/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../../domain/problems.ts';
 import type { StoredWebhook } from '../../../domain/webhook.ts';
 import type { Counters } from '../../../runtime/counters.ts';
@@ -29,6 +29,7 @@ interface Endpoint {
   /** Path of the endpoint. A segment `*` matches any id. */
   readonly path: string;
   readonly access: Access;
+  readonly takesForm?: true;
   readonly run: Handler;
 }
 
@@ -52,7 +53,13 @@ export class BlueBubbles implements Wire {
     { method: 'POST', path: 'chat/new', access: ['send'], run: (request) => this.#newChat(request) },
     { method: 'GET', path: 'chat/*', access: ['read'], run: getChat },
     { method: 'POST', path: 'message/text', access: ['send'], run: (request) => this.#sendText(request) },
-    { method: 'POST', path: 'message/attachment', access: ['send'], run: (request) => this.#sendFile(request) },
+    {
+      method: 'POST',
+      path: 'message/attachment',
+      access: ['send'],
+      takesForm: true,
+      run: (request) => this.#sendFile(request),
+    },
     { method: 'GET', path: 'attachment/*/download', access: ['read'], run: download },
     ...['POST chat/*/typing', 'DELETE chat/*/typing', 'POST chat/*/read', 'POST chat/*/unread', 'PUT chat/*'].map(
       withoutHelper,
@@ -67,15 +74,17 @@ export class BlueBubbles implements Wire {
     this.#counters = counters;
   }
 
-  async answer(request: WireRequest): Promise<WireAnswer> {
-    const [api, version, ...path] = request.path;
+  find({ method, path: segments, caller }: Pick<WireRequest, 'method' | 'path' | 'caller'>): WireEndpoint {
+    const [api, version, ...path] = segments;
     const isApi = api === 'api' && version === 'v1';
-    const isMeant = matcher(request.method, path);
-    const endpoint = isApi ? this.#endpoints.find(isMeant) : undefined;
+    const endpoint = isApi ? this.#endpoints.find(matcher(method, path)) : undefined;
     if (endpoint === undefined) throw problem('not_found');
-    assertAllowed(request.caller, endpoint.access);
+    assertAllowed(caller, endpoint.access);
     const id = path[endpoint.path.split('/').indexOf('*')] ?? '';
-    return { ...(await endpoint.run(request, id)), route: `bluebubbles/${endpoint.path}` };
+    return {
+      takesForm: endpoint.takesForm === true,
+      answer: async (request) => ({ ...(await endpoint.run(request, id)), route: `bluebubbles/${endpoint.path}` }),
+    };
   }
 
   failure({ status, code, detail, hint }: WireFailure): WireAnswer {

@@ -3,6 +3,7 @@ import { AppError } from '../../../domain/errors.ts';
 import { hostClassOf } from '../../../domain/local-network.ts';
 import type { Clock } from '../../../domain/ports/host-ports.ts';
 import type { CallbackFailure, StoredSubscription } from '../../../domain/subscription.ts';
+import type { OwnListeners } from '../../../runtime/own-listeners.ts';
 import { isPublicAddress } from '../../../runtime/public-address.ts';
 import type { PostResult } from '../delivery-attempts.ts';
 import { type AllowedHosts, Poster, type Sending } from '../poster.ts';
@@ -12,7 +13,7 @@ const ATTEMPT_TIMEOUT_MS = 5000;
 const AWAY_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** The URL of a subscription, and the secrets that sign posts to it. */
-export type Callback = Pick<StoredSubscription, 'id' | 'url' | 'secret' | 'previousSecret'>;
+export type Callback = Pick<StoredSubscription, 'id' | 'keyId' | 'url' | 'secret' | 'previousSecret'>;
 
 /** One attempt to post. */
 export interface CallbackAttempt {
@@ -35,6 +36,7 @@ interface CallbackPosterParts {
   readonly version: string;
   readonly clock: Clock;
   readonly allowedHosts: AllowedHosts;
+  readonly ownListeners: OwnListeners;
 }
 
 /**

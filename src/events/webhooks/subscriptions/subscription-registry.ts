@@ -61,7 +61,7 @@ export class SubscriptionRegistry implements SubscriptionService {
     const start = await this.#startOf(keyId, request);
     // If the key has another subscription with this URL, the receiver has already confirmed the URL.
     if (!this.of(keyId).some((one) => one.url === url)) {
-      await this.#parts.poster.verify({ id, url, secret, previousSecret: null });
+      await this.#parts.poster.verify({ id, keyId, url, secret, previousSecret: null });
     }
     // Another request may have added the subscription while the receiver answered.
     const meanwhile = this.#known(id);

@@ -66,6 +66,16 @@ export class Agent {
     }
   }
 
+  /** Reports whether the agent can read chat.db; undefined if it does not say. */
+  async canRead(): Promise<boolean | undefined> {
+    try {
+      return (await this.client?.health())?.backend.connected;
+    } catch (error) {
+      if (!isPosternError(error)) throw error;
+      return undefined;
+    }
+  }
+
   async #answerTrouble(machine: Machine, job: JobState): Promise<string | null> {
     if (this.client === undefined) return this.#portTrouble(machine, job);
     try {

@@ -147,6 +147,7 @@ describe('a second installation', () => {
   test('replaces the program when asked to, and says that this costs the permissions', async () => {
     const mac = await newMac();
     await install(mac.machine(), mac.options());
+    mac.grant();
     mac.forget('asked');
     await install(
       mac.machine({ execPath: mac.keep('newer-node', machFile({ libraries: [] })) }),

@@ -3,6 +3,7 @@ import type { Config } from '../src/config/config.ts';
 import { trustedSocketOf, urlOf } from '../src/config/service-address.ts';
 import type { JobState, Launchd } from '../src/mac/system/launchd.ts';
 import { portListeners } from '../src/mac/system/port-listeners.ts';
+import { backgroundSwitch } from '../src/mac/system/settings-panes.ts';
 import { pause } from '../src/runtime/clock.ts';
 import type { Machine } from './machine.ts';
 
@@ -55,7 +56,7 @@ export class Agent {
       const trouble = isOlder ? await this.#portTrouble(machine, job) : await this.#answerTrouble(machine, job);
       if (trouble === null) return null;
       if (job.kind === 'absent') {
-        return 'macOS does not let the agent run, because it is switched off. Switch Postern on in System Settings, General, Login Items & Extensions.';
+        return `macOS does not let the agent run, because it is switched off. In System Settings, in ${await backgroundSwitch(machine.run)}, switch on Postern.`;
       }
       if (machine.clock.monotonic() >= end) {
         const last =

@@ -65,7 +65,7 @@ function sameTag(id: unknown, raw: unknown): string {
   return tagOf(id) === tagOf(raw) ? 'same' : 'other';
 }
 
-/** What the shapes of messages to oneself differ in: the row's chat and handle, and whether it was delivered. */
+/** Returns the row's chat and handle, whether the chat is with the owner's own addresses, and whether it was delivered. */
 export function selfShape(
   sqlite: Sqlite,
   columns: readonly string[],

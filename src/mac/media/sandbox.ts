@@ -22,7 +22,7 @@ export interface SandboxParts {
  */
 export class Sandbox {
   readonly #parts: SandboxParts;
-  /** Converters that have worked in the sandbox (true), or only outside of it (false). */
+  /** The converters that have been tried: true if they work in the sandbox, false if only without it. */
   readonly #works = new Map<string, boolean>();
 
   constructor(parts: SandboxParts) {

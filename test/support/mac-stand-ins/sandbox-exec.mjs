@@ -46,7 +46,10 @@ export function sandboxExec(args, environment) {
       return { code: 13, stderr: `Error: ${path}: Operation not permitted` };
     }
   }
-  const { status, stdout, stderr } = spawnSync(existsSync(command) ? command : basename(command), others, { encoding: 'utf8', env: environment });
+  const { status, stdout, stderr } = spawnSync(existsSync(command) ? command : basename(command), others, {
+    encoding: 'utf8',
+    env: environment,
+  });
   return { code: status ?? 71, stdout, stderr };
 }
 

@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorCode } from '../src/domain/errors.ts';
 import { signatureOf } from './app-bundle.ts';
-import { BUNDLE_ID, type Layout } from './install-layout.ts';
+import { BUNDLE_ID, type Layout, layoutOf } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 import { writeWhole } from './staging.ts';
 
@@ -37,11 +39,21 @@ export async function knownCdhash(machine: Machine, layout: Layout): Promise<str
 /**
  * Resets the permissions if a new bundle was installed and its cdhash is not `known`, because macOS ties permissions to
  * the cdhash. Without the reset, System Settings would show Postern as switched on although macOS refuses it.
+ * `canRead` says whether the started agent can read chat.db; undefined if it does not answer. Full Disk Access stays if
+ * it can, and also on a first installation whose agent does not answer.
  */
 export async function settleGrants(
   machine: Machine,
   layout: Layout,
-  { isNewBundle, known }: { readonly isNewBundle: boolean; readonly known: string | null },
+  {
+    isNewBundle,
+    known,
+    canRead,
+  }: {
+    readonly isNewBundle: boolean;
+    readonly known: string | null;
+    readonly canRead: () => Promise<boolean | undefined>;
+  },
 ): Promise<void> {
   if (!isNewBundle && existsSync(layout.knownCdhash)) return;
   const cdhash = (await signatureOf(machine, layout.app))?.cdhash ?? null;
@@ -51,7 +63,9 @@ export async function settleGrants(
     if (known !== null) {
       machine.stdout('Postern.app has changed, so macOS requires you to grant its permissions again.');
     }
-    for (const line of await resetPermissions(machine, layout)) machine.stdout(line);
+    const isStale = !((await canRead()) ?? known === null);
+    const lines = isStale ? await resetPermissions(machine, layout) : [await resetAutomation(machine, layout)];
+    for (const line of lines) if (line !== null) machine.stdout(line);
   }
   remember(layout, cdhash);
 }
@@ -67,16 +81,49 @@ function remember(layout: Layout, cdhash: string | null): void {
 
 /**
  * Removes Postern's entries under Full Disk Access and Automation. For each entry that could not be removed, returns
- * one line that tells the user how to remove it by hand.
+ * one line that tells the user how to remove it by hand. Full Disk Access is one entry for all accounts of a Mac, so it
+ * stays, and is said to stay, if another account has Postern.
  */
 export async function resetPermissions(machine: Machine, layout: Layout): Promise<readonly string[]> {
   await registerBundle(machine, layout);
+  const sharing = sharedWith(machine);
+  if (sharing !== undefined) machine.stdout(sharing);
+  const services =
+    sharing === undefined ? (['SystemPolicyAllFiles', 'AppleEvents'] as const) : (['AppleEvents'] as const);
   const failures: string[] = [];
-  for (const service of ['SystemPolicyAllFiles', 'AppleEvents'] as const) {
+  for (const service of services) {
     const failure = await reset(machine, service);
     if (failure !== null) failures.push(failure);
   }
   return failures;
+}
+
+/**
+ * Returns why Full Disk Access must not be reset; undefined if no other account of this Mac has Postern. A home folder
+ * that cannot be looked into counts as having it.
+ */
+export function sharedWith({ usersFolder, home }: Machine): string | undefined {
+  const keeps = 'Full Disk Access was not reset: it holds for all accounts of this Mac, and';
+  for (const name of namesIn(usersFolder)) {
+    const other = join(usersFolder, name);
+    if (other === home) continue;
+    const { app } = layoutOf(other);
+    try {
+      if (statSync(app, { throwIfNoEntry: false }) !== undefined) return `${keeps} ${app} uses it too.`;
+    } catch (error) {
+      if (errorCode(error) === 'ENOTDIR') continue;
+      return `${keeps} ${app} may exist, which this account cannot see. If no other account has Postern: ${manually('SystemPolicyAllFiles')}`;
+    }
+  }
+  return undefined;
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /**

@@ -39,7 +39,7 @@ async function installOne(machine: Machine, layout: Layout, launchd: Launchd, op
   } finally {
     // Must run even if the switch-over failed, because a failed first installation leaves the new app in place.
     const isNewBundle = release.bundle?.isPlaced() === true;
-    await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash });
+    await settleGrants(machine, layout, { isNewBundle, known: release.knownCdhash, canRead: () => agent.canRead() });
     release.bundle?.discard();
   }
   removeOldVersions(layout);

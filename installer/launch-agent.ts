@@ -3,6 +3,7 @@ import type { Config } from '../src/config/config.ts';
 import { trustedSocketOf, urlOf } from '../src/config/service-address.ts';
 import type { JobState, Launchd } from '../src/mac/system/launchd.ts';
 import { portListeners } from '../src/mac/system/port-listeners.ts';
+import { backgroundSwitch } from '../src/mac/system/settings-panes.ts';
 import { pause } from '../src/runtime/clock.ts';
 import type { Machine } from './machine.ts';
 
@@ -55,7 +56,7 @@ export class Agent {
       const trouble = isOlder ? await this.#portTrouble(machine, job) : await this.#answerTrouble(machine, job);
       if (trouble === null) return null;
       if (job.kind === 'absent') {
-        return 'macOS does not let the agent run, because it is switched off. Switch Postern on in System Settings, General, Login Items & Extensions.';
+        return `macOS does not let the agent run, because it is switched off. In System Settings, in ${await backgroundSwitch(machine.run)}, switch on Postern.`;
       }
       if (machine.clock.monotonic() >= end) {
         const last =
@@ -63,6 +64,16 @@ export class Agent {
         return `${trouble}${last}`;
       }
       await pause(machine.clock, HEALTH_POLL_MS);
+    }
+  }
+
+  /** Reports whether the agent can read chat.db; undefined if it does not say. */
+  async canRead(): Promise<boolean | undefined> {
+    try {
+      return (await this.client?.health())?.backend.connected;
+    } catch (error) {
+      if (!isPosternError(error)) throw error;
+      return undefined;
     }
   }
 

@@ -9,6 +9,8 @@ export interface Machine {
   readonly arch: string;
   readonly uid: number;
   readonly home: string;
+  /** The folder that holds the home folders of all accounts. */
+  readonly usersFolder: string;
   readonly temporaryFolder: string;
   /** Path of the Node that runs the installer. */
   readonly execPath: string;

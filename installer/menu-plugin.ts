@@ -13,11 +13,10 @@ interface MenuProgram {
 
 /** Finds the menu bar programs on this Mac and the folders they load plugins from. */
 async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
-  const swiftbar = await machine.run('defaults', ['read', 'com.ameba.SwiftBar', 'PluginDirectory']);
   const candidates = [
     {
       name: 'SwiftBar',
-      folder: swiftbar.code === 0 ? swiftbar.stdout.trim() : '',
+      folder: await swiftBarFolder(machine),
       refreshUrl: 'swiftbar://refreshallplugins',
     },
     {
@@ -34,6 +33,13 @@ async function menuPrograms(machine: Machine): Promise<readonly MenuProgram[]> {
   });
 }
 
+/** Returns the folder chosen in SwiftBar; empty if there is none. */
+async function swiftBarFolder(machine: Machine): Promise<string> {
+  const read = await machine.run('defaults', ['read', 'com.ameba.SwiftBar', 'PluginDirectory']);
+  // SwiftBar expands the `~` that it stores (SwiftBar #76, PreferencesStore.swift).
+  return read.code === 0 ? read.stdout.trim().replace(/^~(?=\/|$)/, machine.home) : '';
+}
+
 /** Reports whether macOS asks the user before programs may use this folder. */
 function isGuarded({ home }: Machine, folder: string): boolean {
   return ['Documents', 'Desktop', 'Downloads'].some((name) => `${folder}/`.startsWith(`${join(home, name)}/`));
@@ -45,7 +51,12 @@ function isGuarded({ home }: Machine, folder: string): boolean {
  */
 export async function linkMenuPlugin(machine: Machine, layout: Layout): Promise<void> {
   const programs = await menuPrograms(machine);
-  if (programs.length === 0) {
+  const chosen = await swiftBarFolder(machine);
+  if (chosen !== '' && !existsSync(chosen)) {
+    machine.stdout(
+      `No menu bar item in SwiftBar, because its plugin folder ${chosen} is missing. Choose another in its preferences and run the installation again.`,
+    );
+  } else if (programs.length === 0) {
     machine.stdout(
       'No menu bar item, because neither SwiftBar nor xbar is installed. To get it, install one of them and run the installation again.',
     );

@@ -27,6 +27,8 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
       'System Settings opens at Privacy & Security > Full Disk Access.',
       'Switch on "Postern" in the list. If it is not there, click + and choose it,',
       `or drag it in from the Finder window that opens too: ${layout.app}`,
+      'If it is on already, it belongs to an older copy: select it, click − and add it again with +.',
+      "macOS asks for an administrator's password, because the switch holds for all accounts of this Mac.",
     ],
     pane: `${PANE}?Privacy_AllFiles`,
   },
@@ -35,6 +37,7 @@ const EXPLANATIONS: Readonly<Record<Name, Explanation>> = {
     why: 'Postern sends by controlling Messages. Without this permission, it can read but not send.',
     steps: () => [
       'When macOS asks whether "Postern" may control "Messages", click Allow (or OK).',
+      'The second sentence of that question, about documents and data, is the same for every app.',
       'If you refused earlier, switch on "Messages" below "Postern" in Privacy & Security > Automation.',
     ],
     pane: `${PANE}?Privacy_Automation`,

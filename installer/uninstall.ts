@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { AppError, errorCode } from '../src/domain/errors.ts';
 import { readStagedFoldersInUse } from '../src/mac/chatdb/attachment-files.ts';
 import { Launchd } from '../src/mac/system/launchd.ts';
-import { resetPermissions, unregisterBundle } from './grants.ts';
+import { resetPermissions, sharedWith, unregisterBundle } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 import { unlinkMenuPlugin } from './menu-plugin.ts';
@@ -87,7 +87,8 @@ async function forgetPermissions(machine: Machine, layout: Layout): Promise<read
   if (existsSync(layout.app)) return resetPermissions(machine, layout);
   if (existsSync(layout.support)) {
     machine.stdout(
-      'The app was removed earlier, so its permissions could not be reset. If Postern is still listed in System Settings > Privacy & Security > Full Disk Access, select it there and click −.',
+      sharedWith(machine) ??
+        'The app was removed earlier, so its permissions could not be reset. If Postern is still listed in System Settings > Privacy & Security > Full Disk Access, select it there and click −.',
     );
   }
   return [];

@@ -1,25 +1,20 @@
 import { fileURLToPath } from 'node:url';
 import { addressOf } from '../domain/address.ts';
-import {
-  ACCOUNT_SERVICES,
-  type AccountDiagnostics,
-  type DataShapes,
-  type Diagnostics,
-  type LiveChatDiagnostics,
-  type ScriptFailure,
-  type SqliteDiagnostics,
+import type {
+  DataShapes,
+  Diagnostics,
+  LiveChatDiagnostics,
+  ScriptFailure,
+  SqliteDiagnostics,
 } from '../domain/diagnostics.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { Poster } from '../events/webhooks/poster.ts';
 import { DiagnosticReader, prefixCounts } from '../mac/chatdb/diagnostic-reader.ts';
+import { askMessages, type MessagesAccounts } from '../mac/system/messages-accounts.ts';
 import type { AwakeClock } from '../runtime/awake-clock.ts';
 import type { RunCommand } from '../runtime/command.ts';
-import { scriptErrorNumber } from '../runtime/script-error.ts';
 
-const ACCOUNTS_SCRIPT = fileURLToPath(new URL('../mac/system/accounts.applescript', import.meta.url));
 const CHATS_SCRIPT = fileURLToPath(new URL('../mac/sender/chats.applescript', import.meta.url));
-/** Time limit of one script. Slightly longer than the 25 s for which the scripts wait for Messages to answer. */
-const SCRIPT_LIMIT_MS = 30_000;
 const NOT_ASKED: ScriptFailure = { error: 'not_asked' };
 
 export interface DiagnosticsParts {
@@ -27,6 +22,7 @@ export interface DiagnosticsParts {
   readonly osascriptPath: string;
   readonly run: RunCommand;
   readonly clock: Clock;
+  readonly messagesAccounts: Pick<MessagesAccounts, 'ask'>;
   readonly awake: Pick<AwakeClock, 'sleepGaps'>;
   readonly poster: Pick<Poster, 'errors'>;
 }
@@ -71,14 +67,15 @@ export class DiagnosticsRunner {
   }
 
   async #run({ seconds, asksMessages }: DiagnosticsRequest): Promise<Diagnostics> {
+    const { messagesAccounts } = this.#parts;
     const [accounts, liveIds, database] = await Promise.all([
-      asksMessages ? this.#ask(ACCOUNTS_SCRIPT) : NOT_ASKED,
-      asksMessages ? this.#ask(CHATS_SCRIPT) : NOT_ASKED,
+      asksMessages ? messagesAccounts.ask(this.#stop.signal) : NOT_ASKED,
+      asksMessages ? askMessages(this.#parts, CHATS_SCRIPT, this.#stop.signal) : NOT_ASKED,
       this.#database(seconds),
     ]);
     const { guids, changes, addresses, shapes, sqlite } = database;
     return {
-      accounts: typeof accounts === 'string' ? accountsIn(accounts) : accounts,
+      accounts,
       live_chats: typeof liveIds === 'string' ? compared(lines(liveIds), guids ?? []) : liveIds,
       stored_prefixes: guids === null ? null : prefixCounts(guids),
       changes,
@@ -117,27 +114,6 @@ export class DiagnosticsRunner {
   #watchFor(seconds: number): void {
     this.#watchEndsAtMs = this.#parts.clock.monotonic() + seconds * 1000;
   }
-
-  /** Runs a script that asks Messages. Returns its output or its failure. */
-  async #ask(script: string): Promise<string | ScriptFailure> {
-    const { run, osascriptPath } = this.#parts;
-    const limits = { timeoutMs: SCRIPT_LIMIT_MS, hasOwnGroup: true, signal: this.#stop.signal };
-    const { code, stdout, stderr } = await run(osascriptPath, [script], { ...limits, env: { LANG: 'en_US.UTF-8' } });
-    return code === 0 ? stdout : { error: scriptErrorNumber(stderr) ?? 'no_answer' };
-  }
-}
-
-/**
- * Pairs each service with its state. osascript joins the script's two lists: all services come first, then, in the same
- * order, whether each is enabled.
- */
-function accountsIn(printed: string): readonly AccountDiagnostics[] {
-  const words = printed.trim().split(', ').filter(Boolean);
-  const half = Math.floor(words.length / 2);
-  return words.slice(0, half).map((word, index) => ({
-    service: ACCOUNT_SERVICES.find((service) => service === word) ?? 'other',
-    enabled: words[half + index] === 'true',
-  }));
 }
 
 function compared(live: readonly string[], stored: readonly string[]): LiveChatDiagnostics {

@@ -70,10 +70,11 @@ export function openConversions({
   closers,
   connection,
 }: InputParts & Pick<ReturnType<typeof openChatDb>, 'connection'>): Conversions {
-  const { clock, log, run, cacheFolder } = host;
+  const { clock, log, run, cacheFolder, homeFolder } = host;
   const conversions = new Conversions({
     files: new AttachmentFiles(connection),
     cacheFolder,
+    homeFolder,
     // On a Mac, the programs that convert attachments are in the same folder as osascript.
     toolFolder: dirname(config.backend.osascriptPath),
     run,

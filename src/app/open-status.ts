@@ -1,6 +1,8 @@
+import type { ArrivalDelay } from '../domain/arrival-delay.ts';
 import { macCapabilities } from '../domain/capabilities.ts';
 import { errorCode } from '../domain/errors.ts';
 import { isoSecond } from '../domain/iso-second.ts';
+import type { MessagesAccount } from '../domain/messages-account.ts';
 import type { CanaryStatus } from '../domain/ports/canary-ports.ts';
 import type { ChangeStatus } from '../domain/ports/changes-ports.ts';
 import type { Contacts } from '../domain/ports/contacts-ports.ts';
@@ -37,6 +39,8 @@ export interface StatusParts {
   };
   readonly permissions: Permissions;
   readonly contacts: Contacts;
+  readonly delays: { report(): ArrivalDelay | undefined; warning(): string | undefined };
+  readonly messagesAccounts: { readonly account: MessagesAccount | undefined; warning(): string | undefined };
   readonly search: SearchIndex;
   readonly changes: { status(): ChangeStatus };
   /** Undefined if this Mac is not in a fleet. */
@@ -100,7 +104,9 @@ class Status {
         backend.message ??
         publisher.checkLag() ??
         clockWatch.warning() ??
+        this.#parts.messagesAccounts.warning() ??
         this.#parts.canary()?.warning() ??
+        this.#parts.delays.warning() ??
         this.#searchWarning() ??
         this.#parts.fleet()?.warning() ??
         null,
@@ -127,6 +133,8 @@ class Status {
     const index = search.status();
     const fleet = this.#parts.fleet();
     const canary = this.#parts.canary();
+    const { account } = this.#parts.messagesAccounts;
+    const delay = this.#parts.delays.report();
     const nowMs = clock.monotonic();
     const { rowId, atMs } = publisher.lastPublished;
     return {
@@ -140,6 +148,8 @@ class Status {
         .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id))),
       permissions: permissions.known,
       ...(permissions.answer && { messages: permissions.answer }),
+      ...(account && { messages_account: account }),
+      ...(delay && { arrival_delay: delay }),
       capabilities: macCapabilities({
         hasColumn: this.#parts.columns(),
         maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',

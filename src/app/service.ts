@@ -22,6 +22,7 @@ import { UPLOADS } from '../mac/sender/checked-attachments.ts';
 import { OriginReader } from '../mac/sender/origins.ts';
 import type { Sender } from '../mac/sender/sender.ts';
 import { MacPermissions } from '../mac/system/mac-permissions.ts';
+import { openMessagesAccounts } from '../mac/system/messages-accounts.ts';
 import { PermissionWatcher } from '../mac/system/permission-watcher.ts';
 import { assertPortFree } from '../mac/system/port-listeners.ts';
 import { AwakeClock } from '../runtime/awake-clock.ts';
@@ -99,6 +100,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       clock: awake,
       chatDbAccess: () => connection.access,
     });
+    const asking = { osascriptPath, run: host.run, clock };
+    const messagesAccounts = openMessagesAccounts({ ...asking, log, permissions, closers });
     const grantWatch = new PermissionWatcher({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
     const detector = new CommitDetector({
       connection,
@@ -162,15 +165,13 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     closers.add('clock', () => clockWatch.close());
     const status = openStatus({
       ...{ closers, version, clock, log, clockWatch, publisher, webhooks, permissions, contacts, search },
-      database: connection,
+      ...{ messagesAccounts, database: connection, messages: chatLog, changes: detection, delays: ages.delays },
       columns: () => messageColumns(connection),
-      messages: chatLog,
-      changes: detection,
       fleet: () => fleet,
       canary: () => canary,
     });
     let canary: Canary | undefined;
-    const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run: host.run, clock, awake, poster });
+    const diagnostics = new DiagnosticsRunner({ ...asking, chatDbPath, awake, poster, messagesAccounts });
     const uploads = new UploadStore({
       folder: join(config.dir, UPLOADS),
       clock,
@@ -233,10 +234,8 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
         newestEvent: feed.lastPublished().rowId,
         published: channel.published,
         heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
-        search: search.status(),
-        changes: detection.status(),
-        fleet: fleet?.report(),
-        canary: canary?.report(),
+        ...{ search: search.status(), changes: detection.status(), fleet: fleet?.report(), canary: canary?.report() },
+        ...{ messagesAccount: messagesAccounts.account, arrivalDelay: ages.delays.report() },
       }),
       mcp: { mcp, settings: config.mcp },
       issuer: await openIssuer({ config, host, state, access, mcp }),

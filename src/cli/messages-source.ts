@@ -57,9 +57,10 @@ export function openMessages(options: FolderOptions, context: Context): Messages
     files: new AttachmentFiles(connection),
     cacheFolder: join(cacheFolder(environment), 'attachments'),
     toolFolder: dirname(osascriptPath),
+    homeFolder,
     run: commandRunner(env),
     clock: systemClock,
-    log: SILENT,
+    log: { ...SILENT, warn: (message) => context.stderr(message) },
   });
   return {
     chatDbPath: path,

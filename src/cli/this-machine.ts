@@ -19,6 +19,7 @@ export function thisMachine({ environment, stdout, progress }: Context): Machine
     arch: process.arch,
     uid: process.getuid?.() ?? 0,
     home: environment.homeFolder,
+    usersFolder: '/Users',
     temporaryFolder: tmpdir(),
     execPath: process.execPath,
     path: (environment.env.PATH ?? '').split(delimiter).filter(Boolean),

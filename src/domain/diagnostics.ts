@@ -58,6 +58,13 @@ export interface NewRow {
   /** True if `is_from_me` changed between first sight of the row and the end of the watch. */
   readonly flipped?: boolean | undefined;
   readonly had_handle?: boolean | undefined;
+  /** True if the row's chat is with one of the owner's addresses. Older services omit this and the next three. */
+  readonly is_self?: boolean | undefined;
+  /** True if `date_delivered` is set. */
+  readonly delivered?: boolean | undefined;
+  /** Numbers of the row's chat and handle: 1 for the first of this watch, 2 for the second, and so on. */
+  readonly chat?: number | null | undefined;
+  readonly handle?: number | null | undefined;
   /** Locations of the files of the row's attachments at the end of the watch. */
   readonly attachments: readonly AttachmentLocation[];
 }
@@ -87,6 +94,23 @@ export interface ChangeDiagnostics {
  */
 type Histogram = Readonly<Record<string, number>> | null;
 
+/** Counts over all chats, addresses and scheduled rows. Older services omit them. */
+export interface ChatShapes {
+  /** Number of chats for each value of `is_filtered`. */
+  readonly chat_filters: Histogram;
+  readonly chats_blackholed: number | null;
+  /**
+   * Number of addresses for each of Apple's tags in parentheses at their end. `other`: something else in parentheses.
+   */
+  readonly handle_tags: Histogram;
+  /** For addresses with a tag: whether `uncanonicalized_id` has the same (`same`), another or none (`other`), or is `null`. */
+  readonly tags_uncanonicalized: Histogram;
+  /** Number of rows for each `schedule_type/schedule_state/is_sent`, without rows of type 0. */
+  readonly schedule_states: Histogram;
+  /** A number for the guid of each of the newest 20 SMS: two Macs of one account show whether they share guids. */
+  readonly sms_guid_marks: readonly number[];
+}
+
 /**
  * The shapes of the newest 20,000 rows of chat.db, as counts only. A member is null if the database lacks the column or
  * table that the count needs.
@@ -115,6 +139,7 @@ export interface DataShapes {
    * omit this member.
    */
   readonly unknown_columns?: number | undefined;
+  readonly chats?: ChatShapes | undefined;
 }
 
 export interface SqliteDiagnostics {

@@ -127,6 +127,8 @@ export interface PendingRow extends RowEntry {
    * "by_kind"` (decision U5).
    */
   readonly isSilent?: boolean;
+  /** True if the row came or goes by iMessage. */
+  readonly isImessage?: boolean;
   /**
    * For an outgoing message to oneself: row ids of the earlier incoming rows that repeat the message (decision U7).
    * Absent if the row was read without its print.

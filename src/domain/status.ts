@@ -1,5 +1,7 @@
+import type { ArrivalDelay } from './arrival-delay.ts';
 import type { CanaryReport } from './canary.ts';
 import type { Capabilities } from './capabilities.ts';
+import type { MessagesAccount } from './messages-account.ts';
 import type { ContactsHealth } from './ports/contacts-ports.ts';
 import type { FleetReport } from './ports/fleet-ports.ts';
 import type { MessagesAnswer, PermissionReport } from './ports/permissions-ports.ts';
@@ -150,6 +152,10 @@ export interface StatusReport {
    * hub.
    */
   readonly messages?: MessagesAnswer | undefined;
+  /** Absent until Messages has said which accounts it has, and at a hub. */
+  readonly messages_account?: MessagesAccount | undefined;
+  /** Absent before the first incoming iMessage since the start, and at a hub. */
+  readonly arrival_delay?: ArrivalDelay | undefined;
   /** Problems since the service started, newest first (decision Z3). Only for the owner; absent at a hub. */
   readonly problems?: readonly StatusProblem[] | undefined;
   /** The abilities of the service. Earlier versions omit this member. */

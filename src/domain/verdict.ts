@@ -16,6 +16,7 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
  */
 export function verdictOf(report: StatusReport): Verdict {
   const { backend, permissions, webhooks, search, fleet, macs, canary, held_sends: held = 0 } = report;
+  const isSignedOut = (report.messages_account?.state ?? 'imessage') !== 'imessage';
   if (macs !== undefined) return fleetVerdict(report, macs);
   const denied = permissions.filter(({ state }) => state === 'denied');
   if (!backend.connected) {
@@ -29,6 +30,9 @@ export function verdictOf(report: StatusReport): Verdict {
   const automation = denied.find(({ name }) => name === 'automation');
   if (automation !== undefined) {
     return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail };
+  }
+  if (isSignedOut) {
+    return { tone: 'bad', text: 'Messages is not signed in to iMessage', next: backend.message ?? '' };
   }
   if (canary?.state === 'push_dead') {
     return { tone: 'bad', text: 'Messages may not arrive', next: backend.message ?? '' };

@@ -27,6 +27,10 @@ const newRow = z.object({
   age_s: z.int().nullable().optional(),
   flipped: z.boolean().optional(),
   had_handle: z.boolean().optional(),
+  is_self: z.boolean().optional(),
+  delivered: z.boolean().optional(),
+  chat: z.int().nullable().optional(),
+  handle: z.int().nullable().optional(),
   attachments: z.array(z.enum(ATTACHMENT_LOCATIONS)).readonly(),
 });
 
@@ -43,6 +47,21 @@ const count = z.int().min(0);
 const histogram = z
   .record(z.string().regex(/^(?:-?\d{1,5}|iMessage|SMS|RCS|iMessageLite|uuid|prefixed|other)$/), count)
   .nullable();
+
+const tags = z
+  .record(z.string().regex(/^(?:filtered|smsfp|smsft(?:_[a-z]{2})?|ft_[a-z]{2}|same|null|none|other)$/), count)
+  .nullable();
+const numbers = '(?:-?\\d{1,5}|other)';
+const scheduleStates = z.record(z.string().regex(new RegExp(`^${numbers}/${numbers}/${numbers}$`)), count).nullable();
+
+const chatShapes = z.object({
+  chat_filters: histogram,
+  chats_blackholed: count.nullable(),
+  handle_tags: tags,
+  tags_uncanonicalized: tags,
+  schedule_states: scheduleStates,
+  sms_guid_marks: z.array(count.max(999_999)).readonly(),
+});
 
 const dataShapes = z.object({
   rows: count,
@@ -62,6 +81,7 @@ const dataShapes = z.object({
   backfilled: count,
   columns: count,
   unknown_columns: count.optional(),
+  chats: chatShapes.optional(),
 });
 
 const sqlite = z.object({

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { CANARY_STATES } from '../domain/canary.ts';
 import { CAPABILITY_REASONS } from '../domain/capabilities.ts';
+import { MESSAGES_ACCOUNT_STATES } from '../domain/messages-account.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions-ports.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import { WEBHOOK_STATES } from '../domain/webhook.ts';
@@ -159,6 +160,30 @@ export const statusSchema = shapeOf<StatusReport>()(
         .meta({
           description:
             'How long Messages took to answer the last send or check. Absent before the first answer, and at a hub.',
+        }),
+      messages_account: z
+        .object({
+          state: z.enum(MESSAGES_ACCOUNT_STATES).meta({
+            description:
+              '`no_imessage`: only SMS or RCS is enabled, so iMessages neither arrive nor go out. `signed_out`: no account is enabled.',
+          }),
+          checked_at: z.string(),
+        })
+        .optional()
+        .meta({
+          description:
+            'The accounts of Messages, asked for once a day while Automation is granted. Absent before the first answer, and at a hub.',
+        }),
+      arrival_delay: z
+        .object({
+          median_s: z.number().meta({ description: 'Seconds, without sleep and downtime.' }),
+          max_s: z.number(),
+          messages: z.int().meta({ description: 'Number of messages that these figures are of, at most 20.' }),
+        })
+        .optional()
+        .meta({
+          description:
+            'How long the newest incoming iMessages took from their date until they were in chat.db. Absent before the first since the start, and at a hub.',
         }),
       problems: z
         .array(

@@ -94,6 +94,23 @@ describe('the report of a running service', () => {
     await mac.command({ do: 'behave' });
   });
 
+  test('of a Mac that is signed in only for SMS says so in health, status, metrics and doctor, until iMessage is back', async () => {
+    const bySms = { service: 'SMS', isEnabled: true };
+    await mac.command({ do: 'behave', accounts: [{ service: 'iMessage', isEnabled: false }, bySms] });
+    await report('--prompt');
+    const { json: health } = await service.get('/health');
+    expect(health).toMatchObject({ backend: { connected: true, message: expect.stringContaining('not signed in') } });
+    const { json: status } = await service.get('/status');
+    expect(status).toMatchObject({
+      messages_account: { state: 'no_imessage' },
+      problems: expect.arrayContaining([expect.objectContaining({ code: 'imessage_signed_out', until: null })]),
+    });
+    await mac.command({ do: 'behave' });
+    await report('--prompt');
+    expect((await service.get('/health')).json).toMatchObject({ backend: { message: null } });
+    expect((await service.get('/status')).json).toMatchObject({ messages_account: { state: 'imessage' } });
+  });
+
   test('says that Messages uses the file itself instead of a copy', async () => {
     await mac.command({ do: 'behave', stagedFiles: 'in_place' });
     const { report: found } = await report('--send-to-me');

@@ -162,7 +162,7 @@ class Life {
     } else if (after.running !== undefined) expect(output).toContain('may still be running');
     if (!purge) expect(after.grants).toEqual(before.grants);
     // The user removes by hand what could not be reset, as told.
-    else mac.forget('tcc.json');
+    else mac.forgetGrants();
   }
 
   /** Does something that a user could do between two installations. */

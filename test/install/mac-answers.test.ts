@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
@@ -299,6 +308,29 @@ describe('an uninstallation', () => {
     });
     expect(existsSync(mac.layout.app)).toBe(false);
   });
+});
+
+test.each(['~/SwiftBar', '~'])('the plugin folder of SwiftBar may be stored as %j', async (stored) => {
+  const mac = await newMac();
+  const plugins = stored.replace('~', mac.home);
+  mkdirSync(plugins, { recursive: true });
+  mac.keep('swiftbar-folder', stored);
+  await install(mac.machine(), mac.options());
+  expect(readlinkSync(join(plugins, 'postern.30s.sh'))).toBe(mac.layout.menuPlugin);
+  await uninstall(mac.machine(), { purge: false });
+  expect(existsSync(join(plugins, 'postern.30s.sh'))).toBe(false);
+});
+
+test.each([
+  ['~/Gone', '/Gone'],
+  ['~other/SwiftBar', undefined],
+])('a plugin folder of SwiftBar that is missing is named: %j', async (stored, below) => {
+  const mac = await newMac();
+  mac.keep('swiftbar-folder', stored);
+  await install(mac.machine(), mac.options());
+  const folder = below === undefined ? stored : mac.home + below;
+  expect(mac.said.join('\n')).toContain(`its plugin folder ${folder} is missing`);
+  expect(mac.said.join('\n')).not.toContain('neither SwiftBar nor xbar');
 });
 
 test('a plugin folder in Documents is mentioned before macOS asks for it', async () => {

@@ -145,6 +145,7 @@ async function installed(changes: Partial<Machine> = {}): Promise<Outcome> {
     temporaryFolder: folder,
     execPath: process.execPath,
     path: [dirname(process.execPath), '/usr/bin', '/bin'],
+    usersFolder: join(home, '..'),
     prefixes: [join(home, '.local')],
     run: commandRunner(environment()),
     clock: systemClock,

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
@@ -6,6 +6,7 @@ import { uninstall } from '../../installer/uninstall.ts';
 import { examples } from '../../src/api/openapi/examples.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
+import { machFile } from '../support/mach-o.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 /** Diagnostics with two turns of a game among the newest rows. */
@@ -105,7 +106,7 @@ describe('the permissions', () => {
     async function refused(dialog: 'allow' | 'refuse' | 'none', agrees: boolean, tccutil = 0) {
       const mac = await newMac();
       await install(mac.machine(), mac.options());
-      mac.keep('tcc.json', JSON.stringify({ SystemPolicyAllFiles: mac.cdhash, AppleEvents: 'refused' }));
+      mac.keep('tcc.json', JSON.stringify({ AppleEvents: 'refused' }));
       mac.behave({ permissions: { full_disk_access: 'granted', automation: 'denied' }, dialog });
       const [before, saidBefore] = [mac.asked.length, mac.said.length];
       const questions: string[] = [];
@@ -163,6 +164,91 @@ describe('the permissions', () => {
       expect(seen.said).toContain('tccutil ended with 70');
     });
   });
+});
+
+describe('another account of the same Mac that has Postern', () => {
+  const AUTOMATION = ['tccutil', 'reset', 'AppleEvents', 'local.postern'];
+  const GRANTED = { full_disk_access: 'granted', automation: 'granted' } as const;
+  const DENIED = { full_disk_access: 'denied', automation: 'granted' } as const;
+
+  /** Postern with Full Disk Access in one account, and a second account without Postern. */
+  async function twoAccounts() {
+    const first = await newMac();
+    await install(first.machine(), first.options());
+    first.grant();
+    const second = await first.otherAccount('ben');
+    macs.unshift(second);
+    const resets = (): readonly (readonly string[])[] => second.asked.filter(([name]) => name === 'tccutil');
+    return { first, second, resets };
+  }
+
+  test.each([
+    ['that can read chat.db', GRANTED],
+    ['that cannot read chat.db', DENIED],
+  ])('keeps its Full Disk Access through a first installation here %s', async (_, permissions) => {
+    const { first, second, resets } = await twoAccounts();
+    second.behave({ permissions });
+    await install(second.machine(), second.options({ permissionsLimitMs: 0 }));
+    expect(resets()).toEqual([AUTOMATION]);
+    expect(first.grants).toEqual({ SystemPolicyAllFiles: first.cdhash, AppleEvents: first.cdhash });
+  });
+
+  test('keeps its Full Disk Access through another Node here, which is said', async () => {
+    const { first, second, resets } = await twoAccounts();
+    await install(second.machine(), second.options());
+    second.forget('asked');
+    const execPath = second.keep('newer-node', machFile({ libraries: [] }));
+    await install(second.machine({ execPath }), second.options({ renewRuntime: true, permissionsLimitMs: 0 }));
+    expect(resets()).toEqual([AUTOMATION]);
+    expect(first.grants.SystemPolicyAllFiles).toBe(first.cdhash);
+    expect(second.said.join('\n')).toContain(`${first.layout.app} uses it too`);
+  });
+
+  test('keeps its Full Disk Access through --purge here, which is said, also when the app was removed before', async () => {
+    const { first, second, resets } = await twoAccounts();
+    await install(second.machine(), second.options());
+    second.forget('asked');
+    await uninstall(second.machine(), { purge: true });
+    expect(resets()).toEqual([AUTOMATION]);
+    expect(first.grants.SystemPolicyAllFiles).toBe(first.cdhash);
+    expect(second.said.join('\n')).toContain(`${first.layout.app} uses it too`);
+    mkdirSync(second.layout.support, { recursive: true });
+    await uninstall(second.machine(), { purge: true });
+    expect(second.said.join('\n')).not.toContain('select it there and click −');
+  });
+
+  test('is assumed where a home folder cannot be looked into', async () => {
+    const mac = await newMac();
+    await install(mac.machine(), mac.options());
+    mac.grant();
+    // Unlike a folder without rights, a link to itself also stops root.
+    symlinkSync('locked', join(mac.folder, 'locked'));
+    mac.forget('asked');
+    await uninstall(mac.machine(), { purge: true });
+    expect(mac.asked.filter(([name]) => name === 'tccutil')).toEqual([AUTOMATION]);
+    expect(mac.said.join('\n')).toContain('which this account cannot see');
+  });
+
+  test('is not there: the last account with Postern removes the entry', async () => {
+    const { first, second } = await twoAccounts();
+    await uninstall(first.machine(), { purge: true });
+    expect(second.grants).toEqual({});
+  });
+});
+
+test('a first installation keeps Full Disk Access that works, and removes an entry that does not', async () => {
+  const mac = await newMac();
+  await install(mac.machine(), mac.options());
+  mac.grant();
+  await uninstall(mac.machine(), { purge: false });
+  rmSync(mac.layout.knownCdhash);
+  await install(mac.machine(), mac.options());
+  expect(mac.grants).toEqual({ SystemPolicyAllFiles: mac.cdhash });
+  await uninstall(mac.machine(), { purge: false });
+  rmSync(mac.layout.knownCdhash);
+  const execPath = mac.keep('newer-node', machFile({ libraries: [] }));
+  await install(mac.machine({ execPath }), mac.options({ permissionsLimitMs: 0 }));
+  expect(mac.grants).toEqual({});
 });
 
 describe('staged attachments', () => {

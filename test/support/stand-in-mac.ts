@@ -68,13 +68,16 @@ export class StandInMac {
   readonly layout: Layout;
   readonly said: string[] = [];
   readonly port: number;
+  /** The state of the Mac's first account, which holds what all accounts share. */
+  readonly #shared: string;
   #time = 0;
 
   /** The seed decides which of its possible answers each program of macOS gives. */
-  private constructor(userName: string, port: number, seed: number) {
+  private constructor(userName: string, port: number, seed: number, shared?: string) {
     this.port = port;
+    this.#shared = shared ?? this.folder;
     this.keep('draws.json', JSON.stringify({ seed, count: 0 }));
-    this.home = join(this.folder, userName);
+    this.home = join(this.#shared, userName);
     this.layout = layoutOf(this.home);
     mkdirSync(join(this.home, 'Library'), { recursive: true });
     this.#placeMessages();
@@ -83,6 +86,13 @@ export class StandInMac {
 
   static async start(userName = 'jane', seed = 1): Promise<StandInMac> {
     const mac = new StandInMac(userName, await freePort(), seed);
+    whenFileEnds(() => existsSync(mac.folder) && mac.close());
+    return mac;
+  }
+
+  /** Adds another account to this Mac. It has its own login session, and shares what belongs to the whole Mac. */
+  async otherAccount(userName: string): Promise<StandInMac> {
+    const mac = new StandInMac(userName, await freePort(), 1, this.folder);
     whenFileEnds(() => existsSync(mac.folder) && mac.close());
     return mac;
   }
@@ -127,6 +137,7 @@ export class StandInMac {
       HOME: this.home,
       TMPDIR: this.folder,
       MAC_STAND_IN: this.folder,
+      MAC_STAND_IN_SHARED: this.#shared,
     };
   }
 
@@ -136,6 +147,7 @@ export class StandInMac {
       arch: 'arm64',
       uid: 501,
       home: this.home,
+      usersFolder: this.#shared,
       temporaryFolder: this.folder,
       execPath: this.keep('own-node', machFile()),
       path: [STAND_INS, dirname(process.execPath), '/usr/bin', '/bin'],
@@ -248,12 +260,24 @@ export class StandInMac {
 
   /** Grants both permissions to the current bundle, as the user would. */
   grant(): void {
-    this.keep('tcc.json', JSON.stringify({ SystemPolicyAllFiles: this.cdhash, AppleEvents: this.cdhash }));
+    writeFileSync(this.#fullDiskAccess, JSON.stringify({ SystemPolicyAllFiles: this.cdhash }));
+    this.keep('tcc.json', JSON.stringify({ AppleEvents: this.cdhash }));
   }
 
   /** The stored permissions, each with the cdhash it belongs to. */
   get grants(): Readonly<Record<string, string>> {
-    return JSON.parse(this.read('tcc.json') || '{}') as Record<string, string>;
+    const ofAll = existsSync(this.#fullDiskAccess) ? readFileSync(this.#fullDiskAccess, 'utf8') : '{}';
+    return { ...JSON.parse(ofAll), ...JSON.parse(this.read('tcc.json') || '{}') } as Record<string, string>;
+  }
+
+  /** Removes all entries by hand, as the user can in System Settings. */
+  forgetGrants(): void {
+    rmSync(this.#fullDiskAccess, { force: true });
+    this.forget('tcc.json');
+  }
+
+  get #fullDiskAccess(): string {
+    return join(this.#shared, 'tcc-of-all.json');
   }
 
   /** The cdhash of the current bundle. */

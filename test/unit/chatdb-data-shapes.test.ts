@@ -55,6 +55,10 @@ test('the shapes count rows, and nothing that a row, a chat or a file says is in
   // Whatever a service answers, the report accepts only numbers and known words.
   const answer = { ...examples.diagnostics, data_shapes: shapes, sqlite };
   expect(diagnosticsSchema.safeParse(answer).success).toBe(true);
+  for (const members of [{ handle_tags: { [WHO[0]]: 1 } }, { schedule_states: { [WHO[1]]: 1 } }]) {
+    const told = { ...shapes, chats: { ...shapes.chats, ...members } };
+    expect(diagnosticsSchema.safeParse({ ...answer, data_shapes: told }).success).toBe(false);
+  }
   const planted = { ...shapes, services: { [WHO[0]]: 1 } };
   expect(diagnosticsSchema.safeParse({ ...answer, data_shapes: planted }).success).toBe(false);
 });
@@ -109,4 +113,70 @@ test('a bare database has shapes too, null where it has no such column', () => {
   const reader = new DiagnosticReader(join(folder, 'bare.db'));
   expect(reader.dataShapes()).toMatchObject({ rows: 0, item_types: null, retracted: null, link_previews_shown: null });
   reader.close();
+});
+
+describe('over the whole of chat.db', () => {
+  function shapesOf(name: string, fill: (fixture: ChatFixture) => void) {
+    const path = join(folder, name);
+    const fixture = new ChatFixture(path);
+    fill(fixture);
+    const reader = new DiagnosticReader(path);
+    const { chats } = reader.dataShapes();
+    reader.close();
+    fixture.close();
+    expect(JSON.stringify(chats)).not.toMatch(/zq|555|274/i);
+    expect(
+      diagnosticsSchema.safeParse({
+        ...examples.diagnostics,
+        data_shapes: { ...examples.diagnostics.data_shapes, chats },
+      }).success,
+    ).toBe(true);
+    return chats;
+  }
+
+  test('filters of chats are counted, those above five digits and words together', () => {
+    const chats = shapesOf('filters.db', (fixture) => {
+      for (const [index, filter] of [0, 0, 1, 2, 52, 5_550_100, 'zq'].entries()) {
+        const columns = { is_filtered: filter, is_blackholed: Number(index === 3) };
+        fixture.chat(`any;-;+1555010${index}`, [`+1555010${index}`], columns);
+      }
+    });
+    expect(chats).toMatchObject({ chat_filters: { 0: 2, 1: 1, 2: 1, 52: 1, other: 2 }, chats_blackholed: 1 });
+  });
+
+  test('tags of addresses are counted by the last parenthesis, and no other word in parentheses is told', () => {
+    const ids = [
+      ...['+15550100', '+15550101(smsft)', '+15550102(smsft_rm)(smsft)', '53849(smsft_fi)', '(800) 275-2740'],
+      ...['zq@zqmail.org(filtered)', 'AXZQ(zqzq)', '+15550103(smsft_ZQ)', '+15550104(ft_rm)'],
+    ];
+    const chats = shapesOf('tags.db', (fixture) => {
+      for (const id of ids) fixture.chat(`any;-;${id}`, [id]);
+      fixture.sqlite.exec("UPDATE handle SET uncanonicalized_id = id WHERE id LIKE '%(filtered)'");
+      fixture.sqlite.exec("UPDATE handle SET uncanonicalized_id = '5550101' WHERE id = '+15550101(smsft)'");
+    });
+    expect(chats).toMatchObject({
+      handle_tags: { none: 2, smsft: 2, smsft_fi: 1, filtered: 1, ft_rm: 1, other: 2 },
+      tags_uncanonicalized: { same: 1, other: 1, null: 5 },
+    });
+  });
+
+  test('states of scheduled rows are counted together with type and whether they were sent', () => {
+    const chats = shapesOf('scheduled.db', (fixture) => {
+      fixture.message({ text: 'zq' });
+      fixture.message({ text: 'zq', schedule_type: 2, schedule_state: 1, is_sent: 0 });
+      for (const _ of [1, 2]) fixture.message({ text: 'zq', schedule_type: 2, schedule_state: 3, is_sent: 1 });
+    });
+    expect(chats?.schedule_states).toEqual({ '2/1/0': 1, '2/3/1': 2 });
+  });
+
+  test('the newest SMS have the same numbers on two Macs, from which no guid can be told', () => {
+    const guids = Array.from({ length: 25 }, (_, index) => `ZQ-${index}`);
+    const fill = (fixture: ChatFixture): void => {
+      for (const guid of guids) fixture.message({ guid, text: 'zq', service: 'SMS' });
+      fixture.message({ guid: 'other', text: 'zq' });
+    };
+    const [one, two] = [shapesOf('one.db', fill), shapesOf('two.db', fill)];
+    expect(one?.sms_guid_marks).toEqual(two?.sms_guid_marks);
+    expect(new Set(one?.sms_guid_marks).size).toBe(20);
+  });
 });

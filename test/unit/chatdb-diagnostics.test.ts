@@ -40,6 +40,10 @@ describe('while chat.db is watched', () => {
         is_from_me: true,
         flipped: false,
         had_handle: false,
+        is_self: false,
+        delivered: false,
+        chat: 1,
+        handle: null,
         age_s: expect.any(Number),
         seen_ms: expect.any(Number),
         join_delay_ms: expect.any(Number),
@@ -54,6 +58,35 @@ describe('while chat.db is watched', () => {
     expect(seen?.join_delay_ms).toBeGreaterThanOrEqual(400);
     expect(changes).toMatchObject({ seconds: 30, data_version_changes: expect.any(Number) });
     expect(JSON.stringify(changes)).not.toMatch(/Jane|example/);
+  });
+
+  test('messages to oneself show direction, chat, address and delivery as numbers', async () => {
+    const path = join(folder, 'self.db');
+    const own = new ChatFixture(path);
+    const me = { destination_caller_id: '+15550177', date_delivered: 0 };
+    const byNumber = own.chat('any;-;+15550177', ['+15550177']);
+    const byMail = own.chat('any;-;me@example.org', ['me@example.org']);
+    const other = own.chat('any;-;+15550100', ['+15550100']);
+    own.message({ chat: other, text: 'before', ...me });
+    own.message({ chat: other, text: 'before', destination_caller_id: 'me@example.org' });
+    const watching = new DiagnosticReader(path);
+    const clock = new FakeClock();
+    const watched = watching.watch(() => clock.monotonic() >= 2000, clock);
+    own.message({ chat: byNumber, text: 'a', is_from_me: 1, ...me, handle_id: 0, date_delivered: 5 });
+    own.message({ chat: byMail, text: 'a', ...me, handle_id: own.handle('me@example.org') });
+    own.message({ chat: byMail, text: 'b', ...me, handle_id: own.handle('me@example.org') });
+    own.message({ chat: other, text: 'c', ...me });
+    await clock.advance(5000);
+    const { rows } = await watched;
+    watching.close();
+    own.close();
+    expect(rows).toMatchObject([
+      { is_self: true, is_from_me: true, chat: 1, handle: null, delivered: true },
+      { is_self: true, is_from_me: false, chat: 2, handle: 1, delivered: false },
+      { is_self: true, is_from_me: false, chat: 2, handle: 1 },
+      { is_self: false, chat: 3 },
+    ]);
+    expect(JSON.stringify(rows)).not.toMatch(/5550|example/);
   });
 
   test('a row that never gets a chat is reported without a delay', async () => {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { DiagnosticsRunner } from '../../src/app/diagnostics-runner.ts';
 import { Poster } from '../../src/events/webhooks/poster.ts';
+import { MessagesAccounts } from '../../src/mac/system/messages-accounts.ts';
 import { AwakeClock } from '../../src/runtime/awake-clock.ts';
 import type { RunCommand } from '../../src/runtime/command.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
@@ -19,7 +20,10 @@ const awake = new AwakeClock(clock, collectingLog());
 const poster = new Poster({ version: '1.2.3', clock });
 
 function runner(run: RunCommand, chatDbPath = database.path): DiagnosticsRunner {
-  return new DiagnosticsRunner({ chatDbPath, osascriptPath: '/usr/bin/osascript', run, clock, awake, poster });
+  const parts = { osascriptPath: '/usr/bin/osascript', run, clock };
+  const permissions = { known: [] };
+  const messagesAccounts = new MessagesAccounts({ ...parts, log: collectingLog(), permissions });
+  return new DiagnosticsRunner({ ...parts, chatDbPath, awake, poster, messagesAccounts });
 }
 
 const says =

@@ -139,6 +139,8 @@ test('docs/api.md has every metric, and no other', async () => {
   const canary = { ...report, delay_ms: 1, problem: null };
   const now = {
     canary,
+    messagesAccount: { state: 'imessage' as const, checked_at: at },
+    arrivalDelay: { median_s: 1, max_s: 2, messages: 3 },
     ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes, fleet },
     ...{ webSockets: counts, streams: counts },
     hub: {

@@ -96,6 +96,9 @@ describe('doctor', () => {
     expect(of('program')?.sentence).toContain(mac.layout.executable);
     expect(of('program')?.sentence).toMatch(/cdhash [0-9a-f]{40}/);
     expect(of('messages')).toMatchObject({ state: 'ok' });
+    expect(of('converter_sandbox')).toMatchObject({ state: 'ok' });
+    mac.keep('no-sandbox');
+    expect((await examined(mac)).of('converter_sandbox')).toMatchObject({ state: 'warning' });
   });
 
   test('never makes macOS ask unless told to', async () => {
@@ -114,6 +117,14 @@ describe('doctor', () => {
   test.each([
     [[{ service: 'iMessage', enabled: true }], 'ok'],
     [[{ service: 'iMessage', enabled: false }], 'problem'],
+    [
+      [
+        { service: 'iMessage', enabled: false },
+        { service: 'SMS', enabled: true },
+        { service: 'RCS', enabled: true },
+      ],
+      'problem',
+    ],
     [{ error: -1743 }, 'unknown'],
   ] as const)(
     'with --prompt asks Messages for its accounts by way of the service: %j is %s',
@@ -124,6 +135,19 @@ describe('doctor', () => {
       expect((await examined(mac, true)).of('messages_account')).toMatchObject({ state });
       expect(asked.at(-1)).toBe('POST /api/v1/diagnostics?seconds=0&ask=messages');
       expect(mac.asked.filter(([name]) => name === 'osascript')).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['imessage', 'ok'],
+    ['no_imessage', 'problem'],
+    ['signed_out', 'problem'],
+  ] as const)(
+    'without --prompt knows the accounts from the daily look of the service: %s is %s',
+    async (account, state) => {
+      const mac = await newMac();
+      await serve(mac, { ...report, messages_account: { state: account, checked_at: '2026-01-02T03:04:05Z' } });
+      expect((await examined(mac)).of('messages_account')).toMatchObject({ state });
     },
   );
 

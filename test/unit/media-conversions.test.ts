@@ -5,17 +5,18 @@ import type { AttachmentState } from '../../src/domain/details.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports/host-ports.ts';
 import type { AttachmentFile } from '../../src/domain/ports/reading-ports.ts';
-import { Conversions, formatOf, pixelsOf } from '../../src/mac/media/conversions.ts';
+import { Conversions, formatOf } from '../../src/mac/media/conversions.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { CommandResult, RunCommand } from '../../src/runtime/command.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
+import { heic, picture, png } from '../support/pictures.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
 let folders = 0;
 const DONE: CommandResult = { code: 0, stdout: '', stderr: '', trouble: null };
-const HEIC = Buffer.concat([Buffer.from('\0\0\0\x1cftypheic\0\0\0\0', 'latin1'), Buffer.alloc(70_000, 'x')]);
+const HEIC = heic(4032, 3024);
 const CAF = Buffer.from('caff\0\x01\0\0desc');
 
 /** Creates a converter that writes its input after a word, with files in memory. */
@@ -36,7 +37,13 @@ function setUp({
   const cacheFolder = join(root, String(folders));
   const calls: { readonly tool: string; readonly args: readonly string[] }[] = [];
   const files = { opened: 0, closed: 0 };
-  const work: RunCommand = async (tool, args, options) => {
+  const work: RunCommand = async (_sandbox, [...all], options) => {
+    const place = all.findIndex((arg) => /^\/usr\/bin\/(?:sips|afconvert)$/.test(arg));
+    const [tool = '', ...args] = all.slice(place);
+    if (args.some((arg) => arg.includes('/sample.'))) {
+      writeFileSync(args.at(-1) ?? '', 'made');
+      return DONE;
+    }
     calls.push({ tool, args });
     if (run !== undefined) return run(tool, args, options);
     const target = args.at(-1) ?? '';
@@ -66,6 +73,7 @@ function setUp({
     },
     cacheFolder,
     toolFolder: '/usr/bin',
+    homeFolder: root,
     run: work,
     clock,
     log: collectingLog(),
@@ -260,36 +268,20 @@ test.each([
   expect(format === undefined ? 'none' : `${format.kind} ${format.extension}`).toBe(expected);
 });
 
-/** Returns the beginning of a picture that claims this size. */
-function picture(start: string, sized: (head: Buffer) => void): Buffer {
-  const head = Buffer.alloc(64);
-  head.write(start, 'latin1');
-  sized(head);
-  return head;
-}
+test('of a picture that claims to have billions of pixels is made by no converter', async () => {
+  const { get, calls } = setUp({ content: png(60_000, 60_000) });
+  expect(await codeOf(get())).toBe('501 conversion_unavailable');
+  expect(calls).toEqual([]);
+  const large = setUp({ content: png(16_000, 12_000) });
+  expect(await codeOf(large.get())).toBe('none');
+});
 
-const png = (width: number, height: number): Buffer =>
-  picture('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', (head) => head.writeUInt32BE(height, head.writeUInt32BE(width, 16)));
-
-describe('a picture that claims to have billions of pixels', () => {
-  test('is given to no converter', async () => {
-    const { get, calls } = setUp({ content: png(60_000, 60_000) });
-    expect(await codeOf(get())).toBe('501 conversion_unavailable');
-    expect(calls).toEqual([]);
-    const large = setUp({ content: png(16_000, 12_000) });
-    expect(await codeOf(large.get())).toBe('none');
-  });
-
-  test.each([
-    ['a PNG', png(60_000, 50_000)],
-    ['a GIF', picture('GIF89a', (head) => head.writeUInt16LE(50_000, head.writeUInt16LE(60_000, 6)))],
-    ['a BMP from the top', picture('BM', (head) => head.writeInt32LE(-50_000, head.writeInt32LE(60_000, 18)))],
-    [
-      'an extended WebP',
-      picture('RIFF\0\0\0\0WEBPVP8X', (head) => head.writeUIntLE(49_999, head.writeUIntLE(59_999, 24, 3), 3)),
-    ],
-  ])('%s is known by its first bytes', (_name, head) => {
-    expect(pixelsOf(head)).toBe(3_000_000_000);
-    expect(pixelsOf(head.subarray(0, 20))).toBe(0);
-  });
+test.each([
+  ['a JPEG without a size', picture('\xff\xd8\xff\xe0', () => undefined)],
+  ['a HEIC without a size', picture('\0\0\0\x1cftypheic', () => undefined)],
+])('of %s is made by no converter', async (_what, content) => {
+  const { get, calls, files } = setUp({ content });
+  expect(await codeOf(get())).toBe('501 conversion_unavailable');
+  expect(calls).toEqual([]);
+  expect(files.opened).toBe(files.closed);
 });

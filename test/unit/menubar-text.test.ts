@@ -32,6 +32,8 @@ const deadPush = {
   push_dead_since: '2026-01-01T12:00:00Z',
 } as const;
 
+const signedOut = { state: 'no_imessage', checked_at: '2026-01-01T12:00:00Z' } as const;
+
 describe('the menu text', () => {
   test('for SwiftBar when all is well', () => {
     expect(menuText(fine, 'swiftbar', { url })).toBe(
@@ -62,6 +64,7 @@ describe('the menu text', () => {
     ],
     [{ backend: { connected: true, message: 'The clock moved.' } }, 'Messages work, with a warning'],
     [{ canary: deadPush }, 'Messages may not arrive'],
+    [{ messages_account: signedOut }, 'Messages is not signed in to iMessage'],
   ])('begins with the words of the console: %#', (trouble, words) => {
     const [, , first] = menuText({ ...fine, ...trouble }, 'swiftbar', { url }).split('\n');
     expect(first).toBe(`${words} | color=red`);
@@ -72,6 +75,13 @@ describe('the menu text', () => {
     expect(lines).toContain('No push from Apple since 2026-01-01 12:00 UTC | color=red');
     const arriving = { ...deadPush, state: 'arriving', push_dead_since: null } as const;
     expect(menuText({ ...fine, canary: arriving }, 'swiftbar', { url })).toBe(menuText(fine, 'swiftbar', { url }));
+  });
+
+  test('says that only SMS is signed in, and nothing while iMessage is', () => {
+    const lines = menuText({ ...fine, messages_account: signedOut }, 'swiftbar', { url }).split('\n');
+    expect(lines.find((line) => line.includes('only SMS or RCS'))).toMatch(/ \| color=red$/);
+    const signedIn = { ...signedOut, state: 'imessage' } as const;
+    expect(menuText({ ...fine, messages_account: signedIn }, 'xbar', { url })).toBe(menuText(fine, 'xbar', { url }));
   });
 
   test('counts what waits for a decision, without a word of it', () => {

@@ -42,9 +42,9 @@ async function start(clock = new FakeClock(), path = join(folder, `state-${++fil
     ...{ clock, path, ages, noteHealth, messages, state },
     close: () => closers.close(),
     /** Returns the age of a row that arrives now and is dated this long ago; undefined if it is not old. */
-    async ageS(datedMsAgo: number): Promise<number | undefined> {
+    async ageS(datedMsAgo: number, options: Parameters<typeof arrival>[1] = {}): Promise<number | undefined> {
       rowId += 1;
-      messages.add(arrival(rowId, { datedMs: clock.now() - datedMsAgo }));
+      messages.add(arrival(rowId, { datedMs: clock.now() - datedMsAgo, ...options }));
       publisher.publishPending();
       await clock.advance(0);
       return reader.take(10).entries.at(-1)?.ageS;
@@ -192,5 +192,50 @@ describe('the ages in state.db', () => {
     expect(rowAgeStore(database).of(7)).toBeUndefined();
     database.close();
     expect(openSqlite(path).prepare('SELECT count(*) FROM row_age').get()).toEqual([0]);
+  });
+});
+
+describe('the delay of incoming iMessages', () => {
+  /** Lets messages arrive with these delays, in seconds. */
+  async function delayed(delaysS: readonly number[], options: Parameters<typeof arrival>[1] = { isImessage: true }) {
+    const service = await start();
+    await pass(service.clock, HOUR_MS);
+    for (const delayS of delaysS) await service.ageS(delayS * 1000, options);
+    return service;
+  }
+
+  test.each([
+    [[10], { median_s: 10, max_s: 10, messages: 1 }],
+    [[30, 10, 20], { median_s: 20, max_s: 30, messages: 3 }],
+    [[40, 10, 30, 20.5], { median_s: 25.3, max_s: 40, messages: 4 }],
+    [[1700, ...Array<number>(20).fill(1)], { median_s: 1, max_s: 1, messages: 20 }],
+    // Added again by iCloud, or dated by a clock that is ahead.
+    [[2000, 5, -100], { median_s: 2.5, max_s: 5, messages: 2 }],
+  ])('of %j s is %j', async (delaysS, report) => {
+    expect((await delayed(delaysS)).ages.delays.report()).toEqual(report);
+  });
+
+  test('is a warning of health when the median exceeds 2 minutes, until messages are quick again', async () => {
+    const service = await delayed([600, 100, 700]);
+    expect(service.ages.delays.warning()).toContain('half of the last 3 took 10 min or longer');
+    for (const _ of [1, 2]) await service.ageS(1000, { isImessage: true });
+    expect(service.ages.delays.warning()).toBeUndefined();
+  });
+
+  test.each([
+    ['of SMS', { isImessage: false }],
+    ['of a canary', { isImessage: true, isCanary: true as const }],
+    ['of what the owner sent', { isImessage: true, event: { ...arrival(1).event, type: 'message.sent' } as never }],
+  ])('is not %s', async (_what, options) => {
+    expect((await delayed([600], options)).ages.delays.report()).toBeUndefined();
+  });
+
+  test('does not count sleep', async () => {
+    const service = await start();
+    await pass(service.clock, HOUR_MS);
+    service.clock.pause(8 * HOUR_MS);
+    await pass(service.clock, 10_000);
+    await service.ageS(20 * MINUTE_MS, { isImessage: true });
+    expect(service.ages.delays.report()?.max_s).toBeLessThan(15);
   });
 });

@@ -55,6 +55,11 @@ const OPTIONS: { readonly [Member in keyof StatusReport]?: readonly StatusReport
   search: [undefined, search],
   fleet: [undefined, fleet as StatusReport['fleet']],
   canary: [undefined, { state: 'arriving' } as CanaryReport, { state: 'push_dead' } as CanaryReport],
+  messages_account: [
+    undefined,
+    { state: 'imessage', checked_at: '2026-01-02T03:04:05Z' },
+    { state: 'no_imessage', checked_at: '2026-01-02T03:04:05Z' },
+  ],
   macs: [
     undefined,
     [],
@@ -80,7 +85,7 @@ function reports(): readonly StatusReport[] {
 test('the menu and the terminal say of every state what the console says', async () => {
   const own = (await import(CONSOLE)) as { verdictOf(report: StatusReport, held: number): Verdict };
   const all = reports();
-  expect(all).toHaveLength(4 * 3 * 6 * 5 * 2 * 2 * 3 * 5);
+  expect(all).toHaveLength(4 * 3 * 6 * 5 * 2 * 2 * 3 * 3 * 5);
   const differing = all.filter((report) => {
     const { tone, text, next } = own.verdictOf(report, report.held_sends ?? 0);
     const ours = verdictOf(report);

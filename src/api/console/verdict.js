@@ -24,6 +24,7 @@ const isBehind = ({ state }) => state === 'failing' || state === 'held';
  */
 export function verdictOf(status, held) {
   const { backend, permissions, webhooks, search, fleet, macs, canary } = status;
+  const isSignedOut = (status.messages_account?.state ?? 'imessage') !== 'imessage';
   const disk = permissions.find(({ name, state }) => name === 'full_disk_access' && state === 'denied');
   const automation = permissions.find(({ name, state }) => name === 'automation' && state === 'denied');
   const waiting =
@@ -48,6 +49,9 @@ export function verdictOf(status, held) {
       next: automation.detail,
       action: ['Show what to allow', '#/settings'],
     };
+  }
+  if (isSignedOut) {
+    return { tone: 'bad', text: 'Messages is not signed in to iMessage', next: backend.message ?? '' };
   }
   if (canary?.state === 'push_dead') {
     return { tone: 'bad', text: 'Messages may not arrive', next: backend.message ?? '' };

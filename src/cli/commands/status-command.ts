@@ -1,5 +1,6 @@
 import { isPosternError } from '../../client/postern-client.ts';
 import type { CanaryReport } from '../../domain/canary.ts';
+import { accountTrouble } from '../../domain/messages-account.ts';
 import type { Overview } from '../../domain/overview.ts';
 import type { FleetReport } from '../../domain/ports/fleet-ports.ts';
 import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
@@ -98,6 +99,7 @@ function lines(report: StatusReport, address: string): readonly Line[] {
     canary,
     macs,
     permissions,
+    messages_account: account,
   } = report;
   const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
@@ -129,6 +131,15 @@ function lines(report: StatusReport, address: string): readonly Line[] {
     ...(canary === undefined
       ? []
       : [line('Push', canaryText(canary), canary.state === 'push_dead' ? 'red' : undefined)]),
+    ...(account === undefined
+      ? []
+      : [
+          line(
+            'iMessage',
+            accountTrouble(account.state) ?? 'signed in',
+            account.state === 'imessage' ? undefined : 'red',
+          ),
+        ]),
     ...permissions.map(({ name, state, detail }) =>
       line(
         'Permission',

@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Sandbox } from '../../mac/media/sandbox.ts';
 import { found, type Observation, observe, type ReportedValue } from './observation.ts';
 import type { ProbeContext } from './probes.ts';
 import { oneOf } from './redact.ts';
@@ -47,7 +48,8 @@ export function sleep({ machine }: ProbeContext): Promise<Observation> {
 }
 
 /** Tries Apple's converters on a generated picture and a system sound, with the conversions that attachments need. */
-export async function conversions({ machine }: ProbeContext): Promise<Observation> {
+export async function conversions(context: ProbeContext): Promise<Observation> {
+  const { machine } = context;
   const folder = mkdtempSync(join(machine.temporaryFolder, 'postern-report-'));
   const at = (name: string): string => join(folder, name);
   const made = async (command: string, args: readonly string[], output: string): Promise<ReportedValue> => {
@@ -60,8 +62,29 @@ export async function conversions({ machine }: ProbeContext): Promise<Observatio
     const jpeg = await made('sips', ['-s', 'format', 'jpeg', at('a.heic'), '--out', at('a.jpg')], at('a.jpg'));
     const caf = await made('afconvert', ['-f', 'caff', '-d', 'ima4', SOUND, at('a.caf')], at('a.caf'));
     const m4a = await made('afconvert', ['-f', 'm4af', '-d', 'aac', at('a.caf'), at('a.m4a')], at('a.m4a'));
-    return found({ heic, jpeg, caf, m4a });
+    return found({ heic, jpeg, caf, m4a, ...(await inSandbox(context, folder)) });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Reports whether the converters work in the sandbox that attachments are converted in, and what it keeps from them. */
+async function inSandbox({ machine, layout }: ProbeContext, folder: string): Promise<Record<string, ReportedValue>> {
+  const sandbox = new Sandbox({ toolFolder: '/usr/bin', homeFolder: machine.home, log: { warn() {} } });
+  const runs = async (tool: string, args: readonly string[]): Promise<boolean> => {
+    const { program, first } = await sandbox.start(tool, folder, () => Promise.resolve(true));
+    const { code } = await machine.run(program, [...first, ...args], { timeoutMs: CONVERSION_LIMIT_MS });
+    return code === 0;
+  };
+  const at = (name: string): string => join(folder, name);
+  return {
+    picture_in_sandbox: await runs('sips', ['-s', 'format', 'jpeg', at('a.png'), '--out', at('b.jpg')]),
+    sound_in_sandbox: await runs('afconvert', ['-f', 'm4af', '-d', 'aac', at('a.caf'), at('b.m4a')]),
+    // The app's icon is in the home folder, where the sandbox must read nothing.
+    home_in_sandbox: await runs('sips', [
+      '-g',
+      'pixelWidth',
+      join(layout.app, 'Contents', 'Resources', 'Postern.icns'),
+    ]),
+  };
 }

@@ -3,7 +3,9 @@ import { signatureOf } from '../../../installer/app-bundle.ts';
 import { LABEL, type Layout, layoutOf } from '../../../installer/install-layout.ts';
 import type { Machine } from '../../../installer/machine.ts';
 import { commandOnPath, pathAdvice } from '../../../installer/shell-files.ts';
+import { UNPROTECTED } from '../../mac/media/sandbox.ts';
 import { Launchd } from '../../mac/system/launchd.ts';
+import { backgroundSwitch } from '../../mac/system/settings-panes.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 
 const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
@@ -13,7 +15,13 @@ const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;
  * and Messages. Never makes macOS prompt the user.
  */
 export async function macFindings(machine: Machine): Promise<readonly Finding[]> {
-  return [await agent(machine), await program(machine), command(machine), await messages(machine)];
+  return [
+    await agent(machine),
+    await program(machine),
+    command(machine),
+    await messages(machine),
+    await sandbox(machine),
+  ];
 }
 
 async function agent(machine: Machine): Promise<Finding> {
@@ -48,7 +56,7 @@ async function agent(machine: Machine): Promise<Finding> {
         : fault(
             'agent',
             'The agent is installed but not loaded: it was quit, or switched off.',
-            'Check in System Settings, General > Login Items & Extensions, that Postern is on. Then run: postern start',
+            `Check in System Settings, in ${await backgroundSwitch(machine.run)}, that Postern is on. Then run: postern start`,
           );
   }
 }
@@ -108,6 +116,14 @@ function command(machine: Machine): Finding {
 function installedVersion({ current }: Layout): string | null {
   const isLinked = lstatSync(current, { throwIfNoEntry: false })?.isSymbolicLink() === true;
   return isLinked ? (/^versions\/(\d+\.\d+\.\d+(?:-[a-z]+\.?\d*)?)-/.exec(readlinkSync(current))?.[1] ?? null) : null;
+}
+
+/** Checks that attachments can be converted in a sandbox. */
+async function sandbox({ run }: Machine): Promise<Finding> {
+  const { code } = await run('sandbox-exec', ['-p', '(version 1) (allow default)', '/usr/bin/true']);
+  return code === 0
+    ? ok('converter_sandbox', 'Attachments are converted in a sandbox, without network and without your files.')
+    : finding('warning', 'converter_sandbox', UNPROTECTED, 'SECURITY.md says what this means.');
 }
 
 async function messages({ run }: Machine): Promise<Finding> {

@@ -20,6 +20,7 @@ const DIAGNOSED_KEYS = [
   'sqlite',
   'flips',
   'join_delay',
+  'self_messages',
   'sleep_gaps',
   'delivery_errors',
 ] as const;
@@ -158,6 +159,7 @@ function diagnosed(diagnostics: Diagnostics | undefined): Diagnosed {
     sqlite: sqlite ? found(plain(sqlite)) : absent('failed'),
     flips: changes === null ? absent('failed') : found(flipsIn(changes.rows)),
     join_delay: changes === null ? absent('failed') : found(joinDelaysIn(changes.rows)),
+    self_messages: changes === null ? absent('failed') : found(selfMessagesIn(changes.rows)),
     sleep_gaps: gaps ? found(plain(gaps)) : absent('failed'),
     delivery_errors: errors ? found(plain(errors)) : absent('failed'),
   };
@@ -183,6 +185,22 @@ function flipsIn(rows: readonly NewRow[]): ReportedValue {
  */
 function joinDelaysIn(rows: readonly NewRow[]): ReportedValue {
   return rows.filter((row) => !row.is_from_me).map((row) => ({ delay_ms: row.join_delay_ms, age_s: whole(row.age_s) }));
+}
+
+/**
+ * Returns the rows in the owner's conversations with themselves, in order. Equal numbers of `chat` and `handle` mean
+ * the same chat and the same address.
+ */
+function selfMessagesIn(rows: readonly NewRow[]): ReportedValue {
+  return rows
+    .filter((row) => row.is_self === true)
+    .map((row) => ({
+      is_from_me: row.is_from_me,
+      chat: row.chat ?? null,
+      handle: row.handle ?? null,
+      delivered: row.delivered === true,
+      seen_ms: row.seen_ms,
+    }));
 }
 
 /**

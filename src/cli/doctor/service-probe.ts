@@ -1,10 +1,10 @@
 import { isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
 import { appMessages } from '../../domain/app-messages.ts';
 import type { AssociatedRows } from '../../domain/associated-rows.ts';
-import type { Diagnostics } from '../../domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK } from '../../domain/local-network.ts';
 import type { PermissionReport } from '../../domain/ports/permissions-ports.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status.ts';
+import { accountFinding, askedAccount } from './account-finding.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 import { certificateFinding, clockFinding } from './fleet-findings.ts';
 
@@ -131,26 +131,13 @@ export async function askService(
   findings.push(...reports.map((report) => permission(report, program, prompt)));
   const isAllowed = reports.some(({ name, state }) => name === 'automation' && state === 'granted');
   const seen = await answered(client.diagnostics({ seconds: 0, ...(prompt && isAllowed && { ask: 'messages' }) }));
-  if (prompt && isAllowed) findings.push(account(seen));
+  const known = isPosternError(status) ? undefined : status.messages_account;
+  if (prompt && isAllowed) findings.push(askedAccount(isPosternError(seen) ? undefined : seen.accounts));
+  else if (known !== undefined) findings.push(accountFinding(known.state));
   const apps = isPosternError(seen) ? undefined : appMessages(seen, associatedRows, configFile);
   if (apps !== undefined) findings.push(finding('ok', 'app_messages', ...apps));
   const mac = isPosternError(status) ? undefined : status.fleet?.mac;
   return { findings, isUp: true, isConnected: connected, mac };
-}
-
-/**
- * Reports whether Messages is signed in, as the service found. This process does not ask Messages, because macOS would
- * prompt for the terminal's permission.
- */
-function account(found: Diagnostics | PosternError): Finding {
-  const name = 'messages_account';
-  const accounts = isPosternError(found) ? undefined : found.accounts;
-  if (accounts === undefined || 'error' in accounts) {
-    return unsure(name, 'Messages did not say whether it is signed in.');
-  }
-  return accounts.some(({ enabled }) => enabled)
-    ? ok(name, 'Messages is signed in.')
-    : fault(name, 'Messages is not signed in to any account.', 'Open Messages, Settings, iMessage, and sign in.');
 }
 
 function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {

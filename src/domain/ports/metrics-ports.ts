@@ -1,4 +1,6 @@
+import type { ArrivalDelay } from '../arrival-delay.ts';
 import type { CanaryReport } from '../canary.ts';
+import type { MessagesAccount } from '../messages-account.ts';
 import type { SearchStatus } from '../search.ts';
 import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes-ports.ts';
@@ -32,6 +34,8 @@ export interface Metrics {
   readonly fleet: FleetReport | undefined;
   /** Undefined without `canary.self`, and at a hub. */
   readonly canary?: CanaryReport | undefined;
+  readonly messagesAccount?: MessagesAccount | undefined;
+  readonly arrivalDelay?: ArrivalDelay | undefined;
   /** Present only at a hub. */
   readonly hub?: HubMetrics;
 }

@@ -280,7 +280,7 @@ export class Publisher {
     if (ages === undefined || rows.length === 0) return rows;
     const nowMs = clock.now();
     const found = ages.note(
-      rows.map(({ rowId, datedMs }) => ({ rowId, datedMs, seenMs: this.#sightingOf(rowId)?.seenMs ?? nowMs })),
+      rows.map((row) => ({ row, seenMs: this.#sightingOf(row.rowId)?.seenMs ?? nowMs })),
       nowMs,
     );
     return found.size === 0 ? rows : aged(rows, found);

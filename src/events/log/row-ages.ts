@@ -1,22 +1,19 @@
 import type { MessageDetails } from '../../domain/details.ts';
-import { LATE_S, type RowEntry } from '../../domain/event.ts';
+import { LATE_S, type PendingRow, type RowEntry } from '../../domain/event.ts';
 import type { Message } from '../../domain/message.ts';
 import { rowOffset } from '../../domain/offset.ts';
 import type { MessageLog } from '../../domain/ports/feed-ports.ts';
 import type { Log } from '../../domain/ports/host-ports.ts';
 import type { RowAgeStore } from '../../domain/ports/row-ages-ports.ts';
+import { ArrivalDelays } from './arrival-delays.ts';
 import type { RunningTime } from './running-time.ts';
 
 /** Smaller ages are not stored, because no client can ask to skip rows that young. */
 export const LEAST_AGE_S = 60;
 
-/**
- * The first sight of a row: `datedMs` is the row's date, `seenMs` the time when it was first seen, both Unix
- * milliseconds.
- */
+/** The first sight of a row. `seenMs` is its time in Unix milliseconds. */
 export interface Sighting {
-  readonly rowId: number;
-  readonly datedMs: number;
+  readonly row: Pick<PendingRow, 'rowId' | 'datedMs' | 'event' | 'isImessage' | 'isCanary'>;
   readonly seenMs: number;
 }
 
@@ -32,6 +29,7 @@ export interface RowAgesParts {
  * therefore young; an old message that iCloud adds later is old.
  */
 export class RowAges {
+  readonly delays = new ArrivalDelays();
   readonly #parts: RowAgesParts;
 
   constructor(parts: RowAgesParts) {
@@ -45,9 +43,14 @@ export class RowAges {
    */
   note(sightings: readonly Sighting[], nowMs: number): ReadonlyMap<number, number> {
     const { store, running, log } = this.#parts;
-    const kept = store.between(rowOffset((sightings[0]?.rowId ?? 1) - 1), rowOffset(sightings.at(-1)?.rowId ?? 0));
+    const kept = store.between(
+      rowOffset((sightings[0]?.row.rowId ?? 1) - 1),
+      rowOffset(sightings.at(-1)?.row.rowId ?? 0),
+    );
     const ages = new Map<number, number>();
-    for (const { rowId, datedMs, seenMs } of sightings) {
+    for (const { row, seenMs } of sightings) {
+      const { rowId, datedMs } = row;
+      if (isIncoming(row)) this.delays.add(running.between(datedMs, seenMs));
       if (seenMs - datedMs < LEAST_AGE_S * 1000 || kept.has(rowId)) continue;
       const ageS = Math.floor(running.between(datedMs, seenMs) / 1000);
       if (ageS >= LEAST_AGE_S) ages.set(rowId, ageS);
@@ -82,6 +85,11 @@ export class RowAges {
       identity: (at) => messages.identity(at),
     };
   }
+}
+
+/** Reports whether somebody sent this row to this Mac by iMessage. */
+function isIncoming({ event, isImessage, isCanary }: Sighting['row']): boolean {
+  return event.type === 'message.received' && isImessage === true && isCanary !== true;
 }
 
 /** Returns the entries, with `ageS` set on those whose row id is in `ages`. */

@@ -11,6 +11,7 @@ import {
 } from '../../domain/diagnostics.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
+import { chatShapes, numberOf, selfShape } from './chat-shapes.ts';
 import { dataShapes, sqliteDiagnostics } from './data-shapes.ts';
 
 /** Interval in milliseconds at which `watch` looks for commits that no file event announces. */
@@ -134,7 +135,7 @@ export class DiagnosticReader {
           data_version_changes: changes,
           wal_events: watcher === undefined ? null : walEvents,
           event_to_row_ms: delays,
-          rows: [...seen].map(([row, times]) => this.#newRow(row, times)),
+          rows: this.#newRows(seen),
         });
       };
       const attempt = (work: () => void): void => {
@@ -165,7 +166,7 @@ export class DiagnosticReader {
   }
 
   dataShapes(): DataShapes {
-    return dataShapes(this.#sqlite, this.#columns);
+    return { ...dataShapes(this.#sqlite, this.#columns), chats: chatShapes(this.#sqlite) };
   }
 
   sqlite(): SqliteDiagnostics {
@@ -177,6 +178,16 @@ export class DiagnosticReader {
       this.#sqlite.prepare('SELECT is_from_me, handle_id, date / 1 FROM message WHERE ROWID = ?').get(row) ?? [];
     const ageS = Math.round(nowMs / 1000 - APPLE_EPOCH_S - appleSeconds(Number(date ?? 0)));
     return { isFromMe: Number(isFromMe) === 1, hasHandle: Number(handle ?? 0) !== 0, ageS: ageS < 0 ? null : ageS };
+  }
+
+  #newRows(seen: ReadonlyMap<number, SeenRow>): readonly NewRow[] {
+    const own = new Set(this.ownAddresses());
+    const [chats, handles] = [new Map<number, number>(), new Map<number, number>()];
+    return [...seen].map(([row, times]) => {
+      const { chat, handle, isSelf, isDelivered } = selfShape(this.#sqlite, this.#columns, row, own);
+      const numbers = { chat: numberOf(chat, chats), handle: numberOf(handle, handles) };
+      return { ...this.#newRow(row, times), is_self: isSelf, delivered: isDelivered, ...numbers };
+    });
   }
 
   #newRow(row: number, { first, seenMs, joinDelayMs }: SeenRow): NewRow {

@@ -110,6 +110,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
     isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,
     isSilent: hasFlag(row, 'isPartOfPoll'),
+    isImessage: hasFlag(row, 'isImessage'),
     lacksHandle: hasFlag(row, 'isMessage') && hasFlag(row, 'lacksHandle'),
   };
 }

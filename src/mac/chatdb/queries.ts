@@ -81,7 +81,12 @@ export const queriesOf = perSchema((schema): Queries => {
     attachments: joinedAttachments(schema),
     announcesAttachments: announcesAttachments(schema),
     hasUnnamedAttachment: unnamedAttachments(schema),
-    flags: flagsSql({ ...entryFlags(schema), isPartOfPoll: isPartOfPoll(schema), lacksHandle: lacksHandle(schema) }),
+    flags: flagsSql({
+      ...entryFlags(schema),
+      isPartOfPoll: isPartOfPoll(schema),
+      lacksHandle: lacksHandle(schema),
+      isImessage: schema.hasColumn('message', 'service') ? "m.service = 'iMessage'" : '0',
+    }),
   });
   // Without an index on `associated_message_guid`, the reactions to each message would cost a full scan. Then no
   // reactions are listed (decision B1).

@@ -13,6 +13,8 @@ const BITS = {
   isPartOfPoll: 8,
   /** Only in rows of `PENDING_COLUMNS`. */
   lacksHandle: 16,
+  /** Only in rows of `PENDING_COLUMNS`. */
+  isImessage: 32,
 } as const;
 
 type Flag = keyof typeof BITS;

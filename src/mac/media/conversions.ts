@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { chmod, stat } from 'node:fs/promises';
-import { extname, join } from 'node:path';
+import { chmod, open, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, extname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AttachmentState } from '../../domain/details.ts';
@@ -10,6 +10,9 @@ import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../doma
 import { problem } from '../../domain/problems.ts';
 import type { RunCommand } from '../../runtime/command.ts';
 import { MediaCache } from './media-cache.ts';
+import { pixelsOf } from './picture-size.ts';
+import { SAMPLE_PICTURE, SAMPLE_SOUND } from './samples.ts';
+import { type ConverterStart, Sandbox } from './sandbox.ts';
 
 const TIME_LIMIT_MS = 60_000;
 const MAX_WAITING = 20;
@@ -34,8 +37,10 @@ export interface OriginalFiles extends AttachmentReader {
 export interface ConversionParts {
   readonly files: OriginalFiles;
   readonly cacheFolder: string;
-  /** Folder of `sips` and `afconvert`. */
+  /** Folder of `sips`, `afconvert` and `sandbox-exec`. */
   readonly toolFolder: string;
+  /** The folder that the converters must not read. */
+  readonly homeFolder: string;
   readonly run: RunCommand;
   readonly clock: Clock;
   readonly log: Log;
@@ -47,6 +52,7 @@ export interface ConversionParts {
 export class Conversions implements AttachmentReader {
   readonly #parts: ConversionParts;
   readonly #cache: MediaCache;
+  readonly #sandbox: Sandbox;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stop = new AbortController();
   /** Key: a file's version. Value: the monotonic time before which the file is not converted again. */
@@ -56,6 +62,7 @@ export class Conversions implements AttachmentReader {
   constructor(parts: ConversionParts) {
     this.#parts = parts;
     this.#cache = new MediaCache(parts.cacheFolder, parts.clock);
+    this.#sandbox = new Sandbox(parts);
   }
 
   close(): void {
@@ -113,7 +120,7 @@ export class Conversions implements AttachmentReader {
   }
 
   #convert(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
-    const { run, toolFolder, clock, log } = this.#parts;
+    const { clock, log } = this.#parts;
     const converted = this.#cache.within(randomUUID(), async (folder) => {
       // An equal conversion may have ended after `open` looked in the cache.
       const made = await this.#cache.open(stored);
@@ -122,14 +129,9 @@ export class Conversions implements AttachmentReader {
       const startedMs = clock.monotonic();
       const source = await copied(file, form, folder);
       const target = join(folder, stored);
-      const [tool, args] = commandFor(form, source, target);
-      const { code, trouble } = await run(join(toolFolder, tool), args, {
-        timeoutMs: TIME_LIMIT_MS,
-        cwd: folder,
-        hasOwnGroup: true,
-        signal: this.#stop.signal,
-      });
-      const bytes = (await stat(target).catch(() => undefined))?.size ?? 0;
+      const [tool] = commandFor(form, source, target);
+      const start = await this.#sandbox.start(tool, folder, (way) => this.#convertsSample(way, form, folder));
+      const { code, trouble, bytes } = await this.#run(start, form, source, target);
       if (code !== 0 || bytes === 0) {
         log.debug('an attachment was not converted', { tool, code, trouble });
         if (clock.monotonic() - startedMs >= TOO_SLOW_MS) this.#putAside(file.version);
@@ -140,6 +142,31 @@ export class Conversions implements AttachmentReader {
     });
     // Closes the file even if it was never read.
     return converted.finally(() => file.close().catch(() => {}));
+  }
+
+  async #run({ program, first }: ConverterStart, form: ConvertedForm, source: string, target: string) {
+    const [, args] = commandFor(form, source, target);
+    const { code, trouble } = await this.#parts.run(program, [...first, ...args], {
+      timeoutMs: TIME_LIMIT_MS,
+      cwd: dirname(target),
+      hasOwnGroup: true,
+      signal: this.#stop.signal,
+    });
+    return { code, trouble, bytes: (await stat(target).catch(() => undefined))?.size ?? 0 };
+  }
+
+  /**
+   * Reports whether the converter for `form` works if it is started in this way. Throws `conversion_unavailable` if it
+   * does not finish, which a busy Mac can cause.
+   */
+  async #convertsSample(start: ConverterStart, form: ConvertedForm, folder: string): Promise<boolean> {
+    const { extension, sample } = RESULTS[form.as];
+    const [source, target] = [join(folder, `sample.${sample.extension}`), join(folder, `sample-made.${extension}`)];
+    await writeFile(source, sample.content, { mode: 0o600 });
+    await rm(target, { force: true });
+    const { code, trouble, bytes } = await this.#run(start, form, source, target);
+    if (trouble === 'time_limit') throw problem('conversion_unavailable');
+    return code === 0 && bytes > 0;
   }
 
   #putAside(version: string): void {
@@ -165,14 +192,14 @@ async function copied(file: AttachmentFile, form: ConvertedForm, folder: string)
       head = Buffer.concat([head, next.value]);
     }
     const format = formatOf(head.subarray(0, HEAD_BYTES));
-    const isTooLarge = pixelsOf(head) > MAX_PIXELS;
-    if (format?.kind !== RESULTS[form.as].kind || isTooLarge) throw problem('conversion_unavailable');
+    if (format?.kind !== RESULTS[form.as].kind) throw problem('conversion_unavailable');
     const source = join(folder, `source.${format.extension}`);
     const whole = async function* () {
       yield head;
       yield* { [Symbol.asyncIterator]: () => chunks };
     };
     await pipeline(whole, createWriteStream(source, { flags: 'wx', mode: 0o600 }));
+    if (format.kind === 'picture') await refuseUnknownOrHuge(source, format.extension);
     return source;
   } finally {
     content.destroy();
@@ -188,7 +215,7 @@ interface SourceFormat {
   readonly extension: string;
 }
 
-/** Number of bytes at the beginning of a file from which its format and its size in pixels are read. */
+/** Number of bytes at the beginning of a file from which its format is read. */
 const HEAD_BYTES = 32;
 
 /**
@@ -220,23 +247,29 @@ export function formatOf(head: Buffer): SourceFormat | undefined {
  */
 const MAX_PIXELS = 200_000_000;
 
-/**
- * Returns the number of pixels that a picture claims in its first bytes (PNG, GIF, BMP and extended WebP); 0 for every
- * other format.
- */
-export function pixelsOf(head: Buffer): number {
-  if (head.length < HEAD_BYTES) return 0;
-  const format = formatOf(head)?.extension;
-  if (format === 'png') return head.readUInt32BE(16) * head.readUInt32BE(20);
-  if (format === 'gif') return head.readUInt16LE(6) * head.readUInt16LE(8);
-  if (format === 'bmp') return Math.abs(head.readInt32LE(18) * head.readInt32LE(22));
-  const isExtended = format === 'webp' && head.toString('latin1', 12, 16) === 'VP8X';
-  return isExtended ? (head.readUIntLE(24, 3) + 1) * (head.readUIntLE(27, 3) + 1) : 0;
+/** Throws `conversion_unavailable` for a picture with too many pixels, or whose headers do not say how many it has. */
+async function refuseUnknownOrHuge(path: string, extension: string): Promise<void> {
+  const file = await open(path, 'r');
+  try {
+    const pixels = await pixelsOf(extension, async (offset, length) => {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, offset);
+      return buffer.subarray(0, bytesRead);
+    });
+    if (!(pixels > 0 && pixels <= MAX_PIXELS)) throw problem('conversion_unavailable');
+  } finally {
+    await file.close();
+  }
 }
 
 const RESULTS = {
-  jpeg: { kind: 'picture', extension: 'jpg', mimeType: 'image/jpeg' },
-  m4a: { kind: 'sound', extension: 'm4a', mimeType: 'audio/mp4' },
+  jpeg: {
+    ...{ kind: 'picture', extension: 'jpg', mimeType: 'image/jpeg' },
+    sample: { extension: 'bmp', content: SAMPLE_PICTURE },
+  },
+  m4a: {
+    ...{ kind: 'sound', extension: 'm4a', mimeType: 'audio/mp4' },
+    sample: { extension: 'wav', content: SAMPLE_SOUND },
+  },
 } as const;
 
 /** Returns the macOS program that converts to this form, and its arguments. */

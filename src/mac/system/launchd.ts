@@ -2,6 +2,7 @@ import { AppError } from '../../domain/errors.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
 import { pause } from '../../runtime/clock.ts';
 import type { CommandResult, RunCommand } from '../../runtime/command.ts';
+import { backgroundSwitch } from './settings-panes.ts';
 
 /** The agent's state from `launchctl print`. */
 export type JobState =
@@ -36,10 +37,6 @@ const NO_SESSION_TEXT = {
 const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; readonly hint: string }>> = {
   112: NO_SESSION_TEXT,
   125: NO_SESSION_TEXT,
-  119: {
-    message: 'The agent is switched off for this user, and macOS refuses to start it.',
-    hint: 'In System Settings, under General > Login Items & Extensions, switch on Postern, and run the installation again.',
-  },
   122: {
     message: "The agent's property list has the wrong owner or mode.",
     hint: 'It must belong to you and be writable by you alone: run the installation as yourself, without sudo.',
@@ -54,6 +51,7 @@ const BOOTSTRAP_FAILURES: Readonly<Record<number, { readonly message: string; re
   },
 };
 
+const SWITCHED_OFF = 119;
 const POLL_MS = 250;
 /**
  * Longest wait for a job to end after `bootout`. launchd kills the job after ExitTimeOut (20 s), so a longer wait means
@@ -129,6 +127,7 @@ export class Launchd {
       // Error 5 means that an earlier bootout has not finished, or that the job is already loaded.
       const mayBeLoaded = IN_PROGRESS.has(result.code ?? 0) || result.code === IO_ERROR;
       if (mayBeLoaded && (await this.#isReached(isLoaded, LOADING_LIMIT_MS))) return;
+      if (result.code === SWITCHED_OFF) throw switchedOff(await backgroundSwitch(this.#run));
       if (!mayBeLoaded || attempt === BOOTSTRAP_ATTEMPTS) throw failure('bootstrap', result);
     }
   }
@@ -172,6 +171,12 @@ function isLoaded({ kind }: JobState): boolean {
  */
 export function noSession(): AppError {
   return failure('print', { code: 112, stdout: '', stderr: '', trouble: null });
+}
+
+function switchedOff(place: string): AppError {
+  return new AppError('launchctl_failed', 'The agent is switched off for this user, and macOS refuses to start it.', {
+    hint: `In System Settings, in ${place}, switch on Postern. Then run the installation again.`,
+  });
 }
 
 function failure(verb: string, result: CommandResult): AppError {

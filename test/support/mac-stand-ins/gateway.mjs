@@ -25,6 +25,16 @@ function automation({ dialog, permissions, reasons }) {
   return { state: 'denied', reason: 'refused' };
 }
 
+/** macOS refuses Full Disk Access to a bundle whose hash is not the one in its entry. */
+function readsMessages({ permissions }) {
+  const read = (path) => (existsSync(path) ? readFileSync(path, 'latin1') : '');
+  const entries = JSON.parse(read(join(process.env.MAC_STAND_IN_SHARED, 'tcc-of-all.json')) || '{}');
+  const bundle = read(join(process.env.HOME, 'Applications', 'Postern.app', 'Contents', 'MacOS', 'Postern'));
+  const granted = entries.SystemPolicyAllFiles;
+  const isStale = granted !== undefined && !bundle.includes(`# cdhash ${granted}\n`);
+  return permissions.full_disk_access === 'granted' && !isStale;
+}
+
 const config = join(process.argv[process.argv.indexOf('--config-dir') + 1], 'config.toml');
 if (!existsSync(config)) {
   writeFileSync(config, `[server]\nport = ${behaviour().port}\n[auth]\napi_key = "cardboard"\n`, { mode: 0o600 });
@@ -46,7 +56,7 @@ const receive = (request, response) => {
   const answer = (status, body, headers = {}) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
   if (request.url === '/api/v1/health') {
-    const connected = now.permissions.full_disk_access === 'granted';
+    const connected = readsMessages(now);
     const message = connected
       ? null
       : (now.details?.full_disk_access ?? 'No permission to open the Messages database.');

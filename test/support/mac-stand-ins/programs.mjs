@@ -4,6 +4,7 @@ import { appendFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { codesign } from './codesign.mjs';
 import { launchctl } from './launchctl.mjs';
+import { sandboxExec } from './sandbox-exec.mjs';
 import { log, lsregister, tccutil } from './tcc.mjs';
 import {
   converter,
@@ -39,6 +40,7 @@ const PROGRAMS = {
   pgrep,
   plutil,
   pmset,
+  'sandbox-exec': sandboxExec,
   sips: converter,
   sw_vers: swVers,
   sysctl,
@@ -47,9 +49,9 @@ const PROGRAMS = {
   'xcode-select': xcodeSelect,
 };
 
-/** Returns the name of a program's stand-in: LaunchServices' tool is started by its full path. */
+/** Returns the name of a program's stand-in: some are started by their full paths. */
 export function nameOf(command) {
-  return basename(command) === 'lsregister' ? 'lsregister' : command;
+  return /^\/usr\/bin\/|\/lsregister$/.test(command) ? basename(command) : command;
 }
 
 export function isStandIn(command) {

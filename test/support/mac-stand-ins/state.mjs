@@ -3,6 +3,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+/** Returns the place of what all accounts of a Mac share: the state of its first account. */
+export function wholeMac({ MAC_STAND_IN, MAC_STAND_IN_SHARED = MAC_STAND_IN }) {
+  return { MAC_STAND_IN: MAC_STAND_IN_SHARED };
+}
+
 export function hasFlag({ MAC_STAND_IN }, name) {
   return existsSync(join(MAC_STAND_IN, name));
 }

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeJson } from './state.mjs';
+import { wholeMac, writeJson } from './state.mjs';
 
 /**
  * `supervisor` is the process that does only this, or null inside a test. `onGone` is called once the job has been
@@ -30,6 +30,7 @@ export function supervise(plist, environment, supervisor = null, onGone = () => 
         HOME: environment.HOME,
         TMPDIR: environment.MAC_STAND_IN,
         MAC_STAND_IN: environment.MAC_STAND_IN,
+        MAC_STAND_IN_SHARED: wholeMac(environment).MAC_STAND_IN,
         ...plist.EnvironmentVariables,
       },
     });

@@ -1,7 +1,7 @@
 // LaunchServices' register of bundles, and the privacy settings (TCC), which look up bundles in it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJson, readPlist, writeJson } from './state.mjs';
+import { readJson, readPlist, wholeMac, writeJson } from './state.mjs';
 
 export async function lsregister([option, app], environment) {
   if (option === '-dump') {
@@ -22,7 +22,11 @@ export async function lsregister([option, app], environment) {
   return { code: 0 };
 }
 
-/** Grants are kept as `service: cdhash`: TCC keeps the hash of a bundle that was removed or replaced. */
+/**
+ * Grants are kept as `service: cdhash`: TCC keeps the hash of a bundle that was removed or replaced. Full Disk Access is
+ * one entry for all accounts, in /Library/Application Support/com.apple.TCC, and `tccutil` removes it without sudo
+ * (burrow #181, breeze #3380, chat-on-steroids #258); at worst it does so for every account.
+ */
 export function tccutil([verb, service, id], environment) {
   if (verb !== 'reset') return { code: 64, stderr: 'tccutil: Usage: tccutil reset SERVICE [BUNDLE_ID]' };
   // trycua/cua #2376: a bundle has an identifier only if LaunchServices has seen it and it still exists.
@@ -31,8 +35,10 @@ export function tccutil([verb, service, id], environment) {
     const reason = "The operation couldn't be completed. (OSStatus error -10814.)";
     return { code: 70, stderr: `tccutil: No such bundle identifier "${id}": ${reason}` };
   }
-  const { [service]: _, ...others } = readJson(environment, 'tcc.json', {});
-  writeJson(environment, 'tcc.json', others);
+  const [place, file] =
+    service === 'SystemPolicyAllFiles' ? [wholeMac(environment), 'tcc-of-all.json'] : [environment, 'tcc.json'];
+  const { [service]: _, ...others } = readJson(place, file, {});
+  writeJson(place, file, others);
   return { code: 0, stdout: `Successfully reset ${service} approval status for ${id}` };
 }
 

@@ -1,3 +1,4 @@
+import { accountTrouble } from '../../../domain/messages-account.ts';
 import type { StatusReport } from '../../../domain/status.ts';
 import { verdictOf } from '../../../domain/verdict.ts';
 
@@ -28,6 +29,7 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
   const missing = report.permissions.filter(({ state }) => state === 'denied');
   const isConnected = report.backend.connected;
   const deadSince = report.canary?.state === 'push_dead' ? report.canary.push_dead_since : null;
+  const signedOut = report.messages_account && accountTrouble(report.messages_account.state);
   const { text, tone } = verdictOf(report);
   const isFine = tone === 'good' && missing.length === 0;
 
@@ -36,7 +38,10 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
     '---',
     item(text, isFine ? undefined : 'red'),
     ...(isConnected ? [] : [item(report.backend.message ?? 'The Messages database cannot be read.', 'red')]),
-    ...(isConnected && deadSince === null && report.backend.message !== null ? [item(report.backend.message)] : []),
+    ...(signedOut === undefined ? [] : [item(signedOut, 'red')]),
+    ...(isConnected && signedOut === undefined && deadSince === null && report.backend.message !== null
+      ? [item(report.backend.message)]
+      : []),
     ...missing.map(({ name }) => item(`${PERMISSION_NAMES[name]} is missing`, 'red')),
     ...(deadSince === null ? [] : [item(`No push from Apple since ${minuteOf(deadSince)}`, 'red')]),
     item(lastEvent(report)),

@@ -60,6 +60,15 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
         gauge('postern_fleet_behind', 'Maximum number of rows that the fleet does not have yet.', behind);
       }
+      if (now.messagesAccount !== undefined) {
+        const isSignedIn = now.messagesAccount.state === 'imessage' ? 1 : 0;
+        gauge('postern_imessage_signed_in', 'Whether Messages has an enabled iMessage account.', isSignedIn);
+      }
+      if (now.arrivalDelay !== undefined) {
+        const { median_s: medianS, max_s: maxS } = now.arrivalDelay;
+        gauge('postern_arrival_delay_median_seconds', 'Median delay of the last 20 incoming iMessages.', medianS);
+        gauge('postern_arrival_delay_max_seconds', 'Longest delay of the last 20 incoming iMessages.', maxS);
+      }
       if (now.canary !== undefined) {
         const { state, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = now.canary;
         const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);

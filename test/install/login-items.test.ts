@@ -1,0 +1,46 @@
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { install } from '../../installer/install.ts';
+import { macFindings } from '../../src/cli/doctor/mac-findings.ts';
+import { StandInMac } from '../support/stand-in-mac.ts';
+
+const macs: StandInMac[] = [];
+async function newMac(): Promise<StandInMac> {
+  const mac = await StandInMac.start();
+  macs.push(mac);
+  return mac;
+}
+afterEach(async () => {
+  for (const mac of macs.splice(0)) await mac.close();
+});
+
+describe('an agent that is switched off in System Settings', () => {
+  test.each([
+    ['13.7.8', 'General > Login Items, under Allow in the Background'],
+    ['14.8.1', 'General > Login Items, under Allow in the Background'],
+    ['15.7', 'General > Login Items & Extensions, under Allow in the Background'],
+    ['26.1', 'General > Login Items & Extensions, under App Background Activity'],
+    ['27.0', 'General > Login Items & Extensions, under App Background Activity'],
+    ['not a version', 'General > Login Items & Extensions, switch'],
+  ])('is told with the place of the switch on macOS %s, also by doctor', async (version, place) => {
+    const mac = await newMac();
+    mac.keep('macos-version', version);
+    mac.keep('login-items-off');
+    await expect(install(mac.machine(), mac.options())).rejects.toMatchObject({
+      message: expect.stringContaining(place),
+    });
+    const { what_to_do: advice } = (await macFindings(mac.machine())).find(({ name }) => name === 'agent') ?? {};
+    expect(advice).toContain(place.replace(', switch', ''));
+  });
+
+  test('a bootstrap that macOS refuses (119) is told with the place of the switch', async () => {
+    const mac = await newMac();
+    mac.keep('macos-version', '14.8.1');
+    const run: typeof mac.run = (command, args, options) =>
+      args[0] === 'bootstrap'
+        ? Promise.resolve({ code: 119, stdout: '', stderr: '', trouble: null })
+        : mac.run(command, args, options);
+    await expect(install(mac.machine({ run }), mac.options())).rejects.toMatchObject({
+      hint: expect.stringContaining('General > Login Items, under Allow in the Background'),
+    });
+  });
+});

@@ -50,7 +50,20 @@ export const MESSAGES_PROBLEMS = {
   chat_db_damaged: {
     ...CHAT_DB,
     detail: 'The file at backend.chat_db_path is damaged or not an SQLite database.',
-    hint: 'Check backend.chat_db_path, and whether Messages itself still shows its conversations.',
+    hint: 'Check backend.chat_db_path, and whether Messages itself still shows its conversations. postern doctor names the damage.',
+  },
+  chat_db_read_only_folder: {
+    ...CHAT_DB,
+    detail:
+      'The Messages database has a -wal beside it, but lies in a folder that cannot be written, so SQLite cannot read it.',
+    hint: 'Copy chat.db and chat.db-wal together into a folder of yours, and set backend.chat_db_path to the copy.',
+  },
+  index_missing: {
+    status: 503,
+    detail:
+      'The Messages database has no index on {table}(message_id), and a temporary one could not be made ({reason}).',
+    hint: 'Make room on the disk that holds temporary files. Messages itself adds the index: open it with this database once.',
+    example: { table: 'chat_message_join', reason: 'SQLITE_FULL' },
   },
   chat_db_is_pipe: {
     ...CHAT_DB,

@@ -75,7 +75,7 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
     rows: `SELECT ${columns} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
         AND ${isListed(schema)} AND NOT ${isPartOfPoll(schema)}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
-    listed: `SELECT ${columns} FROM message m WHERE m.guid = ${TEXT_PARAM} AND ${isListed(schema)}`,
+    listed: `SELECT ${columns} FROM ${schema.messagesByIndex} m WHERE m.guid = ${TEXT_PARAM} AND ${isListed(schema)}`,
   };
 });
 

@@ -3,6 +3,7 @@ import type { AppError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../../runtime/sqlite.ts';
+import { type Damage, ReadAround } from './read-around.ts';
 
 export interface ChatDatabaseOptions {
   readonly path: string;
@@ -33,7 +34,8 @@ const CACHE_KIB = 4096;
  */
 export class ChatDbHandle {
   readonly options: ChatDatabaseOptions;
-  readonly schema: SchemaInfo;
+  readonly #around: ReadAround;
+  #schema: SchemaInfo;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
   /** Value of `PRAGMA schema_version` at the time when `schema` was read. */
@@ -42,7 +44,9 @@ export class ChatDbHandle {
   private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
     this.#sqlite = sqlite;
     this.#schemaVersion = this.#readSchemaVersion();
-    this.schema = readSchemaInfo(sqlite, options);
+    this.#around = new ReadAround(sqlite);
+    this.#around.indexJoins();
+    this.#schema = readSchemaInfo(sqlite, options);
     this.options = options;
   }
 
@@ -50,8 +54,8 @@ export class ChatDbHandle {
    * Opens the database. Throws SQLite's error if it cannot be opened, and an AppError if it is not a database of
    * Messages.
    */
-  static open(options: ChatDatabaseOptions): ChatDbHandle {
-    const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
+  static open(options: ChatDatabaseOptions, { isImmutable = false } = {}): ChatDbHandle {
+    const sqlite = openSqlite(options.path, { readonly: true, isImmutable, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
       sqlite.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0`);
       return new ChatDbHandle(sqlite, options);
@@ -59,6 +63,10 @@ export class ChatDbHandle {
       sqlite.close();
       throw error;
     }
+  }
+
+  get schema(): SchemaInfo {
+    return this.#schema;
   }
 
   all(sql: string, ...parameters: readonly SqlValue[]): Row[] {
@@ -90,6 +98,7 @@ export class ChatDbHandle {
    * must be synchronous.
    */
   inTransaction<Result>(use: () => Result): Result {
+    this.#around.refresh();
     this.#statement('BEGIN').run();
     try {
       const result = use();
@@ -99,6 +108,18 @@ export class ChatDbHandle {
       this.#rollBack();
       throw error;
     }
+  }
+
+  /** Finds the rows that cannot be read. Reads the whole of chat.db, which can take seconds. */
+  survey(): Damage {
+    return this.#around.survey();
+  }
+
+  /** Skips the unreadable rows in every later read. */
+  skip(damage: Damage): void {
+    this.#statements.clear();
+    this.#around.apply(damage);
+    this.#schema = { ...this.#schema, messagesByIndex: this.#around.messagesByIndex };
   }
 
   close(): void {
@@ -137,6 +158,8 @@ export interface SchemaInfo {
   indexes(table: string, ...columns: readonly string[]): readonly string[];
   /** Reports whether a unique index ensures that no two rows are equal in all of these columns. */
   isUnique(table: string, ...columns: readonly string[]): boolean;
+  /** The table or view for queries that find messages by an index; `message` is for all others. */
+  readonly messagesByIndex: 'message' | 'message_by_index';
   /** SQL for the byte length of a value. SQLite 3.43 and newer determine the length without reading the value. */
   byteLength(value: string): string;
   /** How rows with an `associated_message_type` are shown (decision U5). */
@@ -203,6 +226,7 @@ export function readSchemaInfo(
   return {
     associatedRows,
     canaryAddress,
+    messagesByIndex: 'message',
     hasTable: (table) => tables.has(table),
     hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,
     hasIndex: (table, ...columns) => withColumns(table, columns).length > 0,

@@ -90,7 +90,7 @@ function addedSql(schema: SchemaInfo): string {
   if (schema.hasColumn('message', 'balloon_bundle_id') && hasVotes(schema)) {
     cases.push(
       `WHEN m.balloon_bundle_id LIKE '%:com.apple.messages.Polls'
-        THEN ${added(ADDED_KINDS.poll, `${payload} + ${VOTES} * ${FACTORS.text}`)}`,
+        THEN ${added(ADDED_KINDS.poll, `${payload} + ${votesSql(schema)} * ${FACTORS.text}`)}`,
     );
   }
   if (schema.hasColumn('message', 'attributedbody')) {
@@ -120,8 +120,10 @@ function hasVotes(schema: SchemaInfo): boolean {
  * SQL for a checksum of the votes and added options of the poll `m`. These rows refer to the poll by guid. If a person
  * votes again, the checksum changes even if Messages deletes the earlier vote.
  */
-const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
-  WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
+function votesSql({ messagesByIndex }: SchemaInfo): string {
+  return `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM ${messagesByIndex} v
+    WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
+}
 
 function isVoice(schema: SchemaInfo): string {
   return column(schema, 'is_audio_message', '0');

@@ -267,7 +267,7 @@ function watchedSql(schema: SchemaInfo): readonly string[] {
   const joined = (rowId: string, newest: string): string =>
     `SELECT group_concat(${rowId}) FROM (SELECT ${rowId} ${newest})`;
   const newest = (condition: string): string =>
-    joined('ROWID', `FROM message WHERE ${condition} ORDER BY ROWID DESC LIMIT ${MAX_WATCHED}`);
+    joined('ROWID', `FROM ${schema.messagesByIndex} WHERE ${condition} ORDER BY ROWID DESC LIMIT ${MAX_WATCHED}`);
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
   const sets: string[] = [];
   if (schema.hasIndex('message', 'is_read', 'is_from_me', 'is_finished')) {

@@ -55,8 +55,13 @@ export const MESSAGES_PROBLEMS = {
   chat_db_read_only_folder: {
     ...CHAT_DB,
     detail:
-      'The Messages database has a -wal beside it, but lies in a folder that cannot be written, so SQLite cannot read it.',
-    hint: 'Copy chat.db and chat.db-wal together into a folder of yours, and set backend.chat_db_path to the copy.',
+      'The Messages database lies in a folder that cannot be written, where SQLite cannot read it together with its -wal.',
+    hint: 'Copy chat.db, with chat.db-wal if there is one, into a folder of yours, and set backend.chat_db_path to the copy.',
+  },
+  chat_db_index_in_progress: {
+    ...CHAT_DB,
+    detail: 'The Messages database has no index on chat_message_join(message_id), and a temporary one is being made.',
+    hint: 'Try again in a few seconds.',
   },
   index_missing: {
     status: 503,
@@ -69,6 +74,11 @@ export const MESSAGES_PROBLEMS = {
     ...CHAT_DB,
     detail: 'backend.chat_db_path is a named pipe, not a file.',
     hint: 'Set backend.chat_db_path to the chat.db of Messages.',
+  },
+  chat_db_is_folder: {
+    ...CHAT_DB,
+    detail: 'backend.chat_db_path is a folder, not a file.',
+    hint: 'Set backend.chat_db_path to the chat.db of Messages, with its file name.',
   },
   chat_db_empty: {
     ...CHAT_DB,

@@ -164,7 +164,10 @@ describe('the damage of chat.db', () => {
     expect(new ListReader(connection).survey().tables).toEqual([{ table: 'message', rowIds: lost, skipped: lost }]);
     const [line] = log.lines.filter(({ message }) => message.startsWith('chat.db is damaged'));
     expect(line?.fields).toMatchObject({ rows: { message: idRanges(lost) } });
-    expect(connection.health()).toEqual({ connected: true, message: null });
+    expect(connection.health()).toEqual({
+      connected: true,
+      message: `chat.db is damaged. These rows cannot be read: ${lost.length} of message (row ids ${idRanges(lost)}).`,
+    });
   });
 
   test('loses no row of a join table that an index still has', () => {

@@ -4,6 +4,7 @@ import type { Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../../runtime/sqlite.ts';
 import { type Damage, ReadAround } from './read-around.ts';
+import { isCorrupt } from './temporary-tables.ts';
 
 export interface ChatDatabaseOptions {
   readonly path: string;
@@ -36,29 +37,31 @@ export class ChatDbHandle {
   readonly options: ChatDatabaseOptions;
   readonly #around: ReadAround;
   #schema: SchemaInfo;
+  #isPreparing: boolean;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
   /** Value of `PRAGMA schema_version` at the time when `schema` was read. */
   readonly #schemaVersion: number;
 
-  private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
+  private constructor(sqlite: Sqlite, options: ChatDatabaseOptions, inSlices: boolean) {
+    this.options = options;
     this.#sqlite = sqlite;
     this.#schemaVersion = this.#readSchemaVersion();
     this.#around = new ReadAround(sqlite);
-    this.#around.indexJoins();
+    this.#isPreparing = this.#around.lacksJoinIndex();
+    if (this.#isPreparing && !inSlices) this.prepare();
     this.#schema = readSchemaInfo(sqlite, options);
-    this.options = options;
   }
 
   /**
    * Opens the database. Throws SQLite's error if it cannot be opened, and an AppError if it is not a database of
-   * Messages.
+   * Messages. With `inSlices`, a missing index is left to calls of `prepare`.
    */
-  static open(options: ChatDatabaseOptions, { isImmutable = false } = {}): ChatDbHandle {
+  static open(options: ChatDatabaseOptions, { isImmutable = false, inSlices = false } = {}): ChatDbHandle {
     const sqlite = openSqlite(options.path, { readonly: true, isImmutable, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
       sqlite.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0`);
-      return new ChatDbHandle(sqlite, options);
+      return new ChatDbHandle(sqlite, options, inSlices);
     } catch (error) {
       sqlite.close();
       throw error;
@@ -110,6 +113,18 @@ export class ChatDbHandle {
     }
   }
 
+  /** True until `prepare` has made up for an index that chat.db lacks. */
+  get isPreparing(): boolean {
+    return this.#isPreparing;
+  }
+
+  /** Copies up to `limit` joins for the index that chat.db lacks. Throws `index_missing`. */
+  prepare(limit?: number): void {
+    if (!this.#around.copyJoins(limit)) return;
+    this.#isPreparing = false;
+    this.#schema = readSchemaInfo(this.#sqlite, this.options);
+  }
+
   /** Finds the rows that cannot be read. Reads the whole of chat.db, which can take seconds. */
   survey(): Damage {
     return this.#around.survey();
@@ -120,6 +135,16 @@ export class ChatDbHandle {
     this.#statements.clear();
     this.#around.apply(damage);
     this.#schema = { ...this.#schema, messagesByIndex: this.#around.messagesByIndex };
+  }
+
+  /** Returns what SQLite's quick check of chat.db complains about, or `ok`. Reads all of it. */
+  quickCheck(limit: number): readonly string[] {
+    try {
+      return this.all(`PRAGMA main.quick_check(${limit})`).map(([line]) => String(line));
+    } catch (error) {
+      if (!isCorrupt(error)) throw error;
+      return ['the quick check itself met a damaged page'];
+    }
   }
 
   close(): void {

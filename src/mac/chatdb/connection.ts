@@ -1,20 +1,17 @@
-import type { LogIdentity } from '../../domain/cursor.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AppError, isAppError } from '../../domain/errors.ts';
-import type { Offset } from '../../domain/offset.ts';
-import type { Log } from '../../domain/ports/host-ports.ts';
 import type { BackendHealth } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { type ChatDatabaseOptions, ChatDbHandle } from './chatdb-handle.ts';
-import { toText } from './columns.ts';
 import {
   areSameFiles,
   type DatabaseFiles,
   findFiles,
+  isInReadOnlyFolder,
   isReadOnlyCopy,
-  isStuckInReadOnlyFolder,
   removeSideFiles,
 } from './database-files.ts';
-import { type Damage, idRanges } from './read-around.ts';
+import { type Damage, damageSentence, idRanges } from './read-around.ts';
 import { Snapshot } from './snapshot.ts';
 import { isCorrupt } from './temporary-tables.ts';
 import { isRefusal, isStorageFailure, toUnavailable } from './unavailable.ts';
@@ -27,6 +24,8 @@ export type DatabaseChange = 'changed' | 'unchanged' | 'away';
  * but hardly during four in a row.
  */
 const MAX_OPENINGS = 4;
+/** Number of joins that are copied at once if chat.db lacks an index. Copying them takes about 20 ms. */
+const JOINS_AT_ONCE = 5000;
 
 interface Open {
   readonly database: ChatDbHandle;
@@ -112,6 +111,7 @@ export class Connection {
     if (this.#open === undefined && this.#failure === undefined) this.check();
     const open = this.#open;
     if (open === undefined) throw this.#failure ?? toUnavailable(undefined);
+    if (open.database.isPreparing) throw problem('chat_db_index_in_progress');
     try {
       return open.database.inTransaction(() => use(snapshotOf(open)));
     } catch (error) {
@@ -140,7 +140,10 @@ export class Connection {
 
   health(): BackendHealth {
     const failure = this.#failure;
-    if (failure === undefined) return { connected: this.#open !== undefined, message: null };
+    if (failure === undefined) {
+      const message = this.damage === undefined ? null : (damageSentence(this.damage) ?? null);
+      return { connected: this.#open !== undefined, message };
+    }
     return { connected: false, message: [failure.message, failure.hint].filter(Boolean).join(' ') };
   }
 
@@ -187,6 +190,7 @@ export class Connection {
         const after = findFiles(this.path);
         if (areSameFiles(before, after) || attempt === MAX_OPENINGS) {
           this.#open = { database, version, files: before, snapshot: undefined };
+          if (database.isPreparing) void this.#prepare(this.#open);
           if (this.damage !== undefined) this.#skip(this.#open, this.damage);
         } else database.close();
       } catch (error) {
@@ -201,10 +205,26 @@ export class Connection {
   #openFile(files: DatabaseFiles): ChatDbHandle {
     const { home } = this.#options;
     try {
-      return ChatDbHandle.open(this.#options, { isImmutable: isReadOnlyCopy(files, home) });
+      return ChatDbHandle.open(this.#options, {
+        isImmutable: isReadOnlyCopy(files, home),
+        inSlices: this.#surveyElsewhere !== undefined,
+      });
     } catch (error) {
-      if (isCorrupt(error) || isAppError(error) || !isStuckInReadOnlyFolder(files, home)) throw error;
+      if (isCorrupt(error) || isAppError(error) || !isInReadOnlyFolder(files)) throw error;
       throw problem('chat_db_read_only_folder', {}, { cause: error });
+    }
+  }
+
+  /** Makes up for a missing index, in slices between which the event loop turns. */
+  async #prepare(open: Open): Promise<void> {
+    try {
+      while (this.#open === open && open.database.isPreparing) {
+        open.database.prepare(JOINS_AT_ONCE);
+        await nextTurn();
+      }
+      open.version = Number.NaN; // makes the next check report a change
+    } catch (error) {
+      if (this.#open === open) this.#lose(error);
     }
   }
 
@@ -272,34 +292,4 @@ function snapshotOf(open: Open): Snapshot {
   if (open.snapshot?.version !== version) open.snapshot = { version, value: new Snapshot(open.database) };
   open.snapshot.value.beginRead();
   return open.snapshot.value;
-}
-
-export interface ChatDbLocation {
-  readonly chatDbPath: string;
-  readonly homeFolder: string;
-}
-
-/** Opens chat.db for one read, in programs other than the service. Throws `chat_db_unavailable` if that fails. */
-export function readOnce<Result>(
-  { chatDbPath, homeFolder }: ChatDbLocation,
-  read: (connection: Connection) => Result,
-): Result {
-  const connection = new Connection({ path: chatDbPath, home: homeFolder, log: SILENT });
-  try {
-    return read(connection);
-  } finally {
-    connection.close();
-  }
-}
-
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
-
-/** Reads the facts by which `isReplaced` recognizes another chat.db. Call it inside `read`. */
-export function identityAt({ database, queries }: Snapshot, inode: string, { rowId }: Offset): LogIdentity {
-  const row = database.get(queries.guid, rowId);
-  return {
-    inode,
-    guidAtCursor: row === undefined ? null : toText(row[0]),
-    highestRowId: Number(database.get(queries.highestRowId)?.[0] ?? 0),
-  };
 }

@@ -30,6 +30,7 @@ export function findFiles(configuredPath: string): DatabaseFiles {
   accessSync(path, constants.R_OK);
   // Opening a pipe would make SQLite, and so the whole process, wait for a writer.
   if (database.isFIFO()) throw problem('chat_db_is_pipe');
+  if (database.isDirectory()) throw problem('chat_db_is_folder');
   // Even when it only reads, SQLite deletes a -wal beside an empty database, because it mistakes the -wal for a
   // leftover.
   if (database.isFile() && database.size === 0n) throw problem('chat_db_empty');
@@ -84,20 +85,21 @@ function resolved(path: string): string {
  * open such a file only as `immutable`, because it cannot create the -shm (decision B1).
  */
 export function isReadOnlyCopy({ path, wal }: DatabaseFiles, home: string): boolean {
-  return wal === null && !isOfMessages(path, home) && !isWritable(dirname(path));
+  return wal === null && !isOfMessages(path, home) && isReadOnly(dirname(path));
 }
 
-/** Reports whether a -wal lies in a folder that cannot be written, where SQLite cannot read it without a -shm. */
-export function isStuckInReadOnlyFolder({ path, wal }: DatabaseFiles, home: string): boolean {
-  return wal !== null && !isOfMessages(path, home) && !isWritable(dirname(path));
+/** Reports whether the folder of a database cannot be written, so that SQLite cannot create the -shm it needs. */
+export function isInReadOnlyFolder({ path }: DatabaseFiles): boolean {
+  return isReadOnly(dirname(path));
 }
 
-function isWritable(path: string): boolean {
+/** Reports whether file modes or a read-only disk prevent writing. A refusal by macOS (EPERM) is something else. */
+function isReadOnly(path: string): boolean {
   try {
     accessSync(path, constants.W_OK);
-    return true;
-  } catch {
     return false;
+  } catch (error) {
+    return /^(?:EACCES|EROFS)$/.test(errorCode(error) ?? '');
   }
 }
 
@@ -118,7 +120,7 @@ export function removeSideFiles(before: DatabaseFiles, home: string): void {
       sqlite.close();
     }
     // Nobody can write a file that is read-only, so nobody can have put anything into the -wal.
-    if (isWritable(path)) return;
+    if (!isReadOnly(path)) return;
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
   } catch {
     // The files are harmless, and the copy may have been unmounted.

@@ -31,6 +31,8 @@ const TABLES = [
   'chat_recoverable_message_join',
 ] as const;
 
+const JOINS = 'chat_message_join';
+
 /** The indexes without which lists of conversations and messages would read all joins once per message. */
 const JOIN_INDEXES: readonly (readonly string[])[] = [['message_id'], ['chat_id', 'message_date', 'message_id']];
 
@@ -62,18 +64,46 @@ export class ReadAround {
     return this.#hasMessageView ? 'message_by_index' : 'message';
   }
 
-  /** Copies the joins into a TEMP table with indexes if chat.db has none by message. Throws `index_missing`. */
-  indexJoins(): void {
-    const table = 'chat_message_join';
-    const columns = this.#tables.columns(table);
-    const hasIndex = this.#tables.indexes(table).some((one) => one.columns[0] === 'message_id');
-    if (hasIndex || !columns.includes('message_id')) return;
-    this.#version = this.#commit();
+  /** Reports whether chat.db has no index of its joins by message. `copyJoins` makes up for it. */
+  lacksJoinIndex(): boolean {
+    const hasIndex = this.#tables.indexes(JOINS).some(({ columns }) => columns[0] === 'message_id');
+    return !hasIndex && this.#tables.columns(JOINS).includes('message_id');
+  }
+
+  /** Copies up to `limit` joins into a TEMP table with indexes. Returns true after the last. Throws `index_missing`. */
+  copyJoins(limit = -1): boolean {
     try {
-      this.#copy(table, () => `SELECT ROWID, ${columnNames(columns)} FROM main.${table}`, JOIN_INDEXES);
+      return this.#tables.write(() => {
+        if (!this.#copies.has(JOINS)) {
+          this.#version = this.#commit();
+          this.#tables.create(JOINS, JOIN_INDEXES);
+          this.#copies.set(JOINS, () => this.#updateJoins());
+        }
+        return this.#addJoins(limit) < limit || limit < 0;
+      });
     } catch (cause) {
-      throw isCorrupt(cause) ? cause : problem('index_missing', { table, reason: errorCode(cause) ?? '' }, { cause });
+      if (isCorrupt(cause)) throw cause;
+      throw problem('index_missing', { table: JOINS, reason: errorCode(cause) ?? 'unknown error' }, { cause });
     }
+  }
+
+  #addJoins(limit: number): number {
+    const columns = columnNames(this.#tables.columns(JOINS));
+    return this.#sqlite
+      .prepare(`INSERT INTO temp.${JOINS} (ROWID, ${columns}) SELECT ROWID, ${columns} FROM main.${JOINS}
+        WHERE ROWID > (SELECT ifnull(max(ROWID), ${Number.MIN_SAFE_INTEGER}) FROM temp.${JOINS}) ORDER BY ROWID LIMIT ?`)
+      .run(limit);
+  }
+
+  /** Adds the joins of new messages. Copies all joins again if some are gone. */
+  #updateJoins(): void {
+    this.#addJoins(-1);
+    const [copied, stored] = ['temp', 'main'].map((of) =>
+      Number(this.#sqlite.prepare(`SELECT count(*) FROM ${of}.${JOINS}`).get()?.[0]),
+    );
+    if (copied === stored) return;
+    this.#sqlite.exec(`DELETE FROM temp.${JOINS}`);
+    this.#addJoins(-1);
   }
 
   /** Finds the rows that cannot be read. Reads every row once. */
@@ -98,7 +128,7 @@ export class ReadAround {
         this.#tables.listIds(table, found?.skipped ?? []);
         return `SELECT m.ROWID, ${columnNames(columns, 'm.')} FROM temp.ids_${table} r CROSS JOIN main.${table} m ON m.ROWID = r.id`;
       };
-      const extra = table === 'chat_message_join' ? JOIN_INDEXES : [];
+      const extra = table === JOINS ? JOIN_INDEXES : [];
       this.#copy(table, source, extra, found?.skipped);
     }
     const rows = damage.tables.find(({ table }) => table === 'message')?.skipped ?? [];
@@ -202,4 +232,14 @@ export function idRanges(rowIds: readonly number[]): string {
   }
   const named = ranges.slice(0, MAX_NAMED).map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`));
   return [...named, ...(ranges.length > MAX_NAMED ? [`and ${ranges.length - MAX_NAMED} more ranges`] : [])].join(', ');
+}
+
+/** Returns a sentence that names the rows that cannot be read; undefined if every row can. */
+export function damageSentence({ tables, hasBadIndex }: Damage): string | undefined {
+  const lost = tables.filter(({ rowIds }) => rowIds.length > 0);
+  if (lost.length === 0) {
+    return hasBadIndex || tables.length > 0 ? 'chat.db is damaged, but every row of it can be read.' : undefined;
+  }
+  const named = lost.map(({ table, rowIds }) => `${rowIds.length} of ${table} (row ids ${idRanges(rowIds)})`);
+  return `chat.db is damaged. These rows cannot be read: ${named.join('; ')}.`;
 }

@@ -33,33 +33,30 @@ export class TemporaryTables {
     moreIndexes: readonly (readonly string[])[],
     skipped: readonly number[] = [],
   ): () => void {
-    const columns = this.columns(table);
-    const indexes = [...this.indexes(table), ...moreIndexes.map((names) => ({ columns: names, isUnique: false }))];
     const fill = (): void => {
-      this.#sqlite.exec(`DROP TABLE IF EXISTS temp.${table}`);
-      const select = source();
-      this.#sqlite.exec(`CREATE TEMP TABLE ${table} (ROWID INTEGER PRIMARY KEY, ${this.#declarations(table)});
-        INSERT INTO temp.${table} (ROWID, ${columnNames(columns)}) ${select}`);
+      this.create(table, moreIndexes);
+      // A damaged table can hold a row twice.
+      this.#sqlite.exec(`INSERT OR IGNORE INTO temp.${table} (ROWID, ${columnNames(this.columns(table))}) ${source()}`);
       const saved = columnNames(this.#savedColumns(table));
       for (const row of this.savedByIndex(table, skipped)) {
         const values = row.map(() => '?').join(', ');
         this.#sqlite.prepare(`INSERT OR IGNORE INTO temp.${table} (ROWID, ${saved}) VALUES (${values})`).run(...row);
       }
-      for (const [at, one] of indexes.entries()) this.#addIndex(table, `${table}_${at}`, one);
     };
     this.write(fill);
     return fill;
   }
 
-  #addIndex(table: string, name: string, { columns, isUnique }: Index): void {
-    if (!columns.every((column) => this.columns(table).includes(column))) return;
-    const create = (kind: string): void =>
-      this.#sqlite.exec(`CREATE ${kind} temp."${name}" ON ${table} (${columnNames(columns)})`);
-    try {
-      create(isUnique ? 'UNIQUE INDEX' : 'INDEX');
-    } catch (error) {
-      if (!isUnique || !errorCode(error)?.startsWith('SQLITE_CONSTRAINT')) throw error;
-      create('INDEX'); // a damaged table can hold a row twice
+  /** Creates an empty TEMP table with the columns and indexes of the original, and these indexes. */
+  create(table: string, moreIndexes: readonly (readonly string[])[]): void {
+    const names = this.columns(table);
+    this.#sqlite.exec(`DROP TABLE IF EXISTS temp.${table};
+      CREATE TEMP TABLE ${table} (ROWID INTEGER PRIMARY KEY, ${this.#declarations(table)})`);
+    const indexes = [...this.indexes(table), ...moreIndexes.map((columns) => ({ columns, isUnique: false }))];
+    for (const [at, { columns, isUnique }] of indexes.entries()) {
+      if (!columns.every((column) => names.includes(column))) continue;
+      const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX';
+      this.#sqlite.exec(`CREATE ${kind} temp."${table}_${at}" ON ${table} (${columnNames(columns)})`);
     }
   }
 

@@ -42,7 +42,7 @@ export function checkDatabase(path: string, home: string, found: (part: Database
       );
       found({ macos: macos ?? '10.13 or older' });
       found({ damage: damageSentence(connection.survey()) ?? null });
-      found({ complaints: connection.read(({ database }) => database.quickCheck(MAX_COMPLAINTS)) });
+      found({ complaints: connection.quickCheck(MAX_COMPLAINTS) });
     });
   } catch (error) {
     if (!isAppError(error)) throw error;

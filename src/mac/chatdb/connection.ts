@@ -53,10 +53,7 @@ export class Connection {
   #isSurveying = false;
   readonly #surveyElsewhere: (() => Promise<Damage>) | undefined;
 
-  /**
-   * `surveyElsewhere` finds the rows that cannot be read without blocking this thread. Without it, the read that meets
-   * a damaged page finds them.
-   */
+  /** `surveyElsewhere` finds unreadable rows in another thread. Without it, the read that meets a damaged page does. */
   constructor(options: ChatDatabaseOptions, surveyElsewhere?: () => Promise<Damage>) {
     this.path = options.path;
     this.#options = options;
@@ -133,6 +130,12 @@ export class Connection {
     return found;
   }
 
+  /** Runs SQLite's quick check, outside a transaction: one that has met a damaged page cannot be committed. */
+  quickCheck(limit: number): readonly string[] {
+    this.read(() => undefined);
+    return this.#open?.database.quickCheck(limit) ?? [];
+  }
+
   /** What could not be read so far; undefined if everything could. */
   get damage(): Damage | undefined {
     return this.#damage?.fileId === this.fileId ? this.#damage.found : undefined;
@@ -141,7 +144,7 @@ export class Connection {
   health(): BackendHealth {
     const failure = this.#failure;
     if (failure === undefined) {
-      const message = this.damage === undefined ? null : (damageSentence(this.damage) ?? null);
+      const message = (this.damage && damageSentence(this.damage)) ?? null;
       return { connected: this.#open !== undefined, message };
     }
     return { connected: false, message: [failure.message, failure.hint].filter(Boolean).join(' ') };

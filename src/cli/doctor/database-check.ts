@@ -5,7 +5,7 @@ import { damageSentence } from '../../mac/chatdb/read-around.ts';
 import { readOnce } from '../../mac/chatdb/read-once.ts';
 import type { Context } from '../context.ts';
 
-/** What a check of chat.db found. A check that ran out of time lacks the members of its last steps. */
+/** The results of a check of chat.db. A check that ran out of time lacks the members of its last steps. */
 export interface DatabaseCheck {
   /** Why the reader cannot read the file at all. */
   readonly failure?: { readonly code: string; readonly sentence: string; readonly hint: string };
@@ -13,7 +13,7 @@ export interface DatabaseCheck {
   readonly macos?: string;
   /** A sentence that names the rows that cannot be read; null if every row can. */
   readonly damage?: string | null;
-  /** What SQLite's quick check complained about, at most `MAX_COMPLAINTS`. */
+  /** Complaints of SQLite's quick check, at most `MAX_COMPLAINTS`. */
   readonly complaints?: readonly string[];
 }
 

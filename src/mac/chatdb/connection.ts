@@ -136,7 +136,7 @@ export class Connection {
     return this.#open?.database.quickCheck(limit) ?? [];
   }
 
-  /** What could not be read so far; undefined if everything could. */
+  /** The damage that reads have met so far; undefined if there is none. */
   get damage(): Damage | undefined {
     return this.#damage?.fileId === this.fileId ? this.#damage.found : undefined;
   }

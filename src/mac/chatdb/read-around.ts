@@ -12,7 +12,7 @@ export interface UnreadableRows {
   readonly skipped: readonly number[];
 }
 
-/** What cannot be read in a chat.db with damaged pages. */
+/** The rows that a chat.db with damaged pages cannot return. */
 export interface Damage {
   readonly tables: readonly UnreadableRows[];
   /** True if an index is damaged, too. No index of chat.db is used then. */

@@ -169,6 +169,8 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
   held_sends: 'hidden',
   permissions: { name: 'shown', state: 'shown', detail: 'shown', reason: 'shown' },
   messages: { answer_ms: 'shown', checked_at: 'shown' },
+  messages_account: whole,
+  arrival_delay: whole,
   problems: 'hidden',
   capabilities: whole,
   contacts: { state: 'shown', message: 'shown' },

@@ -27,11 +27,12 @@ export function openChatDb({ config, host, closers }: InputParts) {
   const { clock, log, homeFolder: home } = host;
   const { chatDbPath: path, associatedRows } = config.backend;
   const kinds = { associatedRows, canaryAddress: config.canary.selfAddress };
-  const connection = new Connection({ path, home, log, ...kinds });
-  closers.add('chat.db', () => connection.close());
   const thread = ReaderThread.isSupported
     ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, path, home, ...kinds, clock, log })
     : undefined;
+  const survey = thread && (() => thread.call('lists', 'survey'));
+  const connection = new Connection({ path, home, log, ...kinds }, survey);
+  closers.add('chat.db', () => connection.close());
   closers.add('reader thread', () => thread?.close());
   return { connection, thread };
 }

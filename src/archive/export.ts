@@ -12,6 +12,7 @@ import { conversationKey, LOG } from './archive-layout.ts';
 import { rowKey } from './archived-line.ts';
 import { archivedPeople } from './archived-people.ts';
 import { appendLine, ChainFiles } from './chain-files.ts';
+import { type ExportProgress, type ExportReport, emptyReport } from './export-report.ts';
 import { restoreLostFiles } from './lost-files.ts';
 import { type Manifest, sealOf, writeManifest } from './manifest.ts';
 import { makePages } from './pages.ts';
@@ -40,36 +41,6 @@ export interface ExportOptions {
   /** When aborted, ends the run after the rows that it is comparing. */
   readonly signal: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
-}
-
-export interface ExportProgress {
-  readonly step: 'rows' | 'pages';
-  readonly done: number;
-  readonly total: number;
-}
-
-/** The result of a run. */
-export interface ExportReport {
-  /** Number of rows of chat.db that were read. */
-  rows: number;
-  /** Number of lines for messages and reactions that are new in the archive. */
-  added: number;
-  /** Number of lines for rows that have changed. */
-  changed: number;
-  /** Number of lines for rows that are gone from chat.db. */
-  removed: number;
-  /** Number of attachments stored. `fileBytes` is their total size in bytes. */
-  files: number;
-  fileBytes: number;
-  /** Numbers of this run's attachments that were not stored. Key: the reason. */
-  missing: Record<string, number>;
-  notConverted: number;
-  /** Number of rows last seen in another chat.db than this one; 0 if the run was limited by conversation or date. */
-  elsewhere: number;
-  warnings: string[];
-  isInterrupted: boolean;
-  /** The hash over the whole archive, from `sealOf`; "" if the run was interrupted. */
-  seal: string;
 }
 
 /** Rows read at once: few, so that the heap stays small. */
@@ -178,12 +149,20 @@ class Run {
     if (attachments !== 'none') report.warnings.push(...(await restoreLostFiles(restoring)));
     await this.#files.sync();
     this.#archive.index.commit();
+    this.#noteUnreadable();
     report.isInterrupted = signal.aborted;
     if (report.isInterrupted) return report;
     report.seal = this.#seal();
     await this.#makePages();
     report.isInterrupted = signal.aborted;
     return report;
+  }
+
+  #noteUnreadable(): void {
+    const { rows, sentence } = this.#options.source.unreadable();
+    this.#report.unreadable = rows;
+    if (sentence === undefined) return;
+    this.#report.warnings.push(`${sentence} The archive has everything else. To learn what to do: postern doctor`);
   }
 
   async #walk(upTo: number, totalRows: number): Promise<void> {
@@ -233,8 +212,10 @@ class Run {
       const last = entries.at(-1);
       if (last === undefined) break;
       const listed = source.listed(entries.map(({ guid }) => guid));
+      const missing = entries.filter(({ guid }) => !listed.has(guid) && !guid.startsWith(rowKey('', '')));
+      const unreadable = source.withUnreadableRow(missing.map(({ guid }) => guid));
       await this.#writer.removed(
-        entries.filter(({ guid }) => !listed.has(guid) && !guid.startsWith(rowKey('', ''))),
+        missing.filter(({ guid }) => !unreadable.has(guid)),
         keys,
       );
       after = last.guid;
@@ -277,24 +258,8 @@ class Run {
     const log = appendLine(join(folder, LOG), this.#archive.log, JSON.stringify(members).slice(1, -1));
     const files = new Map(Array.from(this.#archive.index.files(), ({ path, head }) => [path, head]));
     files.set(LOG, log);
-    writeManifest(folder, { ...manifest, runs: manifest.runs + 1, files });
+    const { unreadable } = this.#report;
+    writeManifest(folder, { ...manifest, unreadable, runs: manifest.runs + 1, files });
     return sealOf(files);
   }
-}
-
-function emptyReport(): ExportReport {
-  return {
-    rows: 0,
-    added: 0,
-    changed: 0,
-    removed: 0,
-    files: 0,
-    fileBytes: 0,
-    missing: {},
-    notConverted: 0,
-    elsewhere: 0,
-    warnings: [],
-    isInterrupted: false,
-    seal: '',
-  };
 }

@@ -24,6 +24,8 @@ export interface Manifest {
    * records.
    */
   readonly unfinished?: { readonly run: number; readonly started_at: string } | undefined;
+  /** Numbers of rows that the last complete run could not read, because chat.db is damaged. Key: the table. */
+  readonly unreadable?: Readonly<Record<string, number>> | undefined;
   /** The ends of the NDJSON files. Key: the file's path in the archive. */
   readonly files: ReadonlyMap<string, Head>;
 }

@@ -16,7 +16,7 @@ import {
 } from './archived-line.ts';
 import { LineReader } from './chain.ts';
 import type { ChainFiles } from './chain-files.ts';
-import type { ExportReport } from './export.ts';
+import type { ExportReport } from './export-report.ts';
 import type { StoredFiles } from './stored-files.ts';
 
 export interface RowWriterParts {

@@ -75,7 +75,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
         const isReport = options.macReport === true || options.sendToMe !== undefined;
         return isReport
           ? (await import('./doctor/report-command.ts')).reportCommand(options, context)
-          : (await import('./commands/doctor-command.ts')).doctor(options, context);
+          : (await import('./commands/doctor-command.ts')).doctorCommand(options, context);
       }),
     );
   program
@@ -120,6 +120,12 @@ function declareShellCommands(program: Command, runs: Runs): void {
         context.stdout(manualPage(program, { version: context.version, day, exitCodes: EXIT_CODE_HELP }).trimEnd());
       }),
     );
+  program
+    .command('check-database', { hidden: true })
+    .description('Check the database of Messages at this path, for postern doctor.')
+    .argument('<path>', 'the path of chat.db')
+    .addHelpText('after', helpExamples('postern check-database ~/Library/Messages/chat.db'))
+    .action(runs(async () => (await import('./doctor/database-check.ts')).checkDatabaseCommand));
   program
     .command('complete', { hidden: true })
     .description('Print completions of the last word, for the completion scripts.')

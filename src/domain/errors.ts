@@ -58,5 +58,5 @@ export function errorCode(error: unknown): string | undefined {
 
 /** Reports whether the error is `chat_db_unavailable`, which is temporary. */
 export function isChatDbAway(error: unknown): boolean {
-  return isAppError(error) && error.code === 'chat_db_unavailable';
+  return isAppError(error) && (error.code === 'chat_db_unavailable' || error.code === 'index_missing');
 }

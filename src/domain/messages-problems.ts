@@ -74,12 +74,36 @@ export const MESSAGES_PROBLEMS = {
   chat_db_damaged: {
     ...CHAT_DB,
     detail: 'The file at backend.chat_db_path is damaged or not an SQLite database.',
-    hint: 'Check backend.chat_db_path, and whether Messages itself still shows its conversations.',
+    hint: 'Check backend.chat_db_path, and whether Messages itself still shows its conversations. postern doctor names the damage.',
+  },
+  chat_db_read_only_folder: {
+    ...CHAT_DB,
+    detail:
+      'The Messages database lies in a folder that cannot be written, where SQLite cannot read it together with its -wal.',
+    hint: 'Copy chat.db, with chat.db-wal if there is one, into a folder of yours, and set backend.chat_db_path to the copy.',
+  },
+  chat_db_index_in_progress: {
+    ...CHAT_DB,
+    detail: 'The Messages database has no index on chat_message_join(message_id), and a temporary one is being made.',
+    hint: 'Try again in a few seconds.',
+  },
+  index_missing: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail:
+      'The Messages database has no index on {table}(message_id), and a temporary one could not be made ({reason}).',
+    hint: 'Make room on the disk that holds temporary files. Messages itself adds the index: open it with this database once.',
+    example: { table: 'chat_message_join', reason: 'SQLITE_FULL' },
   },
   chat_db_is_pipe: {
     ...CHAT_DB,
     detail: 'backend.chat_db_path is a named pipe, not a file.',
     hint: 'Set backend.chat_db_path to the chat.db of Messages.',
+  },
+  chat_db_is_folder: {
+    ...CHAT_DB,
+    detail: 'backend.chat_db_path is a folder, not a file.',
+    hint: 'Set backend.chat_db_path to the chat.db of Messages, with its file name.',
   },
   chat_db_empty: {
     ...CHAT_DB,

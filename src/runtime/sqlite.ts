@@ -1,3 +1,4 @@
+import { pathToFileURL } from 'node:url';
 import { AppError } from '../domain/errors.ts';
 import type { NativeDatabase, OpenNative, SqlValue } from './sqlite/native.ts';
 
@@ -36,6 +37,11 @@ export interface OpenOptions {
    * short.
    */
   readonly busyTimeoutMs?: number;
+  /**
+   * True to read a file that nothing writes while it is open, without locks and without a -wal or -shm. The only way to
+   * open a WAL database in a folder that cannot be written (sqlite.org/wal.html, "Read-Only Databases").
+   */
+  readonly isImmutable?: boolean;
 }
 
 type SqliteLibrary = 'better-sqlite3' | 'bun:sqlite' | 'node:sqlite';
@@ -49,8 +55,12 @@ export const sqliteLibrary: SqliteLibrary | undefined = 'library' in loaded ? lo
  * Opens a database. Throws an error with a `code` such as `SQLITE_CANTOPEN`, `SQLITE_NOTADB` or `SQLITE_BUSY`. Throws
  * `sqlite_missing` if no SQLite library could be loaded.
  */
-export function openSqlite(path: string, { readonly = false, busyTimeoutMs = 1000 }: OpenOptions = {}): Sqlite {
-  return wrap(implementation()(path, { readonly, busyTimeoutMs }));
+export function openSqlite(
+  path: string,
+  { readonly = false, busyTimeoutMs = 1000, isImmutable = false }: OpenOptions = {},
+): Sqlite {
+  const name = isImmutable ? `${pathToFileURL(path).href}?immutable=1` : path;
+  return wrap(implementation()(name, { readonly: readonly || isImmutable, busyTimeoutMs }));
 }
 
 /** Throws `sqlite_missing` if no SQLite library could be loaded. */

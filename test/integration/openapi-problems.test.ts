@@ -69,6 +69,7 @@ const NOT_PROVOKED_HERE = [
   '408 request_timeout',
   '500 internal_error',
   '502 misdirected',
+  '503 index_missing',
   '503 too_many_without_key',
   '503 disk_full',
   '503 state_db_unavailable',

@@ -15,6 +15,8 @@ export interface Ended {
 export interface PosternOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** The user who runs the program; the one who runs the tests by default. */
+  readonly uid?: number | undefined;
   /** The content of stdin; empty by default. */
   readonly input?: string | Uint8Array;
 }
@@ -36,10 +38,11 @@ export interface Running {
 /** Starts the built program, whose output so far can be inspected. */
 export function startPostern(
   args: readonly string[],
-  { env = {}, cwd = '/', input = '' }: PosternOptions = {},
+  { env = {}, cwd = '/', input = '', uid }: PosternOptions = {},
 ): Running {
   const child = spawn(process.execPath, [MAIN, ...args], {
     cwd,
+    ...(uid !== undefined && { uid, gid: uid }),
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...BARE_ENVIRONMENT, HOME: ABSENT, TZ: 'UTC', ...env },
   });

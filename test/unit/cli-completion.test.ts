@@ -11,7 +11,7 @@ import { testIf } from '../support/conditions.ts';
 import { PLAIN } from '../support/plain-context.ts';
 
 const program = declareProgram({ ...PLAIN, version: '0' } as unknown as ClientContext, () => async () => {});
-const HIDDEN = ['run', 'complete'];
+const HIDDEN = ['run', 'complete', 'check-database'];
 
 const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
 

@@ -11,7 +11,7 @@ import type { Diagnostics } from '../../src/domain/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/domain/local-network.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
 import { failureSentence } from '../../src/events/webhooks/delivery-errors.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { ChatFixture } from '../support/chat-fixture.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
@@ -258,12 +258,7 @@ describe('doctor', () => {
     writeFileSync(mac.layout.plist, '');
     mac.keep('disabled-local.postern.agent');
     mac.keep('lsof', 'p99\ncruby\nn*:3001\n');
-    mkdirSync(join(mac.home, 'Library', 'Messages'));
-    const database = openSqlite(join(mac.home, 'Library', 'Messages', 'chat.db'));
-    database.exec(
-      'CREATE TABLE message (ROWID INTEGER PRIMARY KEY, guid TEXT, date_edited INTEGER, schedule_type INTEGER)',
-    );
-    database.close();
+    new ChatFixture(join(mac.home, 'Library', 'Messages', 'chat.db'), 'macos-13').close();
     let connections = 0;
     const server = createServer((_request, response) => void response.end('hello'));
     server.on('connection', () => (connections += 1));
@@ -276,7 +271,7 @@ describe('doctor', () => {
     expect(of('service')?.sentence).toContain('Nothing answers at');
     expect(of('port')?.sentence).toBe(`Port ${mac.port} is taken by ruby, process 99.`);
     expect(connections).toBe(0);
-    expect(of('chat_database')?.sentence).toContain('schema of macOS 15');
+    expect(of('chat_database')?.sentence).toContain('schema of macOS 13');
   });
 });
 

@@ -10,6 +10,7 @@ import { described } from '../../mac/system/port-listeners.ts';
 import { pause } from '../../runtime/clock.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../context.ts';
 import { isDemoRunning } from '../demo-running.ts';
+import { checkHere, checkInChild, type DatabaseChecker } from '../doctor/database-check.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from '../doctor/file-findings.ts';
 import { type Finding, fault, finding, ok } from '../doctor/finding.ts';
 import { fleetFindings } from '../doctor/fleet-findings.ts';
@@ -36,28 +37,44 @@ export async function doctor(
   options: DoctorOptions,
   context: Context,
   machine = thisMachine(context),
+  check: DatabaseChecker = checkHere,
 ): Promise<number> {
   context.progress('Checking');
-  const findings = await examine(options, context, machine);
+  const findings = await examine(options, context, machine, check);
   context.progress(undefined);
   if (options.json === true) context.stdout(json({ findings }, 2));
   else for (const found of findings) context.stdout(...lines(found, context));
   return findings.some(({ state }) => state === 'problem') ? EXIT.crash : EXIT.ok;
 }
 
+/** `postern doctor` as the command line runs it: chat.db is checked in a child process. */
+export function doctorCommand(options: DoctorOptions, context: Context): Promise<number> {
+  return doctor(options, context, thisMachine(context), checkInChild);
+}
+
 /** Runs all of doctor's checks. Prints nothing. */
-export async function examine(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
+export async function examine(
+  options: DoctorOptions,
+  context: Context,
+  machine: Machine,
+  check: DatabaseChecker = checkHere,
+): Promise<readonly Finding[]> {
   // Text for people is wrapped later; `UNBROKEN` spaces keep each command on one line. JSON is not wrapped.
   const space = options.json === true ? ' ' : UNBROKEN;
   const complete = (text: string): string => copyable(text, options, context, space);
-  return (await findingsOf(options, context, machine)).map((found) => ({
+  return (await findingsOf(options, context, machine, check)).map((found) => ({
     ...found,
     sentence: complete(found.sentence),
     what_to_do: found.what_to_do && complete(found.what_to_do),
   }));
 }
 
-async function findingsOf(options: DoctorOptions, context: Context, machine: Machine): Promise<readonly Finding[]> {
+async function findingsOf(
+  options: DoctorOptions,
+  context: Context,
+  machine: Machine,
+  check: DatabaseChecker,
+): Promise<readonly Finding[]> {
   const { environment, version } = context;
   const prompt = options.prompt ?? false;
   const folder = folderOf(options, context);
@@ -72,7 +89,8 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
   const { server, auth, backend, fleet } = reading.config;
   const socket = trustedSocketOf(reading.config);
   if ('reason' in socket) {
-    findings.push(notAsked(socket.reason, server), chatDatabase(backend.chatDbPath, false));
+    const checked = await check(backend.chatDbPath, machine);
+    findings.push(notAsked(socket.reason, server), chatDatabase(backend.chatDbPath, false, checked));
     return findings;
   }
   const client = new PosternClient({ socketPath: socket.path, key: auth.apiKey, timeoutMs: ANSWER_LIMIT_MS });
@@ -97,7 +115,8 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
     const isDemo = options.demo !== true && options.configDir === undefined && (await isDemoRunning(context));
     findings.push(await port(machine, server.host, server.port, isDemo));
   }
-  findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
+  const checked = await check(backend.chatDbPath, machine);
+  findings.push(chatDatabase(backend.chatDbPath, asked.isConnected, checked));
   const mac = asked.mac ?? fleet?.mac ?? '';
   if (fleet !== undefined && mac !== '') {
     findings.push(...(await fleetFindings(fleet, { mac }, { connects: !asked.isUp })));

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { destination } from '../../archive/destination.ts';
-import { type ExportProgress, type ExportReport, exportArchive } from '../../archive/export.ts';
+import { exportArchive } from '../../archive/export.ts';
+import type { ExportProgress, ExportReport } from '../../archive/export-report.ts';
 import type { AttachmentMode } from '../../archive/stored-files.ts';
 import { localTimeZone, systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT, type FolderOptions, quoted } from '../context.ts';

@@ -1,9 +1,9 @@
 import { statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConfigReading } from '../../config/config-file.ts';
-import { errorCode } from '../../domain/errors.ts';
-import { openSqlite } from '../../runtime/sqlite.ts';
+import { PROBLEMS } from '../../domain/problems.ts';
 import { quoted } from '../context.ts';
+import type { DatabaseCheck } from './database-check.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 
 const MIB = 1024 * 1024;
@@ -73,54 +73,47 @@ export function diskSpace(folder: string): Finding {
   }
 }
 
-/**
- * Columns of the message table, newest first, with the macOS that introduced each. The first of them that chat.db has
- * shows the macOS of its schema. An upgraded database also keeps the older columns.
- */
-const SHAPES: readonly (readonly [column: string, macos: string])[] = [
-  ['date_recovered', '26'],
-  ['schedule_type', '15'],
-  ['is_kt_verified', '14'],
-  ['date_edited', '13'],
-  ['is_corrupt', '12'],
-  ['thread_originator_guid', '11'],
-];
+const RECOVER =
+  'Quit Messages. Copy chat.db with its chat.db-wal into another folder and run there: `sqlite3 chat.db .recover | sqlite3 recovered.db`. Postern reads the recovered file if backend.chat_db_path names it.';
+const OLD_DATABASE = 'The sms.db of iOS 5 and older, and databases of other programs, cannot be read.';
 
-/** Opens chat.db in this process. On a Mac the result depends on the terminal's permission, not on the agent's. */
-export function chatDatabase(path: string, isReadByService: boolean): Finding {
-  try {
-    const database = openSqlite(path, { readonly: true });
-    try {
-      const columns = new Set(
-        database
-          .prepare('PRAGMA table_info(message)')
-          .all()
-          .map((row) => row[1]),
-      );
-      if (columns.size === 0) {
-        return fault('chat_database', `${path} is not a messages database.`, 'Check backend.chat_db_path.');
-      }
-      const macos = SHAPES.find(([column]) => columns.has(column))?.[1];
-      return ok('chat_database', `${path} can be read; it has the schema of macOS ${macos ?? '10.13 or older'}.`);
-    } finally {
-      database.close();
-    }
-  } catch (error) {
-    if (isReadByService) {
-      return ok('chat_database', `The service reads ${path}. This terminal cannot read it, but does not need to.`);
-    }
-    if (statSync(path, { throwIfNoEntry: false }) === undefined) {
-      return fault(
-        'chat_database',
-        `${path} is not there.`,
-        'Open Messages once and sign in, or check backend.chat_db_path.',
-      );
-    }
+/**
+ * Reports what a check of chat.db found. On a Mac it depends on the terminal's permission, not on the agent's.
+ * `isReadByService` is true if the service can read the file.
+ */
+export function chatDatabase(path: string, isReadByService: boolean, check: DatabaseCheck): Finding {
+  const name = 'chat_database';
+  const { failure, macos, damage, complaints } = check;
+  if (failure !== undefined) return unreadable(path, isReadByService, failure);
+  if (macos === undefined) return unsure(name, `${path} was not checked.`);
+  if (damage !== null && damage !== undefined) return fault(name, `${path}: ${damage}`, RECOVER);
+  const wrong = complaints?.filter((line) => line !== 'ok') ?? [];
+  if (wrong.length > 0) {
+    const [first = ''] = wrong;
+    return fault(name, `${path} is damaged, but every row of it can be read (quick_check: ${first.trim()}).`, RECOVER);
+  }
+  const sentence = `${path} can be read; it has the schema of macOS ${macos}.`;
+  return complaints === undefined
+    ? finding('warning', name, `${sentence} It is too large to check all of it for damage.`, null)
+    : ok(name, sentence);
+}
+
+function unreadable(path: string, isReadByService: boolean, failure: Required<DatabaseCheck>['failure']): Finding {
+  const { sentence, hint } = failure;
+  const name = 'chat_database';
+  const isRefused = sentence === PROBLEMS.chat_db_not_permitted.detail;
+  if (isRefused && isReadByService) {
+    return ok(name, `The service reads ${path}. This terminal cannot read it, but does not need to.`);
+  }
+  if (isRefused) {
     return finding(
       'unknown',
-      'chat_database',
-      `${path} cannot be read from this terminal (${errorCode(error) ?? 'unknown'}).`,
+      name,
+      `${path} cannot be read from this terminal.`,
       'Start the service. Only the service needs access to the file, not this terminal.',
     );
   }
+  const more = sentence === PROBLEMS.chat_db_damaged.detail ? ` ${RECOVER}` : '';
+  const isOther = sentence.startsWith('The Messages database has no ') && failure.code === 'chat_db_unavailable';
+  return fault(name, `${path}: ${sentence}`, `${hint}${more}${isOther ? ` ${OLD_DATABASE}` : ''}`);
 }

@@ -75,6 +75,8 @@ export interface PrintsRead {
  * replaced chat.db. Every method throws `chat_db_unavailable` while chat.db is unreadable.
  */
 export interface PrintReader {
+  /** Reports whether a row is in a damaged part of chat.db. Such a row has no print, but is not known to be deleted. */
+  isUnreadable?(rowId: number): boolean;
   /** Reads the prints of the newest `count` rows up to row id `upTo`. `from` is the lowest row id of these rows. */
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number };
   /**

@@ -69,7 +69,8 @@ export class Passes {
     const gone = known.filter((rowId) => !newest.prints.has(rowId));
     const rowIds = [...moved, ...gone, ...newest.prints.keys()];
     const all = moved.length === 0 ? newest.prints : new Map([...others.prints, ...newest.prints]);
-    const found = compare(rowIds, all, stored, this.#origins.rows);
+    const readable = rowIds.filter((rowId) => prints.isUnreadable?.(rowId) !== true);
+    const found = compare(readable, all, stored, this.#origins.rows);
     record(found.changes, found.prints);
 
     // Kept only after `record` has stored the changes: if storing fails, the next pass must find these rows again.

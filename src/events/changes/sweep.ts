@@ -99,14 +99,18 @@ export class Sweep {
     const { store, prints, record } = this.#parts;
     const stored = new StoredPrints(store);
     const known = stored.between(from, to);
-    const differing = known.filter((rowId) => slice.prints.get(rowId) !== stored.of(rowId));
+    const differing = known.filter(
+      (rowId) => slice.prints.get(rowId) !== stored.of(rowId) && prints.isUnreadable?.(rowId) !== true,
+    );
     const unknown = [...slice.prints].filter(([rowId]) => stored.of(rowId) === NO_PRINT);
     if (isCurrent) record([], new Map(unknown));
     else differing.push(...unknown.map(([rowId]) => rowId));
     if (differing.length > 0) {
       const now = prints.rows(at.offset, differing);
       if (isReplaced(at, now.identity)) return false;
-      const found = compare(differing, now.prints, stored, new Map());
+      // Reading these rows may have met the first damaged page.
+      const readable = differing.filter((rowId) => prints.isUnreadable?.(rowId) !== true);
+      const found = compare(readable, now.prints, stored, new Map());
       if (this.#held.size === 0 && this.#listed + found.changes.length <= this.#limits.maxListed) {
         this.#listed += found.changes.length;
         record(found.changes, found.prints);

@@ -2,7 +2,7 @@ import type { Event } from '../../domain/event.ts';
 import { NO_PRINT, type Print } from '../../domain/fingerprint.ts';
 import type { Reaction } from '../../domain/reaction.ts';
 import type { Row } from '../../runtime/sqlite.ts';
-import { perSchema } from './chatdb-handle.ts';
+import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
 import { ARCHIVED_COLUMNS, ENTRY_COLUMNS, INT_PARAM, instantAt, TEXT_PARAM, toText, toUnixMs } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { printSql, printsWith } from './fingerprints.ts';
@@ -11,8 +11,10 @@ import { toRowEntry } from './message-log.ts';
 import { anyChat, column, isListed, LOWEST_CHAT, messageParts, reactionParts, textBytes } from './queries.ts';
 import { ReactedTo } from './reacted-to.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
+import { damageSentence } from './read-around.ts';
 import { isPartOfPoll } from './row-kinds.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from './snapshot.ts';
+import { isCorrupt } from './temporary-tables.ts';
 
 const { at } = ARCHIVED_COLUMNS;
 
@@ -75,7 +77,7 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
     rows: `SELECT ${columns} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
         AND ${isListed(schema)} AND NOT ${isPartOfPoll(schema)}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
-    listed: `SELECT ${columns} FROM message m WHERE m.guid = ${TEXT_PARAM} AND ${isListed(schema)}`,
+    listed: `SELECT ${columns} FROM ${schema.messagesByIndex} m WHERE m.guid = ${TEXT_PARAM} AND ${isListed(schema)}`,
   };
 });
 
@@ -95,6 +97,24 @@ export class ArchiveSource {
   get databaseId(): string {
     this.#connection.check();
     return this.#connection.fileId;
+  }
+
+  /** Returns the numbers of rows that this run could not read, by table, and a sentence that names them. */
+  unreadable(): { readonly rows: Readonly<Record<string, number>>; readonly sentence: string | undefined } {
+    const { damage } = this.#connection;
+    const tables = damage?.tables.filter(({ rowIds }) => rowIds.length > 0) ?? [];
+    return {
+      rows: Object.fromEntries(tables.map(({ table, rowIds }) => [table, rowIds.length])),
+      sentence: damage && damageSentence(damage),
+    };
+  }
+
+  /** Returns those of these guids whose rows are in chat.db but cannot be read. */
+  withUnreadableRow(guids: readonly string[]): ReadonlySet<string> {
+    const { damage } = this.#connection;
+    if (damage === undefined || guids.length === 0) return new Set();
+    const skipped = new Set(damage.tables.find(({ table }) => table === 'message')?.skipped);
+    return this.#connection.read(({ database }) => new Set(guids.filter((guid) => isSkipped(database, guid, skipped))));
   }
 
   /** Returns the conversation with exactly this guid. Ignores guids that differ only in the service prefix. */
@@ -201,6 +221,17 @@ export class ArchiveSource {
       const found = guids.map((guid) => database.get(listed, guid)).filter((row) => row !== undefined);
       return new Map(found.map((row) => toSourceRow(row, NO_PRINT)).map((row) => [row.guid, row]));
     });
+  }
+}
+
+/** The index by guid still knows a row whose own page is damaged. If the index is damaged, the row may be there. */
+function isSkipped(database: ChatDbHandle, guid: string, skipped: ReadonlySet<number>): boolean {
+  try {
+    const rowId = database.get('SELECT ROWID FROM main.message WHERE guid = ?', guid)?.[0];
+    return rowId !== undefined && skipped.has(Number(rowId));
+  } catch (error) {
+    if (!isCorrupt(error)) throw error;
+    return true;
   }
 }
 

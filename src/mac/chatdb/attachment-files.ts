@@ -5,7 +5,8 @@ import type { AttachmentDetails, AttachmentState } from '../../domain/details.ts
 import type { AttachmentFile, AttachmentReader } from '../../domain/ports/reading-ports.ts';
 import { attachmentAt, READ_PLAINLY } from './attachment-details.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
-import { type ChatDbLocation, type Connection, readOnce } from './connection.ts';
+import type { Connection } from './connection.ts';
+import { type ChatDbLocation, readOnce } from './read-once.ts';
 import { rowIdOf } from './row-id.ts';
 
 interface FileIdentity {

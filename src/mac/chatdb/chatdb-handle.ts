@@ -3,6 +3,8 @@ import type { AppError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../../runtime/sqlite.ts';
+import { type Damage, ReadAround } from './read-around.ts';
+import { isCorrupt } from './temporary-tables.ts';
 
 export interface ChatDatabaseOptions {
   readonly path: string;
@@ -33,32 +35,41 @@ const CACHE_KIB = 4096;
  */
 export class ChatDbHandle {
   readonly options: ChatDatabaseOptions;
-  readonly schema: SchemaInfo;
+  readonly #around: ReadAround;
+  #schema: SchemaInfo;
+  #isPreparing: boolean;
   readonly #sqlite: Sqlite;
   readonly #statements = new Map<string, Statement>();
   /** Value of `PRAGMA schema_version` at the time when `schema` was read. */
   readonly #schemaVersion: number;
 
-  private constructor(sqlite: Sqlite, options: ChatDatabaseOptions) {
+  private constructor(sqlite: Sqlite, options: ChatDatabaseOptions, inSlices: boolean) {
+    this.options = options;
     this.#sqlite = sqlite;
     this.#schemaVersion = this.#readSchemaVersion();
-    this.schema = readSchemaInfo(sqlite, options);
-    this.options = options;
+    this.#around = new ReadAround(sqlite);
+    this.#isPreparing = this.#around.lacksJoinIndex();
+    if (this.#isPreparing && !inSlices) this.prepare();
+    this.#schema = readSchemaInfo(sqlite, options);
   }
 
   /**
    * Opens the database. Throws SQLite's error if it cannot be opened, and an AppError if it is not a database of
-   * Messages.
+   * Messages. With `inSlices`, a missing index is left to calls of `prepare`.
    */
-  static open(options: ChatDatabaseOptions): ChatDbHandle {
-    const sqlite = openSqlite(options.path, { readonly: true, busyTimeoutMs: BUSY_TIMEOUT_MS });
+  static open(options: ChatDatabaseOptions, { isImmutable = false, inSlices = false } = {}): ChatDbHandle {
+    const sqlite = openSqlite(options.path, { readonly: true, isImmutable, busyTimeoutMs: BUSY_TIMEOUT_MS });
     try {
       sqlite.exec(`PRAGMA query_only = 1; PRAGMA cache_size = -${CACHE_KIB}; PRAGMA mmap_size = 0`);
-      return new ChatDbHandle(sqlite, options);
+      return new ChatDbHandle(sqlite, options, inSlices);
     } catch (error) {
       sqlite.close();
       throw error;
     }
+  }
+
+  get schema(): SchemaInfo {
+    return this.#schema;
   }
 
   all(sql: string, ...parameters: readonly SqlValue[]): Row[] {
@@ -90,6 +101,7 @@ export class ChatDbHandle {
    * must be synchronous.
    */
   inTransaction<Result>(use: () => Result): Result {
+    this.#around.refresh();
     this.#statement('BEGIN').run();
     try {
       const result = use();
@@ -98,6 +110,40 @@ export class ChatDbHandle {
     } catch (error) {
       this.#rollBack();
       throw error;
+    }
+  }
+
+  /** True until `prepare` has made up for an index that chat.db lacks. */
+  get isPreparing(): boolean {
+    return this.#isPreparing;
+  }
+
+  /** Copies up to `limit` joins for the index that chat.db lacks. Throws `index_missing`. */
+  prepare(limit?: number): void {
+    if (!this.#around.copyJoins(limit)) return;
+    this.#isPreparing = false;
+    this.#schema = readSchemaInfo(this.#sqlite, this.options);
+  }
+
+  /** Finds the rows that cannot be read. Reads the whole of chat.db, which can take seconds. */
+  survey(): Damage {
+    return this.#around.survey();
+  }
+
+  /** Skips the unreadable rows in every later read. */
+  skip(damage: Damage): void {
+    this.#statements.clear();
+    this.#around.apply(damage);
+    this.#schema = { ...this.#schema, messagesByIndex: this.#around.messagesByIndex };
+  }
+
+  /** Returns what SQLite's quick check of chat.db complains about, or `ok`. Reads all of it. */
+  quickCheck(limit: number): readonly string[] {
+    try {
+      return this.all(`PRAGMA main.quick_check(${limit})`).map(([line]) => String(line));
+    } catch (error) {
+      if (!isCorrupt(error)) throw error;
+      return ['the quick check itself met a damaged page'];
     }
   }
 
@@ -137,6 +183,8 @@ export interface SchemaInfo {
   indexes(table: string, ...columns: readonly string[]): readonly string[];
   /** Reports whether a unique index ensures that no two rows are equal in all of these columns. */
   isUnique(table: string, ...columns: readonly string[]): boolean;
+  /** The table or view for queries that find messages by an index; `message` is for all others. */
+  readonly messagesByIndex: 'message' | 'message_by_index';
   /** SQL for the byte length of a value. SQLite 3.43 and newer determine the length without reading the value. */
   byteLength(value: string): string;
   /** How rows with an `associated_message_type` are shown (decision U5). */
@@ -203,6 +251,7 @@ export function readSchemaInfo(
   return {
     associatedRows,
     canaryAddress,
+    messagesByIndex: 'message',
     hasTable: (table) => tables.has(table),
     hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,
     hasIndex: (table, ...columns) => withColumns(table, columns).length > 0,

@@ -1,14 +1,20 @@
-import { accessSync, constants, opendirSync, realpathSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
-import type { LogIdentity } from '../../domain/cursor.ts';
-import { type AppError, errorCode, isAppError } from '../../domain/errors.ts';
-import type { Offset } from '../../domain/offset.ts';
-import type { Log } from '../../domain/ports/host-ports.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type AppError, isAppError } from '../../domain/errors.ts';
 import type { BackendHealth } from '../../domain/ports/reading-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { type ChatDatabaseOptions, ChatDbHandle } from './chatdb-handle.ts';
-import { toText } from './columns.ts';
+import {
+  areSameFiles,
+  type DatabaseFiles,
+  findFiles,
+  isInReadOnlyFolder,
+  isReadOnlyCopy,
+  removeSideFiles,
+} from './database-files.ts';
+import { type Damage, damageSentence, idRanges } from './read-around.ts';
 import { Snapshot } from './snapshot.ts';
+import { isCorrupt } from './temporary-tables.ts';
+import { isRefusal, isStorageFailure, toUnavailable } from './unavailable.ts';
 
 /** `changed`: there may be something new. `away`: chat.db is unreadable; `health` returns the reason. */
 export type DatabaseChange = 'changed' | 'unchanged' | 'away';
@@ -18,11 +24,15 @@ export type DatabaseChange = 'changed' | 'unchanged' | 'away';
  * but hardly during four in a row.
  */
 const MAX_OPENINGS = 4;
+/** Number of joins that are copied at once if chat.db lacks an index. Copying them takes about 20 ms. */
+const JOINS_AT_ONCE = 5000;
 
 interface Open {
   readonly database: ChatDbHandle;
-  files: Files;
+  files: DatabaseFiles;
   version: number;
+  /** The last commit at which the damage of chat.db was looked for. */
+  surveyedAt?: number;
   snapshot: { readonly version: number; readonly value: Snapshot } | undefined;
 }
 
@@ -37,10 +47,17 @@ export class Connection {
   #open: Open | undefined;
   #failure: AppError | undefined;
   #isClosed = false;
+  /** The files before the copy at `path` was opened for the first time. */
+  #before: DatabaseFiles | undefined;
+  #damage: { readonly fileId: string; readonly found: Damage } | undefined;
+  #isSurveying = false;
+  readonly #surveyElsewhere: (() => Promise<Damage>) | undefined;
 
-  constructor(options: ChatDatabaseOptions) {
+  /** `surveyElsewhere` finds unreadable rows in another thread. Without it, the read that meets a damaged page does. */
+  constructor(options: ChatDatabaseOptions, surveyElsewhere?: () => Promise<Damage>) {
     this.path = options.path;
     this.#options = options;
+    this.#surveyElsewhere = surveyElsewhere;
   }
 
   /** Reports whether anything changed since the last check. Opens the database if necessary. Never throws. */
@@ -91,17 +108,45 @@ export class Connection {
     if (this.#open === undefined && this.#failure === undefined) this.check();
     const open = this.#open;
     if (open === undefined) throw this.#failure ?? toUnavailable(undefined);
+    if (open.database.isPreparing) throw problem('chat_db_index_in_progress');
     try {
       return open.database.inTransaction(() => use(snapshotOf(open)));
     } catch (error) {
       if (isAppError(error) || !isStorageFailure(error)) throw error;
-      throw this.#lose(error);
+      if (!isCorrupt(error)) throw this.#lose(error);
+      // The rest of chat.db can still be read, so the connection stays open.
+      if (!this.#lookForDamage(open)) throw toUnavailable(error);
+      return this.read(use);
     }
+  }
+
+  /** Finds the rows that cannot be read, and skips them from now on. */
+  survey(): Damage {
+    this.read(() => undefined);
+    const open = this.#open;
+    if (open === undefined) throw this.#failure ?? toUnavailable(undefined);
+    const found = open.database.survey();
+    this.#skip(open, found);
+    return found;
+  }
+
+  /** Runs SQLite's quick check, outside a transaction: one that has met a damaged page cannot be committed. */
+  quickCheck(limit: number): readonly string[] {
+    this.read(() => undefined);
+    return this.#open?.database.quickCheck(limit) ?? [];
+  }
+
+  /** The damage that reads have met so far; undefined if there is none. */
+  get damage(): Damage | undefined {
+    return this.#damage?.fileId === this.fileId ? this.#damage.found : undefined;
   }
 
   health(): BackendHealth {
     const failure = this.#failure;
-    if (failure === undefined) return { connected: this.#open !== undefined, message: null };
+    if (failure === undefined) {
+      const message = (this.damage && damageSentence(this.damage)) ?? null;
+      return { connected: this.#open !== undefined, message };
+    }
     return { connected: false, message: [failure.message, failure.hint].filter(Boolean).join(' ') };
   }
 
@@ -131,6 +176,7 @@ export class Connection {
   close(): void {
     this.#isClosed = true;
     this.#shut();
+    if (this.#before !== undefined) removeSideFiles(this.#before, this.#options.home);
   }
 
   #reopen(): DatabaseChange {
@@ -140,12 +186,15 @@ export class Connection {
     // opening itself creates the -wal and the -shm, another attempt follows.
     for (let attempt = 1; this.#open === undefined; attempt += 1) {
       const before = findFiles(this.path);
-      const database = ChatDbHandle.open(this.#options);
+      if (this.#before?.path !== before.path) this.#before = before;
+      const database = this.#openFile(before);
       try {
         const version = database.version();
         const after = findFiles(this.path);
         if (areSameFiles(before, after) || attempt === MAX_OPENINGS) {
           this.#open = { database, version, files: before, snapshot: undefined };
+          if (database.isPreparing) void this.#prepare(this.#open);
+          if (this.damage !== undefined) this.#skip(this.#open, this.damage);
         } else database.close();
       } catch (error) {
         database.close();
@@ -154,6 +203,79 @@ export class Connection {
     }
     this.#failure = undefined;
     return 'changed';
+  }
+
+  #openFile(files: DatabaseFiles): ChatDbHandle {
+    const { home } = this.#options;
+    try {
+      return ChatDbHandle.open(this.#options, {
+        isImmutable: isReadOnlyCopy(files, home),
+        inSlices: this.#surveyElsewhere !== undefined,
+      });
+    } catch (error) {
+      if (isCorrupt(error) || isAppError(error) || !isInReadOnlyFolder(files)) throw error;
+      throw problem('chat_db_read_only_folder', {}, { cause: error });
+    }
+  }
+
+  /** Makes up for a missing index, in slices between which the event loop turns. */
+  async #prepare(open: Open): Promise<void> {
+    try {
+      while (this.#open === open && open.database.isPreparing) {
+        open.database.prepare(JOINS_AT_ONCE);
+        await nextTurn();
+      }
+      open.version = Number.NaN; // makes the next check report a change
+    } catch (error) {
+      if (this.#open === open) this.#lose(error);
+    }
+  }
+
+  /**
+   * Called when a read met a damaged page. Returns true if the read is worth another attempt, because the damage was
+   * found. Otherwise it may be found elsewhere, and `check` then reports a change.
+   */
+  #lookForDamage(open: Open): boolean {
+    if (this.#isSurveying) return false;
+    const isSurveyed = open.surveyedAt === open.database.version();
+    const { damage } = this;
+    if (isSurveyed && damage !== undefined && !damage.hasBadIndex) {
+      // Every row can be read, so the damaged page belongs to an index.
+      this.#skip(open, { ...damage, hasBadIndex: true });
+      return true;
+    }
+    if (isSurveyed) return false;
+    if (this.#surveyElsewhere === undefined) {
+      this.#skip(open, open.database.survey());
+      return true;
+    }
+    void this.#surveyLater(open, this.#surveyElsewhere);
+    return false;
+  }
+
+  async #surveyLater(open: Open, survey: () => Promise<Damage>): Promise<void> {
+    this.#isSurveying = true;
+    try {
+      const found = await survey();
+      if (this.#open === open) this.#skip(open, found);
+    } catch (error) {
+      this.#options.log.debug('could not find out which rows of chat.db are damaged', { error });
+    }
+    this.#isSurveying = false;
+  }
+
+  #skip(open: Open, found: Damage): void {
+    open.database.skip(found);
+    open.surveyedAt = open.database.version();
+    open.snapshot = undefined;
+    open.version = Number.NaN; // makes the next check report a change
+    if (found === this.#damage?.found) return;
+    this.#damage = { fileId: open.files.lasting, found };
+    const rows = found.tables.filter(({ rowIds }) => rowIds.length > 0);
+    this.#options.log.warn('chat.db is damaged: some rows cannot be read and are skipped', {
+      rows: Object.fromEntries(rows.map(({ table, rowIds }) => [table, idRanges(rowIds)])),
+      index: found.hasBadIndex,
+    });
   }
 
   #lose(error: unknown): AppError {
@@ -173,127 +295,4 @@ function snapshotOf(open: Open): Snapshot {
   if (open.snapshot?.version !== version) open.snapshot = { version, value: new Snapshot(open.database) };
   open.snapshot.value.beginRead();
   return open.snapshot.value;
-}
-
-/** The files of a database on disk, found without opening them (decision B1). */
-interface Files {
-  /** Real path of the database. SQLite follows links, and keeps the -wal and the -shm beside the real file. */
-  readonly path: string;
-  /**
-   * Identifies the database file by device, inode and time of birth. The time is included because inodes are reused.
-   */
-  readonly database: string | null;
-  /** `database` without the device, whose number changes with every mount (POSIX, st_dev). */
-  readonly lasting: string;
-  readonly wal: string | null;
-  readonly shm: string | null;
-  /** Changes when any program writes to the database file itself. */
-  readonly touched: string;
-}
-
-/**
- * Returns the identities of the files. Throws an error with code `ENOENT`, `EACCES`, … if the database is missing or
- * may not be read, and an AppError if it is empty or a pipe.
- */
-function findFiles(configuredPath: string): Files {
-  const path = realPath(configuredPath);
-  const database = statSync(path, { bigint: true });
-  accessSync(path, constants.R_OK);
-  // Opening a pipe would make SQLite, and so the whole process, wait for a writer.
-  if (database.isFIFO()) throw problem('chat_db_is_pipe');
-  // Even when it only reads, SQLite deletes a -wal beside an empty database, because it mistakes the -wal for a
-  // leftover.
-  if (database.isFile() && database.size === 0n) throw problem('chat_db_empty');
-  return {
-    path,
-    database: `${database.dev}:${database.ino}:${database.birthtimeNs}`,
-    lasting: `${database.ino}:${database.birthtimeNs}`,
-    wal: identify(`${path}-wal`),
-    shm: identify(`${path}-shm`),
-    touched: `${database.size}:${database.mtimeNs}`,
-  };
-}
-
-/**
- * Returns the path with symbolic links resolved. macOS 27 reports a protected file as missing. So if the file seems to
- * be missing, also opens its folder: if macOS refuses that, throws the refusal instead (decision T5).
- */
-function realPath(configuredPath: string): string {
-  try {
-    return realpathSync.native(configuredPath);
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') opendirSync(dirname(configuredPath)).closeSync();
-    throw error;
-  }
-}
-
-function areSameFiles(a: Files, b: Files): boolean {
-  return a.database === b.database && a.wal === b.wal && a.shm === b.shm;
-}
-
-function identify(path: string): string | null {
-  const file = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return file === undefined ? null : `${file.dev}:${file.ino}:${file.birthtimeNs}`;
-}
-
-const REFUSALS = /^(EPERM|EACCES|SQLITE_CANTOPEN.*|SQLITE_AUTH|SQLITE_PERM)$/;
-
-const CAUSES = [
-  [/^(ENOENT|ENOTDIR)$/, 'chat_db_missing'],
-  [REFUSALS, 'chat_db_not_permitted'],
-  [/^SQLITE_(BUSY|LOCKED|PROTOCOL)/, 'chat_db_locked'],
-  [/^SQLITE_(NOTADB|CORRUPT|IOERR_SHORT_READ)/, 'chat_db_damaged'],
-] as const;
-
-/**
- * Returns the error that tells the user why chat.db is unreadable. Every public read throws it until chat.db is
- * readable again (decision C6).
- */
-export function toUnavailable(cause: unknown): AppError {
-  if (isAppError(cause)) return cause;
-  const code = errorCode(cause) ?? '';
-  const [, name] = CAUSES.find(([codes]) => codes.test(code)) ?? [];
-  return name === undefined
-    ? problem('chat_db_unreadable', { reason: code || 'unknown error' }, { cause })
-    : problem(name, {}, { cause });
-}
-
-/** Reports whether the error means that this process may not open the file, although the file exists. */
-function isRefusal(error: unknown): boolean {
-  return REFUSALS.test(errorCode(error) ?? '');
-}
-
-/** Reports whether the failure came from the database or the file, rather than from a bug in this program. */
-function isStorageFailure(error: unknown): boolean {
-  return /^(SQLITE_|E[A-Z]+$)/.test(errorCode(error) ?? '');
-}
-
-export interface ChatDbLocation {
-  readonly chatDbPath: string;
-  readonly homeFolder: string;
-}
-
-/** Opens chat.db for one read, in programs other than the service. Throws `chat_db_unavailable` if that fails. */
-export function readOnce<Result>(
-  { chatDbPath, homeFolder }: ChatDbLocation,
-  read: (connection: Connection) => Result,
-): Result {
-  const connection = new Connection({ path: chatDbPath, home: homeFolder, log: SILENT });
-  try {
-    return read(connection);
-  } finally {
-    connection.close();
-  }
-}
-
-const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
-
-/** Reads the facts by which `isReplaced` recognizes another chat.db. Call it inside `read`. */
-export function identityAt({ database, queries }: Snapshot, inode: string, { rowId }: Offset): LogIdentity {
-  const row = database.get(queries.guid, rowId);
-  return {
-    inode,
-    guidAtCursor: row === undefined ? null : toText(row[0]),
-    highestRowId: Number(database.get(queries.highestRowId)?.[0] ?? 0),
-  };
 }

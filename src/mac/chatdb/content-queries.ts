@@ -80,7 +80,7 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
       userInfo: blob(of('user_info')),
     })} FROM attachment a WHERE a.ROWID = ?`,
     pollRows: names
-      ? `SELECT ${POLL_ROW_COLUMNS.select(pollParts)} FROM message m
+      ? `SELECT ${POLL_ROW_COLUMNS.select(pollParts)} FROM ${schema.messagesByIndex} m
          WHERE m.associated_message_guid IN (${targets.join(', ')})
            AND (m.associated_message_type = ${VOTE_TYPE} OR ${isPollUpdate(schema)})
          ORDER BY m.ROWID DESC LIMIT ${MAX_POLL_ROWS}`

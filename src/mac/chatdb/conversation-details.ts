@@ -64,7 +64,10 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
  */
 function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   const has = (name: string): boolean => schema.hasColumn('message', name);
-  const from = `message m INDEXED BY "${index.replaceAll('"', '""')}"`;
+  // A view of a damaged database cannot name an index.
+  const { messagesByIndex } = schema;
+  const named = `message m INDEXED BY "${index.replaceAll('"', '""')}"`;
+  const from = messagesByIndex === 'message' ? named : `${messagesByIndex} m`;
   const conditions = [
     'm.is_read = 0 AND m.is_from_me = 0',
     ...(has('item_type') ? ['m.item_type = 0'] : []),

@@ -90,7 +90,7 @@ function addedSql(schema: SchemaInfo): string {
   if (schema.hasColumn('message', 'balloon_bundle_id') && hasVotes(schema)) {
     cases.push(
       `WHEN m.balloon_bundle_id LIKE '%:com.apple.messages.Polls'
-        THEN ${added(ADDED_KINDS.poll, `${payload} + ${VOTES} * ${FACTORS.text}`)}`,
+        THEN ${added(ADDED_KINDS.poll, `${payload} + ${votesSql(schema)} * ${FACTORS.text}`)}`,
     );
   }
   if (schema.hasColumn('message', 'attributedbody')) {
@@ -120,8 +120,10 @@ function hasVotes(schema: SchemaInfo): boolean {
  * SQL for a checksum of the votes and added options of the poll `m`. These rows refer to the poll by guid. If a person
  * votes again, the checksum changes even if Messages deletes the earlier vote.
  */
-const VOTES = `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM message v
-  WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
+function votesSql({ messagesByIndex }: SchemaInfo): string {
+  return `(SELECT (CAST(total(v.ROWID % 1000003) AS INTEGER) + count(*)) & ${BITS_31} FROM ${messagesByIndex} v
+    WHERE v.associated_message_guid IN (m.guid, 'p:0/' || m.guid) AND v.associated_message_type IN (2, 3, 4000))`;
+}
 
 function isVoice(schema: SchemaInfo): string {
   return column(schema, 'is_audio_message', '0');
@@ -155,4 +157,41 @@ export function deletedSql(schema: SchemaInfo, isIn: string): string | undefined
   if (!schema.hasTable('chat_recoverable_message_join')) return undefined;
   return `SELECT r.message_id FROM chat_recoverable_message_join r
     WHERE ${isIn} AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = r.message_id)`;
+}
+
+/** Maximum number of rows watched in each set, such as the unread messages. Only the newest are watched. */
+const MAX_WATCHED = 500;
+const MAX_DELETED = 5000;
+
+/** One query per watched set. Each returns the row ids of its set as one text, separated by commas. */
+export function watchedSql(schema: SchemaInfo): readonly string[] {
+  // Returning all row ids as one text costs a third of returning each in its own row.
+  const joined = (rowId: string, newest: string): string =>
+    `SELECT group_concat(${rowId}) FROM (SELECT ${rowId} ${newest})`;
+  const newest = (condition: string): string =>
+    joined('ROWID', `FROM ${schema.messagesByIndex} WHERE ${condition} ORDER BY ROWID DESC LIMIT ${MAX_WATCHED}`);
+  const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
+  const sets: string[] = [];
+  if (schema.hasIndex('message', 'is_read', 'is_from_me', 'is_finished')) {
+    sets.push(newest('is_read = 0 AND is_from_me = 0 AND is_finished = 1'));
+  }
+  if (schema.hasIndex('message', 'is_finished', 'is_from_me', 'error')) {
+    sets.push(newest('is_finished = 1 AND is_from_me = 1 AND error > 0'));
+  }
+  if (schema.hasIndex('message', 'cache_roomnames', 'service', 'is_sent', 'is_delivered')) {
+    // SQLite uses a partial index only if the query repeats all terms of the index's WHERE clause. Since macOS 26, the
+    // clause includes `schedule_type` and the service RCS.
+    const since26 = has('schedule_type')
+      ? "service IN ('iMessage', 'RCS') AND schedule_type == 0"
+      : "service = 'iMessage'";
+    sets.push(
+      newest(
+        `cache_roomnames IS NULL AND ${since26} AND is_sent = 1 AND is_delivered = 0 AND was_downgraded = 0 AND item_type == 0`,
+      ),
+    );
+  }
+  if (schema.hasTable('chat_recoverable_message_join')) {
+    sets.push(joined('message_id', `FROM chat_recoverable_message_join ORDER BY ROWID DESC LIMIT ${MAX_DELETED}`));
+  }
+  return sets;
 }

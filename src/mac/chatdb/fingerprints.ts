@@ -11,9 +11,11 @@ import type {
 import type { Row, SqlValue } from '../../runtime/sqlite.ts';
 import { type ChatDbHandle, perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
-import { type Connection, identityAt } from './connection.ts';
-import { attachmentsSql, deletedSql, rowSql } from './fingerprint-sql.ts';
+import type { Connection } from './connection.ts';
+import { attachmentsSql, deletedSql, rowSql, watchedSql } from './fingerprint-sql.ts';
+import { identityAt } from './log-identity.ts';
 import { LOWEST_CHAT } from './queries.ts';
+import type { Damage } from './read-around.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -23,11 +25,23 @@ import type { Snapshot } from './snapshot.ts';
  */
 export class Fingerprints implements PrintReader {
   readonly #connection: Connection;
+  #unreadable: { readonly damage: Damage | undefined; readonly rowIds: ReadonlySet<number> } = {
+    damage: undefined,
+    rowIds: new Set(),
+  };
   /** The previous result of each query in `PrintQueries.watched`. Key: the query's SQL. */
   readonly #watched = new Map<string, { readonly text: string; readonly rowIds: readonly number[] }>();
 
   constructor(connection: Connection) {
     this.#connection = connection;
+  }
+
+  isUnreadable(rowId: number): boolean {
+    const { damage } = this.#connection;
+    if (damage !== this.#unreadable.damage) {
+      this.#unreadable = { damage, rowIds: new Set(damage?.tables.find(({ table }) => table === 'message')?.skipped) };
+    }
+    return this.#unreadable.rowIds.has(rowId);
   }
 
   newest(at: Offset, upTo: number, count: number): PrintsRead & { readonly from: number } {
@@ -107,9 +121,6 @@ function firstOf(snapshot: Snapshot, upTo: number, count: number): number {
   return Number(snapshot.database.get(printQueriesFor(snapshot.database.schema).newest, upTo, count - 1)?.[0] ?? 1);
 }
 
-/** Maximum number of rows watched in each set, such as the unread messages. Only the newest are watched. */
-const MAX_WATCHED = 500;
-const MAX_DELETED = 5000;
 /** Row ids whose prints are compared at once, by their sum. Comparing each print would cost as much as reading it. */
 const SUMMED_ROWS = 64;
 /**
@@ -261,35 +272,3 @@ const printQueriesFor = perSchema((schema): PrintQueries => {
       FROM message m WHERE ${between('m.ROWID')}`,
   };
 });
-
-function watchedSql(schema: SchemaInfo): readonly string[] {
-  // Returning all row ids as one text costs a third of returning each in its own row.
-  const joined = (rowId: string, newest: string): string =>
-    `SELECT group_concat(${rowId}) FROM (SELECT ${rowId} ${newest})`;
-  const newest = (condition: string): string =>
-    joined('ROWID', `FROM message WHERE ${condition} ORDER BY ROWID DESC LIMIT ${MAX_WATCHED}`);
-  const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
-  const sets: string[] = [];
-  if (schema.hasIndex('message', 'is_read', 'is_from_me', 'is_finished')) {
-    sets.push(newest('is_read = 0 AND is_from_me = 0 AND is_finished = 1'));
-  }
-  if (schema.hasIndex('message', 'is_finished', 'is_from_me', 'error')) {
-    sets.push(newest('is_finished = 1 AND is_from_me = 1 AND error > 0'));
-  }
-  if (schema.hasIndex('message', 'cache_roomnames', 'service', 'is_sent', 'is_delivered')) {
-    // SQLite uses a partial index only if the query repeats all terms of the index's WHERE clause. Since macOS 26, the
-    // clause includes `schedule_type` and the service RCS.
-    const since26 = has('schedule_type')
-      ? "service IN ('iMessage', 'RCS') AND schedule_type == 0"
-      : "service = 'iMessage'";
-    sets.push(
-      newest(
-        `cache_roomnames IS NULL AND ${since26} AND is_sent = 1 AND is_delivered = 0 AND was_downgraded = 0 AND item_type == 0`,
-      ),
-    );
-  }
-  if (schema.hasTable('chat_recoverable_message_join')) {
-    sets.push(joined('message_id', `FROM chat_recoverable_message_join ORDER BY ROWID DESC LIMIT ${MAX_DELETED}`));
-  }
-  return sets;
-}

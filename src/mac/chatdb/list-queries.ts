@@ -104,7 +104,7 @@ interface Source {
 
 function allSource(schema: SchemaInfo, condition: string): Source {
   return {
-    from: 'message m',
+    from: `${schema.messagesByIndex} m`,
     where: (dateRange) => `${dateRange} AND ${condition} AND ${isListed(schema)}`,
     date: 'm.date',
     rowId: 'm.ROWID',
@@ -188,13 +188,15 @@ export const orderQueriesOf = perSchema((schema): OrderQueries => {
     hasDatedJoins(schema) &&
     schema.hasIndex('chat_message_join', 'chat_id', 'message_date') &&
     schema.hasIndex('message', 'date');
-  const joins = JOIN_COLUMNS.select({
-    rowId: 'j.ROWID',
-    chat: 'j.chat_id',
-    message: 'j.message_id',
-    joinDate: hasDatedJoins(schema) ? 'j.message_date' : 'NULL',
-    messageDate: 'm.date',
-  });
+  const joins = (messageDate: string): string =>
+    JOIN_COLUMNS.select({
+      rowId: 'j.ROWID',
+      chat: 'j.chat_id',
+      message: 'j.message_id',
+      joinDate: hasDatedJoins(schema) ? 'j.message_date' : 'NULL',
+      messageDate,
+    });
+  const ofMessage = '(SELECT m.date FROM message m WHERE m.ROWID = j.message_id)';
   return {
     isKept,
     latest: isKept ? LATEST : exactDates(schema),
@@ -203,11 +205,10 @@ export const orderQueriesOf = perSchema((schema): OrderQueries => {
     countRows: 'SELECT max(ROWID) FROM message',
     highestChat: 'SELECT max(ROWID) FROM chat',
     chatsAfter: `SELECT ROWID FROM chat WHERE ROWID > ${INT_PARAM} ORDER BY ROWID`,
-    joinsAfter: `SELECT ${joins} FROM chat_message_join j LEFT JOIN message m ON m.ROWID = j.message_id
+    joinsAfter: `SELECT ${joins(ofMessage)} FROM chat_message_join j
       WHERE j.ROWID > ${INT_PARAM} ORDER BY j.ROWID LIMIT ${INT_PARAM}`,
-    newestJoin: `SELECT ${joins} FROM chat_message_join j LEFT JOIN message m ON m.ROWID = j.message_id
-      ORDER BY j.ROWID DESC LIMIT 1`,
-    newest: `SELECT ${joins} FROM (SELECT ROWID, date FROM message ORDER BY date DESC LIMIT ${NEWEST}) m
+    newestJoin: `SELECT ${joins(ofMessage)} FROM chat_message_join j ORDER BY j.ROWID DESC LIMIT 1`,
+    newest: `SELECT ${joins('m.date')} FROM (SELECT ROWID, date FROM ${schema.messagesByIndex} ORDER BY date DESC LIMIT ${NEWEST}) m
       CROSS JOIN chat_message_join j ON j.message_id = m.ROWID`,
     join: 'SELECT chat_id, message_id FROM chat_message_join WHERE ROWID = ?',
     stillCounts: `SELECT m.date, m.date / 1000000000, m.date % 1000000000
@@ -261,7 +262,7 @@ interface DateQueries {
 
 export const dateQueriesOf = perSchema(
   (schema): DateQueries => ({
-    all: datesSql('message', 'date', ''),
+    all: datesSql(schema.messagesByIndex, 'date', ''),
     chat: datesSql('chat_message_join', hasDatedJoins(schema) ? 'message_date' : 'NULL', `chat_id = ${INT_PARAM} AND `),
   }),
 );

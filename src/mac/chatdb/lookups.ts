@@ -34,7 +34,7 @@ const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
   if (!has('service', 'is_sent', 'error', 'is_delivered') || !schema.hasIndex('message', 'handle_id')) return undefined;
-  return `SELECT m.service FROM handle h CROSS JOIN message m ON m.handle_id = h.ROWID
+  return `SELECT m.service FROM handle h CROSS JOIN ${schema.messagesByIndex} m ON m.handle_id = h.ROWID
     WHERE h.id = ${TEXT_PARAM} AND m.is_from_me AND m.error = 0
       AND (m.is_delivered OR (m.is_sent AND m.service <> 'iMessage'))
     ORDER BY m.date DESC LIMIT 1`;

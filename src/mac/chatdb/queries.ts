@@ -109,7 +109,7 @@ export const queriesOf = perSchema((schema): Queries => {
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     details: `SELECT ${DETAIL_COLUMNS.select(detailParts(schema))} FROM message m WHERE m.ROWID = ?`,
     reactions: hasReactions
-      ? `SELECT ${entry} FROM message m
+      ? `SELECT ${entry} FROM ${schema.messagesByIndex} m
          WHERE m.associated_message_guid IN (${parameters(reactionTargets(''))}) AND ${isReaction(schema)}
          ORDER BY m.ROWID`
       : undefined,
@@ -121,7 +121,7 @@ export const queriesOf = perSchema((schema): Queries => {
            ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'message'), 0))`
       : 'SELECT ifnull(max(ROWID), 0) FROM message',
     guid: 'SELECT guid FROM message WHERE ROWID = ?',
-    rowIdOfGuid: `SELECT ROWID FROM message WHERE guid = ${TEXT_PARAM}`,
+    rowIdOfGuid: `SELECT ROWID FROM ${schema.messagesByIndex} WHERE guid = ${TEXT_PARAM}`,
     chat: `SELECT ${CHAT_COLUMNS.select(chatParts(schema))} FROM chat c WHERE c.ROWID = ?`,
     chatRowIds: `SELECT ROWID FROM chat WHERE guid IN (${parameters(chatGuidVariants(''))})`,
     participants: schema.hasTable('chat_handle_join')

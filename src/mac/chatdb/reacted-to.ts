@@ -1,5 +1,5 @@
 import { shortHash } from '../../domain/short-hash.ts';
-import type { ChatDbHandle } from './chatdb-handle.ts';
+import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
 
 /**
  * Size of the filter in bits (1 MiB). With a million reactions, `mayHave` is wrongly true for a fifth of the messages
@@ -12,9 +12,11 @@ const PART = /^(?:bp:|p:-?\d{1,9}\/)/;
 
 // Selects the guids as bytes, so that the next batch begins exactly behind the last guid of this batch. As texts, two
 // different guids with invalid UTF-8 could become equal.
-const TARGETS = `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM message
+const targetsSql = perSchema(
+  (schema) => `SELECT DISTINCT CAST(associated_message_guid AS BLOB) FROM ${schema.messagesByIndex}
   WHERE associated_message_guid > CAST(? AS TEXT) AND typeof(associated_message_guid) = 'text'
-  ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`;
+  ORDER BY associated_message_guid LIMIT ${READ_AT_ONCE}`,
+);
 
 /**
  * A filter that knows which messages may have reactions, as of one commit of chat.db. An export asks this filter before
@@ -27,7 +29,9 @@ export class ReactedTo {
   /** Reads all values of `associated_message_guid`, in batches. The column must have an index. */
   constructor(database: ChatDbHandle) {
     for (let after: Uint8Array | undefined = new Uint8Array(); after !== undefined; ) {
-      const targets: readonly Uint8Array[] = database.all(TARGETS, after).map(([target]) => target as Uint8Array);
+      const targets: readonly Uint8Array[] = database
+        .all(targetsSql(database.schema), after)
+        .map(([target]) => target as Uint8Array);
       for (const target of targets) {
         const guid = Buffer.from(target).toString();
         this.#add(guid);

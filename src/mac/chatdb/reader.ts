@@ -30,6 +30,7 @@ import {
 } from './message-list.ts';
 import { oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
+import type { Damage } from './read-around.ts';
 import { chatsOf, RecentConversations, type StoredOrder } from './recent-conversations.ts';
 import { rowIdOf } from './row-id.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -79,6 +80,11 @@ export class ListReader {
 
   oneToOneChats(): readonly OneToOneChat[] {
     return this.#connection.read(oneToOneChatsIn);
+  }
+
+  /** Finds the rows that cannot be read. */
+  survey(): Damage {
+    return this.#connection.survey();
   }
 
   /**

@@ -12,7 +12,7 @@ const MAX_LISTED = 200;
  */
 const waitingSql = perSchema((schema) =>
   schema.hasColumn('message', 'schedule_type') && schema.hasColumn('message', 'schedule_state')
-    ? `SELECT m.ROWID FROM message m WHERE m.schedule_type = 2 AND m.schedule_state IN (1, 2)
+    ? `SELECT m.ROWID FROM ${schema.messagesByIndex} m WHERE m.schedule_type = 2 AND m.schedule_state IN (1, 2)
        AND ifnull(m.is_sent, 0) = 0 ORDER BY m.date LIMIT ${MAX_LISTED}`
     : undefined,
 );

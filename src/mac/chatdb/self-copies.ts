@@ -37,7 +37,7 @@ const copyQueriesOf = perSchema((schema): CopyQueries => {
   const isByDate = schema.hasIndex('message', 'date');
   const columns = MESSAGE_COLUMNS.select(messageParts(schema, anyChat(schema)));
   return {
-    rows: `SELECT ${columns} FROM message m WHERE ${isByDate ? 'm.date' : 'm.ROWID'} BETWEEN ${INT_PARAM} AND ${INT_PARAM}
+    rows: `SELECT ${columns} FROM ${isByDate ? schema.messagesByIndex : 'message'} m WHERE ${isByDate ? 'm.date' : 'm.ROWID'} BETWEEN ${INT_PARAM} AND ${INT_PARAM}
       AND m.is_from_me = ${INT_PARAM} AND ${isMessage(schema)} AND ${anyChat(schema)} = ${INT_PARAM}
       LIMIT ${MAX_ROWS}`,
     isByDate,

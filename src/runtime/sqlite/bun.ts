@@ -1,6 +1,9 @@
 import { named } from './error-names.ts';
 import type { OpenNative, SqlValue } from './native.ts';
 
+/** SQLITE_OPEN_READONLY and SQLITE_OPEN_URI. */
+const READ_URI = 0x41;
+
 interface BunDatabase {
   prepare(sql: string): {
     values(...parameters: SqlValue[]): unknown[][];
@@ -13,9 +16,12 @@ interface BunDatabase {
 export async function loadBunSqlite(): Promise<OpenNative> {
   // Avoids a literal in `import`, so that the type checker does not look for Bun's module.
   const name = 'bun:sqlite';
-  const { Database } = (await import(name)) as { Database: new (path: string, options: object) => BunDatabase };
+  const { Database } = (await import(name)) as {
+    Database: new (path: string, options: object | number) => BunDatabase;
+  };
   return (path, { readonly, busyTimeoutMs }) => {
-    const database = named(() => new Database(path, readonly ? { readonly: true } : { readwrite: true, create: true }));
+    const options = readonly ? { readonly: true } : { readwrite: true, create: true };
+    const database = named(() => new Database(path, path.startsWith('file:') ? READ_URI : options));
     database.run(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
     return {
       prepare(sql) {

@@ -18,6 +18,7 @@ export interface NativeDatabase {
   close(): void;
 }
 
+/** `path` is a path, or a `file:` URI. */
 export type OpenNative = (
   path: string,
   options: { readonly readonly: boolean; readonly busyTimeoutMs: number },

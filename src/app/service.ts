@@ -89,7 +89,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       noteHealth,
     } = openEventLog({
       ...{ config, host, closers, state, connection, thread, chatLog, awake },
-      isAwaited: (message) => sender.origins.isAwaited(message, (one) => reader.details(one)),
+      isAwaited: (message) => sender.origins.isAwaited(message, (one) => reader.attachmentNames(one)),
     });
 
     const permissions = new MacPermissions({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LogEntry } from '../../src/domain/event.ts';
-import { BatchCache } from '../../src/events/streams/batch.ts';
+import { BatchCache, type EventBatch } from '../../src/events/streams/batch.ts';
 import { TEXT_FRAMES } from '../../src/events/streams/web-socket-clients.ts';
 import { arrival } from '../support/memory-log.ts';
 
@@ -28,11 +28,20 @@ function textsOf(bytes: Buffer): string[] {
 
 const texts = new Map<LogEntry, string>();
 let made = 0;
-const newRuns = (): BatchCache =>
-  new BatchCache(TEXT_FRAMES, (entry) => {
+/** Batches of texts that are always ready. */
+function newRuns(): { front(entries: readonly LogEntry[]): EventBatch | undefined } {
+  const cache = new BatchCache(TEXT_FRAMES, (entry) => {
     made += 1;
     return texts.get(entry) ?? '';
   });
+  return {
+    front: (entries) => {
+      const batch = cache.front(entries);
+      if (batch instanceof Promise) throw new Error('a text is not ready');
+      return batch;
+    },
+  };
+}
 function entriesOf(...contents: readonly string[]): LogEntry[] {
   return contents.map((content, index) => {
     const entry = arrival(index + 1);

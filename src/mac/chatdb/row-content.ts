@@ -21,6 +21,14 @@ export function rowContentOf(
   message: Message | Reaction,
   isUnsent = false,
 ): Pick<DecodedRow, 'kind' | 'content'> | undefined {
+  return snapshot.decoding(Number(message.id), () => decodedContent(snapshot, message, isUnsent));
+}
+
+function decodedContent(
+  snapshot: Snapshot,
+  message: Message | Reaction,
+  isUnsent: boolean,
+): Pick<DecodedRow, 'kind' | 'content'> | undefined {
   const { database } = snapshot;
   const { leftOut } = snapshot;
   const row = database.get(contentQueriesOf(database.schema).row, Number(message.id));

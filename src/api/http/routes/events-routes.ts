@@ -93,7 +93,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const start = after ?? decodeOffset(feed.offsetText(position, changes ? generation : undefined));
   const texts: string[] = [];
-  let hasPaused = wait > 0;
+  let hasPaused = wait > 0 || include.has('details');
 
   /** Reads one page. Returns false if there is more to read now. */
   async function readPage(): Promise<boolean> {
@@ -101,7 +101,8 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
     for (;;) {
       if (isExpired()) return true;
       const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
-      texts.push(...found.entries.filter(wanted).map((entry) => json(entry, include)));
+      const entries = found.entries.filter(wanted);
+      texts.push(...(await Promise.all(entries.map(async (entry) => json(entry, include)))));
       looked += found.looked;
       position = found.upTo;
       // Compares positions, because with `changes` a page may be empty although more entries follow.

@@ -248,6 +248,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       ...{ clock, log, counters, version },
     });
     closers.add('clients', async () => {
+      thread?.hurry();
       await Promise.all([
         diagnostics.close(),
         mcp.close(),

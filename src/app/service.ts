@@ -78,7 +78,6 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { connection, thread } = openChatDb({ config, host, closers });
     const reader = new ChatReader(connection, thread);
     const chatLog = new ChatLog(connection);
-
     const {
       channel,
       publisher,

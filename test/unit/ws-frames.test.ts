@@ -119,4 +119,19 @@ describe('batches', () => {
     for (const entry of entries.slice(1)) runs.front([entry]);
     expect(runs.front(entries.slice(0, 1))).not.toBe(first);
   });
+
+  test('end before a text that is not ready, whose failure reaches only the batch that begins with it', async () => {
+    const entries = entriesOf('one', 'two', 'three');
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const cache = new BatchCache(TEXT_FRAMES, (entry) =>
+      entry === entries[0] ? 'one' : Promise.reject(new Error('chat.db is away')),
+    );
+    expect(cache.front(entries)).toMatchObject({ texts: ['one'], isFull: true });
+    await expect(cache.front(entries.slice(1))).rejects.toThrow('chat.db is away');
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
+  });
 });

@@ -68,8 +68,10 @@ export class BatchCache {
     for (const [index, entry] of entries.entries()) {
       const text = this.#textOf(entry);
       if (typeof text !== 'string') {
-        this.#prepare(entries.slice(index, index + PREPARED));
-        return texts.length === 0 ? text : this.#batch(texts, last, size, true);
+        this.#prepare(entries.slice(index + 1, index + PREPARED));
+        if (texts.length === 0) return text;
+        text.catch(() => undefined); // the next batch begins with this entry, and fails with the same error
+        return this.#batch(texts, last, size, true);
       }
       const length = Buffer.byteLength(text);
       const frameSize = this.#framing.headerSize(length) + length;

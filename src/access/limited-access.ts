@@ -71,7 +71,7 @@ export interface AccessParts {
   /** Wraps a reader so that it adds names from `contacts` if a request includes them. */
   readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
   /** Serialises an event as far as a limited key may see it. */
-  readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string;
+  readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string | Promise<string>;
   readonly sender: MessageSender;
   readonly scheduler: Scheduler;
   readonly files: HeldFiles;

@@ -180,6 +180,8 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
     indexed_rows: 'shown',
     total_rows: 'shown',
     indexed_from: 'shown',
+    skipped_rows: 'shown',
+    skipped_ids: 'hidden',
     problem: 'shown',
   },
   fleet: {

@@ -115,7 +115,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
 
     const counters = new Counters();
     const json = eventSerializer({
-      details: () => undefined,
+      details: () => Promise.resolve(undefined),
       names: () => ({ nameOf: () => undefined }),
       offsetText: (offset) => feed.offsetText(offset),
     });

@@ -65,13 +65,14 @@ export function openFleet(parts: FleetParts): FleetAgent {
 }
 
 /** Returns the JSON of an event. For an edited or unsent message, adds `edited_at`, the time of that change. */
-function withEditDate(json: EventJson, entry: LogEntry): string {
-  const text = json(entry, NO_INCLUDES);
+async function withEditDate(json: EventJson, entry: LogEntry): Promise<string> {
+  const text = await json(entry, NO_INCLUDES);
   const { event } = entry;
   if (event.type !== 'message.updated' || !event.changes.some((name) => name === 'edited' || name === 'unsent')) {
     return text;
   }
-  const { details } = (JSON.parse(json(entry, DETAILS)) as Extract<ChangeEvent, { type: 'message.updated' }>).data;
+  const { details } = (JSON.parse(await json(entry, DETAILS)) as Extract<ChangeEvent, { type: 'message.updated' }>)
+    .data;
   const at = details?.retracted_at ?? details?.edited_at;
   return at ? `${text.slice(0, -1)},"edited_at":"${at}"}` : text;
 }

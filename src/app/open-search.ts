@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
 import type { EventFeed } from '../domain/ports/feed-ports.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
-import { ChatIndexSource } from '../mac/chatdb/index-source.ts';
+import { ChatIndexSource, IndexReader } from '../mac/chatdb/index-source.ts';
 import type { ChatLog } from '../mac/chatdb/message-log.ts';
 import { excludeFromBackups } from '../mac/system/backup-exclusion.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
@@ -33,15 +33,18 @@ export function openSearchIndex({
     path: join(config.dir, 'search.db'),
     associatedRows: config.backend.associatedRows,
     source: new ChatIndexSource(connection, thread),
-    thread: thread && {
-      find: (...args) => thread.call('finder', 'find', ...args),
-      writer: {
-        add: (...args) => thread.call('writer', 'add', ...args),
-        put: (...args) => thread.call('writer', 'put', ...args),
-        advance: (...args) => thread.call('writer', 'advance', ...args),
-        merge: (...args) => thread.call('writer', 'merge', ...args),
-      },
-    },
+    work:
+      thread === undefined
+        ? new IndexReader(connection)
+        : {
+            find: (...args) => thread.call('finder', 'find', ...args),
+            writer: {
+              add: (...args) => thread.call('writer', 'add', ...args),
+              put: (...args) => thread.call('writer', 'put', ...args),
+              advance: (...args) => thread.call('writer', 'advance', ...args),
+              merge: (...args) => thread.call('writer', 'merge', ...args),
+            },
+          },
     feed,
     messages,
     onOpened: host.platform === 'darwin' ? (path) => void excludeFromBackups(host.run, path) : undefined,

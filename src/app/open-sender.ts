@@ -34,7 +34,7 @@ interface SenderParts {
   readonly feed: EventFeed;
   readonly publisher: { publishPending(): void };
   readonly idempotency: IdempotencyStore;
-  readonly details: (message: Message) => MessageDetails | undefined;
+  readonly details: (message: Message) => Promise<MessageDetails | undefined>;
 }
 
 function attachmentRulesOf({ send, backend, dir }: Config): AttachmentRules {

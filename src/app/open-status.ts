@@ -189,12 +189,23 @@ class Status {
   }
 }
 
-function searchReport({ isComplete, indexedRows, totalRows, indexedFrom, problem }: SearchStatus): SearchReport {
+/** Maximum number of skipped messages that the status names. */
+const NAMED = 20;
+
+function searchReport({
+  isComplete,
+  indexedRows,
+  totalRows,
+  indexedFrom,
+  problem,
+  skippedRows,
+}: SearchStatus): SearchReport {
   return {
     state: problem !== undefined ? 'failing' : isComplete ? 'complete' : 'building',
     indexed_rows: indexedRows,
     total_rows: totalRows,
     indexed_from: indexedFrom ?? null,
     problem: problem ?? null,
+    ...(skippedRows && { skipped_rows: skippedRows.length, skipped_ids: skippedRows.slice(0, NAMED).map(String) }),
   };
 }

@@ -10,6 +10,7 @@ import { ListReader } from '../mac/chatdb/reader.ts';
 import { checkpoint } from '../runtime/checkpoint.ts';
 import type { ThreadAnswer, ThreadCall, ThreadError } from '../runtime/reader-thread.ts';
 import { sqliteLibrary } from '../runtime/sqlite.ts';
+import { DecodedRowNote, type SharedRow } from '../runtime/watched-row.ts';
 import type { IndexWriter } from '../search/index/index-writer.ts';
 import type { Finder } from '../search/query/finder.ts';
 
@@ -19,12 +20,14 @@ const {
   associatedRows,
   canaryAddress,
   sqliteLibrary: ofMain,
+  row,
 } = workerData as {
   readonly path: string;
   readonly home: string;
   readonly associatedRows: AssociatedRows;
   readonly canaryAddress: string;
   readonly sqliteLibrary: typeof sqliteLibrary;
+  readonly row: SharedRow;
 };
 // Two copies of SQLite in one process would drop each other's locks.
 if (sqliteLibrary !== ofMain) {
@@ -41,7 +44,8 @@ const log: Log = {
   error: () => undefined,
   child: () => log,
 };
-const connection = new Connection({ path, home, log, associatedRows, canaryAddress });
+const decoding = new DecodedRowNote(row);
+const connection = new Connection({ path, home, log, associatedRows, canaryAddress, decoding });
 /** The objects of this thread whose methods the main thread can call. */
 export interface ThreadTargets {
   readonly lists: ListReader;

@@ -80,7 +80,6 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     const { connection, thread } = openChatDb({ config, host, closers });
     const reader = new ChatReader(connection, thread);
     const chatLog = new ChatLog(connection);
-
     const {
       channel,
       publisher,
@@ -91,7 +90,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       noteHealth,
     } = openEventLog({
       ...{ config, host, closers, state, connection, thread, chatLog, awake },
-      isAwaited: (message) => sender.origins.isAwaited(message, (one) => reader.details(one)),
+      isAwaited: (message) => sender.origins.isAwaited(message, (one) => reader.attachmentNames(one)),
     });
 
     const permissions = new MacPermissions({
@@ -247,6 +246,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
       ...{ clock, log, counters, version },
     });
     closers.add('clients', async () => {
+      thread?.hurry();
       await Promise.all([
         diagnostics.close(),
         mcp.close(),

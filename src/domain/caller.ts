@@ -38,8 +38,11 @@ export interface Caller extends SearchNames {
   readonly approvals: Approvals;
   readonly scheduled: ScheduledSends;
   status(): StatusReport | Promise<StatusReport>;
-  /** Serialises an event with the requested includes, as far as this caller may see it. */
-  readonly json: (entry: LogEntry, include: IncludeSet) => string;
+  /**
+   * Serialises an event with the requested includes, as far as this caller may see it. Returns a promise while the
+   * event's details are being read.
+   */
+  readonly json: (entry: LogEntry, include: IncludeSet) => string | Promise<string>;
   /** For a limited key: returns its right to send to an address or conversation. */
   readonly canSend?: (recipient: string) => SendRight;
   /** For a limited key: counts its open WebSockets and streams. */

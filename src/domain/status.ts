@@ -50,6 +50,10 @@ export interface SearchReport {
   readonly indexed_from: string | null;
   /** Why the index is not being updated; null while it is. */
   readonly problem: string | null;
+  /** Number of messages whose content is not indexed, because decoding it did not end; absent if there are none. */
+  readonly skipped_rows?: number | undefined;
+  /** The ids of the first of these messages. */
+  readonly skipped_ids?: readonly string[] | undefined;
 }
 
 /** The state of change detection. */

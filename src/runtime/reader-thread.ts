@@ -4,6 +4,7 @@ import { AppError, type AppErrorOptions } from '../domain/errors.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
 import { sqliteLibrary } from './sqlite.ts';
+import { WatchedRow } from './watched-row.ts';
 
 export interface ReaderThreadOptions {
   /** Path of chat.db. */
@@ -57,10 +58,18 @@ interface Call {
 }
 
 const IDLE_MS = 60_000;
+const LOOK_MS = 1000;
+/**
+ * Number of looks in a row at which the thread is ended if it still decodes the same row. The most expensive row takes
+ * about 50 ms, so that even a Mac that is a hundred times slower finishes it. Looks are counted instead of time, because
+ * a thread makes no progress while the Mac sleeps.
+ */
+const MAX_LOOKS = 5;
 
 /**
  * A second connection to chat.db in a separate thread, for work that would block the event loop. The thread starts at
- * its first use and ends after a minute without work.
+ * its first use and ends after a minute without work. A thread that is stuck in one row, or dies there, is replaced, and
+ * the row's content is left out until the service restarts (decision AB14).
  *
  * SQLite keeps the locks of a file in one list per process, so two connections in one process do not break each other's
  * locks as long as one copy of SQLite serves both (sqlite.org/howtocorrupt.html, 2.2.1; unixInodeInfo in os_unix.c).
@@ -69,6 +78,9 @@ const IDLE_MS = 60_000;
 export class ReaderThread<Targets> {
   readonly #options: ReaderThreadOptions;
   readonly #calls = new Map<number, Call>();
+  readonly #row = new WatchedRow();
+  #cancelLook: Cancel | undefined;
+  #maxLooks = MAX_LOOKS;
   #worker: Worker | undefined;
   #lastId = 0;
   #cancelEnd: Cancel | undefined;
@@ -99,12 +111,19 @@ export class ReaderThread<Targets> {
       this.#worker ??= this.#start();
       this.#worker.ref();
       this.#worker.postMessage(sent);
+      this.#cancelLook ??= this.#lookLater();
     });
+  }
+
+  /** Gives a row up after a second from now on, because the service is stopping. */
+  hurry(): void {
+    this.#maxLooks = 1;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelEnd?.();
+    this.#cancelLook?.();
     for (const { reject } of this.#calls.values()) reject(problem('shutting_down'));
     this.#calls.clear();
     await this.#worker?.terminate();
@@ -116,7 +135,7 @@ export class ReaderThread<Targets> {
     // thread.
     const worker = new Worker(script, {
       name: 'reader',
-      workerData: { path, home, associatedRows, canaryAddress, sqliteLibrary },
+      workerData: { path, home, associatedRows, canaryAddress, sqliteLibrary, row: this.#row.share() },
       execArgv: [],
     });
     let failure: unknown;
@@ -142,6 +161,8 @@ export class ReaderThread<Targets> {
     if ('error' in answer) call?.reject(revived(answer.error));
     else call?.resolve(answer.value);
     if (this.#calls.size > 0) return;
+    this.#cancelLook?.();
+    this.#cancelLook = undefined;
     this.#worker?.unref();
     this.#cancelEnd = this.#options.clock.after(IDLE_MS, () => {
       this.#worker?.postMessage(undefined);
@@ -149,19 +170,29 @@ export class ReaderThread<Targets> {
     });
   }
 
+  #lookLater(): Cancel {
+    return this.#options.clock.after(LOOK_MS, () => {
+      this.#cancelLook = this.#lookLater();
+      if (this.#row.look() >= this.#maxLooks) void this.#worker?.terminate();
+    });
+  }
+
   /**
-   * Handles an unexpected end of the thread. Repeats the unanswered calls in a new thread. If the new thread ends too,
-   * rejects these calls with `chat_db_unreadable`.
+   * Handles an unexpected end of the thread. Repeats the unanswered calls in a new thread, without the row that the old
+   * thread was decoding. If it was decoding none and the new thread ends too, rejects these calls with
+   * `chat_db_unreadable`.
    */
   #retry(failure: unknown): void {
-    this.#options.log.error('the reader thread ended unexpectedly', { error: failure });
+    const rowId = this.#row.leaveOut();
+    if (rowId === undefined) this.#options.log.error('the reader thread ended unexpectedly', { error: failure });
+    else this.#options.log.error('the content of a message could not be decoded and is left out', { row: rowId });
     const retried: Call[] = [];
     for (const call of this.#calls.values()) {
-      if (call.isRetry) {
+      if (call.isRetry && rowId === undefined) {
         this.#calls.delete(call.sent.id);
         call.reject(problem('chat_db_unreadable', { reason: 'the reader thread ended' }, { cause: failure }));
       } else {
-        call.isRetry = true;
+        call.isRetry ||= rowId === undefined;
         retried.push(call);
       }
     }

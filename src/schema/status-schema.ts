@@ -33,6 +33,14 @@ const search = z.object({
   }),
   indexed_from: z.string().nullable(),
   problem: z.string().nullable(),
+  skipped_rows: z
+    .int()
+    .meta({
+      description:
+        'Number of messages that are found by their text only, because decoding their other content did not end. Absent if there are none.',
+    })
+    .optional(),
+  skipped_ids: z.array(z.string()).readonly().meta({ description: 'Ids of these messages, at most 20.' }).optional(),
 });
 
 const changes = z.object({

@@ -6,7 +6,6 @@ import { indented, shortLine as mcpLine } from '../../src/api/mcp/text/visible.t
 import { fitted, oneLine } from '../../src/cli/output/text.ts';
 import { checkConfigText } from '../../src/config/config-file.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
-import { includeSet } from '../../src/domain/include.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { visible } from '../../src/domain/visible.ts';
 import { Envelope, unpack } from '../../src/fleet/protocol/envelope.ts';
@@ -14,14 +13,14 @@ import { openEvent, readEventHeaders } from '../../src/fleet/protocol/event-mess
 import { HEADERS } from '../../src/fleet/protocol/layout.ts';
 import { unpackPresence } from '../../src/fleet/protocol/presence.ts';
 import { fromProblem } from '../../src/fleet/protocol/requests.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { ListReader } from '../../src/mac/chatdb/reader.ts';
 import { ContactBook } from '../../src/mac/contacts/contact-book.ts';
 import { searchContacts } from '../../src/mac/contacts/contact-search.ts';
 import { contentHash } from '../../src/mac/sender/content-hash.ts';
 import { redact } from '../../src/runtime/redaction.ts';
 import { macPresence } from '../../src/schema/fleet-records-schema.ts';
 import { plainText } from '../../src/schema/plain-text.ts';
-import { documentOf, isLong } from '../../src/search/index/document.ts';
+import { documentOf } from '../../src/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
 import { parseSearch } from '../../src/search/language/search-text.ts';
 import { sequenceOf } from '../../src/search/query/expression.ts';
@@ -70,7 +69,6 @@ export function functions(): readonly Entrance[] {
       wanted: ['ab á'],
       take: (text) => WORDS && new SearchedText(text).highlights(toPattern(WORDS)),
     },
-    { name: 'whether a text is long', limit: ANY, wanted: ['a'], take: (text) => isLong(message(text)) },
     {
       name: 'a query of a search',
       limit: ANY,
@@ -193,12 +191,11 @@ function takeForm(text: string): Promise<unknown> {
 export function rows(): readonly Entrance[] {
   const { fixture, connection } = chatDatabases().open();
   const chat = fixture.chat('any;-;+15550100', ['+15550100']);
-  const reader = new ChatReader(connection);
-  const details = includeSet(['details']);
+  const reader = new ListReader(connection);
   const read = async (columns: Readonly<Record<string, unknown>>): Promise<void> => {
     const row = fixture.message({ chat, handle_id: 1, ...columns });
     const message = reader.message(String(row));
-    if (message !== undefined && details.has('details')) reader.details(message);
+    if (message !== undefined) reader.details(message);
     fixture.sqlite.exec(`DELETE FROM message WHERE ROWID = ${row}`);
   };
   const columns = [

@@ -10,13 +10,10 @@ import { dialableAddress } from '../../src/mac/contacts/dialable-address.ts';
 import { contentHash } from '../../src/mac/sender/content-hash.ts';
 import { checkBody } from '../../src/schema/mistakes.ts';
 import { webhookBody } from '../../src/schema/webhook-request.ts';
-import { documentOf, isLong } from '../../src/search/index/document.ts';
-import { Documents } from '../../src/search/index/documents.ts';
-import { openIndex } from '../../src/search/index/index-database.ts';
+import { documentOf } from '../../src/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
 import { sequenceOf } from '../../src/search/query/expression.ts';
-import { costOf, slowness, steepStep } from '../support/processor-time.ts';
-import { temporaryFolder } from '../support/temporary.ts';
+import { steepStep } from '../support/processor-time.ts';
 
 const SIZES = [1000, 10_000, 100_000];
 const repeated = (text: string, units: number): string => text.repeat(Math.ceil(units / text.length)).slice(0, units);
@@ -69,9 +66,6 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'a field of a report': (text) => fields(text, { a: /b/ }),
 };
 
-const folder = temporaryFolder();
-let files = 0;
-
 describe('a text of a stranger', () => {
   test.each(Object.keys(READERS))(
     'that is %s costs no more than in proportion to its length',
@@ -91,36 +85,6 @@ describe('a text of a stranger', () => {
       expect(steep).toEqual([]);
     },
     60_000,
-  );
-
-  /** Returns words of accented letters that occur in no other text, so that no cache holds them. */
-  const newWords = (units: number): string => {
-    let text = '';
-    while (text.length < units) {
-      words += 1;
-      text += `${String(words).replaceAll(/\d/g, (digit) => 'éñçßøłāжюй'.charAt(Number(digit)))} `;
-    }
-    return text.slice(0, units);
-  };
-  let words = 0;
-  const texts = Object.entries(PARTS).map(([name, part]) => [name, (units: number) => repeated(part, units)] as const);
-
-  test.each([...texts, ['words that are all new', newWords] as const])(
-    'of 8,192 units (%s) takes less than 5 ms to index, or is indexed in the reader thread',
-    (_name, textOf) => {
-      files += 1;
-      const { sqlite } = openIndex(`${folder}/search-${files}.db`);
-      const documents = new Documents(sqlite);
-      // The longest text that the main thread indexes.
-      const most = [8192, 2048].find((units) => !isLong(message(textOf(units)))) ?? never();
-      const write = (): void =>
-        sqlite.transaction(() => {
-          documents.put(message(textOf(most)));
-          documents.finish();
-        });
-      expect(Math.min(...[1, 2, 3, 4, 5].map(() => costOf(write, 1))) / slowness()).toBeLessThan(5);
-      sqlite.close();
-    },
   );
 });
 

@@ -75,7 +75,7 @@ async function start(all: readonly Message[]): Promise<void> {
     people: { search: async () => [], person: async () => ({ conversations: ['c'] }) } as never,
     feed: feedOf(all),
     json: eventSerializer({
-      details: ({ id }) => all[Number(id) - 1]?.details,
+      details: async ({ id }) => all[Number(id) - 1]?.details,
       names: () => ({ nameOf: () => undefined }),
       offsetText: encodeOffset,
     }),

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
 import type { SearchQuery } from '../../src/domain/search.ts';
-import { ChatIndexSource } from '../../src/mac/chatdb/index-source.ts';
+import { IndexReader } from '../../src/mac/chatdb/index-source.ts';
 import { parseSearch } from '../../src/search/language/search-text.ts';
 import { Finder, matcherOf } from '../../src/search/query/finder.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
@@ -50,12 +50,13 @@ test(`${QUERIES} random queries: no error, and exactly the messages that a look 
   }
   await start();
   await complete();
-  const source = new ChatIndexSource(connection);
+  const source = new IndexReader(connection);
   const rows = fixture.sqlite
     .prepare('SELECT ROWID FROM message')
     .all()
     .map(([row]) => row as number);
-  const messages = source.messages(rows).filter((message): message is Message => message !== undefined);
+  const notes = { isSkipped: () => false, begin: () => undefined };
+  const messages = source.searchable(rows, notes).filter((message): message is Message => message !== undefined);
   const finder = new Finder(source);
   let asked = 0;
   for (let n = 0; n < QUERIES; n += 1) {

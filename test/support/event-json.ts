@@ -4,7 +4,7 @@ import { type EventJson, eventSerializer } from '../../src/schema/event-json.ts'
 /** Returns the JSON of events as the service writes it without details and names. */
 export function plainJson(): EventJson {
   return eventSerializer({
-    details: () => undefined,
+    details: () => Promise.resolve(undefined),
     names: () => ({ nameOf: () => undefined }),
     offsetText: encodeOffset,
   });

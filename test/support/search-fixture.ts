@@ -4,7 +4,7 @@ import type { LogEntry } from '../../src/domain/event.ts';
 import type { Offset } from '../../src/domain/offset.ts';
 import type { ConsumerTask, EventConsumer, EventFeed } from '../../src/domain/ports/feed-ports.ts';
 import type { SearchHit, SearchQuery } from '../../src/domain/search.ts';
-import { ChatIndexSource } from '../../src/mac/chatdb/index-source.ts';
+import { ChatIndexSource, IndexReader } from '../../src/mac/chatdb/index-source.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { IndexWriter } from '../../src/search/index/index-writer.ts';
@@ -104,8 +104,9 @@ export function searchFixture() {
       const feed = new ScriptedFeed();
       const log = collectingLog();
       const source = new ChatIndexSource(connection);
-      const finder = new Finder(source);
-      const writer = new IndexWriter(source);
+      const reader = new IndexReader(connection);
+      const finder = new Finder(reader);
+      const writer = new IndexWriter(reader);
       const found: { stale: number } = { stale: 0 };
       const opened: string[] = [];
       /** Rows that the writer was asked to index at once. */
@@ -140,7 +141,7 @@ export function searchFixture() {
             // The test decides which day it is; everything else runs in real time.
             clock: { ...systemClock, now: () => clock.now() },
             log,
-            thread: {
+            work: {
               find: async (...args) => {
                 const answer = finder.find(...args);
                 found.stale += answer.stale.length;
@@ -149,7 +150,7 @@ export function searchFixture() {
               writer: {
                 add: async (...args) => writer.add(...args),
                 put: async (...args) => {
-                  put.push(args[1]);
+                  put.push(...args[1].map(({ row }) => row));
                   return writer.put(...args);
                 },
                 advance: async (...args) => writer.advance(...args),

@@ -74,7 +74,7 @@ test('a list that has decoded as much as it may says so of a sound message, whic
   for (const one of others.slice(0, 15)) expect(one).toMatchObject({ undecoded: ['payload_data'] });
   expect(first).toMatchObject({ kind: 'link', content_left_out: true });
   expect(first).not.toHaveProperty('undecoded');
-  const alone = reader.message(String(before), { include })?.details;
+  const alone = (await reader.message(String(before), { include }))?.details;
   expect(alone).toMatchObject({ link: { title: 'A page' } });
   const source = new ArchiveSource(connection);
   for (const { event } of [...source.entries(source.rows(0, source.highestRowId(), 10_000))].flat()) {

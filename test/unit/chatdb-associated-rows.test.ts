@@ -72,13 +72,13 @@ describe('by default every row that names another one is a reaction, as the cont
     ]);
   });
 
-  test('and its details say what it is instead', () => {
+  test('and its details say what it is instead', async () => {
     const { reader, log, newest } = conversation('reactions');
-    const kinds = log
-      .entries(rowOffset(0), newest, 100)
-      .flatMap(({ guid, event }) =>
-        'associated_message_type' in event.data ? [[guid, reader.reactionDetails(event.data)?.kind]] : [],
-      );
+    const kinds: unknown[] = [];
+    for (const { guid, event } of log.entries(rowOffset(0), newest, 100)) {
+      if (!('associated_message_type' in event.data)) continue;
+      kinds.push([guid, (await reader.reactionDetails(event.data))?.kind]);
+    }
     expect(kinds).toEqual([
       ['love', undefined],
       ['turn', 'app'],
@@ -97,7 +97,7 @@ describe('by kind, messages of apps are messages everywhere', () => {
     const { items } = await reader.listMessages(ALL);
     expect(items.map(({ guid }) => guid)).toEqual(['hello', 'turn', 'cash', 'poll', 'own_poll']);
     expect(items.map(({ body }) => body).slice(1, 3)).toEqual(['Your turn', '$ 5']);
-    expect(reader.message(String(rows.get('turn')))).toMatchObject({ body: 'Your turn' });
+    expect(await reader.message(String(rows.get('turn')))).toMatchObject({ body: 'Your turn' });
     const conversations = await reader.listConversations({ limit: 10, offset: 0, ...DETAILS });
     expect(conversations.items[0]?.details).toMatchObject({
       unread_count: 5,
@@ -122,11 +122,11 @@ describe('by kind, messages of apps are messages everywhere', () => {
     ]);
   });
 
-  test('and are no reactions on the message that they name', () => {
+  test('and are no reactions on the message that they name', async () => {
     const { reader, rows } = conversation('by_kind');
-    const message = reader.message(String(rows.get('hello')), DETAILS);
+    const message = await reader.message(String(rows.get('hello')), DETAILS);
     expect(message?.details?.reactions).toEqual([]);
-    const poll = reader.message(String(rows.get('poll')), DETAILS);
+    const poll = await reader.message(String(rows.get('poll')), DETAILS);
     expect(poll?.details?.reactions).toEqual([]);
   });
 
@@ -156,5 +156,5 @@ test.each(['bare', 'macos-10.13', 'macos-12'] as const)('a database of %s can be
   fixture.message({ text: 'hello', chat: fixture.chat(CHAT) });
   const reader = new ChatReader(connection);
   expect((await reader.listMessages(ALL)).items).toMatchObject([{ body: 'hello' }]);
-  expect(reader.message('1', DETAILS)?.details?.kind).toBe('message');
+  expect((await reader.message('1', DETAILS))?.details?.kind).toBe('message');
 });

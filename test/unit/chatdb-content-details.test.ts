@@ -7,7 +7,7 @@ import type { Reaction } from '../../src/domain/reaction.ts';
 import { bodySentence } from '../../src/domain/sentence.ts';
 import { DETAIL_COLUMNS } from '../../src/mac/chatdb/columns.ts';
 import { reactionDetailsOf } from '../../src/mac/chatdb/reaction-details.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { ListReader } from '../../src/mac/chatdb/reader.ts';
 import type { SqlValue } from '../../src/runtime/sqlite.ts';
 import { contentMembers } from '../../src/schema/content-schema.ts';
 import { messageDetailsSchema } from '../../src/schema/details-schema.ts';
@@ -21,7 +21,7 @@ const { fixture, connection } = databases.open(
   join(databases.folder, 'Library/Messages/chat.db'),
   'by_kind',
 );
-const reader = new ChatReader(connection);
+const reader = new ListReader(connection);
 const files = join(dirname(fixture.path), 'Attachments');
 mkdirSync(files, { recursive: true });
 

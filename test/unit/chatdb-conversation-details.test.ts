@@ -146,12 +146,12 @@ describe('what a message replies to', () => {
       handle_id: fixture.handle('+15550100'),
       guid: 'G',
     });
-    const reply = reader.message(String(replies(fixture, 'G')), { include });
+    const reply = await reader.message(String(replies(fixture, 'G')), { include });
     expect(reply?.details).toMatchObject({
       reply_to_guid: 'G',
       reply_to: { id: String(original), guid: 'G', sender: '+15550100', body: 'Dinner? '.repeat(25) },
     });
-    expect(reader.message(String(original), { include })?.details).toMatchObject({
+    expect((await reader.message(String(original), { include }))?.details).toMatchObject({
       reply_to_guid: null,
       reply_to: null,
     });
@@ -162,7 +162,7 @@ describe('what a message replies to', () => {
     fixture.chat('any;-;+15550100');
     fixture.message({ chat: 1, guid: 'R', associated_message_type: 2000, associated_message_guid: 'x' });
     for (const guid of ['GONE', 'R']) {
-      expect(reader.message(String(replies(fixture, guid)), { include })?.details).toMatchObject({
+      expect((await reader.message(String(replies(fixture, guid)), { include }))?.details).toMatchObject({
         reply_to_guid: guid,
         reply_to: null,
       });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { includeSet } from '../../src/domain/include.ts';
 import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { ListReader } from '../../src/mac/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture } from '../support/chat-fixture.ts';
 
@@ -17,7 +17,7 @@ function pair(text: Columns, second: Columns) {
   const textRow = fixture.message({ ...common, guid: 'TEXT', text: 'look', ...text });
   const balloon = { text: 'https://example.com', balloon_bundle_id: LINK, reply_to_guid: 'TEXT' };
   const row = fixture.message({ ...common, guid: 'LINK', ...balloon, ...second });
-  const reader = new ChatReader(connection);
+  const reader = new ListReader(connection);
   const partOf = (rowId: number): unknown =>
     reader.message(String(rowId), { include: includeSet(['details']) })?.details?.part_of;
   return { textRow, row, partOf, connection };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { includeSet } from '../../src/domain/include.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { ListReader } from '../../src/mac/chatdb/reader.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
@@ -12,7 +12,7 @@ const databases = chatDatabases();
 
 function open(schema?: Schema, path?: string) {
   const { connection, ...parts } = databases.open(schema, path);
-  return { ...parts, connection, reader: new ChatReader(connection) };
+  return { ...parts, connection, reader: new ListReader(connection) };
 }
 
 describe('a message', () => {
@@ -82,11 +82,11 @@ describe('a message', () => {
     const large = encodeAttributedBody('x'.repeat(1_000_000));
     for (let n = 0; n < 6; n += 1) fixture.message({ chat, attributedBody: large });
     const small = fixture.message({ chat, attributedBody: encodeAttributedBody('small') });
-    const { items } = await reader.listMessages({ order: 'asc', limit: 50, offset: 0 });
+    const { items } = reader.messages({ order: 'asc', limit: 50, offset: 0 });
     expect(items.map(({ body }) => body.length)).toEqual([1e6, 1e6, 1e6, 1e6, 0, 0, 5]);
     // Each one on its own is complete, and so is the next page.
     expect(reader.message(String(small - 1))?.body).toHaveLength(1_000_000);
-    const next = await reader.listMessages({ order: 'desc', limit: 4, offset: 0 });
+    const next = reader.messages({ order: 'desc', limit: 4, offset: 0 });
     expect(next.items.map(({ body }) => body.length)).toEqual([5, 1e6, 1e6, 1e6]);
   });
 
@@ -200,12 +200,12 @@ describe('a message', () => {
     fixture.join(other, both, appleNs('2026-01-02T00:00:00Z'));
     fixture.join(chat, both, appleNs('2026-01-02T00:00:00Z'));
     const loose = fixture.message();
-    const page = await reader.listMessages({ order: 'desc', limit: 10, offset: 0 });
+    const page = reader.messages({ order: 'desc', limit: 10, offset: 0 });
     expect(page.items.map(({ id, conversation_id }) => [id, conversation_id])).toEqual([
       [String(both), 'any;-;+15550100'],
       [String(loose), ''],
     ]);
-    const others = await reader.listMessages({
+    const others = reader.messages({
       conversationId: 'any;-;+15550101',
       order: 'desc',
       limit: 10,
@@ -219,7 +219,7 @@ describe('a message', () => {
     const deleted = fixture.message();
     fixture.insert('chat_recoverable_message_join', { chat_id: chat, message_id: deleted, delete_date: 5 });
     expect(reader.message(String(deleted))?.conversation_id).toBe('any;-;+15550100');
-    const page = await reader.listMessages({ order: 'desc', limit: 10, offset: 0 });
+    const page = reader.messages({ order: 'desc', limit: 10, offset: 0 });
     expect(page.items.map(({ id }) => id)).toEqual([String(kept)]);
   });
 

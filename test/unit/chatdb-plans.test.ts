@@ -42,7 +42,6 @@ describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
     ...[all.asc, all.desc, chat.asc, chat.desc, lists.latest, lists.counted, lists.joined].map(
       ({ indexed }) => indexed,
     ),
-    ...(unread === undefined ? [] : [unread.count]),
     queries.message,
     queries.entries,
     queries.pendingRows,

@@ -300,10 +300,10 @@ describe('a bare database', () => {
     ]);
   });
 
-  test.each(['message', 'chat', 'handle', 'chat_message_join'])('without the table %s says so', (table) => {
+  test.each(['message', 'chat', 'handle', 'chat_message_join'])('without the table %s says so', async (table) => {
     const { fixture, reader } = open('bare');
     fixture.sqlite.exec(`DROP TABLE ${table}`);
-    expect(() => reader.message('1')).toThrow(
+    await expect(reader.message('1')).rejects.toEqual(
       expect.objectContaining({ status: 503, message: `The Messages database has no table ${table}.` }),
     );
   });

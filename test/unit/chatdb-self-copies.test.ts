@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { includeSet } from '../../src/domain/include.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { ListReader } from '../../src/mac/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
 
@@ -17,7 +17,7 @@ function selfChat(schema: Schema = 'macos-26') {
   const isBare = schema === 'bare';
   const chat = fixture.chat(`any;-;${ME}`, isBare ? [] : [ME], isBare ? {} : { last_addressed_handle: ME });
   const handle_id = fixture.handle(ME);
-  const reader = new ChatReader(connection);
+  const reader = new ListReader(connection);
   return {
     fixture,
     log: new ChatLog(connection),

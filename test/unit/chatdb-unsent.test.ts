@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { includeSet } from '../../src/domain/include.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { ListReader } from '../../src/mac/chatdb/reader.ts';
 import { encodeBinaryPlist } from '../../src/simulator/binary-plist.ts';
 import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
@@ -17,7 +17,7 @@ function timesOf(columns: Parameters<ChatFixture['message']>[0], schema: Schema 
   const { fixture, connection } = databases.open(schema);
   const chat = fixture.chat('any;-;+15550100');
   const row = fixture.message({ chat, ...columns });
-  const details = new ChatReader(connection).message(String(row), { include: includeSet(['details']) })?.details;
+  const details = new ListReader(connection).message(String(row), { include: includeSet(['details']) })?.details;
   return { edited: details?.edited_at, unsent: details?.retracted_at };
 }
 
@@ -46,7 +46,7 @@ describe('an unsent message is not shown as edited', () => {
 
 test('the files of an unsent message are not listed, and those of an edited one are', () => {
   const { fixture, connection } = databases.open();
-  const reader = new ChatReader(connection);
+  const reader = new ListReader(connection);
   const attachments = (columns: Parameters<ChatFixture['message']>[0]): unknown => {
     const row = fixture.message({ ...columns, cache_has_attachments: 1 });
     fixture.attach(row, '/photos/one.jpg');
@@ -94,7 +94,7 @@ describe('an edited message is not shown as unsent', () => {
     const row = fixture.message({ ...columns, attributedBody });
     fixture.attach(row, '/photos/unsent.jpg', { guid: 'unsent' });
     fixture.attach(row, '/photos/left.jpg', { guid: 'left' });
-    const reader = new ChatReader(connection);
+    const reader = new ListReader(connection);
     const message = reader.message(String(row), { include: includeSet(['details']) });
     expect(message).toMatchObject({ body: 'left', attachments: ['/photos/left.jpg'] });
     expect(message?.details).toMatchObject({

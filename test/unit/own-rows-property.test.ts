@@ -112,7 +112,7 @@ function world() {
     channel,
     cursor: new MemoryCursor(),
     isAwaited: ({ event }) =>
-      event.type === 'message.received' && sender.origins.isAwaited(event.data, (one) => reader.details(one)),
+      event.type === 'message.received' && sender.origins.isAwaited(event.data, (one) => reader.attachmentNames(one)),
     clock,
     log,
   });

@@ -31,58 +31,60 @@ function data(text: string): unknown {
   return (JSON.parse(text) as { data: unknown }).data;
 }
 
-test('an event has what was asked for and nothing else', () => {
-  const json = eventSerializer({ details: () => details, names: () => ana, offsetText: encodeOffset });
-  expect(data(json(entry, NO_INCLUDES))).toEqual(message);
-  expect(data(json(entry, includeSet(['details'])))).toEqual({ ...message, details });
-  expect(data(json(entry, includeSet(['contacts'])))).toEqual({ ...message, names: { '+15550100': 'Ana' } });
-  expect(data(json(entry, includeSet(['contacts', 'details'])))).toEqual({
+test('an event has what was asked for and nothing else', async () => {
+  const json = eventSerializer({ details: () => Promise.resolve(details), names: () => ana, offsetText: encodeOffset });
+  expect(data(await json(entry, NO_INCLUDES))).toEqual(message);
+  expect(data(await json(entry, includeSet(['details'])))).toEqual({ ...message, details });
+  expect(data(await json(entry, includeSet(['contacts'])))).toEqual({ ...message, names: { '+15550100': 'Ana' } });
+  expect(data(await json(entry, includeSet(['contacts', 'details'])))).toEqual({
     ...message,
     details,
     names: { '+15550100': 'Ana', '+15550102': 'Bo' },
   });
 });
 
-test('an event is serialised once for each combination, until the names are loaded again', () => {
+test('an event is serialised once for each combination, until the names are loaded again', async () => {
   let reads = 0;
   let names = ana;
   const json = eventSerializer({
     details() {
       reads += 1;
-      return details;
+      return Promise.resolve(details);
     },
     names: () => names,
     offsetText: encodeOffset,
   });
   const both = includeSet(['details', 'contacts']);
-  const first = json(entry, both);
-  expect(json(entry, both)).toBe(first);
+  const first = await json(entry, both);
+  expect(await json(entry, both)).toBe(first);
   expect(reads).toBe(1);
   names = { nameOf: () => 'Anna' };
-  expect(data(json(entry, both))).toMatchObject({ names: { '+15550100': 'Anna', '+15550102': 'Anna' } });
-  expect(json(entry, NO_INCLUDES)).not.toContain('Ann');
+  expect(data(await json(entry, both))).toMatchObject({ names: { '+15550100': 'Anna', '+15550102': 'Anna' } });
+  expect(await json(entry, NO_INCLUDES)).not.toContain('Ann');
 });
 
-test('an address that is a word of JavaScript has no name and does no harm', () => {
+test('an address that is a word of JavaScript has no name and does no harm', async () => {
   const odd = { ...message, sender: '__proto__', is_from_me: false };
   const json = eventSerializer({
-    details: () => undefined,
+    details: () => Promise.resolve(undefined),
     names: () => ({ nameOf: (address) => `at ${address}` }),
     offsetText: encodeOffset,
   });
-  const text = json({ ...entry, event: { type: 'message.received', data: odd } }, includeSet(['contacts']));
+  const text = await json({ ...entry, event: { type: 'message.received', data: odd } }, includeSet(['contacts']));
   expect(data(text)).toEqual({ ...odd, names: { '+15550100': 'at +15550100' } });
 });
 
-test('for readers with changes the offset is the last member, and without it nothing changes, to the byte', () => {
-  const json = eventSerializer({ details: () => details, names: () => ana, offsetText: encodeOffset });
+test('for readers with changes the offset is the last member, and without it nothing changes, to the byte', async () => {
+  const json = eventSerializer({ details: () => Promise.resolve(details), names: () => ana, offsetText: encodeOffset });
   const tracked = { ...entry, offset: { rowId: 7, change: 3 }, generation: 2 };
   const offset = encodeOffset({ rowId: 7, change: 3 }, 2);
-  expect(json(entry, NO_INCLUDES)).toBe(JSON.stringify(entry.event));
-  expect(json(tracked, NO_INCLUDES)).toBe(JSON.stringify({ ...entry.event, offset }));
+  expect(await json(entry, NO_INCLUDES)).toBe(JSON.stringify(entry.event));
+  expect(await json(tracked, NO_INCLUDES)).toBe(JSON.stringify({ ...entry.event, offset }));
   const updated = { type: 'message.updated', data: message, changes: ['edited', 'read'] } as const;
-  expect(json({ ...tracked, change: 3, event: updated }, NO_INCLUDES)).toBe(JSON.stringify({ ...updated, offset }));
-  const both = json({ ...tracked, change: 3, event: updated }, includeSet(['contacts', 'details']));
+  expect(await json({ ...tracked, change: 3, event: updated }, NO_INCLUDES)).toBe(
+    JSON.stringify({ ...updated, offset }),
+  );
+  const both = await json({ ...tracked, change: 3, event: updated }, includeSet(['contacts', 'details']));
   expect(JSON.parse(both)).toEqual({
     ...updated,
     data: { ...message, details, names: { '+15550100': 'Ana', '+15550102': 'Bo' } },
@@ -90,15 +92,15 @@ test('for readers with changes the offset is the last member, and without it not
   });
 });
 
-test('what is gone has nothing to include', () => {
-  const json = eventSerializer({ details: () => details, names: () => ana, offsetText: encodeOffset });
+test('what is gone has nothing to include', async () => {
+  const json = eventSerializer({ details: () => Promise.resolve(details), names: () => ana, offsetText: encodeOffset });
   const all = includeSet(['contacts', 'details']);
   const removed = { type: 'message.removed', data: { id: '7', guid: '', conversation_id: '' } } as const;
   const many = { type: 'messages.changed', data: { first_id: '1', last_id: '9', count: 8 } } as const;
-  for (const event of [removed, many]) expect(json({ ...entry, event }, all)).toBe(JSON.stringify(event));
+  for (const event of [removed, many]) expect(await json({ ...entry, event }, all)).toBe(JSON.stringify(event));
 });
 
-test('a row that is shown as a reaction says with details what it is, and without them nothing', () => {
+test('a row that is shown as a reaction says with details what it is, and without them nothing', async () => {
   const reaction: Reaction = {
     id: '7',
     guid: 'G-7',
@@ -119,23 +121,23 @@ test('a row that is shown as a reaction says with details what it is, and withou
     event: { type: 'reaction.added', data },
   });
   const json = eventSerializer({
-    details: () => details,
+    details: () => Promise.resolve(details),
     reactionDetails: ({ associated_message_type: type }) =>
-      type === 2 ? { kind: 'app', sentence: 'Games' } : undefined,
+      Promise.resolve(type === 2 ? { kind: 'app', sentence: 'Games' } : undefined),
     names: () => ana,
     offsetText: encodeOffset,
   });
   const withDetails = includeSet(['details']);
-  expect(data(json(entryOf(reaction), withDetails))).toEqual({
+  expect(data(await json(entryOf(reaction), withDetails))).toEqual({
     ...reaction,
     details: { kind: 'app', sentence: 'Games' },
   });
-  expect(data(json(entryOf(reaction), NO_INCLUDES))).toEqual(reaction);
+  expect(data(await json(entryOf(reaction), NO_INCLUDES))).toEqual(reaction);
   const tapback = { ...reaction, associated_message_type: 2000 };
-  expect(data(json(entryOf(tapback), withDetails))).toEqual(tapback);
+  expect(data(await json(entryOf(tapback), withDetails))).toEqual(tapback);
   const reactionDetails = ({ kind, sentence }: ReactionDetails) => ({ kind, sentence: `${sentence}, narrowed` });
   const view = { names: ana, details: (all: MessageDetails) => all, reactionDetails };
-  expect(data(json(entryOf(reaction), withDetails, view))).toEqual({
+  expect(data(await json(entryOf(reaction), withDetails, view))).toEqual({
     ...reaction,
     details: { kind: 'app', sentence: 'Games, narrowed' },
   });

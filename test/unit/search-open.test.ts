@@ -20,8 +20,8 @@ const nothing = (): never => {
 };
 const parts = (path: string) => ({
   path,
-  source: { listed: nothing, messages: nothing, conversations: nothing, count: nothing },
-  thread: { find: nothing, writer: { add: nothing, put: nothing, advance: nothing, merge: nothing } },
+  source: { listed: nothing, messages: nothing, count: nothing },
+  work: { find: nothing, writer: { add: nothing, put: nothing, advance: nothing, merge: nothing } },
   feed: { lastPublished: nothing, changeGeneration: nothing, resolve: nothing, consume: nothing },
   messages: new MemoryLog(),
   clock: new FakeClock(),
@@ -48,8 +48,8 @@ test('where SQLite has no full-text index that can delete, search says so and ma
   const path = join(folder, 'unsupported.db');
   const search = await openSearch(true, {
     ...parts(path),
-    thread: {
-      ...parts(path).thread,
+    work: {
+      ...parts(path).work,
       find: () => Promise.reject(Object.assign(new Error('no such file'), { code: 'ENOENT' })),
     },
     openProbe: () => {

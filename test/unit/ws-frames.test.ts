@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { LogEntry } from '../../src/domain/event.ts';
-import { BatchCache } from '../../src/events/streams/batch.ts';
+import { BatchCache, type EventBatch } from '../../src/events/streams/batch.ts';
 import { TEXT_FRAMES } from '../../src/events/streams/web-socket-clients.ts';
 import { arrival } from '../support/memory-log.ts';
 
@@ -28,11 +28,20 @@ function textsOf(bytes: Buffer): string[] {
 
 const texts = new Map<LogEntry, string>();
 let made = 0;
-const newRuns = (): BatchCache =>
-  new BatchCache(TEXT_FRAMES, (entry) => {
+/** Batches of texts that are always ready. */
+function newRuns(): { front(entries: readonly LogEntry[]): EventBatch | undefined } {
+  const cache = new BatchCache(TEXT_FRAMES, (entry) => {
     made += 1;
     return texts.get(entry) ?? '';
   });
+  return {
+    front: (entries) => {
+      const batch = cache.front(entries);
+      if (batch instanceof Promise) throw new Error('a text is not ready');
+      return batch;
+    },
+  };
+}
 function entriesOf(...contents: readonly string[]): LogEntry[] {
   return contents.map((content, index) => {
     const entry = arrival(index + 1);
@@ -109,5 +118,20 @@ describe('batches', () => {
     const first = runs.front(entries.slice(0, 1));
     for (const entry of entries.slice(1)) runs.front([entry]);
     expect(runs.front(entries.slice(0, 1))).not.toBe(first);
+  });
+
+  test('end before a text that is not ready, whose failure reaches only the batch that begins with it', async () => {
+    const entries = entriesOf('one', 'two', 'three');
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    const cache = new BatchCache(TEXT_FRAMES, (entry) =>
+      entry === entries[0] ? 'one' : Promise.reject(new Error('chat.db is away')),
+    );
+    expect(cache.front(entries)).toMatchObject({ texts: ['one'], isFull: true });
+    await expect(cache.front(entries.slice(1))).rejects.toThrow('chat.db is away');
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
   });
 });

@@ -165,9 +165,16 @@ function changesText({ state, logged }: ChangesReport): string {
     : 'detected in recent messages; older ones are still being read for the first time';
 }
 
-function searchText({ state, indexed_rows: rows, total_rows: total, problem }: SearchReport): string {
+function searchText({
+  state,
+  indexed_rows: rows,
+  total_rows: total,
+  problem,
+  skipped_rows: skipped = 0,
+}: SearchReport): string {
   if (state === 'failing') return oneLine(`does not work now: ${problem ?? 'the reason is not known'}`);
-  return state === 'complete' ? `${rows} messages` : `building the index, ${rows} of at most ${total} messages`;
+  const text = state === 'complete' ? `${rows} messages` : `building the index, ${rows} of at most ${total} messages`;
+  return skipped === 0 ? text : `${text}, ${skipped} by their text only`;
 }
 
 function permissionStyle(state: StatusReport['permissions'][number]['state']): Style {

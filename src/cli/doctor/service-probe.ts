@@ -7,6 +7,7 @@ import type { FleetMac, StatusReport, WebhookSummary } from '../../domain/status
 import { accountFinding, askedAccount } from './account-finding.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 import { certificateFinding, clockFinding } from './fleet-findings.ts';
+import { searchFindings } from './search-findings.ts';
 
 /** The findings about the running service, and its state. */
 export interface Asked {
@@ -158,21 +159,6 @@ function troubleOf({ status, code }: PosternError, address: string, start: strin
     'The service runs with a different key from the one in the configuration.',
     'Restart it, because it reads the key only when it starts.',
   );
-}
-
-/** Returns no findings if search is off. */
-function searchFindings({ search }: StatusReport): readonly Finding[] {
-  if (search === undefined) return [];
-  const { state, problem, indexed_rows: rows, total_rows: total } = search;
-  if (problem !== null) {
-    const hint = 'The rest of Postern is not affected. Make room on the disk, or look at the log.';
-    return [finding('warning', 'search', `Search does not work as it should: ${problem}.`, hint)];
-  }
-  const sentence =
-    state === 'complete'
-      ? `All ${rows} messages can be searched.`
-      : `The search index has ${rows} of about ${total} rows.`;
-  return [ok('search', sentence)];
 }
 
 /** Returns no findings if this Mac is not in a fleet. */

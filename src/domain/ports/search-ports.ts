@@ -1,3 +1,4 @@
+import type { Message } from '../message.ts';
 import type { SearchableMessage, SearchHit, SearchQuery, SearchStatus } from '../search.ts';
 import type { Contacts } from './contacts-ports.ts';
 import type { Page } from './reading-ports.ts';
@@ -68,15 +69,30 @@ export interface IndexSource {
    */
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
   /**
-   * Returns the message of each row id. Undefined for a row that no longer exists, that the user deleted, or that is a
-   * reaction or a canary.
+   * Returns the message of each row id, without decoding its content. Undefined for a row that no longer exists, that
+   * the user deleted, or that is a reaction or a canary.
    */
-  messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[];
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[];
+  /** Returns the number of rows in chat.db's table of messages, which includes reactions and deleted messages. */
+  count(): Promise<number>;
+}
+
+/** The rows whose content must not be decoded, and where to note each row before it is decoded. */
+export interface DecodingNotes {
+  isSkipped(rowId: number): boolean;
+  begin(rowId: number): void;
+}
+
+/** chat.db as the reader thread searches it. Methods fail as those of `IndexSource` do. */
+export interface SearchedSource {
+  /**
+   * Returns the messages that `IndexSource.messages` returns, with their searchable texts. Messages of skipped rows have
+   * only their body and attachments.
+   */
+  searchable(rowIds: readonly number[], notes: DecodingNotes): readonly (SearchableMessage | undefined)[];
   /**
    * Returns the conversation id of each row id, without reading message texts; undefined for a row without a
    * conversation.
    */
   conversations(rowIds: readonly number[]): readonly (string | undefined)[];
-  /** Returns the number of rows in chat.db's table of messages, which includes reactions and deleted messages. */
-  count(): Promise<number>;
 }

@@ -98,6 +98,10 @@ export class Client {
   #batches = 0;
   #batchesAtPing = 0;
   #stuckPings = 0;
+  /** True while the details of the next event are being read. */
+  #isPreparing = false;
+  /** The error with which reading them failed, until `serve` throws it. */
+  #failure: Error | undefined;
 
   constructor(parts: ClientParts) {
     this.socket = parts.socket;
@@ -105,7 +109,10 @@ export class Client {
     this.#reader = parts.join(() => parts.wake(this));
   }
 
-  /** Sends the next batch, unless the previous one is still being sent. Throws what the feed throws. */
+  /**
+   * Sends the next batch, unless the previous one is still being sent or the next one is being prepared. Throws what the
+   * feed throws, and the error with which preparing a batch failed.
+   */
   serve(): void {
     if (!this.socket.isOpen()) return;
     const { wanted, admits, batches, generation, isExpired } = this.#parts;
@@ -113,7 +120,10 @@ export class Client {
       this.socket.close('offset_expired');
       return;
     }
-    if (this.#sending !== undefined) return;
+    if (this.#sending !== undefined || this.#isPreparing) return;
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure;
     // The key's rights may have shrunk since the held entries were read.
     if (admits !== undefined) this.#held = this.#held.filter(admits);
     if (this.#held.length === 0) {
@@ -126,6 +136,10 @@ export class Client {
     // The cache recognises a batch by its length and its first and last entry. With a filter, a later batch can agree
     // in all three and still have other entries between the first and the last.
     if (admits !== undefined || wanted !== undefined) batches.clear();
+    if (batch instanceof Promise) {
+      this.#prepare(batch);
+      return;
+    }
     if (batch === undefined) {
       this.#position = this.#takenUpTo;
       // The filter may have rejected every entry taken. If the feed has more, serves this client again.
@@ -168,6 +182,19 @@ export class Client {
   leave(): void {
     this.#countMissed();
     this.#reader.close();
+  }
+
+  /** Requests to be served again once the next batch is prepared. Other clients are served meanwhile. */
+  #prepare(ready: Promise<unknown>): void {
+    this.#isPreparing = true;
+    const isPrepared = (): void => {
+      this.#isPreparing = false;
+      this.#parts.wake(this);
+    };
+    ready.then(isPrepared, (error: unknown) => {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+      isPrepared();
+    });
   }
 
   readonly #onDrain = (): void => {

@@ -160,7 +160,11 @@ export class Clients {
     isOwn: boolean,
   ): BatchCache {
     const made = (): BatchCache =>
-      new BatchCache(format.framing, (entry) => format.textOf(entry, caller.json(entry, include)));
+      new BatchCache(format.framing, (entry) => {
+        const json = caller.json(entry, include);
+        if (typeof json === 'string') return format.textOf(entry, json);
+        return json.then((text) => format.textOf(entry, text));
+      });
     // A limited key or a filter changes which events this client receives, or their content, so its batches are not
     // shared.
     if (isOwn) return made();

@@ -211,7 +211,10 @@ export class DeliveryWorker {
     const now = this.#held === null ? entry : currentEntry(this.#parts, entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
     const attemptsBefore = this.#held?.attempts ?? 0;
+    const revision = this.#revision;
     const text = await deliveryText(this.#parts, webhook, now, caller);
+    // While the text was made, the webhook's settings or its key's rights may have changed.
+    if (this.#isStopped || revision !== this.#revision) return { kind: 'not_now' };
     if (text === undefined) return { kind: 'over' };
     // A held event gets a single attempt, without retries. If that fails, the event is held again.
     const retry = attemptsBefore === 0;

@@ -74,6 +74,8 @@ export class SinglePosts {
     const caller = callerOf(parts, to);
     if (caller?.feed.admits(entry) === false) return undefined;
     const json = await deliveryText(parts, to, entry, caller);
+    // While the text was made, the key's rights may have shrunk.
+    if (callerOf(parts, to)?.feed.admits(entry) === false) return undefined;
     return json === undefined ? undefined : { to, id: record.id, event: entry.event.type, json, retry: false };
   }
 

@@ -27,7 +27,7 @@ export interface AgentParts {
   readonly reader: MessageReader;
   readonly attachments: AttachmentReader;
   readonly sender: CallerSender;
-  readonly json: (entry: LogEntry) => string;
+  readonly json: (entry: LogEntry) => Promise<string>;
   readonly checkSend: (request: unknown) => Checked<Pick<SendRequest, 'recipient' | 'body' | 'attachments'>>;
   /** Reports whether this Mac stores an outcome for this Idempotency-Key. A stored outcome is final (decision D9). */
   readonly isKept: (key: string) => boolean;

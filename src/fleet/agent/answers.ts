@@ -102,7 +102,7 @@ export class Answers {
     return guid === undefined ? id : String(this.#parts.rowOfGuid(guid) ?? id);
   }
 
-  #events({ epoch, after, before }: CheckedRead<'events'>): readonly RowEvent[] | null {
+  async #events({ epoch, after, before }: CheckedRead<'events'>): Promise<readonly RowEvent[] | null> {
     const { store, settings, json } = this.#parts;
     const isOfChanges = isChangesEpoch(epoch);
     const current = isOfChanges ? this.#changesEpoch() : store.epoch();
@@ -111,13 +111,14 @@ export class Answers {
     const entries = isOfChanges
       ? loggedChanges(this.#parts.feed, { after, before, limit: MAX_ROWS })
       : this.#rows(after, before);
-    return (
-      entries?.map((entry) => ({
+    if (!entries) return null;
+    return Promise.all(
+      entries.map(async (entry) => ({
         row: entry.change ?? entry.rowId,
         guid: isOfChanges ? changeKey(entry) : entry.guid,
         type: entry.event.type,
-        json: settings.content === 'metadata' ? withoutText(entry) : json(entry),
-      })) ?? null
+        json: settings.content === 'metadata' ? withoutText(entry) : await json(entry),
+      })),
     );
   }
 

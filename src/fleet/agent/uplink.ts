@@ -110,7 +110,9 @@ export class Uplink implements ConsumerTask<undefined> {
     const row = entry.change ?? entry.rowId;
     const id = eventId(mac, before.epoch, isChange ? changeKey(entry) : entry.guid);
     try {
-      const sequence = await this.#publish(chain, id, this.#encode(entry, chain, before, { row, id }));
+      const json = this.#parts.settings.content === 'metadata' ? undefined : await this.#parts.json(entry);
+      if (chain !== this.#chain) throw new Error('out of step');
+      const sequence = await this.#publish(chain, id, this.#encode(entry, json, chain, before, { row, id }));
       // The chain was dropped while this message was on its way. The error makes `#prepare` read the stream again.
       if (chain !== this.#chain) throw new Error('out of step');
       chain[isChange ? 'changes' : 'rows'] = { epoch: before.epoch, row, sequence, id };
@@ -225,22 +227,27 @@ export class Uplink implements ConsumerTask<undefined> {
   }
 
   /** Encodes an event. Omits body and attachments if so configured, or if the message is too large for the server. */
-  #encode(entry: LogEntry, chain: Chain, before: ChainState, own: Pick<EventMessage, 'row' | 'id'>) {
-    const { connection, envelope, mac, instance, settings, json, log } = this.#parts;
+  #encode(
+    entry: LogEntry,
+    json: string | undefined,
+    chain: Chain,
+    before: ChainState,
+    own: Pick<EventMessage, 'row' | 'id'>,
+  ) {
+    const { connection, envelope, mac, instance, log } = this.#parts;
     const { epoch, row: previousRow, sequence } = before;
     const message = {
       ...{ ...own, mac, epoch, previousRow, type: entry.event.type, instance },
       previousSequence: sequence === chain.sequence ? undefined : sequence,
       other: before === chain.rows ? chain.changes : chain.rows,
     };
-    const of = (isMetadata: boolean) =>
-      encodeEvent({ ...message, isMetadata }, isMetadata ? withoutText(entry) : json(entry), envelope);
-    if (settings.content === 'metadata') return of(true);
-    const whole = of(false);
+    const bare = () => encodeEvent({ ...message, isMetadata: true }, withoutText(entry), envelope);
+    if (json === undefined) return bare();
+    const whole = encodeEvent({ ...message, isMetadata: false }, json, envelope);
     const room = (connection.nc.info?.max_payload ?? 1024 * 1024) - HEADER_BYTES;
     if (whole.body.length <= room) return whole;
     log.warn('an event is too large for the broker and is published without its text', { row: entry.rowId });
-    return of(true);
+    return bare();
   }
 
   #failed(error: unknown): void {

@@ -84,7 +84,7 @@ export function attachmentContentsOf(
   const detailed = attachments.map((attachment, index) => {
     const row = database.get(query, rows[index] as number);
     if (row === undefined) return attachment;
-    const content = attachmentContentOf(snapshot, attachment, row, runs, budget);
+    const content = snapshot.decoding(rowId, () => attachmentContentOf(snapshot, attachment, row, runs, budget));
     if (content.transcript !== undefined) transcripts.push(content.transcript);
     return { ...attachment, ...content };
   });
@@ -102,7 +102,9 @@ function attachmentContentOf(
   budget: RowBudget,
 ): Partial<AttachmentDetails> {
   const beginning = (most: number): Buffer | undefined =>
-    state === 'available' ? beginningOf(snapshot.database.options.path, path, most) : undefined;
+    state === 'available' && !snapshot.isRowLeftOut
+      ? beginningOf(snapshot.database.options.path, path, most)
+      : undefined;
   const sticker = (): NonNullable<AttachmentDetails['sticker']> => {
     const blob = snapshot.storedBlob(row[at.attribution]);
     const attribution = blob === 'too_large' ? undefined : blob;

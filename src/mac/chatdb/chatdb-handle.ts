@@ -18,6 +18,16 @@ export interface ChatDatabaseOptions {
   readonly associatedRows?: AssociatedRows;
   /** The address to which canaries are sent (decision AA4). Default: none. */
   readonly canaryAddress?: string;
+  /** Receives the row whose content is being decoded. Default: none. */
+  readonly decoding?: RowDecoding;
+}
+
+/** Notes which row's content is being decoded, so that a row that takes too long can be found and left out. */
+export interface RowDecoding {
+  /** Reports whether the row's content is left out. */
+  isLeftOut(rowId: number): boolean;
+  begin(rowId: number): void;
+  end(): void;
 }
 
 /**

@@ -2,7 +2,6 @@ import type { Conversation } from '../../domain/conversation.ts';
 import { brief, type ConversationDetails, type LastMessage } from '../../domain/details.ts';
 import type { Message } from '../../domain/message.ts';
 import type { ChatDbHandle, SchemaInfo } from './chatdb-handle.ts';
-import { INT_PARAM } from './columns.ts';
 import { toMessage } from './message.ts';
 import { detailsOf } from './message-details.ts';
 import { newestMessageRow } from './message-list.ts';
@@ -10,15 +9,7 @@ import { IS_LOWEST_CHAT, isNoCanary } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
-/** Cost of one conversation's details, in rows read. */
-const DETAILS_COST = 20;
-
-/** Cost of counting one unread message, in rows read. */
-const UNREAD_COST = 3;
-
 interface UnreadQueries {
-  /** Counts the unread rows, including reactions, up to a limit. Parameter: limit. */
-  readonly count: string;
   /** For each chat with unread messages, selects the chat's row id and the number of its unread messages. */
   readonly byChat: string;
 }
@@ -49,7 +40,7 @@ function findUnreadQueries(database: Pick<ChatDbHandle, 'schema' | 'get'>): Unre
     const queries = unreadQueries(schema, index);
     try {
       // SQLite refuses the statement if the named index is partial and lacks rows that the statement needs.
-      database.get(`EXPLAIN ${queries.count}`, 1);
+      database.get(`EXPLAIN ${queries.byChat}`);
       return queries;
     } catch {
       // Tries the next index. Unread counts are optional, so a failure here must not end the request.
@@ -76,20 +67,9 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   ].join(' AND ');
   const isUnread = `${conditions} AND ${isMessage(schema)} AND ${isNoCanary(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
   return {
-    count: `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${conditions} LIMIT ${INT_PARAM})`,
     byChat: `SELECT j.chat_id, count(*) FROM ${from} CROSS JOIN chat_message_join j ON j.message_id = m.ROWID
       WHERE ${isUnread} AND ${IS_LOWEST_CHAT} GROUP BY j.chat_id`,
   };
-}
-
-/** Reports whether the details of this many conversations take at most `maxRows` reads. */
-export function areDetailsWithin(snapshot: Snapshot, chats: number, maxRows: number): boolean {
-  const { database } = snapshot;
-  const left = Math.floor((maxRows - chats * DETAILS_COST) / UNREAD_COST);
-  if (left < 0) return false;
-  const queries = unreadQueriesOf(database);
-  if (queries === undefined || unreadCounts.has(snapshot)) return true;
-  return Number(database.get(queries.count, left + 1)?.[0] ?? 0) <= left;
 }
 
 /**

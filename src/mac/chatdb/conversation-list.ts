@@ -4,7 +4,7 @@ import type { Message } from '../../domain/message.ts';
 import type { ConversationQuery, Page, ReadOptions } from '../../domain/ports/reading-ports.ts';
 import { APPLE_EPOCH, type Instant, isoOf } from './columns.ts';
 import { withConversationDetails } from './conversation-details.ts';
-import { cursorTo, positionAt } from './conversation-position.ts';
+import { cursorTo, positionAt, type RecentConversation } from './conversation-position.ts';
 import { messageOf } from './message.ts';
 import { listCost } from './message-list.ts';
 import { chatsOf, lastMessageAt, type RecentConversations } from './recent-conversations.ts';
@@ -17,33 +17,43 @@ export function conversationOf(snapshot: Snapshot, id: string, options: ReadOpti
   return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
 }
 
-/** Returns a page of the list of conversations; undefined if the page would take more than `maxRows` reads. */
-export function conversationPage(
+/** A page of the list of conversations, before anything but the order was read. */
+export interface ListedPage {
+  readonly listed: readonly RecentConversation[];
+  readonly next?: string;
+}
+
+/** Returns the order of one page of the conversations; undefined if that would take more than `maxRows` reads. */
+export function listedPage(
   snapshot: Snapshot,
   recent: RecentConversations,
   query: ConversationQuery,
   maxRows = Number.POSITIVE_INFINITY,
-): Page<Conversation> | undefined {
+): ListedPage | undefined {
   const after = query.cursor ? positionAt(query.cursor) : undefined;
   const found = recent.page(snapshot, { ...query, limit: query.limit + 1, after }, maxRows);
   if (found === undefined) return undefined;
   const listed = found.slice(0, query.limit);
   const end = found.length > query.limit ? listed.at(-1) : undefined;
-  const items: Conversation[] = [];
-  let rows = 0;
-  for (const { chatId, last, rowId } of listed) {
+  return end === undefined ? { listed } : { listed, next: cursorTo(end) };
+}
+
+/** Reads the conversations of a page. Leaves out those that were deleted since the order was read. */
+export function shownPage(
+  snapshot: Snapshot,
+  { listed, ...next }: ListedPage,
+  options: ReadOptions,
+): Page<Conversation> {
+  const hasDetails = options.include?.has('details') === true;
+  const items = listed.flatMap(({ chatId, last, rowId }) => {
     const chat = snapshot.chat(chatId);
-    if (chat === undefined) continue;
-    let newest: Message | undefined;
-    const cost = query.include?.has('details') === true ? listCost(snapshot, chatId, 0) : 0;
+    if (chat === undefined) return [];
     // Without an index, finding a chat's newest message is expensive. The row that determines the chat's position in
     // the list is used instead, if that row is known and is a message.
-    if (cost > 0 && rowId !== undefined) newest = messageOf(snapshot, rowId);
-    if (newest === undefined) rows += cost;
-    if (rows > maxRows) return undefined;
-    items.push(toConversation(snapshot, chat, last, query, newest));
-  }
-  return end === undefined ? { items } : { items, next: cursorTo(end) };
+    const isExpensive = hasDetails && rowId !== undefined && listCost(snapshot, chatId, 0) > 0;
+    return [toConversation(snapshot, chat, last, options, isExpensive ? messageOf(snapshot, rowId) : undefined)];
+  });
+  return { items, ...next };
 }
 
 function toConversation(

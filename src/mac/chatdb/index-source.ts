@@ -1,8 +1,9 @@
 import type { MessageContent } from '../../domain/content.ts';
 import type { Message } from '../../domain/message.ts';
-import type { IndexSource, ListedRows } from '../../domain/ports/search-ports.ts';
+import type { DecodingNotes, IndexSource, ListedRows, SearchedSource } from '../../domain/ports/search-ports.ts';
 import type { SearchableMessage, SearchedTextKind } from '../../domain/search.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
+import type { Row } from '../../runtime/sqlite.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { MESSAGE_COLUMNS } from './columns.ts';
@@ -21,13 +22,17 @@ const SOUND = /\.(?:caf|amr|m4a)$/i;
 
 /**
  * Returns the message with its searchable texts besides the body, such as a link's title. Decodes the row's content
- * only if `hasMore` is true, because most rows have nothing besides their text.
+ * only if `hasMore` is true or a file may have a transcript, because most rows have nothing besides their text.
  */
-function searchable(snapshot: Snapshot, message: Message, hasMore: boolean): SearchableMessage {
+function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, notes: DecodingNotes): SearchableMessage {
+  const rowId = Number(message.id);
+  const hasSound = message.attachments.some((path) => SOUND.test(path));
+  if ((!hasMore && !hasSound) || notes.isSkipped(rowId)) return message;
+  notes.begin(rowId);
   const budget = new RowBudget();
   const content: MessageContent = (hasMore ? rowContentOf(snapshot, message, false, budget)?.content : undefined) ?? {};
-  const isVoice = content.transcript === undefined && message.attachments.some((path) => SOUND.test(path));
-  const voice = isVoice ? attachmentContentsOf(snapshot, Number(message.id), [], budget).transcripts : [];
+  const isVoice = hasSound && content.transcript === undefined;
+  const voice = isVoice ? attachmentContentsOf(snapshot, rowId, [], budget).transcripts : [];
   const { link, poll, app, subject, transcript = voice.join('\n') } = content;
   const found: readonly (readonly [SearchedTextKind, readonly (string | undefined)[]])[] = [
     ['transcript', [transcript]],
@@ -52,12 +57,19 @@ const messagesSql = perSchema(
       AND ${isListed(schema)} AND ${isNoCanary(schema)}`,
 );
 
+function rowsOf(snapshot: Snapshot, rowIds: readonly number[]): readonly (Row | undefined)[] {
+  const rows = snapshot.database.all(messagesSql(snapshot.database.schema), JSON.stringify(rowIds));
+  const found = new Map(rows.map((row) => [row[MESSAGE_COLUMNS.at.rowId], row]));
+  return rowIds.map((rowId) => found.get(rowId));
+}
+
 const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
 
 /**
  * Performs the reads of `ChatIndexSource` in the thread of the caller, which is the main thread or the reader thread.
+ * Only the reader thread calls `searchable`, if there is one.
  */
-export class IndexReader {
+export class IndexReader implements SearchedSource {
   readonly #connection: Connection;
 
   constructor(connection: Connection) {
@@ -71,15 +83,16 @@ export class IndexReader {
     });
   }
 
-  messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[] {
-    return this.#connection.read((snapshot) => {
-      const rows = snapshot.database.all(messagesSql(snapshot.database.schema), JSON.stringify(rowIds));
-      const found = new Map(rows.map((row) => [row[MESSAGE_COLUMNS.at.rowId], row]));
-      return rowIds.map((rowId) => {
-        const row = found.get(rowId);
-        return row && searchable(snapshot, toMessage(row, snapshot), row.at(-1) === 1);
-      });
-    });
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+    return this.#connection.read((snapshot) => rowsOf(snapshot, rowIds).map((row) => row && toMessage(row, snapshot)));
+  }
+
+  searchable(rowIds: readonly number[], notes: DecodingNotes): readonly (SearchableMessage | undefined)[] {
+    return this.#connection.read((snapshot) =>
+      rowsOf(snapshot, rowIds).map(
+        (row) => row && searchable(snapshot, toMessage(row, snapshot), row.at(-1) === 1, notes),
+      ),
+    );
   }
 
   conversations(rowIds: readonly number[]): readonly (string | undefined)[] {
@@ -115,12 +128,8 @@ export class ChatIndexSource implements IndexSource {
       : this.#thread.call('index', 'listed', after, limit);
   }
 
-  messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[] {
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
     return this.#reader.messages(rowIds);
-  }
-
-  conversations(rowIds: readonly number[]): readonly (string | undefined)[] {
-    return this.#reader.conversations(rowIds);
   }
 
   async count(): Promise<number> {

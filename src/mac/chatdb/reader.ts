@@ -12,10 +12,10 @@ import type {
 } from '../../domain/ports/reading-ports.ts';
 import type { Reaction, ReactionDetails } from '../../domain/reaction.ts';
 import type { ReaderThread } from '../../runtime/reader-thread.ts';
+import { attachmentsOf } from './attachment-details.ts';
 import { fromUnixNs, MAX_INTEGER } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { areDetailsWithin } from './conversation-details.ts';
-import { conversationOf, conversationPage } from './conversation-list.ts';
+import { conversationOf, type ListedPage, listedPage, shownPage } from './conversation-list.ts';
 import { messageOf, messagesOf, toMessage } from './message.ts';
 import { detailsOf, withDetails } from './message-details.ts';
 import {
@@ -34,14 +34,13 @@ import type { Damage } from './read-around.ts';
 import { chatsOf, RecentConversations, type StoredOrder } from './recent-conversations.ts';
 import { rowIdOf } from './row-id.ts';
 import type { Snapshot } from './snapshot.ts';
+import { type Lists, threadLists } from './thread-lists.ts';
 
 /**
  * Maximum number of rows that the main thread reads for one request. Reading them takes about 2 ms. Requests that need
  * more go to the reader thread.
  */
 const MAX_ROWS_AT_ONCE = 2000;
-/** Cost of reading one message's details, expressed as a number of rows. */
-const DETAILS_COST = 40;
 /**
  * Maximum number of conversations, including skipped ones, that the main thread reads for one list. Longer lists go to
  * the reader thread.
@@ -57,7 +56,10 @@ export interface OrderOfFile {
   readonly order: StoredOrder;
 }
 
-/** Reads lists of any length. Runs in the reader thread, or in the main thread if there is no reader thread. */
+/**
+ * Reads lists of any length, and details, which must be decoded. Runs in the reader thread, or in the main thread if
+ * there is no reader thread.
+ */
 export class ListReader {
   readonly #connection: Connection;
   readonly #recent = new RecentConversations();
@@ -70,12 +72,37 @@ export class ListReader {
     return this.#connection.read((snapshot) => messagePage(snapshot, query));
   }
 
+  message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
+    const rowId = rowIdOf(id);
+    if (rowId === undefined) return undefined;
+    return this.#connection.read((snapshot) => {
+      const message = messageOf(snapshot, rowId);
+      return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;
+    });
+  }
+
+  details(message: Message): MessageDetails | undefined {
+    return this.#connection.read((snapshot) => detailsOf(snapshot, message));
+  }
+
+  reactionDetails(reaction: Reaction): ReactionDetails | undefined {
+    return this.#connection.read((snapshot) => reactionDetailsOf(snapshot, reaction));
+  }
+
   conversation(id: string, options: ReadOptions = {}): Conversation | undefined {
     return this.#connection.read((snapshot) => conversationOf(snapshot, id, options));
   }
 
   conversations(query: ConversationQuery): Page<Conversation> {
-    return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query)) ?? NOTHING;
+    return this.#connection.read((snapshot) => {
+      const listed = listedPage(snapshot, this.#recent, query);
+      return listed === undefined ? NOTHING : shownPage(snapshot, listed, query);
+    });
+  }
+
+  /** Returns the conversations of a page whose order is known, with what `options` include. */
+  listedConversations(listed: ListedPage, options: ReadOptions): Page<Conversation> {
+    return this.#connection.read((snapshot) => shownPage(snapshot, listed, options));
   }
 
   oneToOneChats(): readonly OneToOneChat[] {
@@ -100,85 +127,80 @@ export class ListReader {
 
 /**
  * Reads messages and conversations from chat.db. Performs short reads itself, and passes longer ones to the reader
- * thread.
+ * thread, as well as everything that is decoded: nobody else waits for a row that is expensive to decode (decision
+ * AB14).
  */
 export class ChatReader implements MessageReader {
   readonly #connection: Connection;
-  readonly #thread: ReaderThread<{ readonly lists: ListReader }> | undefined;
-  readonly #lists: ListReader;
+  readonly #lists: Lists;
   readonly #recent = new RecentConversations();
   #ordering: Promise<void> | undefined;
 
   constructor(connection: Connection, thread?: ReaderThread<{ readonly lists: ListReader }>) {
     this.#connection = connection;
-    this.#thread = thread;
-    this.#lists = new ListReader(connection);
+    this.#lists = thread === undefined ? new ListReader(connection) : threadLists(thread);
   }
 
   async listMessages(query: MessageQuery): Promise<Page<Message>> {
     const page = this.#connection.read((snapshot) =>
       isFast(snapshot, query) ? messagePage(snapshot, query) : undefined,
     );
-    return page ?? this.#thread?.call('lists', 'messages', query) ?? this.#lists.messages(query);
+    return page ?? this.#lists.messages(query);
   }
 
-  message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
+  async message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Promise<Message | undefined> {
+    if (include.has('details')) return this.#lists.message(id, { include });
     const rowId = rowIdOf(id);
-    if (rowId === undefined) return undefined;
-    return this.#connection.read((snapshot) => {
-      const message = messageOf(snapshot, rowId);
-      return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;
-    });
+    return rowId === undefined ? undefined : this.#connection.read((snapshot) => messageOf(snapshot, rowId));
   }
 
-  details(message: Message): MessageDetails | undefined {
-    return this.#connection.read((snapshot) => detailsOf(snapshot, message));
+  async details(message: Message): Promise<MessageDetails | undefined> {
+    return this.#lists.details(message);
   }
 
   /**
    * Returns the details of a row that the API reports as a reaction although the row belongs to a poll or an app.
    * Returns undefined for a tapback or a sticker, and if the row is gone.
    */
-  reactionDetails(reaction: Reaction): ReactionDetails | undefined {
-    return this.#connection.read((snapshot) => reactionDetailsOf(snapshot, reaction));
+  async reactionDetails(reaction: Reaction): Promise<ReactionDetails | undefined> {
+    return this.#lists.reactionDetails(reaction);
+  }
+
+  /** Returns the names of a message's attachments, without decoding anything. */
+  attachmentNames({ id }: Message): readonly string[] {
+    return this.#connection.read((snapshot) => attachmentsOf(snapshot, Number(id)).map(({ name }) => name));
   }
 
   async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
     const { limit, offset } = query;
-    if (offset + limit <= MAX_CONVERSATIONS_AT_ONCE && this.#areDetailsFast(limit, query)) {
-      const page = this.#conversationsAtOnce(query);
-      if (page !== undefined) {
-        if (this.#recent.isOld) void this.#readOrder().catch(() => undefined);
-        return page;
-      }
+    if (offset + limit > MAX_CONVERSATIONS_AT_ONCE) return this.#lists.conversations(query);
+    let page = this.#conversationsAtOnce(query);
+    if (page === undefined) {
       await this.#readOrder();
-      const again = this.#conversationsAtOnce(query);
-      if (again !== undefined) return again;
-    }
-    return this.#thread?.call('lists', 'conversations', query) ?? this.#lists.conversations(query);
+      page = this.#conversationsAtOnce(query);
+    } else if (this.#recent.isOld) void this.#readOrder().catch(() => undefined);
+    return page ?? this.#lists.conversations(query);
   }
 
   async conversation(id: string, options: ReadOptions = {}): Promise<Conversation | undefined> {
-    const areDetailsFast = this.#areDetailsFast(1, options);
+    const { include = NO_INCLUDES } = options;
     const found = this.#connection.read((snapshot) =>
-      areDetailsFast && costOfChats(snapshot, id) <= MAX_ROWS_AT_ONCE
+      !include.has('details') && costOfChats(snapshot, id) <= MAX_ROWS_AT_ONCE
         ? { conversation: conversationOf(snapshot, id, options) }
         : undefined,
     );
-    if (found !== undefined) return found.conversation;
-    const { include = NO_INCLUDES } = options;
-    return this.#thread === undefined
-      ? this.#lists.conversation(id, { include })
-      : this.#thread.call('lists', 'conversation', id, { include });
+    return found === undefined ? this.#lists.conversation(id, { include }) : found.conversation;
   }
 
-  #areDetailsFast(chats: number, { include = NO_INCLUDES }: ReadOptions): boolean {
-    if (!include.has('details')) return true;
-    return this.#connection.read((snapshot) => areDetailsWithin(snapshot, chats, MAX_ROWS_AT_ONCE));
-  }
-
-  #conversationsAtOnce(query: ConversationQuery): Page<Conversation> | undefined {
-    return this.#connection.read((snapshot) => conversationPage(snapshot, this.#recent, query, MAX_ROWS_AT_ONCE));
+  /** Returns a page whose order takes at most `MAX_ROWS_AT_ONCE` reads; undefined if it takes more. */
+  #conversationsAtOnce(query: ConversationQuery): Page<Conversation> | Promise<Page<Conversation>> | undefined {
+    const { include = NO_INCLUDES } = query;
+    const found = this.#connection.read((snapshot) => {
+      const listed = listedPage(snapshot, this.#recent, query, MAX_ROWS_AT_ONCE);
+      if (listed === undefined) return undefined;
+      return { listed, ...(!include.has('details') && { page: shownPage(snapshot, listed, query) }) };
+    });
+    return found && (found.page ?? this.#lists.listedConversations(found.listed, { include }));
   }
 
   /** Rebuilds the order of the conversations. A call during a rebuild waits for that rebuild and starts no other. */
@@ -190,7 +212,7 @@ export class ChatReader implements MessageReader {
   }
 
   async #makeOrder(): Promise<void> {
-    const made = this.#thread === undefined ? this.#lists.order() : await this.#thread.call('lists', 'order');
+    const made = await this.#lists.order();
     this.#connection.read((snapshot) => {
       // Another file may have replaced chat.db while the order was read.
       if (made?.fileId === this.#connection.fileId) this.#recent.restore(snapshot, made.order);
@@ -260,18 +282,17 @@ function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
 }
 
 function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
-  const { conversationId, cursor, limit, include = NO_INCLUDES } = query;
+  const { conversationId, cursor, include = NO_INCLUDES } = query;
   const offset = cursor === undefined ? query.offset : 0;
-  const details = include.has('details') ? limit * DETAILS_COST : 0;
   // To list messages with files, SQLite may have to skip any number of messages without files.
-  if (query.hasFiles === true || offset + details > MAX_ROWS_AT_ONCE) return false;
+  if (query.hasFiles === true || include.has('details') || offset > MAX_ROWS_AT_ONCE) return false;
   if (query.conversationIds !== undefined) {
     const chatIds = query.conversationIds.flatMap((id) => chatsWithExactly(snapshot, id));
-    const rows = chatIds.reduce((sum, chatId) => sum + MERGED_COST + listCost(snapshot, chatId, 0), offset + details);
+    const rows = chatIds.reduce((sum, chatId) => sum + MERGED_COST + listCost(snapshot, chatId, 0), offset);
     return rows <= MAX_ROWS_AT_ONCE;
   }
   const chats = conversationId === undefined ? [undefined] : snapshot.chatsWithId(conversationId);
-  return chats.every((chat) => details + listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
+  return chats.every((chat) => listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
 }
 
 /**

@@ -26,6 +26,15 @@ export function rowContentOf(
   isUnsent = false,
   budget = new RowBudget(),
 ): Pick<DecodedRow, 'kind' | 'content'> | undefined {
+  return snapshot.decoding(Number(message.id), () => decodedContent(snapshot, message, isUnsent, budget));
+}
+
+function decodedContent(
+  snapshot: Snapshot,
+  message: Message | Reaction,
+  isUnsent: boolean,
+  budget: RowBudget,
+): Pick<DecodedRow, 'kind' | 'content'> | undefined {
   const { database } = snapshot;
   const { leftOut } = snapshot;
   const row = database.get(contentQueriesOf(database.schema).row, Number(message.id));

@@ -81,6 +81,7 @@ export class Snapshot {
   #largeBytesLeft = MAX_LARGE_BYTES;
   #contentBytesLeft = MAX_CONTENT_BYTES;
   #leftOut = 0;
+  #isRowLeftOut = false;
 
   constructor(database: ChatDbHandle) {
     this.database = database;
@@ -98,13 +99,33 @@ export class Snapshot {
     return this.#leftOut;
   }
 
+  /** Runs `decode`, which decodes content of this row, and notes that it does. */
+  decoding<Result>(rowId: number, decode: () => Result): Result {
+    const { decoding } = this.database.options;
+    if (decoding === undefined) return decode();
+    this.#isRowLeftOut = decoding.isLeftOut(rowId);
+    decoding.begin(rowId);
+    try {
+      return decode();
+    } finally {
+      decoding.end();
+      this.#isRowLeftOut = false;
+    }
+  }
+
+  /** True while `decoding` runs for a row whose content is left out. */
+  get isRowLeftOut(): boolean {
+    return this.#isRowLeftOut;
+  }
+
   /**
    * Returns a selected content blob; undefined if it is missing or exceeds the bytes left for this read. Returns
-   * `too_large` if the query selected the blob's length in its place.
+   * `too_large` if the query selected the blob's length in its place, or if the row's content is left out.
    */
   storedBlob(value: SqlValue | undefined): StoredBlob {
     if (typeof value === 'number') return 'too_large';
     if (typeof value !== 'object' || value === null) return undefined;
+    if (this.#isRowLeftOut) return 'too_large';
     if (value.length > this.#contentBytesLeft) {
       this.#leftOut += 1;
       return undefined;

@@ -64,16 +64,20 @@ export class Origins {
    * Reports whether a message shown as incoming may be one that Postern has just sent. Messages may insert an outgoing
    * row as incoming, with the recipient's handle, and correct it a moment later (decision U1).
    */
-  isAwaited(message: Message, details: (message: Message) => MessageDetails | undefined): boolean {
+  isAwaited(message: Message, attachmentNames: (message: Message) => readonly string[]): boolean {
     const contents = (): readonly string[] =>
-      contentsOf(message, message.attachments.length === 0 ? undefined : details(message));
+      contentsOf(message, message.attachments.length === 0 ? [] : attachmentNames(message));
     return this.#parts.confirmations.isAwaited(Number(message.id), contents);
   }
 
   #originOf(message: Message, details: MessageDetails): SendDetails | undefined {
     const { store, confirmations } = this.#parts;
     const rowId = Number(message.id);
-    const contents = (): readonly string[] => contentsOf(message, details);
+    const contents = (): readonly string[] =>
+      contentsOf(
+        message,
+        details.attachments.map(({ name }) => name),
+      );
     let part = store.ofRow(rowId);
     if (part === undefined && confirmations.findOwner(rowId, contents)) part = store.ofRow(rowId);
     if (part !== undefined) {
@@ -108,15 +112,12 @@ export class Origins {
 
 interface DetailsReader extends MessageReader {
   /** Returns the details of a message; undefined if its row is gone. */
-  details(message: Message): MessageDetails | undefined;
+  details(message: Message): Promise<MessageDetails | undefined>;
 }
 
 /** Returns the content hashes of a message's row. */
-function contentsOf({ body, attachments }: Message, details: MessageDetails | undefined): readonly string[] {
-  return contentHashes(body, [
-    ...attachments.map((path) => basename(path)),
-    ...(details?.attachments ?? []).map(({ name }) => name),
-  ]);
+function contentsOf({ body, attachments }: Message, attachmentNames: readonly string[]): readonly string[] {
+  return contentHashes(body, [...attachments.map((path) => basename(path)), ...attachmentNames]);
 }
 
 /** Adds the origins of messages to the details that another reader returns. */
@@ -148,8 +149,8 @@ export class OriginReader implements DetailsReader {
     return this.#reader.conversation(id, options);
   }
 
-  details(message: Message): MessageDetails | undefined {
-    const details = this.#reader.details(message);
+  async details(message: Message): Promise<MessageDetails | undefined> {
+    const details = await this.#reader.details(message);
     return details && this.#origins.added(message, details);
   }
 

@@ -50,7 +50,7 @@ export interface SenderOptions {
   /** Resolves when this row's event is published, or after a short time (decision S4). */
   readonly published?: (rowId: number) => Promise<void>;
   /** Returns the details of a message, for the answer to a send that chose its service (decision X3). */
-  readonly details?: (message: Message) => MessageDetails | undefined;
+  readonly details?: (message: Message) => Promise<MessageDetails | undefined>;
   /** Registers `look`, which is called when chat.db may have changed. */
   readonly onChange?: (look: () => void) => Cancel;
 }
@@ -159,7 +159,15 @@ export class Sender implements MessageSender {
     // If the check fails, `sent` rejects later with the same error. The client receives the first error, and the second
     // is ignored.
     const [, result] = await Promise.all([checked, sent]);
-    return result;
+    return this.#withDetails(request, result);
+  }
+
+  /** Adds the details for a send that chose its service. Called after the send's turn, so that no other send waits. */
+  async #withDetails(request: SendRequest, result: SendResult): Promise<SendResult> {
+    if (!result.confirmed || !hasChoice(request)) return result;
+    // The message is sent, whether or not its details can be read.
+    const details = await this.#options.details?.(result.message).catch(() => undefined);
+    return details === undefined ? result : { ...result, message: { ...result.message, details } };
   }
 
   async check(request: SendRequest): Promise<CheckedRequest> {
@@ -225,8 +233,7 @@ export class Sender implements MessageSender {
   #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
     const message = rowId === undefined ? undefined : this.#lookup.message(rowId);
     if (message === undefined) return { confirmed: false, message: this.#provisional(request), replayed };
-    const details = hasChoice(request) ? this.#lookup.ask(() => this.#options.details?.(message)) : undefined;
-    return { confirmed: true, message: details === undefined ? message : { ...message, details }, replayed };
+    return { confirmed: true, message, replayed };
   }
 
   /** Returns the answer to a send whose row has not been found (decision D6). */

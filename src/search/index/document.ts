@@ -3,7 +3,7 @@ import { memoized } from '../../domain/memoized.ts';
 import type { Message } from '../../domain/message.ts';
 import type { SearchableMessage, SearchSender } from '../../domain/search.ts';
 import { shortHash } from '../../domain/short-hash.ts';
-import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
+import { MAX_TOKEN, segment } from './tokens.ts';
 
 /** Maximum number of UTF-16 units of a text that are indexed. It is three times as many as Messages can send. */
 export const MAX_UNITS = 65_536;
@@ -63,21 +63,6 @@ function cutWords(ascii: string): string {
 export function unitsOf({ body, attachments, texts = [] }: SearchableMessage): number {
   const others = texts.reduce((sum, [, text]) => sum + text.length, 0);
   return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length + others);
-}
-
-/** Number of UTF-16 units of ASCII text that are indexed in one millisecond. */
-export const LONG = 8192;
-/** Number of UTF-16 units of other text that are indexed in two to three milliseconds, if every word is new. */
-const LONG_FOLDED = 2048;
-
-/**
- * Reports whether a message is too long to be indexed without blocking the event loop. Such a message is indexed by
- * `IndexWriter`, in the reader thread if there is one.
- */
-export function isLong(message: SearchableMessage): boolean {
-  const units = unitsOf(message);
-  const isPlain = units <= LONG_FOLDED || (isAscii(message.body) && message.attachments.every(isAscii));
-  return units > (isPlain ? LONG : LONG_FOLDED);
 }
 
 export function nameOf(path: string): string {

@@ -8,6 +8,12 @@ const VERSION = 3;
 /** Added to `VERSION` for an index built with `by_kind`. Such an index also contains messages of apps (decision U5). */
 const BY_KIND = 1000;
 
+/** `begun` has the row that is being decoded, if any, and `skipped` the rows that are not decoded (`skipped-rows.ts`). */
+const SKIPPED_TABLES = `
+  CREATE TABLE IF NOT EXISTS begun (one INTEGER PRIMARY KEY CHECK (one = 1), row INTEGER NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS skipped (row INTEGER PRIMARY KEY) STRICT;
+`;
+
 /**
  * `doc` maps each document to its row, and a removed document to NULL (`documents.ts`). `ft` stores the positions of
  * each word, but no text. `tokens.ts` makes the words; SQLite's tokenizer only separates them.
@@ -32,6 +38,7 @@ const SCHEMA = `
     removed INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE TABLE doc (id INTEGER PRIMARY KEY, row INTEGER) STRICT;
+  ${SKIPPED_TABLES}
   ${fullTextTable('ft')}
   INSERT INTO ft(ft, rank) VALUES ('pgsz', 1000), ('automerge', 0), ('crisismerge', 1000), ('usermerge', 8);
 `;
@@ -65,7 +72,10 @@ export function openIndex(
   const wanted = associatedRows === 'by_kind' ? VERSION + BY_KIND : VERSION;
   const sqlite = open(path);
   const version = Number(sqlite.prepare('PRAGMA user_version').get()?.[0]);
-  if (version === wanted) return { sqlite, isNew: sqlite.prepare('SELECT 1 FROM about').get() === undefined };
+  if (version === wanted) {
+    sqlite.exec(SKIPPED_TABLES); // indexes of earlier versions of Postern lack them
+    return { sqlite, isNew: sqlite.prepare('SELECT 1 FROM about').get() === undefined };
+  }
   sqlite.close();
   deleteIndex(path);
   const made = open(path);

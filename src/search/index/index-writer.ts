@@ -1,9 +1,12 @@
-import type { IndexSource, ListedRow } from '../../domain/ports/search-ports.ts';
+import type { ListedRow, SearchedSource } from '../../domain/ports/search-ports.ts';
+import type { SearchableMessage } from '../../domain/search.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
+import { unitsOf } from './document.ts';
 import { Documents } from './documents.ts';
 import { openIndexForWriting } from './index-database.ts';
 import { IndexFile } from './index-file.ts';
 import { IndexState, type Progress } from './index-state.ts';
+import { SkippedRows } from './skipped-rows.ts';
 
 /**
  * A transaction adds no further message once it has added this many bytes of text. An average message has 100 bytes.
@@ -18,6 +21,19 @@ const READ = 50;
 /** Number of pages of the full-text index merged after each addition, and in each step of `merge`. */
 const PAGES_PER_LONG_STEP = 160;
 
+/** A row to index, whether or not it has a document. */
+export interface RowUpdate {
+  readonly row: number;
+  /** A wrong document of this row, which is removed first. */
+  readonly document?: number;
+}
+
+/** The result of `put`: the number of updates done, and which of their rows chat.db no longer has. */
+export interface Put {
+  readonly done: number;
+  readonly gone: readonly number[];
+}
+
 /** First and last id of the rows to index again, even if the index has them; null for none. */
 export type RowsAgain = { readonly first: number; readonly last: number } | null;
 
@@ -25,14 +41,15 @@ export type RowsAgain = { readonly first: number; readonly last: number } | null
 export type WalkPosition = Pick<Progress, 'next' | 'again'>;
 
 /**
- * Does the long writes to search.db on a separate connection, in the reader thread if there is one. Callers make sure
- * that the session's connection writes nothing meanwhile.
+ * Decodes and indexes messages on a separate connection to search.db, in the reader thread if there is one. Callers make
+ * sure that the session's connection writes nothing meanwhile. Decodes outside of transactions, because each row is
+ * noted before it is decoded.
  */
 export class IndexWriter {
-  readonly #source: Pick<IndexSource, 'messages'>;
+  readonly #source: Pick<SearchedSource, 'searchable'>;
   readonly #file = new IndexFile((path) => new WritableIndex(path));
 
-  constructor(source: Pick<IndexSource, 'messages'>) {
+  constructor(source: Pick<SearchedSource, 'searchable'>) {
     this.#source = source;
   }
 
@@ -41,7 +58,8 @@ export class IndexWriter {
    * text. Returns the number of rows processed; the caller passes the remaining rows in another call.
    */
   add(path: string, rows: readonly ListedRow[], again: RowsAgain): number {
-    const { sqlite, documents } = this.#file.open(path);
+    const index = this.#file.open(path);
+    const { documents } = index;
     const isFree = documents.isFree(rows[0]?.second ?? 0, rows.at(-1)?.second ?? 0);
     const wanted: number[] = [];
     let bytes = 0;
@@ -56,26 +74,36 @@ export class IndexWriter {
       bytes += length;
     }
     if (wanted.length === 0) return taken;
-    sqlite.transaction(() => {
-      for (let at = 0; at < wanted.length; at += READ) {
-        const messages = this.#source.messages(wanted.slice(at, at + READ));
-        for (const message of messages) if (message !== undefined) documents.put(message);
-      }
-      documents.finish(PAGES_PER_LONG_STEP);
-    });
+    const messages: SearchableMessage[] = [];
+    for (let at = 0; at < wanted.length; at += READ) {
+      for (const message of this.#read(index, wanted.slice(at, at + READ))) if (message) messages.push(message);
+    }
+    store(index, messages);
     return taken;
   }
 
-  /** Indexes this row, and replaces its document if it has one. Returns false if chat.db no longer contains the row. */
-  put(path: string, row: number): boolean {
-    const { sqlite, documents } = this.#file.open(path);
-    const [message] = this.#source.messages([row]);
-    if (message === undefined) return false;
-    sqlite.transaction(() => {
-      documents.put(message);
-      documents.finish(PAGES_PER_LONG_STEP);
-    });
-    return true;
+  /**
+   * Indexes the rows of these updates, and replaces their documents. Stops once it has added `ADDED_BYTES` of text; the
+   * caller passes the remaining updates in another call.
+   */
+  put(path: string, updates: readonly RowUpdate[]): Put {
+    const index = this.#file.open(path);
+    const messages: SearchableMessage[] = [];
+    const gone: number[] = [];
+    let done = 0;
+    for (let units = 0; done < updates.length && units < ADDED_BYTES; done += 1) {
+      const { row = 0 } = updates[done] ?? {};
+      const [message] = this.#read(index, [row]);
+      if (message === undefined) gone.push(row);
+      else messages.push(message);
+      units += message === undefined ? 0 : unitsOf(message);
+    }
+    store(index, messages, updates.slice(0, done));
+    return { done, gone };
+  }
+
+  #read({ skipped }: WritableIndex, rows: readonly number[]): readonly (SearchableMessage | undefined)[] {
+    return skipped.during(() => this.#source.searchable(rows, skipped));
   }
 
   /**
@@ -109,13 +137,28 @@ export class IndexWriter {
   }
 }
 
+/** Adds documents for the messages, after it has removed the wrong documents of `updates`. */
+function store(
+  { sqlite, documents }: WritableIndex,
+  messages: readonly SearchableMessage[],
+  updates: readonly RowUpdate[] = [],
+): void {
+  sqlite.transaction(() => {
+    for (const { document, row } of updates) if (document !== undefined) documents.remove(document, row);
+    for (const message of messages) documents.put(message);
+    documents.finish(PAGES_PER_LONG_STEP);
+  });
+}
+
 class WritableIndex {
   readonly sqlite: Sqlite;
   readonly documents: Documents;
   readonly state: IndexState;
+  readonly skipped: SkippedRows;
 
   constructor(path: string) {
     this.sqlite = openIndexForWriting(path);
+    this.skipped = new SkippedRows(this.sqlite);
     this.documents = new Documents(this.sqlite);
     this.state = new IndexState(this.sqlite);
   }

@@ -1,4 +1,4 @@
-import type { SearchIndex } from '../../domain/ports/search-ports.ts';
+import type { SearchedSource, SearchIndex } from '../../domain/ports/search-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { SearchStatus } from '../../domain/search.ts';
 import type { SearchParts } from '../query/search.ts';
@@ -20,24 +20,24 @@ const disabled: RunningSearch = {
 };
 
 /**
- * Opens search. Long work runs in the reader thread if there is one. If search is off, deletes the index and does not
- * load the code of search.
+ * Opens search. `work` calls the reader thread; if there is none, it is the source of the messages, and the work is done
+ * in this thread. If search is off, deletes the index and does not load the code of search.
  */
 export async function openSearch(
   isEnabled: boolean,
-  { thread, ...parts }: Omit<SearchParts, keyof LongWork> & { readonly thread: LongWork | undefined },
+  { work, ...parts }: Omit<SearchParts, keyof LongWork> & { readonly work: LongWork | SearchedSource },
 ): Promise<RunningSearch> {
   if (!isEnabled) {
     deleteIndex(parts.path);
     return disabled;
   }
   const { Search } = await import('../query/search.ts');
-  return new Search({ ...parts, ...(thread ?? (await here(parts.source))) });
+  return new Search({ ...parts, ...('writer' in work ? work : await here(work)) });
 }
 
 type LongWork = Pick<SearchParts, 'find' | 'writer'>;
 
-async function here(source: SearchParts['source']): Promise<LongWork> {
+async function here(source: SearchedSource): Promise<LongWork> {
   const { Finder } = await import('../query/finder.ts');
   const { IndexWriter } = await import('./index-writer.ts');
   const finder = new Finder(source);

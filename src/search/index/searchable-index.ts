@@ -1,6 +1,8 @@
+import type { DecodingNotes } from '../../domain/ports/search-ports.ts';
 import type { Sqlite, SqlValue, Statement } from '../../runtime/sqlite.ts';
 import type { DocumentKey } from './documents.ts';
 import { openIndexForReading } from './index-database.ts';
+import { skippedRows } from './skipped-rows.ts';
 
 /**
  * A query replaces a prefix by the list of indexed words that start with it. These limits apply to that list: the
@@ -66,6 +68,12 @@ export class SearchableIndex {
     const words = this.#words.all(prefix, `${prefix}\u{10FFFF}`, MAX_WORDS + 1).map(([word]) => word as string);
     const units = words.reduce((sum, word) => sum + word.length, 0);
     return words.length > MAX_WORDS || units > MAX_UNITS ? undefined : words;
+  }
+
+  /** Returns which rows are skipped at this moment. Notes nothing, because a search is not repeated by itself. */
+  notes(): DecodingNotes {
+    const skipped = new Set(skippedRows(this.#sqlite));
+    return { isSkipped: (rowId) => skipped.has(rowId), begin: () => undefined };
   }
 
   close(): void {

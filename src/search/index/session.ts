@@ -10,8 +10,9 @@ import { type DocumentKey, Documents } from './documents.ts';
 import { openIndex } from './index-database.ts';
 import { deleteIndex } from './index-file.ts';
 import { type IndexPosition, IndexState, type Progress } from './index-state.ts';
-import type { RowsAgain, WalkPosition } from './index-writer.ts';
+import type { Put, RowsAgain, RowUpdate, WalkPosition } from './index-writer.ts';
 import { Pace } from './pace.ts';
+import { SkippedRows } from './skipped-rows.ts';
 import { Updates } from './updates.ts';
 import { type IndexWriting, walkIndex } from './walk.ts';
 import { WriteLock } from './write-lock.ts';
@@ -27,7 +28,7 @@ export interface SessionParts {
   /** Calls an `IndexWriter`, in the reader thread if there is one, otherwise in this thread. */
   readonly writer: {
     add(path: string, rows: readonly ListedRow[], again: RowsAgain): Promise<number>;
-    put(path: string, row: number): Promise<boolean>;
+    put(path: string, updates: readonly RowUpdate[]): Promise<Put>;
     advance(path: string, from: WalkPosition, to: Pick<Progress, 'next' | 'reached'>): Promise<boolean>;
     merge(path: string, isFirst: boolean): Promise<boolean>;
   };
@@ -48,6 +49,7 @@ export class Session {
   readonly #parts: SessionParts;
   readonly #sqlite: Sqlite;
   readonly #state: IndexState;
+  readonly #skipped: SkippedRows;
   readonly #pace: Pace;
   readonly #updates: Updates;
   readonly #walk: () => Promise<void>;
@@ -62,14 +64,14 @@ export class Session {
     const { path, source, writer, clock } = parts;
     parts.onOpened?.(path);
     this.#state = new IndexState(sqlite);
+    this.#skipped = new SkippedRows(sqlite);
     this.#pace = new Pace(clock);
     const documents = documentsOf(sqlite);
     const lock = new WriteLock();
-    const shared = { sqlite, source, documents, state: this.#state, pace: this.#pace };
+    const shared = { documents, state: this.#state, pace: this.#pace };
     this.#updates = new Updates({
-      ...shared,
-      lock,
-      putLong: (row) => lock.run(() => writer.put(path, row)),
+      ...{ ...shared, sqlite, lock },
+      put: (updates) => lock.run(() => writer.put(path, updates)),
       onReplaced: () => {
         this.#fail(REPLACED);
         return parts.feed.lastPublished({ changes: true });
@@ -83,7 +85,7 @@ export class Session {
       merge: (isFirst) => lock.run(() => writer.merge(path, isFirst)),
     };
     const repair = (keys: readonly DocumentKey[]): void => this.#updates.repair(keys);
-    this.#walk = () => walkIndex({ ...shared, clock, write, repair });
+    this.#walk = () => walkIndex({ ...shared, source, clock, write, repair });
   }
 
   /** Keeps the index up to date. Resolves after `close`, and rejects with the first failure. */
@@ -96,8 +98,8 @@ export class Session {
     return Promise.race([failed, this.#walk()]);
   }
 
-  progress(): Progress {
-    return this.#state.progress();
+  progress(): Progress & { readonly skipped: readonly number[] } {
+    return { ...this.#state.progress(), skipped: this.#skipped.all() };
   }
 
   repair(keys: readonly DocumentKey[]): void {

@@ -1,17 +1,15 @@
 import type { Cursor } from '../../domain/cursor.ts';
 import type { LogEntry } from '../../domain/event.ts';
-import type { Message } from '../../domain/message.ts';
 import type { Offset } from '../../domain/offset.ts';
 import type { ConsumerTask, Handled } from '../../domain/ports/feed-ports.ts';
-import type { IndexSource } from '../../domain/ports/search-ports.ts';
 import type { Sqlite } from '../../runtime/sqlite.ts';
-import { isLong, LONG, unitsOf } from './document.ts';
 import { type DocumentKey, type Documents, LAST_ID } from './documents.ts';
 import type { IndexPosition, IndexState } from './index-state.ts';
+import type { Put, RowUpdate } from './index-writer.ts';
 import type { Pace } from './pace.ts';
 import type { WriteLock } from './write-lock.ts';
 
-/** Maximum number of updates in one transaction. A transaction with `LONG` units of text takes no further updates. */
+/** Maximum number of updates passed to the writer at once. */
 const MAX_WAITING = 64;
 const MAX_REPAIRS = 1000;
 /** Number of documents scanned in one slice to find those of removed rows. */
@@ -21,11 +19,10 @@ export interface UpdatesParts {
   readonly sqlite: Sqlite;
   readonly state: IndexState;
   readonly documents: Documents;
-  readonly source: Pick<IndexSource, 'messages'>;
   readonly pace: Pace;
   readonly lock: WriteLock;
-  /** If a row's text is too long for this thread, calls `IndexWriter.put` while nothing else writes. */
-  readonly putLong: (row: number) => Promise<boolean>;
+  /** Calls `IndexWriter.put` while nothing else writes. */
+  readonly put: (updates: readonly RowUpdate[]) => Promise<Put>;
   /** Called when the event log started over because chat.db was replaced. Returns the offset to continue from. */
   onReplaced(): Offset;
   /** Called when the walk must start over. */
@@ -34,21 +31,15 @@ export interface UpdatesParts {
   onFailure(error: unknown): void;
 }
 
-type Update =
-  | { readonly kind: 'put'; readonly message: Message }
-  /** The row is read from chat.db when the update is written. */
-  | { readonly kind: 'row'; readonly row: number }
-  | { readonly kind: 'document'; readonly key: DocumentKey };
-
 /**
- * Collects updates of the index from the event log, from searches and from the walk, and writes several of them in one
- * transaction. Stores an offset of the event log only after it has written all updates up to that offset. A crash
+ * Collects updates of the index from the event log, from searches and from the walk, and passes several of them at once
+ * to the writer, which reads the messages and decodes them in the reader thread. Stores an offset of the event log only after it has written all updates up to that offset. A crash
  * therefore repeats updates, but loses none.
  */
 export class Updates implements ConsumerTask<undefined> {
   readonly name = 'search';
   readonly #parts: UpdatesParts;
-  readonly #waiting: Update[] = [];
+  readonly #waiting: RowUpdate[] = [];
   /** Ids of rows removed from chat.db. The next scan finds and removes their documents. */
   readonly #gone = new Set<number>();
   /** The running scan: the removed rows still to find, and the document id below which the scan continues. */
@@ -76,11 +67,11 @@ export class Updates implements ConsumerTask<undefined> {
     switch (event.type) {
       case 'message.received':
       case 'message.sent':
-        this.#waiting.push({ kind: 'put', message: event.data });
+        this.#waiting.push({ row: rowId });
         if (rowId > this.#seen.offset.rowId) this.#seen = { ...this.#seen, offset: { rowId, change: 0 }, guid };
         break;
       case 'message.updated':
-        this.#waiting.push({ kind: 'row', row: rowId });
+        this.#waiting.push({ row: rowId });
         break;
       case 'message.removed':
         this.#gone.add(rowId);
@@ -109,8 +100,8 @@ export class Updates implements ConsumerTask<undefined> {
    * later search or walk will find them again.
    */
   repair(keys: readonly DocumentKey[]): void {
-    for (const key of keys.slice(0, MAX_REPAIRS - this.#waiting.length)) {
-      this.#waiting.push({ kind: 'document', key });
+    for (const { id, row } of keys.slice(0, MAX_REPAIRS - this.#waiting.length)) {
+      this.#waiting.push({ row, document: id });
     }
     if (keys.length > 0) void this.#write();
   }
@@ -141,20 +132,13 @@ export class Updates implements ConsumerTask<undefined> {
   }
 
   async #writeAll(): Promise<void> {
-    const { pace, lock, putLong } = this.#parts;
+    const { pace, lock } = this.#parts;
     while (!this.#isClosed && (this.#isRequested || this.#waiting.length > 0 || this.#hasGone)) {
       this.#isRequested = false;
       await pace.turn();
-      let long: number | undefined;
-      await lock.run(() => {
-        if (!this.#isClosed) long = this.#writeSlice();
-      });
+      if (this.#waiting.length > 0) await this.#writeSlice();
+      await lock.run(() => this.#isClosed || this.#storeOffset());
       if (this.#isClosed) return;
-      if (long !== undefined) {
-        if (!(await putLong(long))) this.#gone.add(long);
-        this.#isRequested = true; // makes the next iteration store the offset
-        continue;
-      }
       if (!this.#hasGone) continue;
       await pace.rest(() => lock.run(() => this.#isClosed || this.#scanSlice()));
       this.#isRequested = true; // makes the next iteration store the offset
@@ -165,46 +149,20 @@ export class Updates implements ConsumerTask<undefined> {
     return this.#gone.size > 0 || this.#scan !== undefined;
   }
 
-  /** Writes waiting updates. Stops at a long message, and returns its row without writing it. */
-  #writeSlice(): number | undefined {
-    const { sqlite, state, documents } = this.#parts;
-    let written = 0;
-    let long: number | undefined;
-    sqlite.transaction(() => {
-      for (let units = 0; written < Math.min(this.#waiting.length, MAX_WAITING) && units < LONG; written += 1) {
-        const message = this.#messageOf(this.#waiting[written]);
-        if (message === undefined) continue;
-        if (isLong(message)) {
-          long = Number(message.id);
-          written += 1;
-          break;
-        }
-        documents.put(message);
-        units += unitsOf(message);
-      }
-      documents.finish();
-      if (written === this.#waiting.length && long === undefined && !this.#hasGone) {
-        state.see(this.#position, this.#seen);
-      }
-    });
-    this.#waiting.splice(0, written);
-    return long;
+  async #writeSlice(): Promise<void> {
+    const slice = this.#waiting.slice(0, MAX_WAITING);
+    const { done, gone } = await this.#parts.put(slice);
+    this.#waiting.splice(0, done);
+    // The writer has removed the documents that it was told about. Those of other rows must be looked for.
+    const removed = new Set(slice.filter(({ document }) => document !== undefined).map(({ row }) => row));
+    for (const row of gone) if (!removed.has(row)) this.#gone.add(row);
   }
 
-  /**
-   * Returns the message to index; undefined if it is gone. For an update of kind `document`, first removes the wrong
-   * document.
-   */
-  #messageOf(update: Update | undefined): Message | undefined {
-    const { documents, source } = this.#parts;
-    if (update === undefined) return undefined;
-    // Reads the message again, because the event has only the body, and not the message's other texts.
-    if (update.kind === 'put') return source.messages([Number(update.message.id)])[0] ?? update.message;
-    if (update.kind === 'document') documents.remove(update.key.id, update.key.row);
-    const row = update.kind === 'document' ? update.key.row : update.row;
-    const [message] = source.messages([row]);
-    if (message === undefined && update.kind === 'row') this.#gone.add(update.row);
-    return message;
+  /** Stores the offset up to which everything is written, unless something is waiting. */
+  #storeOffset(): void {
+    const { sqlite, state } = this.#parts;
+    if (this.#waiting.length > 0 || this.#hasGone) return;
+    sqlite.transaction(() => state.see(this.#position, this.#seen));
   }
 
   /** Scans the next `SCANNED` documents, newest first, and removes those of removed rows. */

@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import type { Page } from '../../domain/ports/reading-ports.ts';
-import type { IndexSource, SearchPage } from '../../domain/ports/search-ports.ts';
+import type { SearchedSource, SearchPage } from '../../domain/ports/search-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import type { SearchableMessage, SearchHit, SearchQuery, SearchSender } from '../../domain/search.ts';
 import { addressKey, conversationTag, MAX_UNITS, nameOf, secondOfMs, senderTags, tagsOf } from '../index/document.ts';
@@ -17,8 +17,6 @@ import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts'
  */
 const MAX_CANDIDATES = 20_000;
 
-type FinderSource = Pick<IndexSource, 'messages' | 'conversations'>;
-
 export interface Found extends Page<SearchHit> {
   /** Documents that no longer match their messages. */
   readonly stale: readonly DocumentKey[];
@@ -29,16 +27,17 @@ export interface Found extends Page<SearchHit> {
  * is one.
  */
 export class Finder {
-  readonly #source: FinderSource;
+  readonly #source: SearchedSource;
   readonly #file = new IndexFile((path) => new SearchableIndex(path));
 
-  constructor(source: FinderSource) {
+  constructor(source: SearchedSource) {
     this.#source = source;
   }
 
   /** Finds one page of hits. Throws SQLite's error if the index is unreadable. */
   find(path: string, query: SearchQuery, { limit, cursor }: SearchPage): Found {
     const index = this.#file.open(path);
+    const notes = index.notes();
     const expression = expressionOf(query, (prefix) => index.wordsWith(prefix));
     const matches = matcherOf(query);
     const items: SearchHit[] = [];
@@ -50,7 +49,10 @@ export class Finder {
     for (let looked = 0; looked < MAX_CANDIDATES; ) {
       const candidates = index.documents(expression, from, end, limit + 1);
       const meant = this.#inConversations(query, candidates);
-      const messages = this.#source.messages(meant.map(({ row }) => row));
+      const messages = this.#source.searchable(
+        meant.map(({ row }) => row),
+        notes,
+      );
       for (const [at, { id, row }] of meant.entries()) {
         const message = messages[at];
         end = id;

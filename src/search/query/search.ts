@@ -72,7 +72,7 @@ export class Search implements RunningSearch {
 
   status(): SearchStatus {
     const progress = this.#progress();
-    const { reached = null, isComplete = false, docs = 0 } = progress ?? {};
+    const { reached = null, isComplete = false, docs = 0, skipped = [] } = progress ?? {};
     return {
       isEnabled: true,
       isComplete,
@@ -80,6 +80,7 @@ export class Search implements RunningSearch {
       indexedRows: docs,
       totalRows: Math.max(docs, this.#totalRows),
       ...(this.#problem !== undefined && { problem: this.#problem }),
+      ...(skipped.length > 0 && { skippedRows: skipped }),
     };
   }
 

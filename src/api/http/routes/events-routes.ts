@@ -94,7 +94,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
   const start = after ?? decodeOffset(feed.offsetText(position, changes ? generation : undefined));
   let texts: readonly string[] = [];
-  let hasPaused = wait > 0;
+  let hasPaused = wait > 0 || include.has('details');
 
   /** Reads one page. Returns false if there is more to read now. */
   async function readPage(): Promise<boolean> {
@@ -103,7 +103,7 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       if (isExpired()) return true;
       const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
       const entries = found.entries.filter(wanted);
-      const added = entries.map((entry) => json(entry, include));
+      const added = await Promise.all(entries.map(async (entry) => json(entry, include)));
       const fitting = fittingTexts([...texts, ...added], ({ data }: { readonly data?: object }) => data);
       const shown = fitting.length - texts.length;
       texts = fitting;

@@ -152,7 +152,7 @@ class EventReader {
       return { text: text + this.#note(), next: this.#textOf(this.#upTo) };
     }
     const { caller, names, time, nonce } = this.#context;
-    const events = this.#entries.map((entry) => this.#withDetails(entry));
+    const events = await Promise.all(this.#entries.map((entry) => this.#withDetails(entry)));
     const rows = events.map(({ data }) => data);
     const groupName = await groupNames(rows, caller.reader);
     const labels = new Labels(await names());
@@ -174,11 +174,11 @@ class EventReader {
   }
 
   /** Adds details to a reaction of the type `other`: a vote, an added option or a message of an app. */
-  #withDetails(entry: RowEntry): Event {
+  async #withDetails(entry: RowEntry): Promise<Event> {
     const { event } = entry;
     if (!('message_guid' in event.data) || event.data.reaction_type !== 'other') return event;
     // Serialises with `caller.json`, which omits details that this caller may not see.
-    return JSON.parse(this.#context.caller.json(entry, WITH_DETAILS)) as Event;
+    return JSON.parse(await this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 
   #shown(entries: readonly RowEntry[]): readonly RowEntry[] {

@@ -14,7 +14,7 @@ const DETAILS = includeSet(['details']);
 export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Promise<string | undefined> {
   const { type } = entry.event;
   if (type !== 'message.received' && type !== 'message.sent') return undefined;
-  const { data } = JSON.parse(caller.json(entry, DETAILS)) as { readonly data: Message };
+  const { data } = JSON.parse(await caller.json(entry, DETAILS)) as { readonly data: Message };
   if (data.conversation_id === '' || (data.body === '' && data.attachments.length === 0)) return undefined;
   const chat = (await caller.reader.conversation(data.conversation_id)) ?? unlisted(data);
   return JSON.stringify({ type: 'new-message', data: messageObject(data, chat) });

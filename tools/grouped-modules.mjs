@@ -14,12 +14,17 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  */
 export const GROUPS = {
   program: {
-    service: ['app/service', 'cli/commands/serve-command', 'cli/commands/run-command', 'cli/commands/demo-command'],
+    service: [
+      'app/service',
+      'cli/commands/serve-command',
+      'features/simulator/run-command',
+      'features/simulator/demo-command',
+    ],
     access: [
       'access/*',
       'app/access-parts',
       'api/http/routes/on-demand-routes',
-      'schema/demo-request',
+      'features/simulator/demo-request',
       'schema/sign-in-schema',
     ],
     mcp: ['api/mcp/*'],
@@ -27,7 +32,7 @@ export const GROUPS = {
     search: ['search/*'],
     programs: [
       'api/oauth/*',
-      'api/wires/*',
+      'features/bluebubbles/*',
       'events/webhooks/subscriptions/*',
       'api/http/issuer-host',
       'api/http/wire-listener',
@@ -39,7 +44,7 @@ export const GROUPS = {
       'runtime/public-document',
       'config/settings-report',
     ],
-    fleet: ['app/hub', 'app/open-fleet', 'cli/commands/hub-command'],
+    fleet: ['app/hub', 'features/fleet/open', 'cli/commands/hub-command'],
   },
   commands: {
     fleet: ['cli/commands/fleet-*', 'fleet/*'],
@@ -51,14 +56,14 @@ export const GROUPS = {
       'cli/commands/agent-command',
       'cli/commands/logs-command',
     ],
-    demo: ['cli/commands/demo-people-commands'],
+    demo: ['features/simulator/demo-people-commands'],
     files: [
-      'cli/commands/export-command',
-      'cli/commands/export-verify-command',
+      'features/archive/export-command',
+      'features/archive/export-verify-command',
       'cli/commands/backup-command',
       'cli/commands/restore-command',
     ],
-    programs: ['cli/commands/imsg-command', 'cli/commands/mcp-command', 'cli/mcp-channel'],
+    programs: ['features/imsg/imsg-command', 'cli/commands/mcp-command', 'cli/mcp-channel'],
     client: ['cli/*', 'client/*'],
   },
 };
@@ -71,7 +76,8 @@ const names = (entry, file) =>
   entry.endsWith('*') ? moduleOf(file).startsWith(entry.slice(0, -1)) : moduleOf(file) === entry;
 const groupIn = (bundle, file) =>
   Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
-const isCommand = (file) => moduleOf(file).startsWith('cli/') && groupIn('program', file) === undefined;
+const isCommand = (file) =>
+  /^(?:cli\/|features\/[\w-]+\/[\w-]*commands?$)/.test(moduleOf(file)) && groupIn('program', file) === undefined;
 
 /** Every module that another one loads on demand. */
 const onDemand = new Set(
@@ -116,7 +122,7 @@ export function groupedModules(bundle) {
           .filter(
             (file) =>
               groupIn(bundle, file) === group &&
-              (bundle === 'program' || isCommand(file) || !moduleOf(file).startsWith('cli/')),
+              (bundle === 'program' || isCommand(file) || !/^(?:cli|features)\//.test(moduleOf(file))),
           )
           .map((file) => `export * as ${memberOf(file)} from '${file}';`)
           .join('\n'),

@@ -2,9 +2,9 @@ import type { ApprovalState } from '../domain/approval.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import type { ApprovalStore, StoredApproval } from '../domain/ports/access-ports.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
-import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
 import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending-ports.ts';
 import { sendOptions } from '../domain/send-service.ts';
+import type { Scheduler } from '../features/scheduled/ports.ts';
 
 /** How long the idempotency store remembers that a key was claimed. */
 const CLAIM_MS = 24 * 60 * 60 * 1000;

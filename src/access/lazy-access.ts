@@ -1,7 +1,7 @@
 import { OWNER } from '../domain/audit.ts';
 import type { Approvals } from '../domain/ports/access-ports.ts';
-import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled-ports.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending-ports.ts';
+import type { Scheduler, StoredScheduled } from '../features/scheduled/ports.ts';
 import type { AccessParts, LimitedAccess } from './limited-access.ts';
 
 /** Loads `LimitedAccess` on first use: a service without limited keys never needs it. */

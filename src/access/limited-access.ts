@@ -16,12 +16,12 @@ import type {
 import type { Contacts } from '../domain/ports/contacts-ports.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
 import type { MessageReader } from '../domain/ports/reading-ports.ts';
-import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled-ports.ts';
 import type { OwnerInChatDb, SelfChatStore } from '../domain/ports/self-chat-ports.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending-ports.ts';
 import type { SubscriptionService } from '../domain/ports/subscriptions-ports.ts';
 import type { Uploads } from '../domain/ports/uploads-ports.ts';
 import { problem } from '../domain/problems.ts';
+import type { Scheduler, StoredScheduled } from '../features/scheduled/ports.ts';
 import { type ApprovalDesk, approvalDesk } from './approval-desk.ts';
 import { Audit } from './audit.ts';
 import { callerApprovals } from './caller-approvals.ts';

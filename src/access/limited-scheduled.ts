@@ -1,6 +1,6 @@
-import type { ScheduledSends } from '../domain/ports/scheduled-ports.ts';
 import { problem } from '../domain/problems.ts';
-import type { ScheduledSend } from '../domain/scheduled.ts';
+import type { ScheduledSends } from '../features/scheduled/ports.ts';
+import type { ScheduledSend } from '../features/scheduled/scheduled.ts';
 import type { LimitedKey } from './limited-key.ts';
 import type { ReadableChats } from './readable.ts';
 

@@ -6,7 +6,6 @@ import type { IdempotencyKey } from '../domain/idempotency-key.ts';
 import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access-ports.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { MessageReader } from '../domain/ports/reading-ports.ts';
-import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
 import type {
   CallerSender,
   DryRun,
@@ -18,6 +17,7 @@ import type {
 } from '../domain/ports/sending-ports.ts';
 import { problem } from '../domain/problems.ts';
 import { comparableSend, sendOptions } from '../domain/send-service.ts';
+import type { Scheduler } from '../features/scheduled/ports.ts';
 import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';

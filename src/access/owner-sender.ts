@@ -1,8 +1,8 @@
 import { type AuditAction, OWNER } from '../domain/audit.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { ChatDirectory } from '../domain/ports/access-ports.ts';
-import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending-ports.ts';
+import type { Scheduler } from '../features/scheduled/ports.ts';
 import type { Audit } from './audit.ts';
 import { resolveRecipient } from './rights.ts';
 

@@ -1,7 +1,7 @@
 import type { AuditStore, ChatDirectory } from '../domain/ports/access-ports.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
-import type { StoredScheduled } from '../domain/ports/scheduled-ports.ts';
 import { problem } from '../domain/problems.ts';
+import type { StoredScheduled } from '../features/scheduled/ports.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';

@@ -17,7 +17,7 @@ export interface BlueBubblesParts {
 export async function listenForBlueBubbles({ config, http, version, counters, log }: BlueBubblesParts): Promise<void> {
   const { host, port } = config.bluebubbles;
   if (port === 0) return;
-  const { BlueBubbles } = await import('../api/wires/bluebubbles/blue-bubbles.ts');
+  const { BlueBubbles } = await import('../features/bluebubbles/blue-bubbles.ts');
   const url = await http.listenForWire(host, port, new BlueBubbles({ version, counters }));
   log.info('serving BlueBubbles', { port: Number(new URL(url).port) });
   if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) === 'loopback') return;
@@ -31,5 +31,5 @@ export async function listenForBlueBubbles({ config, http, version, counters, lo
 export function wireJsonOf({ bluebubbles }: Config): WireEventJson | undefined {
   if (bluebubbles.port === 0) return undefined;
   return async (entry, caller) =>
-    (await import('../api/wires/bluebubbles/event-json.ts')).blueBubblesEventJson(entry, caller);
+    (await import('../features/bluebubbles/event-json.ts')).blueBubblesEventJson(entry, caller);
 }

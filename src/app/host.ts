@@ -1,6 +1,6 @@
 import type { ClientSetup } from '../domain/client-lines.ts';
-import type { DemoPeople } from '../domain/ports/demo-ports.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
+import type { DemoPeople } from '../features/simulator/demo-ports.ts';
 import type { RunCommand } from '../runtime/command.ts';
 
 /** The machine the service runs on. */

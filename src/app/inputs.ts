@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { Conversions } from '../features/media/conversions.ts';
 import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
 import { oneToOneChats } from '../mac/chatdb/one-to-one-chats.ts';
@@ -8,7 +9,6 @@ import { AddressBook } from '../mac/contacts/address-book.ts';
 import { callingCodeOf } from '../mac/contacts/dialable-address.ts';
 import { noContacts } from '../mac/contacts/no-contacts.ts';
 import { PeopleReader } from '../mac/contacts/people-reader.ts';
-import { Conversions } from '../mac/media/conversions.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Host } from './host.ts';

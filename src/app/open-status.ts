@@ -1,7 +1,6 @@
 import { macCapabilities } from '../domain/capabilities.ts';
 import { errorCode } from '../domain/errors.ts';
 import { isoSecond } from '../domain/iso-second.ts';
-import type { CanaryStatus } from '../domain/ports/canary-ports.ts';
 import type { ChangeStatus } from '../domain/ports/changes-ports.ts';
 import type { Contacts } from '../domain/ports/contacts-ports.ts';
 import type { MessageLog } from '../domain/ports/feed-ports.ts';
@@ -13,6 +12,7 @@ import type { SearchIndex } from '../domain/ports/search-ports.ts';
 import type { SearchStatus } from '../domain/search.ts';
 import { type SearchReport, type StatusReport, webhookSummary } from '../domain/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../domain/webhook.ts';
+import type { CanaryStatus } from '../features/canary/ports.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ProblemLog, problemsIn } from './problem-log.ts';
 

@@ -11,6 +11,7 @@ import { HttpStreams } from '../events/streams/http-streams.ts';
 import { WebSocketClients } from '../events/streams/web-socket-clients.ts';
 import { Dispatcher } from '../events/webhooks/dispatcher.ts';
 import { Poster } from '../events/webhooks/poster.ts';
+import type { Canary } from '../features/canary/canary.ts';
 import type { FleetAgent } from '../fleet/agent/agent.ts';
 import { CommitDetector } from '../mac/chatdb/commit-detector.ts';
 import { chatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
@@ -45,7 +46,6 @@ import { HomePage, openStatistics } from './home-page.ts';
 import type { Host } from './host.ts';
 import { openChatDb, openContacts, openConversions } from './inputs.ts';
 import { openIssuer } from './issuer.ts';
-import type { Canary } from './open-canary.ts';
 import { openSearchIndex } from './open-search.ts';
 import { openScheduler, openSender } from './open-sender.ts';
 import { openStatus } from './open-status.ts';
@@ -206,7 +206,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     };
     const fleet: FleetAgent | undefined =
       config.fleet &&
-      (await import('./open-fleet.ts')).openFleet({
+      (await import('../features/fleet/open.ts')).openFleet({
         ...{ settings: config.fleet, host, state, connection, idempotency, feed, owner, json, counters },
         messages: chatLog,
         health: () => status.health(),
@@ -271,7 +271,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
     await uploads.start();
     if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();
     if (config.canary.selfAddress !== '') {
-      const [{ openCanary }, { selfChat }] = await Promise.all([import('./open-canary.ts'), access.load()]);
+      const [{ openCanary }, { selfChat }] = await Promise.all([import('../features/canary/canary.ts'), access.load()]);
       canary = openCanary({ config, selfChat, state, detector, awake, reader, sender, clock, log });
     }
     detection.start();

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { SCHEDULED_STATES } from '../domain/scheduled.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
+import { SCHEDULED_STATES } from '../features/scheduled/scheduled.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { declareAccessCommands } from './access-commands.ts';
 import { WAIT_STATES } from './commands/send-wait.ts';
@@ -158,7 +158,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .allowUnknownOption()
     .helpOption(false)
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
-    .action(runs<[readonly string[]]>(async () => (await import('./commands/imsg-command.ts')).imsg));
+    .action(runs<[readonly string[]]>(async () => (await import('../features/imsg/imsg-command.ts')).imsg));
   connected(program.command('check-update', { hidden: true }), { json: false })
     .description('Read update.url in the background, so that the next command can mention a newer version.')
     .addHelpText('after', helpExamples('postern check-update'))
@@ -175,12 +175,12 @@ function declareScheduledCommands(program: Command, runs: Runs): void {
     .description('List pending messages, soonest first, including those scheduled in Messages itself.')
     .addOption(new Option('--state <state>', 'only those in this state').choices(SCHEDULED_STATES))
     .addHelpText('after', helpExamples('postern scheduled list --state missed'))
-    .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).listScheduled)));
+    .action(runs(served(async () => (await import('../features/scheduled/commands.ts')).listScheduled)));
   connected(scheduled.command('cancel'))
     .description('Cancel a scheduled message; fails if it is too late.')
     .argument('<id>', 'its id, or the beginning of it', nonEmpty)
     .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
-    .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).cancelScheduled)));
+    .action(runs(served(async () => (await import('../features/scheduled/commands.ts')).cancelScheduled)));
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */

@@ -1,4 +1,5 @@
 import { Argument, type Command, Option } from 'commander';
+import { declareDemoCommands } from '../features/simulator/demo-commands.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext, Context } from './context.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type Runs,
   secondsUpTo,
 } from './declaration.ts';
-import { declareDemoCommands } from './demo-commands.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { declareFleetCommands } from './fleet-commands.ts';
@@ -42,13 +42,13 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
     .option('--allow-network', 'allow a --host that other machines can reach, as in a container')
     .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
-    .action(runs(async () => (await import('./commands/demo-command.ts')).demo));
+    .action(runs(async () => (await import('../features/simulator/demo-command.ts')).demo));
   declareDemoCommands(demo, runs);
   program
     .command('run', { hidden: true })
     .description('Write the configuration if there is none, then serve; without Messages, run the demo.')
     .addHelpText('after', helpExamples('postern run'))
-    .action(runs(async () => (await import('./commands/run-command.ts')).run));
+    .action(runs(async () => (await import('../features/simulator/run-command.ts')).run));
   program
     .command('doctor')
     .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
@@ -225,7 +225,7 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
         'postern export verify ~/Documents/Messages',
       ),
     )
-    .action(runs(async () => (await import('./commands/export-command.ts')).exportMessages));
+    .action(runs(async () => (await import('../features/archive/export-command.ts')).exportMessages));
   const check = command
     .command('verify')
     .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
@@ -237,7 +237,7 @@ function declareArchiveCommands(program: Command, runs: Runs): void {
     .option('--demo', 'with --against-chat-db: compare with the messages of postern demo')
     .option('--json', 'as JSON')
     .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
-    .action(runs(async () => (await import('./commands/export-verify-command.ts')).verify));
+    .action(runs(async () => (await import('../features/archive/export-verify-command.ts')).verify));
   // Hides the options of `export` in the help of `export verify`, where they have no effect.
   check.configureHelp({
     ...check.configureHelp(),

@@ -6,7 +6,7 @@ import { type ConfigReading, configPath, protectConfig } from '../config/config-
 import { cacheFolder, logLevel } from '../config/environment.ts';
 import { urlOf } from '../config/service-address.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
-import type { DemoPeople } from '../domain/ports/demo-ports.ts';
+import type { DemoPeople } from '../features/simulator/demo-ports.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';

@@ -1,4 +1,4 @@
-import type { ScheduledSend, ScheduledSource, ScheduledState } from '../domain/scheduled.ts';
+import type { ScheduledSend, ScheduledSource, ScheduledState } from '../features/scheduled/scheduled.ts';
 import type { HeldSend, ScheduledAnswer, ScheduleOptions } from './options.ts';
 import { parsed } from './postern-error.ts';
 import { queryOf, type Requests } from './request.ts';

@@ -13,7 +13,6 @@ export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview }
 export type { Contact } from '../domain/ports/contacts-ports.ts';
 export type { AmbiguousAddress, Person } from '../domain/ports/people-ports.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
-export type { ScheduledSend, ScheduledState } from '../domain/scheduled.ts';
 export type { Highlight, SearchHit } from '../domain/search.ts';
 export type {
   KeyUse,
@@ -35,6 +34,7 @@ export type {
   WebhookStatus,
   WebhookTestResult,
 } from '../domain/webhook.ts';
+export type { ScheduledSend, ScheduledState } from '../features/scheduled/scheduled.ts';
 export type * from './access-api.ts';
 export type * from './attachments-api.ts';
 export type * from './options.ts';

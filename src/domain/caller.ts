@@ -1,3 +1,4 @@
+import type { ScheduledSends } from '../features/scheduled/ports.ts';
 import type { MessageDetails } from './details.ts';
 import type { LogEntry } from './event.ts';
 import type { IncludeSet } from './include.ts';
@@ -8,7 +9,6 @@ import type { EventFeed } from './ports/feed-ports.ts';
 import type { Cancel } from './ports/host-ports.ts';
 import type { People } from './ports/people-ports.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading-ports.ts';
-import type { ScheduledSends } from './ports/scheduled-ports.ts';
 import type { SearchIndex, SearchNames } from './ports/search-ports.ts';
 import type { CallerSender } from './ports/sending-ports.ts';
 import type { Subscriptions } from './ports/subscriptions-ports.ts';

@@ -1,4 +1,4 @@
-import type { CanaryReport } from './canary.ts';
+import type { CanaryReport } from '../features/canary/text.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { ContactsHealth } from './ports/contacts-ports.ts';
 import type { FleetReport } from './ports/fleet-ports.ts';

@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { APPROVAL_STATES, type Approval } from '../domain/approval.ts';
 import type { DryRun } from '../domain/ports/sending-ports.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
+import { scheduledAnswerSchema } from '../features/scheduled/schema.ts';
 import { messageSchema } from './message-schema.ts';
 import { namesSchema } from './names-schema.ts';
 import { wait } from './query-parameters.ts';
-import { scheduledAnswerSchema } from './scheduled-schema.ts';
 import { shapeOf } from './shape.ts';
 import { NOT_AN_OBJECT } from './text.ts';
 

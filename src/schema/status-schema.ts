@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { CANARY_STATES } from '../domain/canary.ts';
 import { CAPABILITY_REASONS } from '../domain/capabilities.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions-ports.ts';
 import type { PermissionsAnswer, StatusReport } from '../domain/status.ts';
 import { WEBHOOK_STATES } from '../domain/webhook.ts';
+import { CANARY_STATES } from '../features/canary/text.ts';
 import { contactsHealthSchema } from './contacts-schema.ts';
 import { shapeOf } from './shape.ts';
 

@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Behaviour } from '../../src/features/simulator/commands.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { osascript } from '../../src/mac/sender/osascript.ts';
 import { Sender } from '../../src/mac/sender/sender.ts';
-import type { Behaviour } from '../../src/simulator/commands.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { InMemoryStore } from '../support/in-memory-messages.ts';

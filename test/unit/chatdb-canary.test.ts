@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
-import { canaryText } from '../../src/domain/canary.ts';
 import { eventFilter } from '../../src/domain/event-filter.ts';
 import { includeSet } from '../../src/domain/include.ts';
 import { wantedBy } from '../../src/domain/narrowing.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { canaryText } from '../../src/features/canary/text.ts';
+import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { IndexReader } from '../../src/mac/chatdb/index-source.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
-import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 

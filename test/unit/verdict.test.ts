@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import type { CanaryReport } from '../../src/domain/canary.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../src/domain/status.ts';
 import { type Verdict, verdictOf } from '../../src/domain/verdict.ts';
+import type { CanaryReport } from '../../src/features/canary/text.ts';
 
 /** The console's own module, as a browser loads it. */
 const CONSOLE: string = '../../src/api/console/verdict.js';

@@ -2,7 +2,7 @@
 
 import { counted, listed, number, spanOf } from './words.js';
 
-/** @import { CanaryReport } from '../../domain/canary.ts' */
+/** @import { CanaryReport } from '../../features/canary/text.ts' */
 /** @import { StatusReport, WebhookSummary } from '../../domain/status.ts' */
 
 /** @typedef {'good' | 'warn' | 'bad'} Tone */

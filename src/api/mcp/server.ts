@@ -4,6 +4,7 @@ import { type Caller, isAllowed } from '../../domain/caller.ts';
 import { isAppError } from '../../domain/errors.ts';
 import type { Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
+import { scheduledCancel, scheduledList } from '../../features/scheduled/tools.ts';
 import { addEventMethods, EVENT_CAPABILITIES } from './events/methods.ts';
 import { MOST_POLL_BYTES } from './events/poll.ts';
 import { MOST_STREAM_BYTES } from './events/stream.ts';
@@ -21,7 +22,6 @@ import { eventsPoll, eventsWait } from './tools/events-tools.ts';
 import { messagesRead } from './tools/messages-read.ts';
 import { messagesSearch } from './tools/messages-search.ts';
 import { messagesSend } from './tools/messages-send.ts';
-import { scheduledCancel, scheduledList } from './tools/scheduled-tools.ts';
 import type { FileAnswer, Tool, ToolAnswer, ToolContext } from './tools/tool.ts';
 import { whoami } from './tools/whoami.ts';
 

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { CHANGE_EVENT_TYPES } from '../../domain/event.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
+import { scheduledAnswerSchema, scheduledSchema } from '../../features/scheduled/schema.ts';
 import {
   acceptedSendSchema,
   approvalSchema,
@@ -36,7 +37,6 @@ import { personSchema } from '../../schema/people-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
 import { NOT_AT_A_HUB, pathOf, ROUTES, type RouteId } from '../../schema/routes.ts';
-import { scheduledAnswerSchema, scheduledSchema } from '../../schema/scheduled-schema.ts';
 import { searchHitSchema } from '../../schema/search-schema.ts';
 import { proveBody, selfChatSchema } from '../../schema/self-chat-schema.ts';
 import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';

@@ -1,5 +1,5 @@
-import type { ScheduledSend } from '../../domain/scheduled.ts';
-import { scheduledQuery } from '../../schema/scheduled-schema.ts';
+import type { ScheduledSend } from '../../features/scheduled/scheduled.ts';
+import { scheduledQuery } from '../../features/scheduled/schema.ts';
 import { CHAT_DB, type Operation, STATE_DB } from './operation.ts';
 
 /** A scheduled message of the owner. */

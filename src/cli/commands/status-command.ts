@@ -1,9 +1,9 @@
 import { isPosternError } from '../../client/postern-client.ts';
-import type { CanaryReport } from '../../domain/canary.ts';
 import type { Overview } from '../../domain/overview.ts';
 import type { FleetReport } from '../../domain/ports/fleet-ports.ts';
 import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../domain/status.ts';
 import { type Verdict, verdictOf } from '../../domain/verdict.ts';
+import type { CanaryReport } from '../../features/canary/text.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';

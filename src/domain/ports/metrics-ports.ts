@@ -1,4 +1,4 @@
-import type { CanaryReport } from '../canary.ts';
+import type { CanaryReport } from '../../features/canary/text.ts';
 import type { SearchStatus } from '../search.ts';
 import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes-ports.ts';

@@ -1,8 +1,8 @@
+import type { ScheduledSend } from '../../features/scheduled/scheduled.ts';
 import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Message } from '../message.ts';
-import type { ScheduledSend } from '../scheduled.ts';
 import type { SendPreferences } from '../send-service.ts';
 import type { UploadedFile } from './uploads-ports.ts';
 

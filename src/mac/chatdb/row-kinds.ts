@@ -1,4 +1,4 @@
-import { CANARY_LENGTH, CANARY_START } from '../../domain/canary.ts';
+import { CANARY_LENGTH, CANARY_START } from '../../features/canary/text.ts';
 import type { SchemaInfo } from './chatdb-handle.ts';
 
 /**

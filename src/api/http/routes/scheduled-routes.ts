@@ -1,5 +1,5 @@
+import { scheduledQuery } from '../../../features/scheduled/schema.ts';
 import { readQuery } from '../../../schema/query-parameters.ts';
-import { scheduledQuery } from '../../../schema/scheduled-schema.ts';
 import type { Handlers } from '../router.ts';
 
 /** Returns the handlers for scheduled messages (decision X1). */

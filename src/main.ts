@@ -7,8 +7,9 @@ import { declareProgram } from './cli/program.ts';
 import { usageMistake } from './cli/usage-mistake.ts';
 import { packageVersion } from './cli/version.ts';
 import { isAppError } from './domain/errors.ts';
+import { FEATURES } from './features/list.ts';
 
-const context = processContext(packageVersion());
+const context = processContext(packageVersion(), FEATURES);
 
 /**
  * Commands that run until a signal stops them. Being stopped counts as success for them (decision A3), even while they

@@ -1,7 +1,7 @@
 import { OWNER } from '../domain/audit.ts';
 import type { Approvals } from '../domain/ports/access-ports.ts';
+import type { Deferral, DueSend } from '../domain/ports/deferral-ports.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending-ports.ts';
-import type { Scheduler, StoredScheduled } from '../features/scheduled/ports.ts';
 import type { AccessParts, LimitedAccess } from './limited-access.ts';
 
 /** Loads `LimitedAccess` on first use: a service without limited keys never needs it. */
@@ -9,6 +9,8 @@ export class LazyAccess {
   readonly #parts: () => Promise<AccessParts>;
   #loading: Promise<LimitedAccess> | undefined;
   #loaded: LimitedAccess | undefined;
+  /** The owner's address, if a feature needs the conversation of the owner with themselves. Set before `load`. */
+  selfAddress = '';
 
   constructor(parts: () => Promise<AccessParts>) {
     this.#parts = parts;
@@ -35,23 +37,24 @@ export class LazyAccess {
   /**
    * Returns the owner's sender. After the first limited key has been created, it also records sends in the audit log.
    */
-  ownerSender(sender: MessageSender, scheduler: Scheduler): CallerSender {
+  ownerSender(sender: MessageSender, deferral: () => Deferral): CallerSender {
     return {
       attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
       send: async (request) => {
         if (this.#loaded !== undefined || request.dryRun === true) return (await this.load()).owner.send(request);
         if (request.sendAtMs === undefined) return { kind: 'sent', ...(await sender.send(request)) };
-        return { kind: 'scheduled', ...(await scheduler.add(request, { keyId: OWNER })) };
+        const deferred = await deferral().add(request, { keyId: OWNER });
+        return { kind: 'deferred', deferred, replayed: deferred.replayed };
       },
     };
   }
 
   /**
-   * Returns the check that runs immediately before a scheduled send. It throws if a limited key may no longer make that
+   * Returns the check that runs immediately before a deferred send. It throws if a limited key may no longer make that
    * send; the owner's sends always pass.
    */
-  async admitScheduled(entry: StoredScheduled): Promise<() => void> {
-    return entry.key_id === OWNER ? () => {} : (await this.load()).admitScheduled(entry);
+  async admitDue(entry: DueSend): Promise<() => void> {
+    return entry.key_id === OWNER ? () => {} : (await this.load()).admitDue(entry);
   }
 
   /** Returns the owner's view of the held sends: all of them, with the right to decide. */

@@ -4,6 +4,7 @@ import { DAY_MS, MINUTE_MS } from '../domain/durations.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { IdempotencyKey } from '../domain/idempotency-key.ts';
 import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access-ports.ts';
+import type { Deferral } from '../domain/ports/deferral-ports.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { MessageReader } from '../domain/ports/reading-ports.ts';
 import type {
@@ -17,7 +18,6 @@ import type {
 } from '../domain/ports/sending-ports.ts';
 import { problem } from '../domain/problems.ts';
 import { comparableSend, sendOptions } from '../domain/send-service.ts';
-import type { Scheduler } from '../features/scheduled/ports.ts';
 import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
@@ -32,7 +32,7 @@ const HELD_ASK_MS = 30 * DAY_MS;
 
 export interface LimitedSenderParts {
   readonly sender: MessageSender;
-  readonly scheduler: Scheduler;
+  readonly deferral: Deferral;
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
   readonly approvals: ApprovalDesk;
@@ -44,7 +44,7 @@ export interface LimitedSenderParts {
   readonly attachmentRoots: readonly string[];
 }
 
-type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'scheduled' }>;
+type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'deferred' }>;
 
 /** Identifies a request, so that repeating it neither sends nor asks for approval again. */
 interface Ask {
@@ -64,7 +64,7 @@ interface Ask {
  * approval (decision L1).
  */
 export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): CallerSender {
-  const { sender, scheduler, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
+  const { sender, deferral, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
   return {
     // Reports no mistakes, because a mistake would reveal whether a file exists. `send` reports mistakes in files of
     // allowed folders.
@@ -120,7 +120,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       const dryRun: DryRun = { would: waits ? 'hold' : 'send', to, members, text: request.body };
       return async () => ({ kind: 'dry_run', dryRun });
     }
-    // Only the action `send` counts towards the caps. A scheduled send counts later, when it is sent.
+    // Only the action `send` counts towards the caps. A deferred send counts later, when it is sent.
     const action = request.sendAtMs === undefined ? 'send' : 'schedule';
     const note = { keyId, action, target, textHmac: audit.hmac(request.body) } as const;
     if (askedMs === undefined) audit.note({ ...note, outcome: 'asked', isNew, ask: ask.id }, atMs);
@@ -128,7 +128,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       if (waits) return hold(request, destination, ask, askedMs ?? atMs);
       try {
         const answer = await queue(request, destination, idempotencyKey);
-        audit.note({ ...note, outcome: answer.kind === 'scheduled' ? answer.kind : sentOutcome(answer) });
+        audit.note({ ...note, outcome: answer.kind === 'deferred' ? 'scheduled' : sentOutcome(answer) });
         return answer;
       } catch (error) {
         audit.note({ ...note, outcome: codeOf(error) });
@@ -183,7 +183,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     const { id: keyId } = key.stored;
     const queued = { ...request, recipient: to, idempotencyKey, keyId };
     if (request.sendAtMs !== undefined) {
-      return { kind: 'scheduled', ...(await scheduler.add(queued, { keyId })) };
+      const deferred = await deferral.add(queued, { keyId });
+      return { kind: 'deferred', deferred, replayed: deferred.replayed };
     }
     const check = (): void => {
       assertStillAllowed(parts, key, to);

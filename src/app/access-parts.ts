@@ -16,7 +16,10 @@ import type { Host } from './host.ts';
 import { LazySubscriptions } from './lazy-subscriptions.ts';
 
 interface LimitedAccessParts
-  extends Pick<AccessParts, 'owner' | 'json' | 'sender' | 'scheduler' | 'files' | 'uploads' | 'onKeyChange'> {
+  extends Pick<
+    AccessParts,
+    'owner' | 'json' | 'sender' | 'deferral' | 'ports' | 'files' | 'uploads' | 'onKeyChange' | 'selfAddress'
+  > {
   readonly config: Config;
   readonly host: Host;
   readonly state: Sqlite;
@@ -38,7 +41,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     log,
     stores: {
       keys: keyStore(state),
-      approvals: approvalStore(state),
+      approvals: approvalStore(state, () => parts.deferral.openIds()),
       audit: auditStore(state),
       idempotency,
       selfChat: selfChatStore(state),
@@ -47,7 +50,6 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     named: namedReader,
     subscriptions: new LazySubscriptions({ ...parts, feed: () => parts.owner().feed }),
     attachmentRoots: config.send.attachmentRoots,
-    selfAddress: config.approval.selfAddress || config.canary.selfAddress,
     hasTapbacks: config.approval.selfAddress !== '',
     ownerInChatDb: chatDbOwner(connection),
   };

@@ -1,3 +1,4 @@
+import type { Feature } from '../core/feature.ts';
 import type { ClientSetup } from '../domain/client-lines.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
 import type { DemoPeople } from '../features/simulator/demo-ports.ts';
@@ -10,6 +11,8 @@ export interface Host {
   /** True if launchd supervises this process (decisions A3, C6). */
   readonly supervised: boolean;
   readonly version: string;
+  /** The features of this program, in the order in which they are opened. */
+  readonly features: readonly Feature[];
   /** Node's name for the platform, or `simulated` in the demo. */
   readonly platform: string;
   readonly homeFolder: string;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { HttpServer } from '../api/http/server.ts';
 import type { Config } from '../config/config.ts';
+import type { Feature } from '../core/feature.ts';
 import type { Caller } from '../domain/caller.ts';
 import { AppError } from '../domain/errors.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
@@ -65,12 +66,12 @@ const REACH_MS = 3000;
 export async function startHub(config: Config, host: Host): Promise<RunningApp> {
   const { clock, log, version } = host;
   const closers = new Cleanup(log);
-  for (const name of unusedAtHub(config)) log.warn(`${name} has no effect at a hub; set it at a Mac`);
+  for (const name of unusedAtHub(config, host.features)) log.warn(`${name} has no effect at a hub; set it at a Mac`);
   try {
     const settings = fleetOf(config);
     closers.add('lock', lockFolder(config.dir));
     await host.onLocked?.();
-    const state = openStateDatabase(join(config.dir, 'state.db'));
+    const state = openStateDatabase(join(config.dir, 'state.db'), host.features);
     closers.add('state', () => state.close());
     const database = openHubDatabase(join(config.dir, 'hub.db'));
     closers.add('hub.db', () => database.close());
@@ -179,11 +180,14 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       people: absentPort(),
       chats: absentPort(),
       approvals: absentPort(),
-      scheduled: absentPort(),
+      port: () => {
+        throw problem('not_at_a_hub');
+      },
       status: () => status.report(),
     };
     const http = new HttpServer({
       isHub: true,
+      features: host.features,
       settings: config.server,
       apiKey: config.auth.apiKey,
       callers: { owner, find: () => undefined },
@@ -202,7 +206,6 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
         heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
         search: { isEnabled: false, isComplete: false, indexedRows: 0, totalRows: 0 },
         changes: { state: 'off', logged: 0, sweptAtMs: null },
-        fleet: undefined,
         hub: {
           ...{ macs: status.macs(), behindMs: copy.behindMs, brokerAheadMs: brokerClock.aheadMs ?? null },
           ...{ isReady: readiness.reasons().length === 0, isDelivering: webhooks.isDelivering },
@@ -257,10 +260,16 @@ function rowsAndChanges(channel: Channel, events: HubEventLog): ChangeSource {
 }
 
 /** Returns the names of settings that have an effect on a Mac, but not at a hub. */
-function unusedAtHub({ oauth, bluebubbles, search }: Config): readonly string[] {
+function unusedAtHub({ oauth, search, features: given }: Config, features: readonly Feature[]): readonly string[] {
+  const own = features.flatMap(({ name, settings = {} }) =>
+    Object.entries(settings).filter(([key, { defaultValue, read }]) => {
+      const environment = { env: {}, platform: '', homeFolder: '' };
+      return given[name]?.[key] !== read(defaultValue(environment), environment);
+    }),
+  );
   return [
+    ...own.map(([, setting]) => setting.name),
     ...(oauth.issuer === '' ? [] : ['oauth.issuer']),
-    ...(bluebubbles.port === 0 ? [] : ['bluebubbles.port']),
     ...(search.isEnabled ? ['search.enabled'] : []),
   ];
 }

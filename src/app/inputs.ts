@@ -1,5 +1,6 @@
 import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { hiddenTexts } from '../core/feature.ts';
 import { Conversions } from '../features/media/conversions.ts';
 import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
@@ -26,7 +27,7 @@ interface InputParts {
 export function openChatDb({ config, host, closers }: InputParts) {
   const { clock, log, homeFolder: home } = host;
   const { chatDbPath: path, associatedRows } = config.backend;
-  const kinds = { associatedRows, canaryAddress: config.canary.selfAddress };
+  const kinds = { associatedRows, hidden: hiddenTexts(config, host.features) };
   const connection = new Connection({ path, home, log, ...kinds });
   closers.add('chat.db', () => connection.close());
   const thread = ReaderThread.isSupported

@@ -1,15 +1,11 @@
 import { join } from 'node:path';
-import type { LazyAccess } from '../access/lazy-access.ts';
 import type { Config } from '../config/config.ts';
 import type { MessageDetails } from '../domain/details.ts';
 import type { Message } from '../domain/message.ts';
 import type { EventFeed } from '../domain/ports/feed-ports.ts';
-import type { Clock } from '../domain/ports/host-ports.ts';
-import type { IdempotencyStore, SchedulingStore } from '../domain/ports/sending-ports.ts';
+import type { Clock, Log } from '../domain/ports/host-ports.ts';
+import type { IdempotencyStore } from '../domain/ports/sending-ports.ts';
 import { untilPublished } from '../events/log/published.ts';
-import { scheduledOnPhone } from '../features/scheduled/on-phone.ts';
-import { SendScheduler } from '../features/scheduled/scheduler.ts';
-import { scheduledStore } from '../features/scheduled/store.ts';
 import type { CommitDetector } from '../mac/chatdb/commit-detector.ts';
 import type { Connection } from '../mac/chatdb/connection.ts';
 import { chatSendLookup } from '../mac/chatdb/lookups.ts';
@@ -69,29 +65,7 @@ export function openSender(parts: SenderParts): Sender {
   });
 }
 
-interface SchedulingParts extends Pick<SenderParts, 'config' | 'host' | 'state' | 'connection'> {
-  readonly idempotency: SchedulingStore;
-  readonly sender: Sender;
-  readonly uploads: () => { readonly bytes: number };
-  readonly access: () => LazyAccess;
-}
-
-/** Opens the scheduler, and the store for copies of the files that scheduled and held sends attach. */
-export function openScheduler({ config, host, state, connection, uploads, access, ...parts }: SchedulingParts) {
-  const { clock, log } = host;
-  const files = new HeldCopies({ rules: attachmentRulesOf(config), log });
-  const scheduler = new SendScheduler({
-    ...parts,
-    otherBytes: () => uploads().bytes + (access().loaded?.heldBytes() ?? 0),
-    admit: (entry) => access().admitScheduled(entry),
-    onEnd: (entry, outcome) => access().loaded?.noteScheduled(entry, outcome),
-    store: scheduledStore(state),
-    sentParts: sentPartStore(state),
-    files,
-    onPhone: () => scheduledOnPhone(connection),
-    // The wall clock, not the one that stops during sleep: scheduled sends are due at a time of day.
-    clock,
-    log,
-  });
-  return { files, scheduler };
+/** Opens the store for copies of the files that held and deferred sends attach. */
+export function openHeldFiles(config: Config, log: Log): HeldCopies {
+  return new HeldCopies({ rules: attachmentRulesOf(config), log });
 }

@@ -51,13 +51,13 @@ export function problemsIn({
   webhooks,
   search,
   fleet,
-  canary,
+  warnings = [],
 }: StatusReport): readonly CurrentProblem[] {
   const named = (code: string, hint: string | null, subject: string | null = null) => ({ code, subject, hint });
   const others = [
     ...(search?.state === 'failing' ? [named('search_failing', search.problem)] : []),
     ...(fleet !== undefined && fleet.state !== 'connected' ? [named(`fleet_${fleet.state}`, fleet.problem)] : []),
-    ...(canary?.state === 'push_dead' ? [named('push_dead', backend.message)] : []),
+    ...warnings.map(({ code, text }) => named(code, text)),
   ];
   return [
     ...(backend.connected ? [] : [named('chat_db_unavailable', backend.message)]),

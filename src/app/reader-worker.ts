@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
+import type { HiddenText } from '../domain/hidden-text.ts';
 import type { Log } from '../domain/ports/host-ports.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
 import { Fingerprints } from '../mac/chatdb/fingerprints.ts';
@@ -17,13 +18,13 @@ const {
   path,
   home,
   associatedRows,
-  canaryAddress,
+  hidden,
   sqliteLibrary: ofMain,
 } = workerData as {
   readonly path: string;
   readonly home: string;
   readonly associatedRows: AssociatedRows;
-  readonly canaryAddress: string;
+  readonly hidden: readonly HiddenText[];
   readonly sqliteLibrary: typeof sqliteLibrary;
 };
 // Two copies of SQLite in one process would drop each other's locks.
@@ -41,7 +42,7 @@ const log: Log = {
   error: () => undefined,
   child: () => log,
 };
-const connection = new Connection({ path, home, log, associatedRows, canaryAddress });
+const connection = new Connection({ path, home, log, associatedRows, hidden });
 /** The objects of this thread whose methods the main thread can call. */
 export interface ThreadTargets {
   readonly lists: ListReader;

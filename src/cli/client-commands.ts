@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
-import { SCHEDULED_STATES } from '../features/scheduled/scheduled.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { declareAccessCommands } from './access-commands.ts';
 import { WAIT_STATES } from './commands/send-wait.ts';
@@ -138,7 +137,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(served(async () => (await import('./commands/tail-command.ts')).tail)));
-  declareScheduledCommands(program, runs);
   declareAttachmentCommands(program, runs);
   declareWebhookCommands(program, runs);
   declareAccessCommands(program, runs);
@@ -163,24 +161,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .description('Read update.url in the background, so that the next command can mention a newer version.')
     .addHelpText('after', helpExamples('postern check-update'))
     .action(runs(async () => (await import('./update-notice.ts')).checkUpdate));
-}
-
-/** Declares `postern scheduled`, which lists and cancels messages to be sent at a set time. */
-function declareScheduledCommands(program: Command, runs: Runs): void {
-  const scheduled = program
-    .command('scheduled')
-    .description('List and cancel scheduled messages.')
-    .addHelpText('after', helpExamples('postern scheduled list', 'postern scheduled cancel 5a1f'));
-  connected(scheduled.command('list'))
-    .description('List pending messages, soonest first, including those scheduled in Messages itself.')
-    .addOption(new Option('--state <state>', 'only those in this state').choices(SCHEDULED_STATES))
-    .addHelpText('after', helpExamples('postern scheduled list --state missed'))
-    .action(runs(served(async () => (await import('../features/scheduled/commands.ts')).listScheduled)));
-  connected(scheduled.command('cancel'))
-    .description('Cancel a scheduled message; fails if it is too late.')
-    .argument('<id>', 'its id, or the beginning of it', nonEmpty)
-    .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
-    .action(runs(served(async () => (await import('../features/scheduled/commands.ts')).cancelScheduled)));
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */

@@ -25,5 +25,6 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
   declareHostCommands(program, runs);
   program.commandsGroup('Use the running service:');
   declareClientCommands(program, runs);
+  for (const feature of context.environment.features ?? []) feature.commands?.(program, runs);
   return program;
 }

@@ -62,6 +62,7 @@ export async function runService(
       log,
       supervised,
       version: context.version,
+      features: context.environment.features ?? [],
       platform,
       homeFolder,
       ...(people && { people }),

@@ -1,8 +1,8 @@
-import type { ScheduledSends } from '../features/scheduled/ports.ts';
 import type { MessageDetails } from './details.ts';
 import type { LogEntry } from './event.ts';
 import type { IncludeSet } from './include.ts';
 import { type Key, MAX_WAIT_S, type Scope, type SendRight } from './key.ts';
+import type { Port } from './port.ts';
 import type { Approvals } from './ports/access-ports.ts';
 import type { NameLookup } from './ports/contacts-ports.ts';
 import type { EventFeed } from './ports/feed-ports.ts';
@@ -35,7 +35,8 @@ export interface Caller extends SearchNames {
   readonly subscriptions?: Subscriptions;
   readonly search: SearchIndex;
   readonly approvals: Approvals;
-  readonly scheduled: ScheduledSends;
+  /** Returns a port that a feature added. Throws `not_available` if no feature of this service provides it. */
+  port<Service>(port: Port<Service>): Service;
   status(): StatusReport | Promise<StatusReport>;
   /** Serialises an event with the requested includes, as far as this caller may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet) => string;

@@ -11,8 +11,8 @@ export interface ClientSetup {
   readonly mcp: { readonly command: string; readonly args: readonly string[] };
   /** The command line that runs `postern imsg` with this service, quoted for a shell. */
   readonly imsg: string;
-  /** Address of Postern's BlueBubbles-compatible API; undefined while that API is off. */
-  readonly blueBubblesUrl?: string | undefined;
+  /** The lines that features add for other clients. */
+  readonly more?: readonly ClientLines[];
 }
 
 /** The lines with which one client is set up to use Postern. */
@@ -23,19 +23,15 @@ export interface ClientLines {
   readonly lines: readonly string[];
 }
 
-const BLUEBUBBLES_OFF = 'Set bluebubbles.port in config.toml and restart Postern. Then:';
-
 /**
  * Returns the set-up lines for each client that the key suits, in display order. The command line and the console print
  * the same lines.
  */
 export function clientLines(setup: ClientSetup): readonly ClientLines[] {
-  const { secret, scopes, url, mcp, imsg, blueBubblesUrl } = setup;
+  const { secret, scopes, url, mcp, imsg, more = [] } = setup;
   const { command, args } = mcp;
   const env = { POSTERN_API_KEY: secret };
   const channel = { command, args: [...args, '--channel'], env };
-  const server = blueBubblesUrl ?? 'http://127.0.0.1:1234';
-  const off = blueBubblesUrl === undefined ? [BLUEBUBBLES_OFF] : [];
   const has = (...wanted: readonly Scope[]): boolean => wanted.every((scope) => scopes.includes(scope));
   const hasTools = has('read') || has('events') || has('send');
   const all: readonly (ClientLines & { readonly suits: boolean })[] = [
@@ -80,18 +76,7 @@ export function clientLines(setup: ClientSetup): readonly ClientLines[] {
       where: 'a file postern-imsg with mode 0700; cliPath in channels.imessage is its path',
       lines: ['#!/bin/sh', `export POSTERN_API_KEY='${secret}'`, `exec ${imsg} "$@"`],
     },
-    {
-      client: 'Hermes',
-      suits: has('read', 'webhooks'),
-      where: 'its environment',
-      lines: [...off, `BLUEBUBBLES_SERVER_URL=${server}`, `BLUEBUBBLES_PASSWORD=${secret}`],
-    },
-    {
-      client: 'Home Assistant',
-      suits: has('read', 'webhooks'),
-      where: 'its BlueBubbles integration',
-      lines: [...off, `URL: ${server}`, `Password: ${secret}`],
-    },
+    ...more.map((lines) => ({ ...lines, suits: true })),
     {
       client: 'n8n',
       suits: true,

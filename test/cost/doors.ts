@@ -22,6 +22,7 @@ export async function doors(): Promise<{
     log: collectingLog(),
     counters: new Counters(),
     eventErrors: 'draft',
+    features: [],
     version: '1',
     timeZone: () => 'UTC',
     junkAmong: () => new Set(),

@@ -5,12 +5,15 @@ import type { Approval } from '../../src/domain/approval.ts';
 import { OWNER } from '../../src/domain/audit.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { isAppError } from '../../src/domain/errors.ts';
+import { Ports } from '../../src/domain/port.ts';
 import type { NewKey } from '../../src/domain/ports/access-ports.ts';
 import type { SendAnswer, SendRequest } from '../../src/domain/ports/sending-ports.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { scheduledOnPhone } from '../../src/features/scheduled/on-phone.ts';
+import { SCHEDULED } from '../../src/features/scheduled/port.ts';
 import { SendScheduler } from '../../src/features/scheduled/scheduler.ts';
 import { scheduledStore } from '../../src/features/scheduled/store.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
@@ -79,7 +82,7 @@ export class AccessSending {
     this.clock = clock ?? new FakeClock();
     this.chats = chats ?? seeded(join(folder, 'chat.db'));
     this.#connection = new Connection({ path: this.chats.path, home: folder, log: this.log });
-    this.state = openStateDatabase(join(configDir, 'state.db'));
+    this.state = openStateDatabase(join(configDir, 'state.db'), FEATURES);
     const idempotency = idempotencyStore(this.state);
     const rules = { roots, chatDbPath: this.chats.path, configDir };
     const reader = new ChatReader(this.#connection);
@@ -118,10 +121,12 @@ export class AccessSending {
       clock: this.clock,
       log: this.log,
       otherBytes: () => this.uploads.bytes + this.access.heldBytes(),
-      admit: async (entry) => (entry.key_id === OWNER ? () => {} : this.access.admitScheduled(entry)),
+      admit: async (entry) => (entry.key_id === OWNER ? () => {} : this.access.admitDue(entry)),
       onPhone: () => scheduledOnPhone(this.#connection),
-      onEnd: (entry, outcome) => this.access.noteScheduled(entry, outcome),
+      onEnd: (entry, outcome) => this.access.noteDeferred(entry, outcome),
     });
+    const ports = new Ports();
+    ports.provide(SCHEDULED, this.scheduler.entries);
     const channel = new Channel();
     const messages = new ChatLog(this.#connection);
     const parts = { messages, channel, clock: this.clock, log: this.log };
@@ -131,7 +136,7 @@ export class AccessSending {
     this.access = new LimitedAccess({
       stores: {
         keys: keyStore(this.state),
-        approvals: approvalStore(this.state),
+        approvals: approvalStore(this.state, () => this.scheduler.openIds()),
         audit: auditStore(this.state),
         idempotency,
         selfChat: selfChatStore(this.state),
@@ -144,7 +149,8 @@ export class AccessSending {
       json: plainJson(),
       sender: this.sender,
       files,
-      scheduler: this.scheduler,
+      deferral: this.scheduler,
+      ports,
       uploads: this.uploads,
       subscriptions: noSubscriptions,
       attachmentRoots: roots,

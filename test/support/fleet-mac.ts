@@ -7,6 +7,7 @@ import { type RunningApp, startApp } from '../../src/app/service.ts';
 import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
 import type { Clock } from '../../src/domain/ports/host-ports.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import { type EventMessage, openEvent, readEventHeaders } from '../../src/fleet/protocol/event-message.ts';
@@ -71,13 +72,14 @@ export class FleetMac {
       fleet: this.settings,
       canary: { self: this.canarySelf },
     };
-    const checked = checkConfig(tables, dir, processEnvironment({ HOME: this.folder }, 'linux'));
+    const checked = checkConfig(tables, dir, processEnvironment({ HOME: this.folder }, 'linux', FEATURES));
     if ('mistakes' in checked) throw new Error(checked.mistakes.join(' '));
     this.#app = await startApp(checked.config, {
       clock: this.clock,
       log: this.log,
       supervised: false,
       version: '1.2.3',
+      features: FEATURES,
       platform: 'simulated',
       homeFolder: this.folder,
       cacheFolder: join(this.folder, 'cache'),

@@ -5,6 +5,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { asyncApi } from '../../src/api/openapi/asyncapi.ts';
 import { openApi } from '../../src/api/openapi/openapi.ts';
+import { documentsOf } from '../../src/core/feature.ts';
+import { FEATURES } from '../../src/features/list.ts';
+
+const documents = await documentsOf(FEATURES);
 
 interface Message {
   readonly payload: object;
@@ -48,6 +52,6 @@ test('its examples are as it says, and its schemas those of the OpenAPI document
       expect([name, validate(example.payload), validate.errors]).toEqual([name, true, null]);
     }
   }
-  const { components } = JSON.parse(JSON.stringify(openApi('1.2.3'))) as typeof document;
+  const { components } = JSON.parse(JSON.stringify(openApi('1.2.3', documents))) as typeof document;
   expect(components.schemas).toMatchObject(document.components.schemas);
 });

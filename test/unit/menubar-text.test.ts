@@ -26,11 +26,12 @@ const failing = (origin: string, error: string): StatusReport['webhooks'][number
   last_error: error,
 });
 
-const deadPush = {
-  state: 'push_dead',
-  ...{ sent_at: '2026-01-01T18:00:00Z', arrived_at: '2026-01-01T06:00:03Z', delay_ms: 3000, problem: null },
-  push_dead_since: '2026-01-01T12:00:00Z',
-} as const;
+const deadPush: StatusReport['warnings'] = [
+  {
+    ...{ code: 'push_dead', text: 'Gone.', tone: 'bad', title: 'Messages may not arrive' },
+    menu: 'No push from Apple since 2026-01-01 12:00 UTC',
+  },
+];
 
 describe('the menu text', () => {
   test('for SwiftBar when all is well', () => {
@@ -61,17 +62,15 @@ describe('the menu text', () => {
       'Messages work; two webhooks are behind',
     ],
     [{ backend: { connected: true, message: 'The clock moved.' } }, 'Messages work, with a warning'],
-    [{ canary: deadPush }, 'Messages may not arrive'],
+    [{ warnings: deadPush }, 'Messages may not arrive'],
   ])('begins with the words of the console: %#', (trouble, words) => {
     const [, , first] = menuText({ ...fine, ...trouble }, 'swiftbar', { url }).split('\n');
     expect(first).toBe(`${words} | color=red`);
   });
 
   test('says since when push is dead', () => {
-    const lines = menuText({ ...fine, canary: deadPush }, 'swiftbar', { url }).split('\n');
+    const lines = menuText({ ...fine, warnings: deadPush }, 'swiftbar', { url }).split('\n');
     expect(lines).toContain('No push from Apple since 2026-01-01 12:00 UTC | color=red');
-    const arriving = { ...deadPush, state: 'arriving', push_dead_since: null } as const;
-    expect(menuText({ ...fine, canary: arriving }, 'swiftbar', { url })).toBe(menuText(fine, 'swiftbar', { url }));
   });
 
   test('counts what waits for a decision, without a word of it', () => {

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
+import type { Feature } from '../../core/feature.ts';
+import { documentsOf } from '../../core/feature.ts';
 import type { Caller, Callers } from '../../domain/caller.ts';
 import { errorCode } from '../../domain/errors.ts';
 import type { AccessService } from '../../domain/ports/access-ports.ts';
@@ -22,6 +24,7 @@ import { API, ROUTES } from '../../schema/routes.ts';
 import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
+import { featureRoutes } from './feature-routes.ts';
 import {
   baseAddressOf,
   hasTooManyHeaders,
@@ -86,6 +89,8 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly metrics: () => Metrics;
   readonly counters: Counters;
   readonly version: string;
+  /** The features whose operations are served. At a hub: those that a hub does not offer. */
+  readonly features: readonly Feature[];
   /** True for a hub, which represents many Macs (decision N2). */
   readonly isHub?: boolean;
   readonly timeouts?: HttpTimeouts;
@@ -120,7 +125,7 @@ export class HttpServer implements ExchangeContext {
   constructor(parts: HttpServerParts) {
     const { settings, apiKey, callers, counters, timeouts = TIMEOUTS } = parts;
     this.#timeouts = timeouts;
-    const open = staticFiles(parts.version, parts.notReady);
+    const open = staticFiles(parts.version, parts.notReady, parts.features);
     this.clock = parts.clock;
     this.log = parts.log;
     this.counters = counters;
@@ -142,7 +147,10 @@ export class HttpServer implements ExchangeContext {
     };
     const handlers = withLazyRoutes(loaded, parts.access, parts.home, () => this.#url);
     const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
-    this.#router = new Router(served, open, parts.people && demoRoutes(parts.people));
+    const more = featureRoutes(parts.features, parts.isHub);
+    const operationOf = async (id: string) =>
+      (await import('../openapi/operations.ts')).operationOf(id, await documentsOf(parts.features));
+    this.#router = new Router(served, open, parts.people && demoRoutes(parts.people), more, operationOf);
   }
 
   get isClosing(): boolean {

@@ -38,10 +38,9 @@ const conversation = { id: examples.conversation.id };
 const webhook = { id: examples.webhook.id };
 const key = { id: accessExamples.key.id };
 const approval = { id: accessExamples.approval.id };
-const scheduled = { id: '5a1f8c1e-0d4c-4a52-9c0b-6c2a1f6d8e10' };
-const NOTHING = { reads: 'nothing' } as const;
+export const NO_OUTPUT = { reads: 'nothing' } as const;
 
-function printed(expression: string): { readonly typeScript: string } {
+export function printed(expression: string): { readonly typeScript: string } {
   return { typeScript: `console.log(await postern.${expression});` };
 }
 
@@ -86,7 +85,7 @@ export const CODE_CALLS = {
   },
   registerWebhook: printed('addWebhook($body)'),
   listWebhooks: printed('webhooks()'),
-  deleteWebhook: { path: webhook, ...NOTHING, typeScript: 'await postern.removeWebhook($id);' },
+  deleteWebhook: { path: webhook, ...NO_OUTPUT, typeScript: 'await postern.removeWebhook($id);' },
   getWebhook: { path: webhook, ...printed('webhook($id)') },
   changeWebhook: { path: webhook, ...printed('changeWebhook($id, $body)') },
   listDeliveries: { path: webhook, ...printed('deliveries($id)') },
@@ -134,10 +133,7 @@ export const CODE_CALLS = {
       "if (text === 'On my way') await postern.approvals.approve($id, shown);",
   },
   denySend: { path: approval, ...printed('approvals.deny($id)') },
-  withdrawSend: { path: approval, ...NOTHING, typeScript: 'await postern.approvals.withdraw($id);' },
-  listScheduled: printed('scheduled.list()'),
-  getScheduled: { path: scheduled, ...printed('scheduled.get($id)') },
-  cancelScheduled: { path: scheduled, ...NOTHING, typeScript: 'await postern.scheduled.cancel($id);' },
+  withdrawSend: { path: approval, ...NO_OUTPUT, typeScript: 'await postern.approvals.withdraw($id);' },
   getSelfChat: printed('approvals.selfChat()'),
   sendSelfChatCode: printed('approvals.sendSelfChatCode()'),
   proveSelfChat: printed("approvals.proveSelfChat('482913')"),

@@ -29,19 +29,25 @@ interface Request {
   readonly call: CodeCall;
 }
 
+/** An operation to be called. `call` says how, for an operation of a feature. */
+interface Called {
+  readonly route: Route;
+  readonly operation: Operation;
+  readonly call?: CodeCall | undefined;
+}
+
 /** Returns samples that call an operation with curl, with Python's standard library and with the typed client. */
-export function codeSamples(id: RouteId): readonly CodeSample[] {
-  const call: CodeCall = CODE_CALLS[id];
-  if (call.overHttp === undefined) return samplesOf(id, call);
-  const [shell, script] = samplesOf(call.overHttp, CODE_CALLS[call.overHttp]);
-  const [, , typed] = samplesOf(id, call);
+export function codeSamples(id: string, { route, operation, call: own }: Called): readonly CodeSample[] {
+  const call: CodeCall = own ?? CODE_CALLS[id as RouteId];
+  const { overHttp } = call;
+  if (overHttp === undefined) return samplesOf(route, operation, call);
+  const [shell, script] = samplesOf(ROUTES[overHttp], OPERATIONS[overHttp], CODE_CALLS[overHttp]);
+  const [, , typed] = samplesOf(route, operation, call);
   const noted = [shell, script].map((sample) => ({ ...sample, source: `${OVER_HTTP}\n${sample.source}` }));
   return [...noted, typed];
 }
 
-function samplesOf(id: RouteId, call: CodeCall): readonly [CodeSample, CodeSample, CodeSample] {
-  const route: Route = ROUTES[id];
-  const { body }: Operation = OPERATIONS[id];
+function samplesOf(route: Route, { body }: Operation, call: CodeCall): readonly [CodeSample, CodeSample, CodeSample] {
   const path = pathOf(route).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(call.path?.[name] ?? ''));
   const query = new URLSearchParams(call.query).toString();
   const request = {

@@ -14,7 +14,7 @@ import type { Column } from '../output/table.ts';
 import { oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { listEntriesOf } from '../recipient.ts';
-import { blueBubblesUrl, type ConnectionOptions, Refusal, type Served, serviceUrl } from '../service-connection.ts';
+import { type ConnectionOptions, localConfiguration, Refusal, type Served, serviceUrl } from '../service-connection.ts';
 
 export interface ListOptions extends ConnectionOptions {
   readonly read?: readonly string[];
@@ -70,7 +70,12 @@ export async function addKey(name: string, options: AddOptions, service: Served)
   const imsg = [command, ...args].map(quoted).join(' ');
   // Only the service knows its port: an option may have set it, or the system may have chosen it.
   const url = (await client.status()).url ?? serviceUrl(options, service);
-  const setup = { url, mcp, imsg, blueBubblesUrl: blueBubblesUrl(options, service) };
+  const config = localConfiguration(options, service);
+  const { features = [] } = service.environment;
+  const of = { secret: key.key, scopes: key.scopes, url, mcp, imsg };
+  const server = config?.server ?? { host: '127.0.0.1', port: 0 };
+  const more = features.flatMap((one) => one.clients?.(of, config?.features[one.name], server) ?? []);
+  const setup = { url, mcp, imsg, more };
   answer(key, ...made(key, setup));
 }
 

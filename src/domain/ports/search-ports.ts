@@ -69,7 +69,7 @@ export interface IndexSource {
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
   /**
    * Returns the message of each row id. Undefined for a row that no longer exists, that the user deleted, or that is a
-   * reaction or a canary.
+   * reaction or hidden.
    */
   messages(rowIds: readonly number[]): readonly (SearchableMessage | undefined)[];
   /**

@@ -43,8 +43,8 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
       };
     case 'dry_run':
       return { refused: 'Nothing was sent: every send with this key is a dry run.' };
-    case 'scheduled':
-      throw new Error('a send without a time was scheduled');
+    case 'deferred':
+      throw new Error('a send without a time was deferred');
   }
 }
 

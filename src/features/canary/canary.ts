@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import type { Config } from '../../config/config.ts';
+import type { Core } from '../../core/core.ts';
+import type { Running } from '../../core/feature.ts';
 import { errorCode, isChatDbAway } from '../../domain/errors.ts';
 import { includeSet } from '../../domain/include.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
@@ -8,8 +9,8 @@ import type { MessageReader } from '../../domain/ports/reading-ports.ts';
 import type { SelfChatProof } from '../../domain/ports/self-chat-ports.ts';
 import type { MessageSender } from '../../domain/ports/sending-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import type { Sqlite } from '../../runtime/sqlite.ts';
-import type { CanaryRecord, CanaryStatus, CanaryStore } from './ports.ts';
+import type { StatusWarning } from '../../domain/status.ts';
+import type { CanaryRecord, CanaryStore } from './ports.ts';
 import { canaryStore } from './store.ts';
 import { type CanaryReport, type CanaryState, canaryText } from './text.ts';
 
@@ -27,7 +28,7 @@ const UNKNOWN: ReadonlySet<string> = new Set(['send_outcome_unknown', 'send_inte
 export interface CanaryParts {
   /** `canary.self`. */
   readonly address: string;
-  readonly selfChat: { isProved(): boolean; proof(): SelfChatProof | undefined };
+  readonly selfChat: { isProved(): boolean; provedMs(): number | undefined; proof(): SelfChatProof | undefined };
   readonly store: CanaryStore;
   readonly reader: Pick<MessageReader, 'listMessages'>;
   readonly sender: Pick<MessageSender, 'send'>;
@@ -41,19 +42,33 @@ export interface CanaryParts {
 }
 
 /** Creates the canary, and makes it look for its most recent message after each commit to chat.db. */
-export function openCanary({
-  config,
-  state,
-  detector,
-  ...parts
-}: Omit<CanaryParts, 'address' | 'store'> & {
-  readonly config: Config;
-  readonly state: Sqlite;
-  readonly detector: { onCommit(run: () => void): void };
-}): Canary {
-  const canary = new Canary({ ...parts, address: config.canary.selfAddress, store: canaryStore(state) });
+export async function openCanary(core: Core, address: string): Promise<Running> {
+  const { host, state, detector, access } = core;
+  const { selfChat } = await access.load();
+  const canary = new Canary({ ...core, ...host, address, selfChat, store: canaryStore(state) });
   detector.onCommit(() => canary.noteCommit());
-  return canary;
+  return {
+    start: () => canary.start(),
+    close: () => canary.close(),
+    status: () => canary.report(),
+    warning: () => canary.warning(),
+    metrics(gauge) {
+      const { state: now, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = canary.report();
+      const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);
+      gauge('postern_push_dead', "Whether the canary found Apple's push dead.", now === 'push_dead' ? 1 : 0);
+      gauge(
+        'postern_push_dead_since_timestamp_seconds',
+        'Send time of the first canary that did not arrive.',
+        seconds(since),
+      );
+      gauge('postern_canary_arrived_timestamp_seconds', 'When a canary last arrived.', seconds(arrivedAt));
+      gauge(
+        'postern_canary_delay_seconds',
+        'How long the last canary took to arrive.',
+        delayMs === null ? null : delayMs / 1000,
+      );
+    },
+  };
 }
 
 /**
@@ -61,7 +76,7 @@ export function openCanary({
  * AA4). Within one run, the six hours are measured on the monotonic clock, so that setting the Mac's clock never sends
  * a canary.
  */
-export class Canary implements CanaryStatus {
+export class Canary {
   readonly #parts: CanaryParts;
   #record: CanaryRecord | undefined;
   /** When the next canary is due, on the monotonic clock. */
@@ -80,8 +95,8 @@ export class Canary implements CanaryStatus {
   }
 
   start(): void {
-    const { store, address, clock, awake } = this.#parts;
-    const record = store.load();
+    const { address, clock, awake } = this.#parts;
+    const record = this.#loaded();
     this.#sentAtMs = clock.monotonic();
     this.#waitingSinceMs = awake.monotonic();
     this.#nextAtMs = this.#sentAtMs;
@@ -118,13 +133,25 @@ export class Canary implements CanaryStatus {
     };
   }
 
-  warning(): string | undefined {
+  warning(): StatusWarning | undefined {
     const { state, push_dead_since: since } = this.report();
     if (state !== 'push_dead' || since === null) return undefined;
-    return (
-      `Apple's push has been dead since ${since}. A message that Postern sent to your own address has not arrived, ` +
-      'and others may not arrive either. Quit Messages and open it again.'
-    );
+    return {
+      code: 'push_dead',
+      tone: 'bad',
+      title: 'Messages may not arrive',
+      menu: `No push from Apple since ${since.slice(0, 16).replace('T', ' ')} UTC`,
+      text:
+        `Apple's push has been dead since ${since}. A message that Postern sent to your own address has not arrived, ` +
+        'and others may not arrive either. Quit Messages and open it again.',
+    };
+  }
+
+  /** Loads the record. A record from before the conversation was proved belongs to another chat.db. */
+  #loaded(): CanaryRecord | undefined {
+    const record = this.#parts.store.load();
+    const provedMs = this.#parts.selfChat.provedMs();
+    return provedMs === undefined || (record?.sentMs ?? 0) < provedMs ? undefined : record;
   }
 
   #state(): CanaryState {
@@ -230,7 +257,7 @@ export class Canary implements CanaryStatus {
       limit: ROWS,
       offset: 0,
       include: WITH_DETAILS,
-      include_canary: true,
+      include_hidden: true,
     });
     const rows = items.filter(({ body }) => body === canaryText(number));
     const own = rows.find(({ is_from_me: isFromMe }) => isFromMe);

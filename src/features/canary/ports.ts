@@ -1,5 +1,3 @@
-import type { CanaryReport } from './text.ts';
-
 /**
  * The newest canary, and what canaries have shown about Apple's push. A canary is a message to the owner's own address.
  */
@@ -31,11 +29,4 @@ export interface CanaryStore {
   load(): CanaryRecord | undefined;
   /** Stores the record durably before it returns. */
   save(record: CanaryRecord): void;
-}
-
-/** The state of the canary, for the health, status and metrics reports. */
-export interface CanaryStatus {
-  report(): CanaryReport;
-  /** Returns a warning for the health report while Apple's push does not work; undefined otherwise. */
-  warning(): string | undefined;
 }

@@ -1,18 +1,17 @@
-import type { SendRequest } from '../../domain/ports/sending-ports.ts';
+import type { DueSend } from '../../domain/ports/deferral-ports.ts';
 import type { ScheduledSend, ScheduledSource, ScheduledState } from './scheduled.ts';
 
 /** A scheduled send in its stored form. */
-export interface StoredScheduled extends ScheduledSend {
+export interface StoredScheduled extends ScheduledSend, DueSend {
+  readonly id: string;
   readonly key_id: string;
+  readonly to: string;
+  readonly text: string | null;
   readonly sendAtMs: number;
   readonly sendUntilMs: number;
   readonly createdMs: number;
   /** When the message was handed to Messages, Unix milliseconds; null before that. */
   readonly begunMs: number | null;
-  /** The addresses that the owner approved as readers of the message. Null if the send needed no approval. */
-  readonly members: readonly string[] | null;
-  /** True if the owner approved the send, so that it is not held again at its time. */
-  readonly isApproved: boolean;
   /** `X-Request-Id` of the request that scheduled the send; null if it had none. */
   readonly requestId: string | null;
 }
@@ -60,38 +59,6 @@ export interface ScheduledStore {
    * ones.
    */
   prune(nowMs: number): void;
-}
-
-/** The key that schedules a send, and the owner's approval if the send needed one. */
-export interface ScheduledBy {
-  readonly keyId: string;
-  /** The id, readers and files of a send that the owner approved. The files were copied when the send was held. */
-  readonly approved?: {
-    readonly id: string;
-    readonly members: readonly string[];
-    readonly files: StoredScheduled['attachments'];
-  };
-}
-
-/** Sends messages at their scheduled time. */
-export interface Scheduler {
-  /**
-   * Stores a request, which is sent at its `sendAtMs`. Throws `too_many_scheduled`, and everything that an immediate
-   * send throws before it is queued, such as for an unknown recipient or a missing file. Until a day after
-   * `sendUntilMs`, a request with the same `Idempotency-Key` returns the same entry.
-   */
-  add(
-    request: SendRequest,
-    by: ScheduledBy,
-  ): Promise<{ readonly scheduled: ScheduledSend; readonly replayed: boolean }>;
-  /** Cancels the key's sends that have not begun. Returns the number of cancelled sends. */
-  cancelAll(keyId: string): number;
-  /** Returns the total size of the files of sends that have not ended, in bytes. */
-  heldBytes(): number;
-  /** Returns the ids of the sends that have not ended. Their files must be kept. */
-  openIds(): readonly string[];
-  /** The sends that the owner may see: those scheduled under any key, and those scheduled in Messages (Send Later). */
-  readonly entries: ScheduledSends;
 }
 
 export interface ScheduledQuery {

@@ -1,19 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { errorCode } from '../../domain/errors.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
+import type { Deferral, DeferredBy, DeferredSend } from '../../domain/ports/deferral-ports.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
-import type { HeldFiles, MessageSender, SchedulingStore, SendRequest } from '../../domain/ports/sending-ports.ts';
+import type { DeferringStore, HeldFiles, MessageSender, SendRequest } from '../../domain/ports/sending-ports.ts';
 import type { SentPartStore } from '../../domain/ports/sent-parts-ports.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import { requestHash } from '../../mac/sender/idempotency.ts';
-import type {
-  ScheduledBy,
-  ScheduledOnPhone,
-  ScheduledSends,
-  ScheduledStore,
-  Scheduler,
-  StoredScheduled,
-} from './ports.ts';
+import type { ScheduledOnPhone, ScheduledSends, ScheduledStore, StoredScheduled } from './ports.ts';
+import { scheduledProblem } from './problems.ts';
 import { ScheduledRun } from './run.ts';
 import { isOver, SCHEDULED_STATES, type ScheduledSend, TOO_LATE } from './scheduled.ts';
 
@@ -29,7 +24,7 @@ const LOOK_EVERY_MS = 15_000;
 
 export interface SchedulerParts {
   readonly store: ScheduledStore;
-  readonly idempotency: SchedulingStore;
+  readonly idempotency: DeferringStore;
   readonly sentParts: Pick<SentPartStore, 'rowOf'>;
   readonly files: HeldFiles;
   readonly sender: MessageSender & {
@@ -58,7 +53,7 @@ export interface SchedulerParts {
  * Sends messages at their time, each at most once: just before Messages is asked, the state changes durably from
  * `scheduled` to `sending`. Only a send in the state `scheduled` can be cancelled.
  */
-export class SendScheduler implements Scheduler {
+export class SendScheduler implements Deferral {
   readonly entries: ScheduledSends;
   readonly #parts: SchedulerParts;
   readonly #run: ScheduledRun;
@@ -89,7 +84,11 @@ export class SendScheduler implements Scheduler {
     await this.#running;
   }
 
-  async add(request: SendRequest, by: ScheduledBy) {
+  /**
+   * Stores a request, which is sent at its `sendAtMs`. Until a day after `sendUntilMs`, a request with the same
+   * `Idempotency-Key` returns the same entry. Also throws `too_many_scheduled`.
+   */
+  async add(request: SendRequest, by: DeferredBy): Promise<DeferredSend> {
     const { store, idempotency, sender, files, clock, otherBytes } = this.#parts;
     const { attachments, uploads = [] } = request;
     const id = by.approved?.id ?? randomUUID();
@@ -129,10 +128,10 @@ export class SendScheduler implements Scheduler {
       isApproved: by.approved !== undefined,
       requestId,
     };
-    let claim: ReturnType<SchedulingStore['schedule']>;
+    let claim: ReturnType<DeferringStore['defer']>;
     try {
       this.#assertRoom(by.keyId);
-      claim = idempotency.schedule(key, hash, { id, nowMs, untilMs: sendUntilMs }, () => store.add(entry));
+      claim = idempotency.defer(key, hash, { id, nowMs, untilMs: sendUntilMs }, () => store.add(entry));
     } catch (error) {
       if (by.approved === undefined) await files.remove(id);
       throw error;
@@ -142,7 +141,7 @@ export class SendScheduler implements Scheduler {
       return this.#again(claim, hash);
     }
     this.#look();
-    return { scheduled: shownScheduled(store.get(id) ?? entry), replayed: false };
+    return deferred(shownScheduled(store.get(id) ?? entry), false);
   }
 
   /** Cancels a send. Throws `too_late` if its state is no longer `scheduled`. */
@@ -150,7 +149,7 @@ export class SendScheduler implements Scheduler {
     const { store, clock, files, onEnd } = this.#parts;
     if (!store.end(entry.id, 'scheduled', 'cancelled', { atMs: clock.now() })) {
       const { state } = store.get(entry.id) ?? entry;
-      throw problem('too_late', { why: TOO_LATE[state === 'scheduled' ? 'sending' : state] });
+      throw scheduledProblem('too_late', { why: TOO_LATE[state === 'scheduled' ? 'sending' : state] });
     }
     void files.remove(entry.id);
     onEnd(entry, 'cancelled');
@@ -179,15 +178,16 @@ export class SendScheduler implements Scheduler {
     return this.#parts.store.list({ states: ['scheduled', 'sending'] }).map(({ id }) => id);
   }
 
-  #again(earlier: Exclude<ReturnType<SchedulingStore['schedule']>, 'claimed'>, hash: string) {
+  #again(earlier: Exclude<ReturnType<DeferringStore['defer']>, 'claimed'>, hash: string) {
     const { outcome } = earlier;
-    const entry = outcome.state === 'scheduled' ? this.#parts.store.get(outcome.id) : undefined;
+    const entry = outcome.state === 'deferred' ? this.#parts.store.get(outcome.id) : undefined;
     if (earlier.requestHash !== hash || entry === undefined) throw problem('idempotency_key_reused');
-    return { scheduled: shownScheduled(entry), replayed: true };
+    return deferred(shownScheduled(entry), true);
   }
 
   #assertRoom(keyId: string): void {
-    if (this.#parts.store.countWaiting(keyId) >= MAX_WAITING) throw problem('too_many_scheduled', { max: MAX_WAITING });
+    if (this.#parts.store.countWaiting(keyId) < MAX_WAITING) return;
+    throw scheduledProblem('too_many_scheduled', { max: MAX_WAITING });
   }
 
   /** Sends what is due, one after the other, then waits until the next send is due. */
@@ -250,7 +250,7 @@ function allScheduled(
     id.startsWith('phone-') ? onPhone().find((one) => one.id === id) : undefined;
   const stored = (id: string): StoredScheduled => {
     const entry = store.get(id);
-    if (entry === undefined) throw problem('scheduled_not_found');
+    if (entry === undefined) throw scheduledProblem('scheduled_not_found');
     return entry;
   };
   return {
@@ -263,7 +263,7 @@ function allScheduled(
     },
     get: (id) => ofPhone(id) ?? shownScheduled(stored(id)),
     cancel(id) {
-      if (ofPhone(id) !== undefined) throw problem('scheduled_on_phone');
+      if (ofPhone(id) !== undefined) throw scheduledProblem('scheduled_on_phone');
       cancel(stored(id));
     },
   };
@@ -274,4 +274,11 @@ function shownScheduled(stored: StoredScheduled): ScheduledSend {
   const { sendAtMs: _at, sendUntilMs: _until, createdMs: _created, begunMs: _begun, ...rest } = stored;
   const { members: _members, isApproved: _approved, requestId: _request, ...shown } = rest;
   return isOver(shown) ? { ...shown, text: null } : shown;
+}
+
+function deferred(scheduled: ScheduledSend, replayed: boolean): DeferredSend {
+  const { id, state, send_at: at } = scheduled;
+  const text = `Scheduled for ${at} as "${id}" (${state}). Until then scheduled_cancel can cancel it.`;
+  const told = { text, state: 'scheduled', scheduled_id: id };
+  return { id, body: { scheduled }, path: `/scheduled/${id}`, told, replayed };
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { fenced, OF_OWN } from '../../api/mcp/text/fence.ts';
 import { indented, shortLine } from '../../api/mcp/text/visible.ts';
 import { textOutput, tool } from '../../api/mcp/tools/tool.ts';
+import { SCHEDULED } from './port.ts';
 
 export const scheduledList = tool({
   name: 'scheduled_list',
@@ -12,7 +13,7 @@ export const scheduledList = tool({
   input: z.object({}),
   output: textOutput,
   async run(_input, { caller, nonce }) {
-    const entries = caller.scheduled.list({});
+    const entries = caller.port(SCHEDULED).list({});
     if (entries.length === 0) return { text: 'No message is scheduled.' };
     const lines = entries.flatMap(({ id, source, state, send_at: at, to, text }) => [
       `[${id}] ${at} to ${shortLine(to)} (${source === 'phone' ? 'on the phone' : state})`,
@@ -32,7 +33,9 @@ export const scheduledCancel = tool({
   input: z.object({ id: z.string().max(100) }),
   output: textOutput,
   async run({ id }, { caller }) {
-    caller.scheduled.cancel(id);
+    caller.port(SCHEDULED).cancel(id);
     return { text: 'Cancelled: it will not be sent.' };
   },
 });
+
+export const TOOLS = [scheduledList, scheduledCancel];

@@ -101,8 +101,8 @@ export class Uplink implements ConsumerTask<undefined> {
   async handle(entry: LogEntry): Promise<Handled<undefined>> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
-    // Hubs receive no canaries (decision AA4). They see no gap, because the next event names the last published row.
-    if (entry.isCanary === true) return { isDone: true };
+    // Hubs receive no hidden messages. They see no gap, because the next event names the last published row.
+    if (entry.isHidden === true) return { isDone: true };
     const { mac } = this.#parts;
     const isChange = entry.change !== undefined;
     const before = isChange ? chain.changes : chain.rows;

@@ -6,7 +6,7 @@ import { INT_PARAM } from './columns.ts';
 import { toMessage } from './message.ts';
 import { detailsOf } from './message-details.ts';
 import { newestMessageRow } from './message-list.ts';
-import { IS_LOWEST_CHAT, isNoCanary } from './queries.ts';
+import { IS_LOWEST_CHAT, isNotHidden } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
@@ -71,7 +71,7 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
     ...(has('is_finished') ? ['m.is_finished = 1'] : []),
     ...(has('is_system_message') ? ['m.is_system_message = 0'] : []),
   ].join(' AND ');
-  const isUnread = `${conditions} AND ${isMessage(schema)} AND ${isNoCanary(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
+  const isUnread = `${conditions} AND ${isMessage(schema)} AND ${isNotHidden(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
   return {
     count: `SELECT count(*) FROM (SELECT 1 FROM ${from} WHERE ${conditions} LIMIT ${INT_PARAM})`,
     byChat: `SELECT j.chat_id, count(*) FROM ${from} CROSS JOIN chat_message_join j ON j.message_id = m.ROWID

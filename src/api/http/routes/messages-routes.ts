@@ -31,7 +31,7 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
       const page = await reader.listMessages({ conversationId, sinceNs, ...others });
       const partial = partialHeader(page);
       if (page.next === undefined) return { status: 200, body: page.items, headers: partial };
-      const same = ['conversation_id', 'since', 'order', 'include', 'include_canary'].map(
+      const same = ['conversation_id', 'since', 'order', 'include', 'include_hidden'].map(
         (name) => [name, query.get(name)] as const,
       );
       const link = nextPage(`${API}/messages`, { ...Object.fromEntries(same), limit: others.limit, cursor: page.next });
@@ -56,10 +56,9 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
         return { status: 202, body, headers: { Location: `${API}/approvals/${approval.id}` } };
       }
       const { replayed } = answer;
-      if (answer.kind === 'scheduled') {
-        const { scheduled } = answer;
-        const headers = { Location: `${API}/scheduled/${scheduled.id}`, ...(replayed && REPLAYED) };
-        return { status: 202, body: { scheduled }, headers };
+      if (answer.kind === 'deferred') {
+        const { path, body } = answer.deferred;
+        return { status: 202, body, headers: { Location: API + path, ...(replayed && REPLAYED) } };
       }
       const { confirmed, message } = answer;
       return {

@@ -1,13 +1,13 @@
 import type { AuditStore, ChatDirectory } from '../domain/ports/access-ports.ts';
+import type { DueSend } from '../domain/ports/deferral-ports.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
-import type { StoredScheduled } from '../features/scheduled/ports.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { allowedDestination, assertStillAllowed, isNewContact, sendRight } from './rights.ts';
 
-interface ScheduledRightsParts {
+interface DeferredRightsParts {
   readonly directory: ChatDirectory;
   readonly clock: Clock;
   readonly audit: Audit;
@@ -15,14 +15,14 @@ interface ScheduledRightsParts {
 }
 
 /**
- * Returns the check that runs immediately before a scheduled send (decision X1). It throws if the send is now forbidden
+ * Returns the check that runs immediately before a deferred send (decision X1). It throws if the send is now forbidden
  * by the key's list, the people who would read it, the approval setting or the caps. The send counts towards the caps
  * once, even if it is tried again.
  */
-export function scheduledCheck(
-  parts: ScheduledRightsParts,
+export function deferredCheck(
+  parts: DeferredRightsParts,
   key: LimitedKey | undefined,
-  { to, members, isApproved, key_id: keyId, id, text }: StoredScheduled,
+  { to, members, isApproved, key_id: keyId, id, text }: DueSend,
 ): () => void {
   let isCounted = false;
   return () => {

@@ -66,7 +66,6 @@ export function openEventLog(parts: EventLogParts) {
     clock: awake,
     log,
   });
-  closers.add('publisher', () => publisher.close());
   const prints = new Fingerprints(connection);
   let blocks = 0;
   const detection: ChangeDetection = new ChangeDetection({
@@ -88,7 +87,8 @@ export function openEventLog(parts: EventLogParts) {
     clock,
     log,
   });
-  closers.add('detection of changes', () => detection.close());
+  closers.add('detection of changes', { start: () => detection.start(), close: () => detection.close() });
+  closers.add('publisher', { start: () => publisher.start(), close: () => publisher.close() });
   const hidesSome = hiddenTexts(config, host.features).length > 0;
   const feed = new Feed({ channel, changes: { stream, control: detection }, messages, hidesSome, clock, log });
   return { channel, publisher, detection, feed, messages, ages, noteHealth };

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type * as z from 'zod';
 import type { Handler } from '../api/http/router.ts';
+import type { HttpServer } from '../api/http/server.ts';
 import type { Tool } from '../api/mcp/tools/tool.ts';
 import type { CodeCall } from '../api/openapi/code-calls.ts';
 import type { Operation } from '../api/openapi/operation.ts';
@@ -62,11 +63,11 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   open?(core: Core, values: ValuesOf<Table>): Running | undefined | Promise<Running | undefined>;
 }
 
-/** A feature in a running service. `start` is called in the order of the list, `close` for all at once. */
+/** A feature in a running service. */
 export interface Running {
-  /** Called once the service listens. */
-  start?(): void | Promise<void>;
-  /** Resolves once nothing of the feature runs any more, within 8.7 seconds. */
+  /** Called in the order of the list, once the service listens at `http`. */
+  start?(http: HttpServer): void | Promise<void>;
+  /** Called in the reverse order, for all at once. Resolves once nothing of the feature runs any more, within 8.7 s. */
   close?(): void | Promise<void>;
   /** The feature's member of the status; undefined omits it. */
   status?(): object | undefined;

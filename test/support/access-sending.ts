@@ -23,7 +23,7 @@ import { chatDbOwner } from '../../src/mac/chatdb/owner.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { UPLOADS } from '../../src/mac/sender/checked-attachments.ts';
 import { HeldCopies } from '../../src/mac/sender/held-files.ts';
-import { Sender } from '../../src/mac/sender/sender.ts';
+import type { Sender } from '../../src/mac/sender/sender.ts';
 import { approvalStore } from '../../src/store/state/approvals-store.ts';
 import { auditStore } from '../../src/store/state/audit-store.ts';
 import { cursorStore } from '../../src/store/state/cursor-store.ts';
@@ -39,6 +39,7 @@ import { FakeClock } from './fake-clock.ts';
 import { InMemoryMessages } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';
 import { noSubscriptions } from './mcp-events.ts';
+import { newSender } from './new-sender.ts';
 
 export const ANA = '+15550100';
 export const BEN = '+15550101';
@@ -95,7 +96,7 @@ export class AccessSending {
       if ('attachment' in content) this.chats.attach(message, content.attachment);
       return { kind: 'done' };
     };
-    this.sender = new Sender({
+    ({ sender: this.sender } = newSender({
       messages: this.messages,
       lookup: chatSendLookup(this.#connection),
       idempotency,
@@ -104,7 +105,7 @@ export class AccessSending {
       log: this.log,
       confirmMs: 1000,
       attachments: rules,
-    });
+    }));
     this.uploads = new UploadStore({
       folder: join(configDir, UPLOADS),
       clock: this.clock,

@@ -12,7 +12,7 @@ import { Messages } from '../../src/features/simulator/simulated-messages.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
-import { Sender } from '../../src/mac/sender/sender.ts';
+import type { Sender } from '../../src/mac/sender/sender.ts';
 import { AwakeClock } from '../../src/runtime/awake-clock.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
 import { idempotencyStore } from '../../src/store/state/idempotency-store.ts';
@@ -20,6 +20,7 @@ import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/store/state/state-database.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
+import { newSender } from '../support/new-sender.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -59,7 +60,7 @@ class World {
     // A beat each second would make up most of the test's work.
     this.#awake = new AwakeClock(clock, log, { beatMs: MINUTE_MS });
     this.#awake.start();
-    this.#sender = new Sender({
+    ({ sender: this.#sender } = newSender({
       messages: {
         run: async ({ recipient, chatId, service, content }) => {
           const body = 'body' in content ? content.body : '';
@@ -78,7 +79,7 @@ class World {
       log,
       confirmMs: 3000,
       attachments: { roots: [], chatDbPath: this.mac.path, configDir: home },
-    });
+    }));
     this.canary = this.#made();
   }
 

@@ -92,7 +92,7 @@ function world() {
   const messages = new ChatLog(connection);
   const channel = new Channel();
   let run = { endsAfterMs: 0, isUnknown: false };
-  const { sender, send } = setUp({
+  const { sender, origins, send } = setUp({
     clock,
     lookup: chatSendLookup(connection),
     messages: {
@@ -112,7 +112,7 @@ function world() {
     channel,
     cursor: new MemoryCursor(),
     isAwaited: ({ event }) =>
-      event.type === 'message.received' && sender.origins.isAwaited(event.data, (one) => reader.details(one)),
+      event.type === 'message.received' && origins.isAwaited(event.data, (one) => reader.details(one)),
     clock,
     log,
   });

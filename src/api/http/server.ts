@@ -179,6 +179,11 @@ export class HttpServer implements ExchangeContext {
     return listener.listensAt(baseAddressOf(server));
   }
 
+  /** Address of the port without a path; empty until it listens. */
+  get url(): string {
+    return this.#url;
+  }
+
   /** Also listens on a Unix socket (decision O1). Requires the lock of Postern's folder. Rejects like `listen`. */
   async listenOnSocket(path: string): Promise<void> {
     const server = this.#newServer('socket');

@@ -53,9 +53,29 @@ export interface Deferral {
   openIds(): readonly string[];
 }
 
-export const NO_DEFERRAL: Deferral = {
-  add: () => Promise.reject(problem('send_later_unavailable')),
-  cancelAll: () => 0,
-  heldBytes: () => 0,
-  openIds: () => [],
-};
+/** Passes sends on to the feature that makes them later. Until there is one, refuses them. */
+export class Deferrals implements Deferral {
+  #feature: Deferral | undefined;
+
+  /** Makes a feature take over the sends that ask for a later time. */
+  takenBy(feature: Deferral): void {
+    this.#feature = feature;
+  }
+
+  async add(request: SendRequest, by: DeferredBy): Promise<DeferredSend> {
+    if (this.#feature === undefined) throw problem('send_later_unavailable');
+    return this.#feature.add(request, by);
+  }
+
+  cancelAll(keyId: string): number {
+    return this.#feature?.cancelAll(keyId) ?? 0;
+  }
+
+  heldBytes(): number {
+    return this.#feature?.heldBytes() ?? 0;
+  }
+
+  openIds(): readonly string[] {
+    return this.#feature?.openIds() ?? [];
+  }
+}

@@ -44,16 +44,16 @@ export const bluebubbles = feature({
       },
     ];
   },
-  open({ http, wires, host: { log, version }, counters }, { host, port }) {
+  open({ wires, host: { log, version }, counters }, { host, port }) {
     if (port === 0) return undefined;
     // The serialiser is loaded with the first webhook of this protocol.
     wires.set('bluebubbles', async (entry, caller) =>
       (await import('./event-json.ts')).blueBubblesEventJson(entry, caller),
     );
     return {
-      async start() {
+      async start(http) {
         const { BlueBubbles } = await import('./blue-bubbles.ts');
-        const url = await http().listenForWire(host, port, new BlueBubbles({ version, counters }));
+        const url = await http.listenForWire(host, port, new BlueBubbles({ version, counters }));
         log.info('serving BlueBubbles', { port: Number(new URL(url).port) });
         if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) === 'loopback') return;
         log.warn('bluebubbles.host lets other machines connect, and keys cross the network unencrypted', { host });

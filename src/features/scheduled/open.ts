@@ -21,7 +21,7 @@ export function openScheduled(core: Core): Running {
     onEnd: (entry, outcome) => access.loaded?.noteDeferred(entry, outcome),
     onPhone: () => scheduledOnPhone(connection),
   });
-  core.defer(scheduler);
+  core.deferrals.takenBy(scheduler);
   core.ports.provide(SCHEDULED, scheduler.entries);
   return { start: () => scheduler.start(), close: () => scheduler.close() };
 }

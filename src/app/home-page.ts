@@ -116,8 +116,9 @@ export class HomePage implements Home {
     url: string,
   ): readonly ClientLines[] {
     const { config, host } = this.#parts;
-    if (host.programs === undefined) return [];
-    const setup = { secret, scopes, url, ...host.programs };
+    const { invocation } = host;
+    if (invocation === undefined) return [];
+    const setup = { secret, scopes, url, invocation };
     const more = host.features.flatMap((one) => one.clients?.(setup, config.features[one.name], config.server) ?? []);
     return clientLines({ ...setup, more });
   }

@@ -1,7 +1,6 @@
 import type { Feature } from '../core/feature.ts';
 import type { ClientSetup } from '../domain/client-lines.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
-import type { DemoPeople } from '../features/simulator/demo-ports.ts';
 import type { RunCommand } from '../runtime/command.ts';
 
 /** The machine the service runs on. */
@@ -20,13 +19,8 @@ export interface Host {
   readonly cacheFolder: string;
   /** Runs programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
-  /**
-   * The command lines of `postern mcp` and `postern imsg`, which clients start. Absent if the service was not started
-   * from the command line.
-   */
-  readonly programs?: Pick<ClientSetup, 'mcp' | 'imsg'>;
-  /** The simulated people. Demo only. */
-  readonly people?: DemoPeople;
+  /** How clients start a command, such as `postern mcp`. Absent if the service was not started from the command line. */
+  readonly invocation?: ClientSetup['invocation'];
   /** Called once this process holds the configuration folder's lock, before anything else is opened. */
   readonly onLocked?: () => Promise<void>;
   /** Requests a restart (exit code 75). */

@@ -1,8 +1,5 @@
-import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
 import { hiddenTexts } from '../core/feature.ts';
-import { Conversions } from '../features/media/conversions.ts';
-import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
 import { oneToOneChats } from '../mac/chatdb/one-to-one-chats.ts';
 import { ownNumber } from '../mac/chatdb/owner.ts';
@@ -62,25 +59,4 @@ export function openContacts({
   closers.add('Address Book', () => book.close());
   const contacts = isEnabled ? book : noContacts;
   return { contacts, people: new PeopleReader(contacts, oneToOneChats(connection, thread)) };
-}
-
-/** Creates the reader of attachments. The reader converts attachments on request. */
-export function openConversions({
-  config,
-  host,
-  closers,
-  connection,
-}: InputParts & Pick<ReturnType<typeof openChatDb>, 'connection'>): Conversions {
-  const { clock, log, run, cacheFolder } = host;
-  const conversions = new Conversions({
-    files: new AttachmentFiles(connection),
-    cacheFolder,
-    // On a Mac, the programs that convert attachments are in the same folder as osascript.
-    toolFolder: dirname(config.backend.osascriptPath),
-    run,
-    clock,
-    log,
-  });
-  closers.add('conversions', () => conversions.close());
-  return conversions;
 }

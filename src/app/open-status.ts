@@ -153,9 +153,9 @@ export class Status {
     return [...this.#parts.running.values()].flatMap((one) => one.warning?.() ?? []);
   }
 
-  #featureReports(): Readonly<Record<string, object>> {
+  #featureReports(): Readonly<Record<string, object | true>> {
     const reports = [...this.#parts.running].map(([name, one]) => [name, one.status?.()] as const);
-    return Object.fromEntries(reports.filter((one): one is [string, object] => one[1] !== undefined));
+    return Object.fromEntries(reports.filter((one): one is [string, object | true] => one[1] !== undefined));
   }
 
   #contactsReport(): Pick<StatusReport, 'contacts'> {

@@ -150,13 +150,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     )
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
     .action(runs(async () => (await import('./commands/mcp-command.ts')).mcp));
-  connected(program.command('imsg'), { json: false })
-    .description("Speak imsg's JSON-RPC over stdin and stdout, for programs such as OpenClaw.")
-    .argument('[words...]', 'rpc, status or help, with the options of imsg')
-    .allowUnknownOption()
-    .helpOption(false)
-    .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
-    .action(runs<[readonly string[]]>(async () => (await import('../features/imsg/imsg-command.ts')).imsg));
   connected(program.command('check-update', { hidden: true }), { json: false })
     .description('Read update.url in the background, so that the next command can mention a newer version.')
     .addHelpText('after', helpExamples('postern check-update'))

@@ -160,7 +160,7 @@ function openOwner(
     contacts,
     approvals: access.ownerApprovals(),
     port: (wanted) => ports.get(wanted),
-    status: () => ({ ...status.report(), ...access.heldSends(), ...(host.people && { demo: true }) }),
+    status: () => ({ ...status.report(), ...access.heldSends() }),
     search: core.search,
     chats: chatDbNames(connection),
   };

@@ -6,12 +6,13 @@ import type { Tool } from '../api/mcp/tools/tool.ts';
 import type { CodeCall } from '../api/openapi/code-calls.ts';
 import type { Operation } from '../api/openapi/operation.ts';
 import type { Runs } from '../cli/declaration.ts';
+import type { Finding } from '../cli/doctor/finding.ts';
 import type { Config } from '../config/config.ts';
 import type { SettingTable, ValuesOf } from '../config/setting.ts';
 import type { ClientLines, ClientSetup } from '../domain/client-lines.ts';
 import type { HiddenText } from '../domain/hidden-text.ts';
 import type { ProblemText } from '../domain/problem-text.ts';
-import type { StatusWarning } from '../domain/status.ts';
+import type { StatusReport, StatusWarning } from '../domain/status.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import type { Route } from '../schema/routes.ts';
 import type { Core } from './core.ts';
@@ -57,6 +58,8 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   hides?(values: ValuesOf<Table>): HiddenText | undefined;
   /** Loads what `postern status` prints about the feature's member of the status. */
   readonly shown?: () => Promise<(status: never) => ShownStatus>;
+  /** Returns what doctor finds about this feature, on a machine whose configuration can be used. */
+  findings?(examined: Examined): Promise<readonly Finding[]>;
   /** Ends what must not survive a restored backup. Returns sentences for the person who restores. */
   restored?(state: Sqlite, nowMs: number): readonly string[];
   /** Creates the feature in a running service. Returns undefined, and loads nothing, if it is switched off. */
@@ -70,13 +73,22 @@ export interface Running {
   /** Called in the reverse order, for all at once. Resolves once nothing of the feature runs any more, within 8.7 s. */
   close?(): void | Promise<void>;
   /** The feature's member of the status; undefined omits it. */
-  status?(): object | undefined;
+  status?(): object | true | undefined;
   /**
    * Returns what is wrong, for health, the menu, `problems` and the first line of the status. A plain sentence is only
    * shown by health.
    */
   warning?(): StatusWarning | string | undefined;
   metrics?(gauge: Gauge): void;
+}
+
+/** What doctor knows before it asks the features. */
+export interface Examined {
+  readonly config: Config;
+  /** True if the service runs. */
+  readonly isUp: boolean;
+  /** The status of the service; undefined if it could not be asked. */
+  readonly status: StatusReport | undefined;
 }
 
 export type Gauge = (name: string, help: string, value: number | null) => void;
@@ -101,6 +113,8 @@ export interface FeatureDocument {
   readonly deferred?: {
     readonly schema: z.ZodType;
     readonly example: { readonly summary: string; readonly value: unknown };
+    /** Problems of the feature with which such a send is refused. */
+    readonly problems?: readonly string[];
   };
 }
 

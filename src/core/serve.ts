@@ -73,7 +73,6 @@ async function openHttp(core: Core, mcp: McpService): Promise<HttpServer> {
     metrics: () => metricsOf(core),
     mcp: { mcp, settings: config.mcp },
     issuer: await openIssuer({ ...core, mcp }),
-    people: host.people,
     checkPermissions: () => status.checkPermissions(),
     diagnose: (request) => core.diagnostics.run(request),
     openStream: (request, form) => streams.open(request, form),

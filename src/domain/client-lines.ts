@@ -7,10 +7,8 @@ export interface ClientSetup {
   readonly scopes: readonly Scope[];
   /** Address of the service, without a slash at its end. */
   readonly url: string;
-  /** The command line that runs `postern mcp` with this service. */
-  readonly mcp: { readonly command: string; readonly args: readonly string[] };
-  /** The command line that runs `postern imsg` with this service, quoted for a shell. */
-  readonly imsg: string;
+  /** Returns the command line that runs a command of Postern, such as `mcp`, with this service. */
+  readonly invocation: (command: string) => { readonly command: string; readonly args: readonly string[] };
   /** The lines that features add for other clients. */
   readonly more?: readonly ClientLines[];
 }
@@ -28,8 +26,8 @@ export interface ClientLines {
  * the same lines.
  */
 export function clientLines(setup: ClientSetup): readonly ClientLines[] {
-  const { secret, scopes, url, mcp, imsg, more = [] } = setup;
-  const { command, args } = mcp;
+  const { secret, scopes, url, invocation, more = [] } = setup;
+  const { command, args } = invocation('mcp');
   const env = { POSTERN_API_KEY: secret };
   const channel = { command, args: [...args, '--channel'], env };
   const has = (...wanted: readonly Scope[]): boolean => wanted.every((scope) => scopes.includes(scope));
@@ -69,12 +67,6 @@ export function clientLines(setup: ClientSetup): readonly ClientLines[] {
       suits: hasTools,
       where: 'the configuration of its tunnel client, which runs on this machine',
       lines: [`target: ${url}/mcp`, 'header X-API-Key: the key above'],
-    },
-    {
-      client: 'OpenClaw',
-      suits: has('read', 'events', 'send'),
-      where: 'a file postern-imsg with mode 0700; cliPath in channels.imessage is its path',
-      lines: ['#!/bin/sh', `export POSTERN_API_KEY='${secret}'`, `exec ${imsg} "$@"`],
     },
     ...more.map((lines) => ({ ...lines, suits: true })),
     {

@@ -94,13 +94,6 @@ export const ROUTES = {
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 
-/** Routes that only a demo has, to control its simulated people. No document of the API mentions them. */
-export const DEMO_ROUTES = {
-  sayInDemo: { method: 'POST', path: '/demo/say', key: 'header', access: 'owner' },
-  readInDemo: { method: 'POST', path: '/demo/read', key: 'header', access: 'owner' },
-  reactInDemo: { method: 'POST', path: '/demo/react', key: 'header', access: 'owner' },
-} as const satisfies Record<string, Route>;
-
 /** The name of an operation in `ROUTES`. */
 export type RouteId = keyof typeof ROUTES;
 

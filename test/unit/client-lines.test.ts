@@ -2,18 +2,18 @@ import { expect, test } from '@jest/globals';
 import { type ClientSetup, clientLines } from '../../src/domain/client-lines.ts';
 import { SCOPES, type Scope } from '../../src/domain/key.ts';
 import { bluebubbles } from '../../src/features/bluebubbles/feature.ts';
+import { imsg } from '../../src/features/imsg/feature.ts';
 
 const KEY: ClientSetup = {
   secret: 'postern_7f3a9c1e_secret',
   scopes: SCOPES,
   url: 'http://127.0.0.1:3001',
-  mcp: { command: '/usr/bin/node', args: ['/a b/main.js', 'mcp'] },
-  imsg: "/usr/bin/node '/a b/main.js' imsg",
+  invocation: (command) => ({ command: '/usr/bin/node', args: ['/a b/main.js', command] }),
 };
 const SERVER = { host: '127.0.0.1', port: 3001 };
 const withMore = (values?: Record<string, unknown>, key = KEY): ClientSetup => ({
   ...key,
-  more: bluebubbles.clients?.(key, values, SERVER) ?? [],
+  more: [...(imsg.clients?.(key, undefined, SERVER) ?? []), ...(bluebubbles.clients?.(key, values, SERVER) ?? [])],
 });
 const SETUP = withMore();
 

@@ -15,8 +15,6 @@ import type { PermissionReport } from '../../domain/ports/permissions-ports.ts';
 import type { BackendHealth } from '../../domain/ports/reading-ports.ts';
 import type { Wire } from '../../domain/ports/wires-ports.ts';
 import { problem } from '../../domain/problems.ts';
-import type { DemoPeople } from '../../features/simulator/demo-ports.ts';
-import { demoRoutes } from '../../features/simulator/demo-routes.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { listenPrivately } from '../../runtime/unix-socket.ts';
 import { parseQuery } from '../../schema/query-parameters.ts';
@@ -82,8 +80,6 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly mcp: McpRouteParts;
   /** Creates the host that answers requests from the internet (decision Y5). Undefined if `oauth.issuer` is not set. */
   readonly issuer?: ((access: AccessControl) => IssuerHost) | undefined;
-  /** The simulated people. Demo only. */
-  readonly people?: DemoPeople | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: () => Metrics;
@@ -150,7 +146,7 @@ export class HttpServer implements ExchangeContext {
     const more = featureRoutes(parts.features, parts.isHub);
     const operationOf = async (id: string) =>
       (await import('../openapi/operations.ts')).operationOf(id, await documentsOf(parts.features));
-    this.#router = new Router(served, open, parts.people && demoRoutes(parts.people), more, operationOf);
+    this.#router = new Router(served, open, more, operationOf);
   }
 
   get isClosing(): boolean {

@@ -126,6 +126,7 @@ export const MESSAGE_OPERATIONS = {
       'approval_expired',
       'cap_reached',
       'too_many_held',
+      'send_later_unavailable',
       'upload_not_found',
       'invalid_form',
       'form_too_large',

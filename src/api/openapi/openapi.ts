@@ -167,7 +167,10 @@ function paths(documents: readonly LoadedDocument[]): Json {
     add(id, ROUTES[id], operation, !NOT_AT_A_HUB.has(id));
   }
   for (const { routes, operations } of documents) {
-    for (const [id, operation] of Object.entries(operations)) add(id, routes[id] as Route, operation, false);
+    for (const [id, operation] of Object.entries(operations)) {
+      const problems = [...(operation.problems ?? []), 'not_available' as const];
+      add(id, routes[id] as Route, { ...operation, problems }, false);
+    }
   }
   return made;
 }
@@ -185,6 +188,7 @@ function withDeferred(operation: Operation, documents: readonly LoadedDocument[]
   if (accepted === undefined) return operation;
   return {
     ...operation,
+    problems: [...(operation.problems ?? []), ...documents.flatMap(({ deferred }) => deferred?.problems ?? [])],
     answers: { ...operation.answers, 202: { ...accepted, examples: { ...accepted.examples, ...examples } } },
   };
 }

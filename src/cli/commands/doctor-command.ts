@@ -98,9 +98,9 @@ async function findingsOf(options: DoctorOptions, context: Context, machine: Mac
     findings.push(await port(machine, server.host, server.port, isDemo));
   }
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected));
-  const mac = asked.mac ?? fleet?.mac ?? '';
-  if (fleet !== undefined && mac !== '') {
-    findings.push(...(await fleetFindings(fleet, { mac }, { connects: !asked.isUp })));
+  const { isUp, status } = asked;
+  for (const feature of environment.features ?? []) {
+    findings.push(...((await feature.findings?.({ config: reading.config, isUp, status })) ?? []));
   }
   return findings;
 }

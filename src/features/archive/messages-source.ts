@@ -15,7 +15,7 @@ import { callingCodeOf } from '../../mac/contacts/dialable-address.ts';
 import { noContacts } from '../../mac/contacts/no-contacts.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { commandRunner } from '../../runtime/command.ts';
-import { Conversions } from '../media/conversions.ts';
+import { Conversions } from '../media/port.ts';
 import { ArchiveSource } from './archive-source.ts';
 
 const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };

@@ -77,5 +77,6 @@ export const DOCUMENT: FeatureDocument = {
   deferred: {
     schema: scheduledAnswerSchema,
     example: { summary: 'Scheduled', value: { scheduled: scheduledExample } },
+    problems: ['too_many_scheduled'],
   },
 };

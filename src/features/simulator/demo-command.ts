@@ -9,6 +9,7 @@ import { demoFolder } from '../../config/environment.ts';
 import { socketOf } from '../../config/service-address.ts';
 import { isLoopback } from '../../domain/loopback.ts';
 import { assertSqlite } from '../../runtime/sqlite.ts';
+import { demoFeature } from './demo-feature.ts';
 import { demoPeople } from './demo-people.ts';
 import { SimulatedMac } from './mac.ts';
 
@@ -66,7 +67,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         supervised: false,
         platform: 'simulated',
         homeFolder: mac.homeFolder,
-        people: demoPeople(mac),
+        more: [demoFeature(demoPeople(mac))],
         // Starts the simulated Mac only once this process has the lock. A second demo in the same folder then cannot
         // disturb the first.
         onLocked: () => mac.start(),

@@ -1,0 +1,2 @@
+// What other features use of the conversions.
+export { Conversions } from './conversions.ts';

@@ -4,7 +4,7 @@ import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { DeliveryRecord, FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
-import type { ScheduledSend } from '../features/scheduled/scheduled.ts';
+import type { ScheduledSend } from './scheduled-types.ts';
 
 /**
  * `details` adds `details` to every conversation, and to every message whose row still exists. `contacts` adds `names`

@@ -34,9 +34,9 @@ export type {
   WebhookStatus,
   WebhookTestResult,
 } from '../domain/webhook.ts';
-export type { ScheduledSend, ScheduledState } from '../features/scheduled/scheduled.ts';
 export type * from './access-api.ts';
 export type * from './attachments-api.ts';
 export type * from './options.ts';
 export type * from './people-api.ts';
+export type { ScheduledSend, ScheduledState } from './scheduled-types.ts';
 export type * from './search-results.ts';

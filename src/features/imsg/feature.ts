@@ -5,6 +5,8 @@ import { feature } from '../../core/feature.ts';
 /** Speaks imsg's JSON-RPC over stdin and stdout, for programs that start imsg. */
 export const imsg = feature({
   name: 'imsg',
+  // Keeps copies of attachments for the programs that it serves.
+  needs: ['media'],
   commands(program, runs) {
     connected(program.command('imsg'), { json: false })
       .description("Speak imsg's JSON-RPC over stdin and stdout, for programs such as OpenClaw.")

@@ -5,7 +5,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AttachmentDetails, AttachmentForm, Message, PosternClient } from '../../client/postern-client.ts';
 import type { Clock } from '../../domain/ports/host-ports.ts';
-import { MediaCache } from '../media/media-cache.ts';
+import { MediaCache } from '../media/port.ts';
 import type { ImsgAttachment } from './imsg-message.ts';
 
 /** How long a file is kept for the client after its last use. */

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Command, CommanderError } from 'commander';
-import { EXIT, type FolderOptions } from './cli/context.ts';
+import { EXIT } from './cli/context.ts';
 import { isServing, type Runs } from './cli/declaration.ts';
 import { outputWritten, processContext } from './cli/process-context.ts';
 import { declareProgram } from './cli/program.ts';
@@ -26,13 +26,9 @@ async function run(argv: readonly string[]): Promise<number> {
       // The last two arguments from commander are the command's options and the command itself.
       const command = given.at(-1) as Command;
       if (!isServing(command)) await leaveSignals();
-      const options = command.optsWithGlobals<FolderOptions & { readonly json?: boolean }>();
+      const options = command.optsWithGlobals();
       const start = (await load()) as (...given: unknown[]) => Promise<number | undefined>;
       exitCode = (await start(...given.slice(0, -2), options, context)) ?? EXIT.ok;
-      const isWatched = context.isTerminal && context.isErrorTerminal && options.json !== true;
-      if (isWatched && !isServing(command)) {
-        (await import('./cli/update-notice.ts')).announceUpdate(options, context);
-      }
     };
   const program = declareProgram(context, runs);
   try {

@@ -179,7 +179,6 @@ function llms(folder) {
 > A local gateway to Apple Messages: REST API, streams, WebSocket, signed webhooks and MCP from an agent on your own Mac.
 
 - [OpenAPI](${root}openapi.json): Every operation of the REST API, with schemas and examples.
-- [AsyncAPI](${root}asyncapi.json): The events on the WebSocket and at webhooks.
 - [All pages in one file](${folder}llms-full.txt): The whole guide as Markdown.
 
 ${list.join('\n')}`;

@@ -1,12 +1,11 @@
 // Packs dist/ into one file that npm installs without a compiler or further downloads: release/postern-VERSION.tgz.
-// Also writes the Homebrew formula that installs it. The package contains no native programs and uses the SQLite in
-// Node. Node 20 has none, so there only `postern/client` works; `engines` allows Node 20 for its sake.
+// The package contains no native programs and uses the SQLite in Node. Node 20 has none, so there only `postern/client`
+// works; `engines` allows Node 20 for its sake.
 import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { STANDALONE } from '../../tools/standalone.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -55,25 +54,9 @@ try {
   const file = `${root}release/${project.name}-${project.version}.tgz`;
   mkdirSync(`${root}release`, { recursive: true });
   execFileSync('tar', ['-czf', file, '-C', stage, 'package']);
-  writeFileSync(`${root}release/${project.name}.rb`, formula(file));
   console.log(`${file}: ${(statSync(file).size / 2 ** 20).toFixed(1)} MiB`);
 } finally {
   rmSync(stage, { recursive: true, force: true });
-}
-
-/**
- * Returns the Homebrew formula of this release. RELEASE_URL is the file's future address; without it, the formula
- * installs the local file.
- */
-function formula(file) {
-  const values = {
-    URL: process.env.RELEASE_URL ?? pathToFileURL(file).href,
-    HOMEPAGE: process.env.RELEASE_HOMEPAGE ?? pathToFileURL(root).href,
-    VERSION: project.version,
-    SHA256: createHash('sha256').update(readFileSync(file)).digest('hex'),
-  };
-  const template = readFileSync(`${root}installer/packages/postern.rb`, 'utf8');
-  return template.replace(/@([A-Z\d]+)@/g, (_, name) => values[name]);
 }
 
 function copy(from, to) {

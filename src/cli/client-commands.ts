@@ -150,10 +150,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     )
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
     .action(runs(async () => (await import('./commands/mcp-command.ts')).mcp));
-  connected(program.command('check-update', { hidden: true }), { json: false })
-    .description('Read update.url in the background, so that the next command can mention a newer version.')
-    .addHelpText('after', helpExamples('postern check-update'))
-    .action(runs(async () => (await import('./update-notice.ts')).checkUpdate));
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */

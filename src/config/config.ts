@@ -1,4 +1,3 @@
-import type { Feature } from '../core/feature.ts';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { editDistance } from '../domain/edit-distance.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
@@ -6,7 +5,7 @@ import { hostClassOf } from '../domain/local-network.ts';
 import type { EventErrorNumbers } from '../domain/subscription.ts';
 import type { Environment } from './environment.ts';
 import { fleetOf } from './fleet-settings.ts';
-import type { Setting, SettingTable, ValuesOf } from './setting.ts';
+import type { Setting, SettingTable } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 import { isDate, shown } from './shown-value.ts';
 
@@ -52,18 +51,8 @@ export interface Config {
   readonly search: { readonly isEnabled: boolean };
   /** Undefined if this Mac is not in a fleet. */
   readonly fleet: FleetSettings | undefined;
-  /** An empty URL disables the check for newer versions. */
-  readonly update: { readonly url: string };
-  /** The values of each feature's section. Key: the feature's name. Typed access: `valuesOf`. */
+  /** The values of each feature's section. Key: the feature's name. */
   readonly features: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-}
-
-/** Returns the values of a feature's section; undefined if the program does not have the feature. */
-export function valuesOf<Table extends SettingTable>(
-  config: Config,
-  { name }: Pick<Feature<Table>, 'name' | 'settings'>,
-): ValuesOf<Table> {
-  return (config.features[name] ?? {}) as ValuesOf<Table>;
 }
 
 export type CheckedConfig =
@@ -79,6 +68,9 @@ const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and 
  */
 const MAX_UNKNOWN = 20;
 const LONGEST_NAME = 60;
+
+/** Settings and sections that an earlier version had. Value: what their warning says. */
+const GONE: ReadonlyMap<string, string> = new Map([['update', 'Postern no longer looks for newer versions.']]);
 
 /** Returns every setting of the core and of the features. */
 export function allSettings({ features = [] }: Pick<Environment, 'features'>): readonly Setting[] {
@@ -155,7 +147,6 @@ export function checkConfig(
     changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     fleet: undefined,
-    update: { url: one(SETTINGS.updateUrl) },
     features: Object.fromEntries(features.map(({ name, settings = {} }) => [name, sectionValues(settings)])),
   };
   const writtenFleet = {
@@ -222,6 +213,8 @@ function mistake(setting: Setting, value: unknown, name: string): string {
 }
 
 function ignored(name: string, names: readonly string[], sections: ReadonlySet<string>): string {
+  const gone = GONE.get(name);
+  if (gone !== undefined) return `${name} is no longer a setting and is ignored: remove it. ${gone}`;
   if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}… is not known and is ignored.`;
   return `${name} is not known and is ignored; the nearest known name is ${near(name, names, sections)}.`;
 }

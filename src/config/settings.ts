@@ -184,14 +184,6 @@ export const SETTINGS = {
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
   ...FLEET_SETTINGS,
-  updateUrl: {
-    name: 'update.url',
-    about:
-      'Address of a JSON document {"version": …, "url": …} that names the newest release. Commands on a terminal fetch it at most once a day, and say so if the release is newer than this one. Empty: never.',
-    allowed: 'an http or https URL, or empty',
-    defaultValue: () => '',
-    read: (written) => (written === '' || isWebAddress(written) ? String(written) : undefined),
-  },
 } satisfies Readonly<Record<string, Setting>>;
 
 /**
@@ -238,10 +230,6 @@ function webhookHost(written: unknown): string | undefined {
   const host = isPattern ? written.slice(2) : written;
   if (!isHost(host) || (isPattern && isIP(host) !== 0)) return undefined;
   return (isPattern ? '*.' : '') + new URL(`http://${isIP(host) === 6 ? `[${host}]` : host}`).hostname;
-}
-
-function isWebAddress(written: unknown): boolean {
-  return typeof written === 'string' && URL.canParse(written) && /^https?:$/.test(new URL(written).protocol);
 }
 
 function isSecureOrigin(written: unknown): boolean {

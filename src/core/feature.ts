@@ -3,7 +3,6 @@ import type * as z from 'zod';
 import type { Handler } from '../api/http/router.ts';
 import type { HttpServer } from '../api/http/server.ts';
 import type { Tool } from '../api/mcp/tools/tool.ts';
-import type { CodeCall } from '../api/openapi/code-calls.ts';
 import type { Operation } from '../api/openapi/operation.ts';
 import type { Runs } from '../cli/declaration.ts';
 import type { Finding } from '../cli/doctor/finding.ts';
@@ -107,8 +106,6 @@ export interface FeatureDocument {
   readonly schemas?: Readonly<Record<string, z.ZodType>>;
   /** The feature's member of the status. */
   readonly status?: z.ZodType;
-  /** How samples call the operations. Key: the operation. */
-  readonly samples?: Readonly<Record<string, CodeCall>>;
   /** The 202 answer to a send that the feature takes over. */
   readonly deferred?: {
     readonly schema: z.ZodType;

@@ -114,20 +114,6 @@ function killChild(child: ChildProcess, hasOwnGroup: boolean): void {
 }
 
 /**
- * Starts a program that keeps running after this process ends. Discards its output, and does not report whether it
- * could be started.
- */
-export function startInBackground(
-  command: string,
-  args: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
-): void {
-  const child = spawn(command, args, { env, detached: true, stdio: 'ignore' });
-  child.on('error', () => {});
-  child.unref();
-}
-
-/**
  * How a program ended: its exit code, or else the signal that ended it or the error that kept it from starting
  * (`ENOENT`, …).
  */

@@ -59,7 +59,7 @@ const runs = z
   .readonly()
   .meta({ description: "Ranges that are more than plain text, as UTF-16 offsets into the part's text." });
 
-/** Schemas of message content that the OpenAPI and AsyncAPI documents list under these names. */
+/** Schemas of message content that the OpenAPI document lists under these names. */
 export const contentSchemas = {
   AppCard: appSchema,
   LinkPreview: linkSchema,

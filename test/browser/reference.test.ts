@@ -19,7 +19,7 @@ inBrowser(
     expect((await first.boundingBox())?.y).toBeLessThan(400);
     const send = page.locator('#operations-Messages-sendMessage, .opblock-post').first();
     await send.locator('.opblock-summary').first().click();
-    await send.locator('.samples').waitFor();
+    await send.locator('.refusals').waitFor();
     expect((await send.boundingBox())?.height).toBeLessThan(2500);
     // Only the word of a method has a colour.
     const grounds = `['.opblock', '.opblock-summary-method'].map(

@@ -3,7 +3,6 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import { CODE_CALLS, type CodeCall } from '../../src/api/openapi/code-calls.ts';
 import { openApi } from '../../src/api/openapi/openapi.ts';
 import type { Operation } from '../../src/api/openapi/operation.ts';
 import { OPERATIONS } from '../../src/api/openapi/operations.ts';
@@ -25,7 +24,7 @@ const source = join(root, 'openapi.json');
 interface Parameter {
   readonly name: string;
   readonly in: string;
-  readonly schema: { readonly type?: string };
+  readonly schema: { readonly type?: string; readonly const?: string; readonly enum?: readonly string[] };
 }
 const { paths } = openApi('1.2.3', documents) as {
   paths: Record<string, Record<string, { readonly parameters?: Parameter[] }>>;
@@ -39,18 +38,23 @@ function run(program: string, args: readonly string[]): void {
   expect([status, status === 0 ? '' : stdout + stderr]).toEqual([0, '']);
 }
 
-/** Returns the arguments of a call of the operation, as TypeScript. */
+/** Returns a value of the parameter's type. Every type but `integer` is a string. */
+function exampleOf({ schema }: Parameter): string | number {
+  return schema.type === 'integer' ? 20 : (schema.const ?? schema.enum?.[0] ?? 'text');
+}
+
+/** Returns the arguments of a call of the operation with every parameter, as TypeScript. */
 function argumentsOf(id: RouteId): { readonly path?: object; readonly query?: object; readonly body?: unknown } {
-  const { path, query }: CodeCall = CODE_CALLS[id];
   const { body }: Operation = OPERATIONS[id];
   const { parameters = [] } = paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()] ?? {};
-  const integers = parameters.filter((one) => one.in === 'query' && one.schema.type === 'integer');
-  const given = Object.entries({ ...query, ...(id === 'openWebSocket' && { api_key: 'key' }) }).map(
-    ([name, value]) => [name, integers.some((one) => one.name === name) ? Number(value) : value] as const,
-  );
+  const given = (place: 'path' | 'query'): object | undefined => {
+    const entries = parameters.filter((one) => one.in === place).map((one) => [one.name, exampleOf(one)] as const);
+    return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+  };
+  const [path, query] = [given('path'), given('query')];
   return {
     ...(path !== undefined && { path }),
-    ...(given.length > 0 && { query: Object.fromEntries(given) }),
+    ...(query !== undefined && { query }),
     ...(body !== undefined && { body: body.example }),
   };
 }

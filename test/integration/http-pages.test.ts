@@ -17,7 +17,6 @@ const PATHS = [
   '/docs',
   '/docs/swagger-ui-bundle.js',
   '/openapi.json',
-  '/asyncapi.json',
 ];
 
 test.each(PATHS)('%s has an ETag, and is not sent again to a client that has it', async (path) => {

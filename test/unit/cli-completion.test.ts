@@ -15,7 +15,7 @@ const program = declareProgram(
   { ...PLAIN, version: '0', environment: { features: FEATURES } } as unknown as ClientContext,
   () => async () => {},
 );
-const HIDDEN = ['run', 'check-update', 'complete'];
+const HIDDEN = ['run', 'complete'];
 
 const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];
 

@@ -64,8 +64,16 @@ describe('what is not written', () => {
       oauth: { issuer: '' },
       changes: { enabled: 'auto' },
       search: { isEnabled: false },
-      update: { url: '' },
-      features: { scheduled: {}, fleet: {}, bluebubbles: { host: '127.0.0.1', port: 0 }, canary: { selfAddress: '' } },
+      features: {
+        simulator: {},
+        media: {},
+        archive: {},
+        scheduled: {},
+        fleet: {},
+        imsg: {},
+        bluebubbles: { host: '127.0.0.1', port: 0 },
+        canary: { selfAddress: '' },
+      },
     });
   });
 
@@ -315,6 +323,18 @@ describe('what is not known', () => {
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toContain(`${name} is not known and is ignored; the nearest known name is ${nearest}`);
   });
+
+  test.each(['[update]\nurl = "https://example.net/latest.json"', '[update]\nurl = 7', 'update = true'])(
+    '%s, of an earlier version, is a warning that says why it is gone',
+    (toml) => {
+      expect(withKey(toml)).toMatchObject({
+        config: { server: { port: 3001 } },
+        warnings: [
+          'update is no longer a setting and is ignored: remove it. Postern no longer looks for newer versions.',
+        ],
+      });
+    },
+  );
 
   test('beyond the first 20 are counted', () => {
     const { warnings } = withKey(Array.from({ length: 500 }, (_, at) => `[name${at}]\n`).join(''));

@@ -142,7 +142,6 @@ describe('the first launch', () => {
       'content_key_file',
       'backfill_hours',
       'changes',
-      'url',
       // Those of features.
       'port',
       'host',

@@ -1,4 +1,6 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { metricRoutes } from '../../src/api/http/routes/metrics-routes.ts';
 import { openApi } from '../../src/api/openapi/openapi.ts';
@@ -16,6 +18,8 @@ import { anyEventSchema } from '../../src/schema/event-schema.ts';
 import { messageSchema } from '../../src/schema/message-schema.ts';
 import { reactionSchema } from '../../src/schema/reaction-schema.ts';
 import { webhookChangesBody } from '../../src/schema/webhook-request.ts';
+import { testIf } from '../support/conditions.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const documents = await documentsOf(FEATURES);
 
@@ -212,4 +216,17 @@ test.each(['ARCHITECTURE.md', 'docs/project/design-notes.md'])('%s names only fi
     return existsSync(new URL(path, root)) || all.some((one) => ends.some((end) => one.endsWith(end)));
   };
   expect([...new Set(paths)].filter((path) => !path.startsWith('dist/') && !isThere(path))).toEqual([]);
+});
+
+const hasSystemd = spawnSync('systemd-analyze', ['--version']).error === undefined;
+
+testIf(hasSystemd, 'needs systemd-analyze')('systemd reads the unit of a hub without a complaint', () => {
+  const page = readFileSync(new URL('../../docs/fleet.md', import.meta.url), 'utf8');
+  const [, unit = ''] = /```ini\n(\[Unit\][\s\S]+?)```/.exec(page) ?? [];
+  expect(unit).toContain('ExecStart=/usr/local/bin/postern hub ');
+  const file = join(temporaryFolder(), 'postern-hub.service');
+  // It also checks that the program is installed.
+  writeFileSync(file, unit.replace('/usr/local/bin/postern', process.execPath));
+  const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8' });
+  expect([status, stdout + stderr]).toEqual([0, '']);
 });

@@ -1,4 +1,4 @@
-// Makes Swagger UI show each operation's code samples, and its error answers in one collapsible table.
+// Makes Swagger UI show each operation's error answers in one collapsible table.
 
 /**
  * Returns a plugin for Swagger UI.
@@ -6,17 +6,6 @@
  */
 export const foldedOperation = ({ React }) => {
   const element = React.createElement;
-
-  const samples = (/** @type {any[]} */ entries) =>
-    element(
-      'details',
-      { className: 'samples' },
-      element('summary', null, 'Samples: ', entries.map(({ label }) => label).join(', ')),
-      ...entries.flatMap(({ label, source }) => [
-        element('h5', { key: label }, label),
-        element('pre', { key: `${label} source`, tabIndex: 0 }, element('code', null, source)),
-      ]),
-    );
 
   const refusals = (/** @type {[string, string][]} */ entries) =>
     element(
@@ -48,9 +37,7 @@ export const foldedOperation = ({ React }) => {
   const isRefusal = (/** @type {string} */ status) => /^[45]|^default$/.test(status);
 
   const wrapped = (/** @type {any} */ Responses) => (/** @type {any} */ props) => {
-    const { responses, specPath, specSelectors } = props;
-    const operation = specSelectors.specJson().getIn(specPath.pop().toArray());
-    const code = operation?.get('x-codeSamples')?.toJS() ?? [];
+    const { responses } = props;
     // Takes the error answers from `responses`, where Swagger UI has resolved the references. In `specJson` they are
     // unresolved, so the descriptions are missing.
     const refused = responses.entrySeq().filter((/** @type {[string]} */ [status]) => isRefusal(status));
@@ -63,7 +50,6 @@ export const foldedOperation = ({ React }) => {
     return element(
       React.Fragment,
       null,
-      code.length === 0 ? null : samples(code),
       element(Responses, {
         ...props,
         responses: responses.filterNot((/** @type {any} */ _, /** @type {string} */ status) => isRefusal(status)),

@@ -5,7 +5,6 @@ import { number } from './words.js';
 /** @type {Readonly<Record<string, string>>} */
 export const SECTIONS = {
   server: 'Server',
-  update: 'Server',
   backend: 'Messages',
   canary: 'Messages',
   send: 'Sending',
@@ -27,7 +26,6 @@ const NAMES = {
   'server.rate_limit_per_minute': 'Requests a minute',
   'server.allowed_hosts': 'Host names',
   'server.allowed_origins': 'Web pages',
-  'update.url': 'Release news',
   'backend.chat_db_path': 'Messages database',
   'backend.poll_interval_ms': 'Check for messages every',
   'backend.osascript_path': 'Program that drives Messages',

@@ -45,8 +45,6 @@ import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
 import { uploadSchema } from '../../schema/upload-schema.ts';
 import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook-request.ts';
 import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../schema/webhook-schema.ts';
-import type { CodeCall } from './code-calls.ts';
-import { codeSamples } from './code-samples.ts';
 import { examples } from './examples.ts';
 import { type Catalogue, otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import type { Operation, OperationAnswer } from './operation.ts';
@@ -154,12 +152,11 @@ function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string
 function paths(documents: readonly LoadedDocument[]): Json {
   const made: Record<string, Record<string, Json>> = {};
   const catalogue = catalogueOf(documents);
-  const samples = Object.assign({}, ...documents.map((one) => one.samples)) as Readonly<Record<string, CodeCall>>;
   const add = (id: string, route: Route, operation: Operation, isAtHub: boolean): void => {
     const path = pathOf(route);
     made[path] = {
       ...made[path],
-      [route.method.toLowerCase()]: operationJson({ id, route, operation, isAtHub, catalogue, samples }),
+      [route.method.toLowerCase()]: operationJson({ id, route, operation, isAtHub, catalogue }),
     };
   };
   for (const id of Object.keys(ROUTES) as RouteId[]) {
@@ -199,10 +196,9 @@ interface Described {
   readonly operation: Operation;
   readonly isAtHub: boolean;
   readonly catalogue: Catalogue;
-  readonly samples: Readonly<Record<string, CodeCall>>;
 }
 
-function operationJson({ id, route, operation, isAtHub, catalogue, samples }: Described): Json {
+function operationJson({ id, route, operation, isAtHub, catalogue }: Described): Json {
   const { key, access } = route;
   const names = [...pathOf(route).matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
   const parameters = [
@@ -215,7 +211,6 @@ function operationJson({ id, route, operation, isAtHub, catalogue, samples }: De
     tags: [operation.tag],
     summary: operation.summary,
     description: isAtHub ? operation.description : `${operation.description} Not available at a hub.`,
-    'x-codeSamples': codeSamples(id, { route, operation, call: samples[id] }),
     ...(key === 'header' ? {} : { security: [] }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBodyOf(operation),

@@ -98,12 +98,12 @@ function stateOf(path: string, draft: string, { features = [] }: Environment): R
 }
 
 /**
- * Describes what the backup decides: the webhooks, the keys, and three settings if they differ from their defaults. The
- * settings are the address to listen on, the program that sends, and the source of updates. Somebody else may have made
- * the backup, so the user reads this before the first start.
+ * Describes what the backup decides: the webhooks, the keys, and two settings if they differ from their defaults: the
+ * address to listen on, and the program that sends. Somebody else may have made the backup, so the user reads this
+ * before the first start.
  */
 function decided(
-  { server, backend, update }: Config,
+  { server, backend }: Config,
   { webhooks, keys }: RestoredState,
   { environment }: Context,
 ): readonly string[] {
@@ -117,7 +117,6 @@ function decided(
     ...(backend.osascriptPath === osascriptPath.defaultValue(environment)
       ? []
       : [`Postern will send with the program ${backend.osascriptPath}, not with osascript of this machine.`]),
-    ...(update.url === '' ? [] : [`Postern will ask ${new URL(update.url).host} for newer versions.`]),
   ];
 }
 

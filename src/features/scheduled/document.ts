@@ -1,4 +1,3 @@
-import { NO_OUTPUT, printed } from '../../api/openapi/code-calls.ts';
 import { CHAT_DB, STATE_DB } from '../../api/openapi/operation.ts';
 import type { FeatureDocument } from '../../core/feature.ts';
 import type { ScheduledSend } from './scheduled.ts';
@@ -62,15 +61,6 @@ export const DOCUMENT: FeatureDocument = {
         'To change a message, cancel it and schedule another one.',
       answers: { 204: { description: 'Cancelled.' } },
       problems: ['scheduled_not_found', 'too_late', 'scheduled_on_phone', ...CHAT_DB, ...STATE_DB],
-    },
-  },
-  samples: {
-    listScheduled: printed('scheduled.list()'),
-    getScheduled: { path: { id: scheduledExample.id }, ...printed('scheduled.get($id)') },
-    cancelScheduled: {
-      path: { id: scheduledExample.id },
-      ...NO_OUTPUT,
-      typeScript: 'await postern.scheduled.cancel($id);',
     },
   },
   schemas: { ScheduledAnswer: scheduledAnswerSchema, ScheduledSend: scheduledSchema },

@@ -20,7 +20,7 @@ export const simulator = feature({
       .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
       .option('--quiet', 'after the two-minute story, the people only answer what you send')
       .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
-      .option('--allow-network', 'allow a --host that other machines can reach, as in a container')
+      .option('--allow-network', 'allow a --host that other machines can reach')
       .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
       .action(runs(async () => (await import('./demo-command.ts')).demo));
     declareDemoCommands(demo, runs);

@@ -112,10 +112,6 @@ export function staticFiles(
       return documentOf(openApi(version, documents));
     }),
   );
-  made.set(
-    '/asyncapi.json',
-    cached(async () => documentOf((await import('../../openapi/asyncapi.ts')).asyncApi(version))),
-  );
   return new Pages(made);
 }
 

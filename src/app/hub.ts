@@ -108,7 +108,9 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const feed = new HubFeed({ ...parts, feed: new Feed({ channel, changes, messages: events, clock, log }), offsets });
     const stream = new StreamEvents({
       ...parts,
-      ...{ events, channel, channelWithChanges },
+      events,
+      channel,
+      channelWithChanges,
       onPublished: () => status.noteEvent(),
     });
     const { copy } = stream;
@@ -144,14 +146,22 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const webhookState = webhookStore(state, clock);
     const posting = { version, clock, allowedHosts: config.webhooks.allowedHosts };
     const webhooks = new HubWebhooks({
-      ...{ connection, envelope, feed, clock, log },
+      connection,
+      envelope,
+      feed,
+      clock,
+      log,
       store: webhookState,
       history: database.id,
       isReady: () => readiness.reasons().length === 0,
       reached: (offset) => (isStreamOffset(offset) ? copy.reached(offset, REACH_MS) : undefined),
       openDeliveries: (deliveredStore, mayAttempt) =>
         new Dispatcher({
-          ...{ feed, clock, log, json, ready },
+          feed,
+          clock,
+          log,
+          json,
+          ready,
           rowNow: (number) => events.entry(number),
           store: deliveredStore,
           poster: new Poster({ ...posting, mayAttempt }),
@@ -162,7 +172,11 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const readiness = new Readiness({ ...parts, copy, isLeaseUnreadable });
     const status = new HubStatus({
       ...parts,
-      ...{ version, copy, leases, readiness, unreadable: stream.unreadable },
+      version,
+      copy,
+      leases,
+      readiness,
+      unreadable: stream.unreadable,
       newestOffset: () => feed.offsetText(feed.lastPublished()),
       webhooks: () => webhooks.summaries(),
     });
@@ -207,8 +221,11 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
         search: { isEnabled: false, isComplete: false, indexedRows: 0, totalRows: 0 },
         changes: { state: 'off', logged: 0, sweptAtMs: null },
         hub: {
-          ...{ macs: status.macs(), behindMs: copy.behindMs, brokerAheadMs: brokerClock.aheadMs ?? null },
-          ...{ isReady: readiness.reasons().length === 0, isDelivering: webhooks.isDelivering },
+          macs: status.macs(),
+          behindMs: copy.behindMs,
+          brokerAheadMs: brokerClock.aheadMs ?? null,
+          isReady: readiness.reasons().length === 0,
+          isDelivering: webhooks.isDelivering,
           webhookBacklog: webhooks.isDelivering ? backlogOf(webhookState, feed) : null,
           streamBytes: stream.streamBytes,
           ...stream.counts,
@@ -250,7 +267,9 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
  */
 function rowsAndChanges(channel: Channel, events: HubEventLog): ChangeSource {
   return {
-    ...{ channel, generation: GENERATION, isKept: () => true },
+    channel,
+    generation: GENERATION,
+    isKept: () => true,
     read(position, limit) {
       const { last } = channel;
       const entries = channel.after(position, limit) ?? events.allEntries(position, last, limit);

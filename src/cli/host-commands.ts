@@ -12,7 +12,7 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .description('Run the service (the default command). The first launch only writes the configuration.')
     .option('--supervised', 'for launchd and other supervisors that restart Postern')
     .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
-    .action(runs(async () => (await import('./commands/serve-command.ts')).serve));
+    .action(runs(async () => (await import('./commands/serve-command.ts')).serveCommand));
   servesUntilStopped(program.command('hub'))
     .description(
       'Run a hub: one gateway for the many Macs of a fleet. Any machine can run one, and a fleet can have several.',

@@ -2,7 +2,7 @@ import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../domain/
 import { problem } from '../domain/problems.ts';
 import type { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
 
-/** Opens the files of attachments. A feature may convert them; without it, only the originals can be had. */
+/** Opens the files of attachments. A feature may convert them; without it, only the originals are available. */
 export class ConvertedFiles implements AttachmentReader {
   readonly originals: AttachmentFiles;
   #converter: AttachmentReader | undefined;

@@ -49,7 +49,14 @@ function openEvents(core: CoreBase & CoreMac) {
   const { sentRows, reader, contacts, counters } = core;
   const { origins } = sentRows;
   const { noteHealth, ages, ...eventLog } = openEventLog({
-    ...{ config, host, closers, state, connection, thread, chatLog, awake },
+    config,
+    host,
+    closers,
+    state,
+    connection,
+    thread,
+    chatLog,
+    awake,
     // The log must not publish a row that a send is about to mark as outgoing.
     isAwaited: (message) => origins.isAwaited(message, (one) => reader.details(one)),
   });
@@ -112,7 +119,13 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
   const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
   const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts });
   const webhooks = new Dispatcher({
-    ...{ feed, poster, clock, log, json, ready, wires: core.wires },
+    feed,
+    poster,
+    clock,
+    log,
+    json,
+    ready,
+    wires: core.wires,
     rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
     store: webhookStore(state, clock),
     ...core.statistics.deliveryCounts(core.counters),
@@ -141,7 +154,10 @@ function openOwner(
   const clockWatch = new ClockWatch(clock, log);
   const status = openStatus({
     ...core,
-    ...{ version, clock, log, clockWatch },
+    version,
+    clock,
+    log,
+    clockWatch,
     database: connection,
     columns: () => messageColumns(connection),
     messages: core.chatLog,

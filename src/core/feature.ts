@@ -81,7 +81,7 @@ export interface Running {
   metrics?(gauge: Gauge): void;
 }
 
-/** What doctor knows before it asks the features. */
+/** The facts that doctor has collected before it asks the features. */
 export interface Examined {
   readonly config: Config;
   /** True if the service runs. */

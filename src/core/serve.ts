@@ -47,7 +47,12 @@ export async function serve(core: Core): Promise<HttpServer> {
 function openMcp({ config, host, connection, access, counters }: Core): McpService {
   const { clock, log, version, features } = host;
   return lazyMcpService({
-    ...{ clock, log, counters, version, eventErrors: config.mcp.eventErrors, features },
+    clock,
+    log,
+    counters,
+    version,
+    eventErrors: config.mcp.eventErrors,
+    features,
     timeZone: () => localTimeZone(),
     junkAmong: (among) => junkAmong(connection, among),
     ownKey: async (caller) => (await access.load()).keys.mine(caller),

@@ -249,7 +249,12 @@ class Run {
     if (!html) return;
     const { index } = this.#archive;
     await makePages({
-      ...{ folder, index, names: people, timeZone, mac, signal },
+      folder,
+      index,
+      names: people,
+      timeZone,
+      mac,
+      signal,
       at: this.#manifest.unfinished?.started_at ?? '',
       onPage: (done, total) => onProgress({ step: 'pages', done, total }),
     });

@@ -43,7 +43,14 @@ export function openFleet(parts: FleetParts): FleetAgent {
   const { clock, log, version } = host;
   const owned = chatDbOwner(connection);
   return new FleetAgent({
-    ...{ settings, version, feed, messages, health, clock, log, checkSend },
+    settings,
+    version,
+    feed,
+    messages,
+    health,
+    clock,
+    log,
+    checkSend,
     store: fleetStore(state),
     reader: owner.reader,
     attachments: owner.attachments,

@@ -14,7 +14,15 @@ export const fleet = feature({
     if (settings === undefined) return undefined;
     const { openFleet } = await import('./agent.ts');
     const agent = openFleet({
-      ...{ settings, host, state, connection, idempotency, feed, owner, json, counters },
+      settings,
+      host,
+      state,
+      connection,
+      idempotency,
+      feed,
+      owner,
+      json,
+      counters,
       messages: chatLog,
       health: () => status.health(),
     });

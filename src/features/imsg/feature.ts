@@ -14,7 +14,7 @@ export const imsg = feature({
       .allowUnknownOption()
       .helpOption(false)
       .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
-      .action(runs<[readonly string[]]>(async () => (await import('./imsg-command.ts')).imsg));
+      .action(runs<[readonly string[]]>(async () => (await import('./imsg-command.ts')).imsgCommand));
   },
   clients({ secret, scopes, invocation }) {
     const needed = ['read', 'events', 'send'] as const;

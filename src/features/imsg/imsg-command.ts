@@ -15,7 +15,11 @@ import { ImsgWatch } from './imsg-watch.ts';
 const MAX_LINE_BYTES = 1024 * 1024;
 
 /** `postern imsg`: speaks imsg's JSON-RPC for programs such as OpenClaw (decision Y1). */
-export function imsg(words: readonly string[], options: ConnectionOptions, context: ClientContext): Promise<number> {
+export function imsgCommand(
+  words: readonly string[],
+  options: ConnectionOptions,
+  context: ClientContext,
+): Promise<number> {
   return reportRefusal(options, context, async () => {
     const [command = '', ...rest] = words.filter((word) => word !== '--json');
     const asksForHelp = rest.includes('--help') || rest.includes('-h');

@@ -1,3 +1,3 @@
-// What other features use of the conversions.
+// The part of media that other features use.
 export { Conversions } from './conversions.ts';
 export { MediaCache } from './media-cache.ts';

@@ -11,7 +11,10 @@ export function openScheduled(core: Core): Running {
   const { host, state, connection, access, uploads, idempotency, sender, heldFiles: files } = core;
   const { clock, log } = host;
   const scheduler = new SendScheduler({
-    ...{ idempotency, sender, files, log },
+    idempotency,
+    sender,
+    files,
+    log,
     // The wall clock, not the one that stops during sleep: scheduled sends are due at a time of day.
     clock,
     store: scheduledStore(state),

@@ -192,7 +192,11 @@ export class Uplink implements ConsumerTask<undefined> {
     const lastRow = last && chainIn(last, false);
     const start = await startAfter({
       // Row 0 means that the stream holds changes of this Mac but no rows.
-      ...{ mac, epoch, position, last: lastRow?.row === 0 ? undefined : lastRow, isSameStream },
+      mac,
+      epoch,
+      position,
+      last: lastRow?.row === 0 ? undefined : lastRow,
+      isSameStream,
       identity: (at) => messages.identity(at),
       backfill: () => beforeHistory(this.#parts, created, position),
     });
@@ -229,7 +233,12 @@ export class Uplink implements ConsumerTask<undefined> {
     const { connection, envelope, mac, instance, settings, json, log } = this.#parts;
     const { epoch, row: previousRow, sequence } = before;
     const message = {
-      ...{ ...own, mac, epoch, previousRow, type: entry.event.type, instance },
+      ...own,
+      mac,
+      epoch,
+      previousRow,
+      type: entry.event.type,
+      instance,
       previousSequence: sequence === chain.sequence ? undefined : sequence,
       other: before === chain.rows ? chain.changes : chain.rows,
     };

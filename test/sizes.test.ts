@@ -72,7 +72,7 @@ function longFunctions(file: string): readonly string[] {
     const isFunction = ts.isFunctionLike(node) && 'body' in node && node.body !== undefined;
     if (isFunction && lineOf(node.end) - lineOf(node.getStart(source)) + 1 > MOST_LINES.function) {
       const named =
-        node.name ?? ('name' in node.parent ? (node.parent.name as TypeScript.Node | undefined) : undefined);
+        node.name ?? ('name' in node.parent ? (node.parent.name) : undefined);
       found.push(`${file}: ${named?.getText(source) ?? 'constructor'}`);
     }
     ts.forEachChild(node, visit);

@@ -2,8 +2,8 @@
 import { closeSync, mkdirSync, openSync, readdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { exportArchive } from '../dist/src/archive/export.js';
-import { verifyArchive } from '../dist/src/archive/verify.js';
+import { exportArchive } from '../dist/src/features/archive/export.js';
+import { verifyArchive } from '../dist/src/features/archive/verify.js';
 import { ArchiveSource } from '../dist/src/mac/chatdb/archive-source.js';
 import { Connection } from '../dist/src/mac/chatdb/connection.js';
 import { withDetails } from '../dist/src/mac/chatdb/message-details.js';

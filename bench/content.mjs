@@ -1,4 +1,7 @@
 // Measures what a message contains besides its text: decoding it, reading it with a list, and searching it.
+
+import { CONTENT_ROWS } from '../dist/src/features/simulator/content-rows.js';
+import { encodeAttributedBody } from '../dist/src/features/simulator/typedstream.js';
 import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
 import { ChatDbHandle } from '../dist/src/mac/chatdb/chatdb-handle.js';
 import { Connection } from '../dist/src/mac/chatdb/connection.js';
@@ -10,8 +13,6 @@ import { messageOf } from '../dist/src/mac/chatdb/message.js';
 import { withDetails } from '../dist/src/mac/chatdb/message-details.js';
 import { hasContent } from '../dist/src/mac/chatdb/row-kinds.js';
 import { Snapshot } from '../dist/src/mac/chatdb/snapshot.js';
-import { CONTENT_ROWS } from '../dist/src/simulator/content-rows.js';
-import { encodeAttributedBody } from '../dist/src/simulator/typedstream.js';
 import { SPOKEN, transcriptsDatabase } from './database.mjs';
 import { sideBySide, summary } from './figures.mjs';
 import { startProcess, wait } from './live-process.mjs';

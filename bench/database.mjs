@@ -1,14 +1,14 @@
 // The databases for all measurements. The simulator makes each once, and bench/.cache keeps it.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { ChatDatabase } from '../dist/src/features/simulator/chat-database.js';
+import { fillLarge } from '../dist/src/features/simulator/fill.js';
+import { encodeAttributedBody } from '../dist/src/features/simulator/typedstream.js';
 import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
-import { ChatDatabase } from '../dist/src/simulator/chat-database.js';
-import { fillLarge } from '../dist/src/simulator/fill.js';
-import { encodeAttributedBody } from '../dist/src/simulator/typedstream.js';
 import { retext } from './search-texts.mjs';
 
 const CACHE = new URL('.cache/', import.meta.url).pathname;
-const SIMULATOR = new URL('../dist/src/simulator/', import.meta.url).pathname;
+const SIMULATOR = new URL('../dist/src/features/simulator/', import.meta.url).pathname;
 const VERSION = '26';
 const SEED = 26;
 

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { SimulatedMac } from '../dist/src/simulator/mac.js';
+import { SimulatedMac } from '../dist/src/features/simulator/mac.js';
 import { sideBySide, summary } from './figures.mjs';
 import { hasBroker, startBroker } from './fleet-broker.mjs';
 import { withCopy } from './live-copy.mjs';
@@ -144,7 +144,7 @@ function pageRow(path, effort) {
 /** Measures sends at the hub, in turn with sends at the Mac itself. */
 async function sendRow({ sends }) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-mac-'));
-  const moduleFolder = new URL('../dist/src/simulator/', import.meta.url).pathname;
+  const moduleFolder = new URL('../dist/src/features/simulator/', import.meta.url).pathname;
   const mac = new SimulatedMac({ dir: folder, moduleFolder });
   await mac.start();
   const broker = await startBroker(MAC);

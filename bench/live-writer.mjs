@@ -1,7 +1,7 @@
 // Writes rows as Messages does, in its own process. Arguments: path, synchronous (NORMAL, FULL).
 import { randomUUID } from 'node:crypto';
 import Sqlite from 'better-sqlite3';
-import { encodeAttributedBody } from '../dist/src/simulator/typedstream.js';
+import { encodeAttributedBody } from '../dist/src/features/simulator/typedstream.js';
 import { answer, nowMs, wait } from './live-process.mjs';
 
 const [path, synchronous] = process.argv.slice(2);

@@ -4,7 +4,7 @@ import { fenced } from '../dist/src/api/mcp/text/fence.js';
 import { Labels } from '../dist/src/api/mcp/text/labels.js';
 import { DayLines } from '../dist/src/api/mcp/text/lines.js';
 import { LocalTime } from '../dist/src/api/mcp/text/times.js';
-import { Chance, chatter } from '../dist/src/simulator/chatter.js';
+import { Chance, chatter } from '../dist/src/features/simulator/chatter.js';
 import { summary } from './figures.mjs';
 import { cpuMs } from './live-process.mjs';
 import { KEY, startService } from './service.mjs';

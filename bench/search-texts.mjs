@@ -1,7 +1,7 @@
 // Writes texts like people's, for the measurements of search: words by Zipf's law, names, times, links, and other
 // languages.
-import { Chance } from '../dist/src/simulator/chatter.js';
-import { encodeAttributedBody } from '../dist/src/simulator/typedstream.js';
+import { Chance } from '../dist/src/features/simulator/chatter.js';
+import { encodeAttributedBody } from '../dist/src/features/simulator/typedstream.js';
 
 const COMMON =
   `the to you and a it is that in we of for on me my have be so are was not with this what just can at your do if but

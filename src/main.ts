@@ -1,20 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Command, CommanderError } from 'commander';
 import { EXIT } from './cli/context.ts';
-import type { Runs } from './cli/declaration.ts';
+import { isServing, type Runs } from './cli/declaration.ts';
 import { outputWritten, processContext } from './cli/process-context.ts';
 import { declareProgram } from './cli/program.ts';
 import { usageMistake } from './cli/usage-mistake.ts';
 import { packageVersion } from './cli/version.ts';
 import { isAppError } from './domain/errors.ts';
+import { FEATURES } from './features/list.ts';
 
-const context = processContext(packageVersion());
-
-/**
- * Commands that run until a signal stops them. Being stopped counts as success for them (decision A3), even while they
- * are still starting.
- */
-const SERVING: ReadonlySet<string> = new Set(['serve', 'hub', 'demo', 'run']);
+const context = processContext(packageVersion(), FEATURES);
 
 /** Words that people try instead of `--version`. */
 const VERSION_WORDS: ReadonlySet<string> = new Set(['-v', 'version']);
@@ -30,7 +25,7 @@ async function run(argv: readonly string[]): Promise<number> {
     async (...given) => {
       // The last two arguments from commander are the command's options and the command itself.
       const command = given.at(-1) as Command;
-      if (!SERVING.has(command.name())) await leaveSignals();
+      if (!isServing(command)) await leaveSignals();
       const options = command.optsWithGlobals();
       const start = (await load()) as (...given: unknown[]) => Promise<number | undefined>;
       exitCode = (await start(...given.slice(0, -2), options, context)) ?? EXIT.ok;

@@ -1,55 +1,44 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { featureNames, needsOf } from './support/without-features.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /**
  * The districts of src/, and which others each may import. In one sentence: domain ← runtime, config, schema ← mac,
- * events, search, access, store ← api, fleet, archive ← app ← cli.
+ * events, search, access, store ← api, fleet ← app, core ← cli ← features ← main.
  */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   domain: [],
+  // The core opens what it lists below; the interface `Feature` names, as types, what a feature may be made of.
+  core: ['domain', 'runtime', 'schema', 'config', 'mac', 'access', 'store', 'events', 'api', 'app', 'cli'],
+  features: ['domain', 'runtime', 'schema', 'config', 'mac', 'client', 'store', 'core', 'api', 'app', 'cli', 'fleet'],
   runtime: ['domain'],
   schema: ['domain'],
-  config: ['domain', 'runtime'],
+  config: ['domain', 'runtime', 'core'],
   mac: ['domain', 'runtime'],
   access: ['domain', 'runtime'],
   store: ['domain', 'runtime'],
   client: ['domain', 'runtime'],
-  simulator: ['domain', 'runtime'],
   events: ['domain', 'runtime', 'schema'],
   search: ['domain', 'runtime', 'schema'],
   fleet: ['domain', 'runtime', 'schema'],
-  // mac: exporting an archive needs no running service.
-  archive: ['domain', 'runtime', 'mac'],
   // search: queries are parsed where they are received.
-  api: ['domain', 'runtime', 'schema', 'search'],
-  app: ['domain', 'runtime', 'schema', 'config', 'mac', 'access', 'store', 'events', 'search', 'fleet', 'api'],
+  api: ['domain', 'runtime', 'schema', 'search', 'core'],
+  app: ['domain', 'runtime', 'schema', 'config', 'mac', 'access', 'store', 'events', 'search', 'fleet', 'api', 'core'],
   // mac: the uninstaller asks which staged files Messages still shows.
   installer: ['domain', 'runtime', 'config', 'client', 'mac'],
   // fleet, mac and store: setting up a fleet, backup and restore work without a service.
-  cli: [
-    'domain',
-    'runtime',
-    'schema',
-    'config',
-    'client',
-    'installer',
-    'simulator',
-    'mac',
-    'store',
-    'fleet',
-    'archive',
-    'app',
-  ],
-  main: ['domain', 'cli'],
+  cli: ['domain', 'runtime', 'schema', 'config', 'client', 'installer', 'mac', 'store', 'fleet', 'app', 'core'],
+  // The one place that knows the list.
+  main: ['domain', 'cli', 'features'],
 };
 
 /** Rooms that others of the same district may import. All other rooms of a district do not import each other. */
 const SHARED_ROOMS = ['fleet/protocol', 'search/language', 'search/index', 'search/query', 'api/openapi'];
-const DISTRICTS_WITH_ROOMS = ['mac', 'events', 'search', 'store', 'api', 'fleet'];
+const DISTRICTS_WITH_ROOMS = ['features', 'mac', 'events', 'search', 'store', 'api', 'fleet'];
 
 /** The districts or rooms that may use an outside package, or a module of Node that touches the machine. */
 const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
@@ -67,11 +56,11 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   '@ltd/j-toml': ['config'],
   'markdown-it': ['schema'],
   // mcp: the protocol's package takes the input schemas of tools.
-  zod: ['schema', 'api/mcp', 'api/openapi'],
+  zod: ['schema', 'api/mcp', 'api/openapi', 'core', 'features'],
   '@modelcontextprotocol/server': ['api/mcp'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
-  commander: ['main', 'cli'],
+  commander: ['main', 'cli', 'core', 'features'],
   plist: ['installer'],
   'node-mac-permissions': ['mac/system'],
   '@nats-io/transport-node': ['fleet/protocol'],
@@ -79,7 +68,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   '@nats-io/jetstream': ['fleet'],
   '@nats-io/kv': ['fleet'],
   '@nats-io/nkeys': ['fleet'],
-  'node:child_process': ['runtime', 'simulator'],
+  'node:child_process': ['runtime', 'features/simulator'],
 };
 
 /**
@@ -198,7 +187,10 @@ describe('the districts', () => {
       .filter(({ target }) => target.startsWith('.'))
       .filter((one) => {
         const [from, to] = [roomOf(one.file), roomOf(pathOf(one))];
-        return from !== to && districtOf(one.file) === districtOf(pathOf(one)) && !SHARED_ROOMS.includes(to);
+        const district = districtOf(one.file);
+        // Features have their own rules, below.
+        if (district === 'features' || district !== districtOf(pathOf(one))) return false;
+        return from !== to && !SHARED_ROOMS.includes(to);
       });
     expect(wrong).toEqual([]);
   });
@@ -280,13 +272,116 @@ describe('the districts', () => {
     expect(shared.map(([name, paths]) => `${name}: ${paths.join(', ')}`)).toEqual([]);
     expect([...SAME_THING].filter((name) => (exported.get(name) ?? []).length < 2)).toEqual([]);
   });
+});
 
-  test('have at most 300 lines a file, and tests 400', () => {
-    const isLong = (max: number) => (file: string) =>
-      readFileSync(join(root, file), 'utf8').trimEnd().split('\n').length > max;
-    expect([...sources('src'), ...sources('installer')].filter(isLong(300))).toEqual([]);
-    const pages = readdirSync(join(root, 'src/api/console')).filter((name) => /\.(?:js|css)$/.test(name));
-    expect(pages.map((name) => `src/api/console/${name}`).filter(isLong(300))).toEqual([]);
-    expect(sources('test').filter(isLong(400))).toEqual([]);
+const FEATURES = 'src/features/';
+
+/** Returns the feature that a file belongs to; undefined for a file of the core. */
+function featureOf(file: string): string | undefined {
+  return new RegExp(`^${FEATURES}([\\w-]+)/`).exec(file)?.[1];
+}
+
+/** The files that may import a feature's declaration. */
+const LISTS = [`${FEATURES}list.ts`];
+/** The files that may import a list. */
+const ROOTS = ['src/main.ts'];
+
+/** The imports of features by files of the core, as `file: feature`. The list only shrinks. */
+const CORE_NAMES_FEATURES: readonly string[] = [];
+
+/** What a feature shows to those that need it. */
+const SHARED_FILE = /^(?:port|types)\.ts$/;
+
+/** The small tables and words that a declaration may load of its own feature. Every command loads them. */
+const LIGHT_FILES = ['text.ts', 'problems.ts', 'scheduled.ts', 'demo-commands.ts'];
+
+/** How a feature is recognised in a line of the core; default: its name. */
+const WORDS: Readonly<Record<string, RegExp>> = {
+  // Not Apple's archives of objects.
+  archive: /postern export|ARCHIVED_|an archive reads|ArchiveSource/,
+  canary: /canar/i,
+  // Not the projects that are named as sources.
+  imsg: /(?<!\/)\bimsg\b(?! #|, pull| issue)/i,
+  media: /conversions?\b|media[ -]?cache/i,
+  // Without Send Later of Messages, and what the code itself schedules.
+  scheduled:
+    /scheduled[_ ]?(?:send|message|list|cancel|id|api|answer)|scheduler|'scheduled?'|\bscheduled\(|\.scheduled\b/i,
+  simulator: /simulat|\bdemo\b/i,
+};
+
+/** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
+const NAMED: Readonly<Record<string, number>> = {
+  archive: 2,
+  bluebubbles: 1,
+  fleet: 677,
+  imsg: 1,
+  media: 7,
+  scheduled: 60,
+  simulator: 58,
+};
+
+describe('the features', () => {
+  const relativeImports = everyImport.filter(({ target }) => target.startsWith('.'));
+
+  test('are imported by nothing of the core, and their list only by the roots', () => {
+    const wrong = relativeImports
+      .map((one) => ({ file: one.file, to: pathOf(one) }))
+      .filter(({ file, to }) => to.startsWith(FEATURES) && featureOf(file) === undefined)
+      .filter(({ file, to }) => !(LISTS.includes(to) ? ROOTS.includes(file) : LISTS.includes(file)))
+      .map(({ file, to }) => `${file}: ${featureOf(to) ?? to}`);
+    expect([...new Set(wrong)].sort()).toEqual(CORE_NAMES_FEATURES);
+  });
+
+  test('import of each other only what the other shows, and say that they need it', () => {
+    const between = relativeImports
+      .map((one) => ({ ...one, from: featureOf(one.file), to: featureOf(pathOf(one)) }))
+      .filter(({ from, to }) => from !== undefined && to !== undefined && from !== to);
+    const wrong = between.filter(
+      (one) => !SHARED_FILE.test(basename(pathOf(one))) || !needsOf(one.from ?? '').includes(one.to ?? ''),
+    );
+    expect(wrong.map(({ file, line, target }) => `${file}:${line} ${target}`)).toEqual([]);
+    const used = new Set(between.map(({ from, to }) => `${from}: ${to}`));
+    const said = featureNames().flatMap((name) => needsOf(name).map((needed) => `${name}: ${needed}`));
+    expect(said.filter((one) => !used.has(one))).toEqual([]);
+  });
+
+  // An order in which each follows what it needs also shows that no two need each other.
+  test('follow in the list what they need', () => {
+    const list = readFileSync(join(root, LISTS[0] ?? ''), 'utf8');
+    const array = list.slice(list.lastIndexOf('['));
+    const nameOf = new Map(
+      [...list.matchAll(/import \{ (\w+) \} from '\.\/([\w-]+)\//g)].map(([, value = '', folder = '']) => [
+        value,
+        folder,
+      ]),
+    );
+    const order = [...array.matchAll(/\w+/g)].map(([value]) => nameOf.get(value) ?? value);
+    expect([...order].sort()).toEqual(featureNames());
+    const early = order.flatMap((name, at) => needsOf(name).filter((needed) => order.indexOf(needed) >= at));
+    expect(early).toEqual([]);
+  });
+
+  // A declaration is loaded by every command, so it loads nothing of its feature but small tables and words.
+  test('are declared by modules that load no other code of theirs', () => {
+    const heavy = featureNames().flatMap((name) =>
+      imports(`${FEATURES}${name}/feature.ts`).filter(({ file, line, target }) => {
+        const text = readFileSync(join(root, file), 'utf8').split('\n')[line - 1] ?? '';
+        const isLoaded = !text.includes('import type') && !text.includes('import(');
+        return isLoaded && target.startsWith('./') && !LIGHT_FILES.includes(basename(target));
+      }),
+    );
+    expect(heavy).toEqual([]);
+  });
+
+  test('are named by the core in fewer and fewer lines', () => {
+    const core = sources('src').filter((file) => featureOf(file) === undefined && !LISTS.includes(file));
+    const lines = core.flatMap((file) => readFileSync(join(root, file), 'utf8').split('\n'));
+    const counted = featureNames().map((name) => {
+      const word = WORDS[name] ?? new RegExp(name, 'i');
+      return [name, lines.filter((text) => word.test(text)).length];
+    });
+    // A new feature begins at 0.
+    const allowed = featureNames().map((name) => [name, NAMED[name] ?? 0]);
+    expect(Object.fromEntries(counted)).toEqual(Object.fromEntries(allowed));
   });
 });

@@ -14,24 +14,33 @@ const root = fileURLToPath(new URL('..', import.meta.url));
  */
 export const GROUPS = {
   program: {
-    service: ['app/service', 'cli/commands/serve-command', 'cli/commands/run-command', 'cli/commands/demo-command'],
+    service: [
+      'app/service',
+      'cli/commands/serve-command',
+      'features/simulator/run-command',
+      'features/simulator/demo-command',
+      // What every service opens. What only some services open is in `programs`.
+      'features/*/open',
+    ],
     access: [
       'access/*',
       'app/access-parts',
       'api/http/routes/on-demand-routes',
-      'schema/demo-request',
+      'features/*/routes',
       'schema/sign-in-schema',
     ],
-    mcp: ['api/mcp/*'],
-    documents: ['api/openapi/*'],
+    mcp: ['api/mcp/*', 'features/*/tools'],
+    documents: ['api/openapi/*', 'features/*/document'],
     search: ['search/*'],
+    fleet: ['app/hub', 'features/fleet/agent', 'cli/commands/hub-command'],
     programs: [
       'api/oauth/*',
-      'api/wires/*',
       'events/webhooks/subscriptions/*',
       'api/http/issuer-host',
       'api/http/wire-listener',
       'api/http/multipart',
+      'features/bluebubbles/*',
+      'features/canary/canary',
     ],
     storage: [
       'store/state/oauth-store',
@@ -39,7 +48,6 @@ export const GROUPS = {
       'runtime/public-document',
       'config/settings-report',
     ],
-    fleet: ['app/hub', 'app/open-fleet', 'cli/commands/hub-command'],
   },
   commands: {
     fleet: ['cli/commands/fleet-*', 'fleet/*'],
@@ -51,15 +59,10 @@ export const GROUPS = {
       'cli/commands/agent-command',
       'cli/commands/logs-command',
     ],
-    demo: ['cli/commands/demo-people-commands'],
-    files: [
-      'cli/commands/export-command',
-      'cli/commands/export-verify-command',
-      'cli/commands/backup-command',
-      'cli/commands/restore-command',
-    ],
-    programs: ['cli/commands/imsg-command', 'cli/commands/mcp-command', 'cli/mcp-channel'],
-    client: ['cli/*', 'client/*'],
+    demo: ['features/simulator/demo-people-commands'],
+    files: ['features/archive/*-command', 'cli/commands/backup-command', 'cli/commands/restore-command'],
+    programs: ['features/imsg/imsg-command', 'cli/commands/mcp-command', 'cli/mcp-channel'],
+    client: ['cli/*', 'client/*', 'features/*/commands', 'features/*/shown'],
   },
 };
 const DYNAMIC_IMPORT = /(?<!typeof )\bimport\('(\.[^']+\.ts)'\)/g;
@@ -67,11 +70,12 @@ const DYNAMIC_IMPORT = /(?<!typeof )\bimport\('(\.[^']+\.ts)'\)/g;
 /** Returns the path below src/, without the file extension. */
 const moduleOf = (file) => relative(`${root}src`, file).replace(/\.ts$/, '');
 const memberOf = (file) => moduleOf(file).replaceAll(/\W/g, '_');
-const names = (entry, file) =>
-  entry.endsWith('*') ? moduleOf(file).startsWith(entry.slice(0, -1)) : moduleOf(file) === entry;
+const names = (entry, file) => new RegExp(`^${entry.replaceAll('*', '.*')}$`).test(moduleOf(file));
 const groupIn = (bundle, file) =>
   Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
-const isCommand = (file) => moduleOf(file).startsWith('cli/') && groupIn('program', file) === undefined;
+const isCommand = (file) =>
+  /^(?:cli\/|features\/[\w-]+\/(?:shown|[\w-]*commands?)$)/.test(moduleOf(file)) &&
+  groupIn('program', file) === undefined;
 
 /** Every module that another one loads on demand. */
 const onDemand = new Set(
@@ -84,7 +88,8 @@ const onDemand = new Set(
 
 const unused = Object.values(GROUPS)
   .flatMap((groups) => Object.values(groups).flat())
-  .filter((entry) => ![...onDemand].some((file) => names(entry, file)));
+  // A feature may have been removed.
+  .filter((entry) => !entry.startsWith('features/') && ![...onDemand].some((file) => names(entry, file)));
 if (unused.length > 0) throw new Error(`GROUPS names modules that nothing loads on demand: ${unused.join(', ')}`);
 
 /**
@@ -116,7 +121,7 @@ export function groupedModules(bundle) {
           .filter(
             (file) =>
               groupIn(bundle, file) === group &&
-              (bundle === 'program' || isCommand(file) || !moduleOf(file).startsWith('cli/')),
+              (bundle === 'program' || isCommand(file) || !/^(?:cli|features)\//.test(moduleOf(file))),
           )
           .map((file) => `export * as ${memberOf(file)} from '${file}';`)
           .join('\n'),

@@ -6,6 +6,6 @@ export const STANDALONE = [
   'src/app/reader-worker',
   'src/client/postern-client',
   'src/mac/system/open-once',
-  'src/simulator/messages-process',
+  'src/features/simulator/messages-process',
   'installer/proof',
 ];

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
-import { SimulatedMac } from '../../dist/src/simulator/mac.js';
+import { SimulatedMac } from '../../dist/src/features/simulator/mac.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

@@ -14,7 +14,7 @@ import type { Destination } from './policy.ts';
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
 /**
- * Maximum size in bytes of the files of held sends, the files of scheduled sends and all uploads together (decisions L3
+ * Maximum size in bytes of the files of held sends, the files of deferred sends and all uploads together (decisions L3
  * and R1).
  */
 const MAX_HELD_BYTES = 1_000_000_000;
@@ -49,7 +49,7 @@ export interface Holding {
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
   /**
-   * Returns the size in bytes of all uploads and of the files of scheduled sends. Both count towards `MAX_HELD_BYTES`.
+   * Returns the size in bytes of all uploads and of the files of deferred sends. Both count towards `MAX_HELD_BYTES`.
    */
   readonly uploadedBytes: () => number;
   /** Called when a send begins to wait for a decision. */
@@ -61,7 +61,7 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
  * decisions counts.
  */
 export function approvalDesk(parts: ApprovalDeskParts) {
-  const { store, files, clock, audit, uploadedBytes, scheduler, onHeld } = parts;
+  const { store, files, clock, audit, uploadedBytes, deferral, onHeld } = parts;
   /** Held sends whose records are still being created. Key: `Holding.ask`. Value: a promise of the record. */
   const making = new Map<string, Promise<StoredApproval>>();
   let isClosed = false;
@@ -95,7 +95,7 @@ export function approvalDesk(parts: ApprovalDeskParts) {
   async function resume(): Promise<void> {
     current().prune(clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
-    await files.keepOnly(new Set([...open.map(({ id }) => id), ...scheduler.openIds()]));
+    await files.keepOnly(new Set([...open.map(({ id }) => id), ...deferral.openIds()]));
     for (const approval of open) if (approval.state === 'approved') sends.begin(approval);
   }
 

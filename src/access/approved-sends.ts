@@ -2,8 +2,8 @@ import type { ApprovalState } from '../domain/approval.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
 import { mayHaveBeenSent } from '../domain/failed-send.ts';
 import type { ApprovalStore, StoredApproval } from '../domain/ports/access-ports.ts';
+import type { Deferral } from '../domain/ports/deferral-ports.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
-import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
 import type { HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending-ports.ts';
 import { sendOptions } from '../domain/send-service.ts';
 
@@ -21,7 +21,7 @@ export interface ApprovedSendsParts {
   readonly store: ApprovalStore;
   readonly files: HeldFiles;
   readonly sender: MessageSender;
-  readonly scheduler: Scheduler;
+  readonly deferral: Deferral;
   readonly idempotency: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
@@ -43,7 +43,7 @@ export function approvedSends(
   parts: ApprovedSendsParts,
   onEnd: (approval: StoredApproval, state: ApprovalState) => void,
 ) {
-  const { store, files, log, sender, check, clock, idempotency, scheduler } = parts;
+  const { store, files, log, sender, check, clock, idempotency, deferral } = parts;
   const running = new Set<Promise<void>>();
   let isClosed = false;
   return { begin, close };
@@ -73,7 +73,7 @@ export function approvedSends(
     }
   }
 
-  /** Sends or schedules the message. Returns undefined if the service stops first; the next start then sends it. */
+  /** Sends or defers the message. Returns undefined if the service stops first; the next start then sends it. */
   async function outcome(approval: StoredApproval): Promise<End | undefined> {
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
     const idempotencyKey = { kind: 'approval', key: id } as const;
@@ -89,7 +89,7 @@ export function approvedSends(
     try {
       if (approval.options.sendAtMs !== undefined) {
         check(key_id, to, members);
-        await schedule(approval, text);
+        await defer(approval, text);
         return { state: 'scheduled' };
       }
       const { confirmed, message } = await sender.send({
@@ -109,15 +109,15 @@ export function approvedSends(
   }
 
   /**
-   * Schedules the send under the approval's id, so that it is scheduled only once even after a crash. Reuses the held
+   * Defers the send under the approval's id, so that it is deferred only once even after a crash. Reuses the held
    * files.
    */
-  async function schedule(
+  async function defer(
     { id, key_id: keyId, to, members, attachments, options }: StoredApproval,
     text: string,
   ): Promise<void> {
     const request = { recipient: to, body: text, attachments: [], ...sendOptions(options) };
-    await scheduler.add(request, { keyId, approved: { id, members, files: attachments } });
+    await deferral.add(request, { keyId, approved: { id, members, files: attachments } });
   }
 
   function failure(error: unknown): End | undefined {

@@ -41,7 +41,7 @@ export interface KeyRingParts {
   readonly remaining: (key: Key) => Remaining;
   /**
    * Called when a key has changed, expired or been revoked. Ends what the key no longer allows. Returns how many held
-   * and scheduled sends a revocation has ended.
+   * and deferred sends a revocation has ended.
    */
   readonly onChange: (key: LimitedKey, before?: Key) => Omit<KeyRevocation, 'id'>;
 }

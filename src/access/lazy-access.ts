@@ -1,16 +1,19 @@
 import { OWNER } from '../domain/audit.ts';
 import type { Approvals } from '../domain/ports/access-ports.ts';
-import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled-ports.ts';
+import type { Deferral, DueSend } from '../domain/ports/deferral-ports.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending-ports.ts';
 import type { AccessParts, LimitedAccess } from './limited-access.ts';
 
 /** Loads `LimitedAccess` on first use: a service without limited keys never needs it. */
 export class LazyAccess {
-  readonly #parts: () => Promise<AccessParts>;
+  #parts: (() => Promise<AccessParts>) | undefined;
   #loading: Promise<LimitedAccess> | undefined;
   #loaded: LimitedAccess | undefined;
+  /** The owner's address, if a feature needs the conversation of the owner with themselves. Set before `load`. */
+  selfAddress = '';
 
-  constructor(parts: () => Promise<AccessParts>) {
+  /** Sets what loads the parts. They name the owner's ports, which need the owner's sender from here. */
+  loadedBy(parts: () => Promise<AccessParts>): void {
     this.#parts = parts;
   }
 
@@ -20,11 +23,15 @@ export class LazyAccess {
   }
 
   load(): Promise<LimitedAccess> {
-    this.#loading ??= import('./limited-access.ts').then(async (access) => {
-      this.#loaded = new access.LimitedAccess(await this.#parts());
-      return this.#loaded;
-    });
+    this.#loading ??= this.#load();
     return this.#loading;
+  }
+
+  async #load(): Promise<LimitedAccess> {
+    if (this.#parts === undefined) throw new Error('limited keys are not available yet');
+    const [{ LimitedAccess }, parts] = await Promise.all([import('./limited-access.ts'), this.#parts()]);
+    this.#loaded = new LimitedAccess(parts);
+    return this.#loaded;
   }
 
   /** Returns the status member `held_sends`, or no member before the first `load`. */
@@ -35,23 +42,24 @@ export class LazyAccess {
   /**
    * Returns the owner's sender. After the first limited key has been created, it also records sends in the audit log.
    */
-  ownerSender(sender: MessageSender, scheduler: Scheduler): CallerSender {
+  ownerSender(sender: MessageSender, deferral: Deferral): CallerSender {
     return {
       attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
       send: async (request) => {
         if (this.#loaded !== undefined || request.dryRun === true) return (await this.load()).owner.send(request);
         if (request.sendAtMs === undefined) return { kind: 'sent', ...(await sender.send(request)) };
-        return { kind: 'scheduled', ...(await scheduler.add(request, { keyId: OWNER })) };
+        const deferred = await deferral.add(request, { keyId: OWNER });
+        return { kind: 'deferred', deferred, replayed: deferred.replayed };
       },
     };
   }
 
   /**
-   * Returns the check that runs immediately before a scheduled send. It throws if a limited key may no longer make that
+   * Returns the check that runs immediately before a deferred send. It throws if a limited key may no longer make that
    * send; the owner's sends always pass.
    */
-  async admitScheduled(entry: StoredScheduled): Promise<() => void> {
-    return entry.key_id === OWNER ? () => {} : (await this.load()).admitScheduled(entry);
+  async admitDue(entry: DueSend): Promise<() => void> {
+    return entry.key_id === OWNER ? () => {} : (await this.load()).admitDue(entry);
   }
 
   /** Returns the owner's view of the held sends: all of them, with the right to decide. */

@@ -5,6 +5,7 @@ import type { Caller, EventView } from '../domain/caller.ts';
 import type { LogEntry } from '../domain/event.ts';
 import type { IncludeSet } from '../domain/include.ts';
 import type { Key, KeyRevocation } from '../domain/key.ts';
+import type { Ports, Reach } from '../domain/port.ts';
 import type {
   AccessService,
   ApprovalStore,
@@ -14,9 +15,9 @@ import type {
   KeyStore,
 } from '../domain/ports/access-ports.ts';
 import type { Contacts } from '../domain/ports/contacts-ports.ts';
+import type { Deferral, DueSend } from '../domain/ports/deferral-ports.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
 import type { MessageReader } from '../domain/ports/reading-ports.ts';
-import type { Scheduler, StoredScheduled } from '../domain/ports/scheduled-ports.ts';
 import type { OwnerInChatDb, SelfChatStore } from '../domain/ports/self-chat-ports.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../domain/ports/sending-ports.ts';
 import type { SubscriptionService } from '../domain/ports/subscriptions-ports.ts';
@@ -27,12 +28,12 @@ import { type ApprovalDesk, approvalDesk } from './approval-desk.ts';
 import { Audit } from './audit.ts';
 import { callerApprovals } from './caller-approvals.ts';
 import { remaining } from './caps.ts';
+import { deferredCheck } from './deferred-rights.ts';
 import { KeyRing } from './key-ring.ts';
 import { limitedContacts, limitedPeople } from './limited-contacts.ts';
 import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
-import { limitedScheduled } from './limited-scheduled.ts';
 import { limitedChatNames, limitedSearch } from './limited-search.ts';
 import { limitedSender } from './limited-sender.ts';
 import { endForbidden, limitedSubscriptions } from './limited-subscriptions.ts';
@@ -41,7 +42,6 @@ import { narrowed } from './narrowing.ts';
 import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
-import { scheduledCheck } from './scheduled-rights.ts';
 import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
 import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
 import { tapbacks } from './tapbacks.ts';
@@ -73,7 +73,9 @@ export interface AccessParts {
   /** Serialises an event as far as a limited key may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string | Promise<string>;
   readonly sender: MessageSender;
-  readonly scheduler: Scheduler;
+  readonly deferral: Deferral;
+  /** The ports that features add to callers. */
+  readonly ports: Ports;
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
   readonly subscriptions: SubscriptionService;
@@ -116,7 +118,7 @@ export class LimitedAccess implements AccessService {
       store: stores.approvals,
       idempotency: stores.idempotency,
       audit: this.audit,
-      uploadedBytes: () => parts.uploads.bytes + parts.scheduler.heldBytes(),
+      uploadedBytes: () => parts.uploads.bytes + parts.deferral.heldBytes(),
       check: (keyId, to, members) => assertStillAllowed(parts, this.keys.withId(keyId), to, members),
       onHeld: (approval) => this.#tapbacks.ask(approval),
     });
@@ -184,15 +186,15 @@ export class LimitedAccess implements AccessService {
     return key?.isAlive(this.#parts.clock.now()) === true ? this.#callerOf(key) : undefined;
   }
 
-  /** Returns the check that runs just before a limited key's scheduled send, and throws if the send is forbidden. */
-  admitScheduled(entry: StoredScheduled): () => void {
+  /** Returns the check that runs just before a limited key's deferred send, and throws if the send is forbidden. */
+  admitDue(entry: DueSend): () => void {
     const { stores } = this.#parts;
     const parts = { ...this.#parts, audit: this.audit, auditStore: stores.audit };
-    return scheduledCheck(parts, this.keys.withId(entry.key_id), entry);
+    return deferredCheck(parts, this.keys.withId(entry.key_id), entry);
   }
 
-  /** Records how a scheduled send ended. */
-  noteScheduled({ key_id: keyId, to: target, text }: StoredScheduled, outcome: string): void {
+  /** Records how a deferred send ended. */
+  noteDeferred({ key_id: keyId, to: target, text }: DueSend, outcome: string): void {
     if (!this.#parts.stores.keys.hasAny()) return;
     if (outcome === 'cancelled') this.audit.noteScheduling(keyId, outcome, target);
     else this.audit.noteEnd({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
@@ -209,7 +211,7 @@ export class LimitedAccess implements AccessService {
     const isRevoked = this.keys.withId(id) === undefined;
     const ended = {
       approvals_voided: isRevoked ? this.#desk.voidAll(id) : 0,
-      scheduled_cancelled: isRevoked ? this.#parts.scheduler.cancelAll(id) : 0,
+      scheduled_cancelled: isRevoked ? this.#parts.deferral.cancelAll(id) : 0,
     };
     if (isRevoked) void this.#parts.uploads.removeOf(id);
     const { webhooks } = this.#parts.owner();
@@ -233,7 +235,7 @@ export class LimitedAccess implements AccessService {
   }
 
   #makeCaller(key: LimitedKey): Caller {
-    const { stores, directory, clock, reader: plain, named, json } = this.#parts;
+    const { stores, directory, clock, reader: plain, named, json, ports } = this.#parts;
     const { audit } = this;
     const owner = this.#parts.owner();
     const { id } = key.stored;
@@ -247,6 +249,11 @@ export class LimitedAccess implements AccessService {
       },
       details: (details) => narrowed(details, MESSAGE_DETAILS, chats),
       reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
+    };
+    const reach: Reach = {
+      keyId: id,
+      has: (scope) => key.stored.scopes.includes(scope),
+      mayRead: (conversation) => chats.has(conversation),
     };
     const { idempotency, audit: auditStore } = stores;
     const note = (target: string, outcome: string) => audit.note({ keyId: id, action: 'webhook', target, outcome });
@@ -280,7 +287,7 @@ export class LimitedAccess implements AccessService {
       contacts,
       chats: limitedChatNames(owner.chats, chats),
       approvals: callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to)),
-      scheduled: limitedScheduled(this.#parts.scheduler.entries, key, chats),
+      port: (wanted) => ports.narrowed(wanted, reach),
       status: async () =>
         narrowed(await owner.status(), statusRules(new Set(webhooks.list().map((one) => one.id))), chats),
       canSend: (recipient) => sendRight(directory, key, recipient),

@@ -6,9 +6,9 @@ import { type FailedSend, mayHaveBeenSent } from '../domain/failed-send.ts';
 import type { IdempotencyKey } from '../domain/idempotency-key.ts';
 import type { Message } from '../domain/message.ts';
 import type { AuditStore, ChatDirectory, StoredApproval } from '../domain/ports/access-ports.ts';
+import type { Deferral } from '../domain/ports/deferral-ports.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
 import type { MessageReader } from '../domain/ports/reading-ports.ts';
-import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
 import type {
   CallerSender,
   DryRun,
@@ -35,7 +35,7 @@ const HELD_ASK_MS = 30 * DAY_MS;
 
 export interface LimitedSenderParts {
   readonly sender: MessageSender;
-  readonly scheduler: Scheduler;
+  readonly deferral: Deferral;
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
   readonly chats: ReadableChats;
@@ -48,7 +48,7 @@ export interface LimitedSenderParts {
   readonly attachmentRoots: readonly string[];
 }
 
-type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'scheduled' }>;
+type QueueAnswer = Extract<SendAnswer, { readonly kind: 'sent' | 'deferred' }>;
 
 /** Identifies a request, so that repeating it neither sends nor asks for approval again. */
 interface Ask {
@@ -68,7 +68,7 @@ interface Ask {
  * approval (decision L1).
  */
 export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): CallerSender {
-  const { sender, scheduler, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
+  const { sender, deferral, reader, directory, approvals, audit, auditStore, idempotency, clock } = parts;
   return {
     // Reports no mistakes, because a mistake would reveal whether a file exists. `send` reports mistakes in files of
     // allowed folders.
@@ -133,7 +133,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       if (waits) return hold(request, destination, ask, askedMs ?? atMs);
       try {
         const answer = await queue(request, destination, idempotencyKey);
-        if (answer.kind === 'scheduled') audit.noteScheduling(keyId, 'scheduled', target);
+        if (answer.kind === 'deferred') audit.noteScheduling(keyId, 'scheduled', target);
         else if (!answer.replayed) audit.noteEnd({ ...note, outcome: answer.confirmed ? 'sent' : 'pending' });
         return answer;
       } catch (error) {
@@ -191,7 +191,8 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     const { id: keyId } = key.stored;
     const queued = { ...request, recipient: to, idempotencyKey, keyId };
     if (request.sendAtMs !== undefined) {
-      return { kind: 'scheduled', ...(await scheduler.add(queued, { keyId })) };
+      const deferred = await deferral.add(queued, { keyId });
+      return { kind: 'deferred', deferred, replayed: deferred.replayed };
     }
     const check = (): void => {
       assertStillAllowed(parts, key, to);

@@ -1,14 +1,14 @@
 import { type AuditAction, OWNER } from '../domain/audit.ts';
 import { isAppError } from '../domain/errors.ts';
 import type { ChatDirectory } from '../domain/ports/access-ports.ts';
-import type { Scheduler } from '../domain/ports/scheduled-ports.ts';
+import type { Deferral } from '../domain/ports/deferral-ports.ts';
 import type { CallerSender, MessageSender } from '../domain/ports/sending-ports.ts';
 import type { Audit } from './audit.ts';
 import { resolveRecipient } from './rights.ts';
 
 export interface OwnerSenderParts {
   readonly sender: MessageSender;
-  readonly scheduler: Scheduler;
+  readonly deferral: Deferral;
   readonly directory: ChatDirectory;
   /** Returns undefined until the first limited key is created. */
   readonly audit: () => Audit | undefined;
@@ -18,7 +18,7 @@ export interface OwnerSenderParts {
  * Sends for the owner. Allows every send. After the first limited key has been created, records each send in the audit
  * log.
  */
-export function ownerSender({ sender, scheduler, directory, audit: auditNow }: OwnerSenderParts): CallerSender {
+export function ownerSender({ sender, deferral, directory, audit: auditNow }: OwnerSenderParts): CallerSender {
   const note = (target: string, text: string, outcome: string, action: AuditAction = 'send'): void => {
     const audit = auditNow();
     audit?.noteEnd({ keyId: OWNER, action, target, outcome, textHmac: audit.hmac(text) });
@@ -33,9 +33,10 @@ export function ownerSender({ sender, scheduler, directory, audit: auditNow }: O
       }
       try {
         if (request.sendAtMs !== undefined) {
-          const answer = await scheduler.add(request, { keyId: OWNER });
-          if (!answer.replayed) note(recipient, text, 'scheduled', 'schedule');
-          return { kind: 'scheduled', ...answer };
+          const deferred = await deferral.add(request, { keyId: OWNER });
+          const { replayed } = deferred;
+          if (!replayed) note(recipient, text, 'scheduled', 'schedule');
+          return { kind: 'deferred', deferred, replayed };
         }
         const result = await sender.send(request);
         note(result.message.conversation_id || recipient, text, result.confirmed ? 'sent' : 'pending');

@@ -13,7 +13,7 @@ const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;
 
 export interface SelfChatParts {
-  /** The address in `approval.self` or `canary.self`; "" if there is none. */
+  /** The address of the owner; "" if there is none. */
   readonly address: string;
   /** True if the owner decides about held sends by tapback in the self-chat. */
   readonly hasTapbacks: boolean;
@@ -32,7 +32,7 @@ export interface SelfChatParts {
 export function selfChatOf(parts: SelfChatParts) {
   const { address, hasTapbacks, store, owner, directory, sender, clock, onProved } = parts;
   let sent: { readonly digits: string; readonly chat: string; readonly untilMs: number; wrong: number } | undefined;
-  return { get, isProved, proof, sendCode, prove };
+  return { get, isProved, provedMs, proof, sendCode, prove };
 
   function get(): SelfChatRecord {
     if (address === '') throw problem('self_chat_disabled');
@@ -49,6 +49,11 @@ export function selfChatOf(parts: SelfChatParts) {
     const stored = store.proof();
     if (stored !== undefined && stored.address !== address) store.forget();
     return stored?.address === address;
+  }
+
+  /** Returns when the configured address was proved, Unix milliseconds; undefined if it was not. */
+  function provedMs(): number | undefined {
+    return isProved() ? store.proof()?.provedMs : undefined;
   }
 
   /**

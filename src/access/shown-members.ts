@@ -193,12 +193,5 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
     certificate_ends: 'shown',
     problem: 'shown',
   },
-  canary: {
-    state: 'shown',
-    sent_at: 'shown',
-    arrived_at: 'shown',
-    delay_ms: 'shown',
-    push_dead_since: 'shown',
-    problem: 'shown',
-  },
+  warnings: whole,
 });

@@ -31,7 +31,7 @@ export interface TapbacksParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly keyName: (keyId: string) => string;
-  /** False if the self-chat is used only for canaries, which test whether messages still arrive. */
+  /** False if only another feature uses the self-chat. */
   readonly hasTapbacks: boolean;
 }
 

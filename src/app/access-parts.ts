@@ -18,7 +18,16 @@ import { LazySubscriptions } from './lazy-subscriptions.ts';
 interface LimitedAccessParts
   extends Pick<
     AccessParts,
-    'owner' | 'json' | 'sender' | 'scheduler' | 'files' | 'uploads' | 'ownListeners' | 'onKeyChange'
+    | 'owner'
+    | 'json'
+    | 'sender'
+    | 'deferral'
+    | 'ports'
+    | 'files'
+    | 'uploads'
+    | 'ownListeners'
+    | 'onKeyChange'
+    | 'selfAddress'
   > {
   readonly config: Config;
   readonly host: Host;
@@ -41,7 +50,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     log,
     stores: {
       keys: keyStore(state),
-      approvals: approvalStore(state),
+      approvals: approvalStore(state, () => parts.deferral.openIds()),
       audit: auditStore(state),
       idempotency,
       selfChat: selfChatStore(state),
@@ -50,7 +59,6 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     named: namedReader,
     subscriptions: new LazySubscriptions({ ...parts, feed: () => parts.owner().feed }),
     attachmentRoots: config.send.attachmentRoots,
-    selfAddress: config.approval.selfAddress || config.canary.selfAddress,
     hasTapbacks: config.approval.selfAddress !== '',
     ownerInChatDb: chatDbOwner(connection),
   };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Config } from '../config/config.ts';
+import { hiddenTexts } from '../core/feature.ts';
 import type { Message } from '../domain/message.ts';
 import type { Log } from '../domain/ports/host-ports.ts';
 import { ChangeDetection } from '../events/changes/detection.ts';
@@ -65,7 +66,6 @@ export function openEventLog(parts: EventLogParts) {
     clock: awake,
     log,
   });
-  closers.add('publisher', () => publisher.close());
   const prints = new Fingerprints(connection);
   let blocks = 0;
   const detection: ChangeDetection = new ChangeDetection({
@@ -87,9 +87,10 @@ export function openEventLog(parts: EventLogParts) {
     clock,
     log,
   });
-  closers.add('detection of changes', () => detection.close());
-  const hasCanaries = config.canary.selfAddress !== '';
-  const feed = new Feed({ channel, changes: { stream, control: detection }, messages, hasCanaries, clock, log });
+  closers.add('detection of changes', { start: () => detection.start(), close: () => detection.close() });
+  closers.add('publisher', { start: () => publisher.start(), close: () => publisher.close() });
+  const hidesSome = hiddenTexts(config, host.features).length > 0;
+  const feed = new Feed({ channel, changes: { stream, control: detection }, messages, hidesSome, clock, log });
   return { channel, publisher, detection, feed, messages, ages, noteHealth };
 }
 

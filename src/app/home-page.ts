@@ -2,7 +2,6 @@ import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { LazyAccess } from '../access/lazy-access.ts';
 import type { Config } from '../config/config.ts';
-import { urlOf } from '../config/service-address.ts';
 import type { Approval } from '../domain/approval.ts';
 import { type ClientLines, clientLines } from '../domain/client-lines.ts';
 import { isoSecond } from '../domain/iso-second.ts';
@@ -42,7 +41,7 @@ interface CountingParts {
 }
 
 /**
- * Opens the statistics, and makes them count published events and the outcomes of sends. Canaries do not count as
+ * Opens the statistics, and makes them count published events and the outcomes of sends. Hidden messages do not count as
  * events.
  */
 export function openStatistics({ state, host, closers, counters, channel }: CountingParts): Statistics {
@@ -53,7 +52,7 @@ export function openStatistics({ state, host, closers, counters, channel }: Coun
   channel.join(
     statistics.reader({
       published: () => channel.published,
-      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(({ isCanary }) => isCanary !== true),
+      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(({ isHidden }) => isHidden !== true),
     }),
   );
   return statistics;
@@ -117,10 +116,11 @@ export class HomePage implements Home {
     url: string,
   ): readonly ClientLines[] {
     const { config, host } = this.#parts;
-    if (host.programs === undefined) return [];
-    const { server, bluebubbles } = config;
-    const blueBubblesUrl = bluebubbles.port === 0 ? undefined : urlOf({ ...server, ...bluebubbles });
-    return clientLines({ secret, scopes, url, ...host.programs, blueBubblesUrl });
+    const { invocation } = host;
+    if (invocation === undefined) return [];
+    const setup = { secret, scopes, url, invocation };
+    const more = host.features.flatMap((one) => one.clients?.(setup, config.features[one.name], config.server) ?? []);
+    return clientLines({ ...setup, more });
   }
 
   async statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries> {

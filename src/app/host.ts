@@ -1,5 +1,5 @@
+import type { Feature } from '../core/feature.ts';
 import type { ClientSetup } from '../domain/client-lines.ts';
-import type { DemoPeople } from '../domain/ports/demo-ports.ts';
 import type { Clock, Log } from '../domain/ports/host-ports.ts';
 import type { RunCommand } from '../runtime/command.ts';
 
@@ -10,6 +10,8 @@ export interface Host {
   /** True if launchd supervises this process (decisions A3, C6). */
   readonly supervised: boolean;
   readonly version: string;
+  /** The features of this program, in the order in which they are opened. */
+  readonly features: readonly Feature[];
   /** Node's name for the platform, or `simulated` in the demo. */
   readonly platform: string;
   readonly homeFolder: string;
@@ -17,13 +19,8 @@ export interface Host {
   readonly cacheFolder: string;
   /** Runs programs of this machine, looked up on PATH. */
   readonly run: RunCommand;
-  /**
-   * The command lines of `postern mcp` and `postern imsg`, which clients start. Absent if the service was not started
-   * from the command line.
-   */
-  readonly programs?: Pick<ClientSetup, 'mcp' | 'imsg'>;
-  /** The simulated people. Demo only. */
-  readonly people?: DemoPeople;
+  /** How clients start a command, such as `postern mcp`. Absent if the service was not started from the command line. */
+  readonly invocation?: ClientSetup['invocation'];
   /** Called once this process holds the configuration folder's lock, before anything else is opened. */
   readonly onLocked?: () => Promise<void>;
   /** Requests a restart (exit code 75). */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { HttpServer } from '../api/http/server.ts';
 import type { Config } from '../config/config.ts';
+import type { Feature } from '../core/feature.ts';
 import type { Caller } from '../domain/caller.ts';
 import { AppError } from '../domain/errors.ts';
 import type { FleetSettings } from '../domain/fleet.ts';
@@ -65,12 +66,12 @@ const REACH_MS = 3000;
 export async function startHub(config: Config, host: Host): Promise<RunningApp> {
   const { clock, log, version } = host;
   const closers = new Cleanup(log);
-  for (const name of unusedAtHub(config)) log.warn(`${name} has no effect at a hub; set it at a Mac`);
+  for (const name of unusedAtHub(config, host.features)) log.warn(`${name} has no effect at a hub; set it at a Mac`);
   try {
     const settings = fleetOf(config);
     closers.add('lock', lockFolder(config.dir));
     await host.onLocked?.();
-    const state = openStateDatabase(join(config.dir, 'state.db'));
+    const state = openStateDatabase(join(config.dir, 'state.db'), host.features);
     closers.add('state', () => state.close());
     const database = openHubDatabase(join(config.dir, 'hub.db'));
     closers.add('hub.db', () => database.close());
@@ -107,7 +108,9 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const feed = new HubFeed({ ...parts, feed: new Feed({ channel, changes, messages: events, clock, log }), offsets });
     const stream = new StreamEvents({
       ...parts,
-      ...{ events, channel, channelWithChanges },
+      events,
+      channel,
+      channelWithChanges,
       onPublished: () => status.noteEvent(),
     });
     const { copy } = stream;
@@ -143,14 +146,22 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const webhookState = webhookStore(state, clock);
     const posting = { version, clock, allowedHosts: config.webhooks.allowedHosts };
     const webhooks = new HubWebhooks({
-      ...{ connection, envelope, feed, clock, log },
+      connection,
+      envelope,
+      feed,
+      clock,
+      log,
       store: webhookState,
       history: database.id,
       isReady: () => readiness.reasons().length === 0,
       reached: (offset) => (isStreamOffset(offset) ? copy.reached(offset, REACH_MS) : undefined),
       openDeliveries: (deliveredStore, mayAttempt) =>
         new Dispatcher({
-          ...{ feed, clock, log, json, ready },
+          feed,
+          clock,
+          log,
+          json,
+          ready,
           rowNow: (number) => events.entry(number),
           store: deliveredStore,
           poster: new Poster({ ...posting, mayAttempt }),
@@ -161,7 +172,11 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const readiness = new Readiness({ ...parts, copy, isLeaseUnreadable });
     const status = new HubStatus({
       ...parts,
-      ...{ version, copy, leases, readiness, unreadable: stream.unreadable },
+      version,
+      copy,
+      leases,
+      readiness,
+      unreadable: stream.unreadable,
       newestOffset: () => feed.offsetText(feed.lastPublished()),
       webhooks: () => webhooks.summaries(),
     });
@@ -179,11 +194,14 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       people: absentPort(),
       chats: absentPort(),
       approvals: absentPort(),
-      scheduled: absentPort(),
+      port: () => {
+        throw problem('not_at_a_hub');
+      },
       status: () => status.report(),
     };
     const http = new HttpServer({
       isHub: true,
+      features: host.features,
       settings: config.server,
       apiKey: config.auth.apiKey,
       callers: { owner, find: () => undefined },
@@ -202,10 +220,12 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
         heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
         search: { isEnabled: false, isComplete: false, indexedRows: 0, totalRows: 0 },
         changes: { state: 'off', logged: 0, sweptAtMs: null },
-        fleet: undefined,
         hub: {
-          ...{ macs: status.macs(), behindMs: copy.behindMs, brokerAheadMs: brokerClock.aheadMs ?? null },
-          ...{ isReady: readiness.reasons().length === 0, isDelivering: webhooks.isDelivering },
+          macs: status.macs(),
+          behindMs: copy.behindMs,
+          brokerAheadMs: brokerClock.aheadMs ?? null,
+          isReady: readiness.reasons().length === 0,
+          isDelivering: webhooks.isDelivering,
           webhookBacklog: webhooks.isDelivering ? backlogOf(webhookState, feed) : null,
           streamBytes: stream.streamBytes,
           ...stream.counts,
@@ -247,7 +267,9 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
  */
 function rowsAndChanges(channel: Channel, events: HubEventLog): ChangeSource {
   return {
-    ...{ channel, generation: GENERATION, isKept: () => true },
+    channel,
+    generation: GENERATION,
+    isKept: () => true,
     read(position, limit) {
       const { last } = channel;
       const entries = channel.after(position, limit) ?? events.allEntries(position, last, limit);
@@ -257,10 +279,16 @@ function rowsAndChanges(channel: Channel, events: HubEventLog): ChangeSource {
 }
 
 /** Returns the names of settings that have an effect on a Mac, but not at a hub. */
-function unusedAtHub({ oauth, bluebubbles, search }: Config): readonly string[] {
+function unusedAtHub({ oauth, search, features: given }: Config, features: readonly Feature[]): readonly string[] {
+  const own = features.flatMap(({ name, settings = {} }) =>
+    Object.entries(settings).filter(([key, { defaultValue, read }]) => {
+      const environment = { env: {}, platform: '', homeFolder: '' };
+      return given[name]?.[key] !== read(defaultValue(environment), environment);
+    }),
+  );
   return [
+    ...own.map(([, setting]) => setting.name),
     ...(oauth.issuer === '' ? [] : ['oauth.issuer']),
-    ...(bluebubbles.port === 0 ? [] : ['bluebubbles.port']),
     ...(search.isEnabled ? ['search.enabled'] : []),
   ];
 }

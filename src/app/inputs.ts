@@ -1,6 +1,5 @@
-import { dirname } from 'node:path';
 import type { Config } from '../config/config.ts';
-import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
+import { hiddenTexts } from '../core/feature.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
 import { oneToOneChats } from '../mac/chatdb/one-to-one-chats.ts';
 import { ownNumber } from '../mac/chatdb/owner.ts';
@@ -8,7 +7,6 @@ import { AddressBook } from '../mac/contacts/address-book.ts';
 import { callingCodeOf } from '../mac/contacts/dialable-address.ts';
 import { noContacts } from '../mac/contacts/no-contacts.ts';
 import { PeopleReader } from '../mac/contacts/people-reader.ts';
-import { Conversions } from '../mac/media/conversions.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Host } from './host.ts';
@@ -26,14 +24,14 @@ interface InputParts {
 export function openChatDb({ config, host, closers }: InputParts) {
   const { clock, log, homeFolder: home } = host;
   const { chatDbPath: path, associatedRows } = config.backend;
-  const kinds = { associatedRows, canaryAddress: config.canary.selfAddress };
+  const kinds = { associatedRows, hidden: hiddenTexts(config, host.features) };
   const thread = ReaderThread.isSupported
     ? new ReaderThread<ThreadTargets>({ script: READER_WORKER, path, home, ...kinds, clock, log })
     : undefined;
   const survey = thread && (() => thread.call('lists', 'survey'));
   const connection = new Connection({ path, home, log, ...kinds }, survey);
   closers.add('chat.db', () => connection.close());
-  closers.add('reader thread', () => thread?.close());
+  closers.add('reader thread', { end: () => thread?.hurry(), close: () => thread?.close() });
   return { connection, thread };
 }
 
@@ -62,26 +60,4 @@ export function openContacts({
   closers.add('Address Book', () => book.close());
   const contacts = isEnabled ? book : noContacts;
   return { contacts, people: new PeopleReader(contacts, oneToOneChats(connection, thread)) };
-}
-
-/** Creates the reader of attachments. The reader converts attachments on request. */
-export function openConversions({
-  config,
-  host,
-  closers,
-  connection,
-}: InputParts & Pick<ReturnType<typeof openChatDb>, 'connection'>): Conversions {
-  const { clock, log, run, cacheFolder, homeFolder } = host;
-  const conversions = new Conversions({
-    files: new AttachmentFiles(connection),
-    cacheFolder,
-    homeFolder,
-    // On a Mac, the programs that convert attachments are in the same folder as osascript.
-    toolFolder: dirname(config.backend.osascriptPath),
-    run,
-    clock,
-    log,
-  });
-  closers.add('conversions', () => conversions.close());
-  return conversions;
 }

@@ -1,19 +1,18 @@
+import type { Running } from '../core/feature.ts';
 import type { ArrivalDelay } from '../domain/arrival-delay.ts';
 import { macCapabilities } from '../domain/capabilities.ts';
 import { errorCode } from '../domain/errors.ts';
 import { isoSecond } from '../domain/iso-second.ts';
 import type { MessagesAccount } from '../domain/messages-account.ts';
-import type { CanaryStatus } from '../domain/ports/canary-ports.ts';
 import type { ChangeStatus } from '../domain/ports/changes-ports.ts';
 import type { Contacts } from '../domain/ports/contacts-ports.ts';
 import type { MessageLog } from '../domain/ports/feed-ports.ts';
-import type { FleetReport } from '../domain/ports/fleet-ports.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 import type { PermissionReport, Permissions } from '../domain/ports/permissions-ports.ts';
 import type { BackendHealth } from '../domain/ports/reading-ports.ts';
 import type { SearchIndex } from '../domain/ports/search-ports.ts';
 import type { SearchStatus } from '../domain/search.ts';
-import { type SearchReport, type StatusReport, webhookSummary } from '../domain/status.ts';
+import { type SearchReport, type StatusReport, type StatusWarning, webhookSummary } from '../domain/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../domain/webhook.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ProblemLog, problemsIn } from './problem-log.ts';
@@ -40,13 +39,11 @@ export interface StatusParts {
   readonly permissions: Permissions;
   readonly contacts: Contacts;
   readonly delays: { report(): ArrivalDelay | undefined; warning(): string | undefined };
-  readonly messagesAccounts: { readonly account: MessagesAccount | undefined; warning(): string | undefined };
+  readonly messagesAccounts: { readonly account: MessagesAccount | undefined; warning(): StatusWarning | undefined };
   readonly search: SearchIndex;
   readonly changes: { status(): ChangeStatus };
-  /** Undefined if this Mac is not in a fleet. */
-  readonly fleet: () => { report(): FleetReport; warning(): string | undefined } | undefined;
-  /** Undefined without `canary.self`. */
-  readonly canary: () => CanaryStatus | undefined;
+  /** The features of this service. Key: the feature's name. */
+  readonly running: ReadonlyMap<string, Pick<Running, 'status' | 'warning'>>;
 }
 
 const AFTER_DISK: PermissionReport = {
@@ -68,7 +65,7 @@ export function openStatus({ closers, ...parts }: StatusParts & { readonly close
 }
 
 /** Health and status of the service (decision H). Reading them never makes macOS prompt the user. */
-class Status {
+export class Status {
   readonly #parts: StatusParts;
   readonly #startedAtMs: number;
   readonly #problems = new ProblemLog();
@@ -104,11 +101,8 @@ class Status {
         backend.message ??
         publisher.checkLag() ??
         clockWatch.warning() ??
-        this.#parts.messagesAccounts.warning() ??
-        this.#parts.canary()?.warning() ??
-        this.#parts.delays.warning() ??
         this.#searchWarning() ??
-        this.#parts.fleet()?.warning() ??
+        this.#warnings().map((one) => (typeof one === 'string' ? one : one.text))[0] ??
         null,
     };
   }
@@ -131,8 +125,7 @@ class Status {
   #report(): StatusReport {
     const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
     const index = search.status();
-    const fleet = this.#parts.fleet();
-    const canary = this.#parts.canary();
+    const warnings = this.#warnings().filter((one) => typeof one !== 'string');
     const { account } = this.#parts.messagesAccounts;
     const delay = this.#parts.delays.report();
     const nowMs = clock.monotonic();
@@ -159,9 +152,19 @@ class Status {
       ...this.#contactsReport(),
       ...this.#changesReport(),
       ...(index.isEnabled && { search: searchReport(index) }),
-      ...(fleet && { fleet: fleet.report() }),
-      ...(canary && { canary: canary.report() }),
+      ...this.#featureReports(),
+      ...(warnings.length > 0 && { warnings }),
     };
+  }
+
+  #warnings(): readonly (StatusWarning | string)[] {
+    const { messagesAccounts, delays, running } = this.#parts;
+    return [messagesAccounts, ...running.values(), delays].flatMap((one) => one.warning?.() ?? []);
+  }
+
+  #featureReports(): Readonly<Record<string, object | true>> {
+    const reports = [...this.#parts.running].map(([name, one]) => [name, one.status?.()] as const);
+    return Object.fromEntries(reports.filter((one): one is [string, object | true] => one[1] !== undefined));
   }
 
   #contactsReport(): Pick<StatusReport, 'contacts'> {

@@ -1,4 +1,3 @@
-import { accountTrouble } from '../domain/messages-account.ts';
 import type { StatusProblem, StatusReport } from '../domain/status.ts';
 
 /** A problem that exists now. */
@@ -52,17 +51,13 @@ export function problemsIn({
   webhooks,
   search,
   fleet,
-  canary,
-  messages_account: account,
+  warnings = [],
 }: StatusReport): readonly CurrentProblem[] {
   const named = (code: string, hint: string | null, subject: string | null = null) => ({ code, subject, hint });
   const others = [
     ...(search?.state === 'failing' ? [named('search_failing', search.problem)] : []),
     ...(fleet !== undefined && fleet.state !== 'connected' ? [named(`fleet_${fleet.state}`, fleet.problem)] : []),
-    ...(account !== undefined && account.state !== 'imessage'
-      ? [named('imessage_signed_out', accountTrouble(account.state) ?? null)]
-      : []),
-    ...(canary?.state === 'push_dead' ? [named('push_dead', backend.message)] : []),
+    ...warnings.map(({ code, text }) => named(code, text)),
   ];
   return [
     ...(backend.connected ? [] : [named('chat_db_unavailable', backend.message)]),

@@ -2,6 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { errorCode, isAppError } from '../domain/errors.ts';
+import type { HiddenText } from '../domain/hidden-text.ts';
 import type { Log } from '../domain/ports/host-ports.ts';
 import { Connection } from '../mac/chatdb/connection.ts';
 import { Fingerprints } from '../mac/chatdb/fingerprints.ts';
@@ -18,14 +19,14 @@ const {
   path,
   home,
   associatedRows,
-  canaryAddress,
+  hidden,
   sqliteLibrary: ofMain,
   row,
 } = workerData as {
   readonly path: string;
   readonly home: string;
   readonly associatedRows: AssociatedRows;
-  readonly canaryAddress: string;
+  readonly hidden: readonly HiddenText[];
   readonly sqliteLibrary: typeof sqliteLibrary;
   readonly row: SharedRow;
 };
@@ -45,7 +46,7 @@ const log: Log = {
   child: () => log,
 };
 const decoding = new DecodedRowNote(row);
-const connection = new Connection({ path, home, log, associatedRows, canaryAddress, decoding });
+const connection = new Connection({ path, home, log, associatedRows, hidden, decoding });
 /** The objects of this thread whose methods the main thread can call. */
 export interface ThreadTargets {
   readonly lists: ListReader;

@@ -1,21 +1,19 @@
+import type { HttpServer } from '../api/http/server.ts';
+import type { Config } from '../config/config.ts';
 import { socketOf } from '../config/service-address.ts';
-import { type BlueBubblesParts, listenForBlueBubbles } from './bluebubbles.ts';
+import type { Log } from '../domain/ports/host-ports.ts';
 
-/** Opens the listeners besides the main port: the Unix socket, and the port for clients of BlueBubbles. */
-export async function listenElsewhere(parts: BlueBubblesParts): Promise<void> {
-  await listenOnSocket(parts);
-  await listenForBlueBubbles(parts);
+interface SocketParts {
+  readonly config: Config;
+  readonly http: HttpServer;
+  readonly log: Log;
 }
 
 /**
  * Listens on the Unix socket (decision O1). A failure is only a warning, because the main port works without the
  * socket.
  */
-export async function listenOnSocket({
-  config,
-  http,
-  log,
-}: Pick<BlueBubblesParts, 'config' | 'http' | 'log'>): Promise<void> {
+export async function listenOnSocket({ config, http, log }: SocketParts): Promise<void> {
   if (!config.server.socket) return;
   const socket = socketOf(config);
   try {

@@ -1,5 +1,4 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { SCHEDULED_STATES } from '../domain/scheduled.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { declareAccessCommands } from './access-commands.ts';
@@ -138,7 +137,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(served(async () => (await import('./commands/tail-command.ts')).tail)));
-  declareScheduledCommands(program, runs);
   declareAttachmentCommands(program, runs);
   declareWebhookCommands(program, runs);
   declareAccessCommands(program, runs);
@@ -152,31 +150,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     )
     .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
     .action(runs(async () => (await import('./commands/mcp-command.ts')).mcp));
-  connected(program.command('imsg'), { json: false })
-    .description("Speak imsg's JSON-RPC over stdin and stdout, for programs such as OpenClaw.")
-    .argument('[words...]', 'rpc, status or help, with the options of imsg')
-    .allowUnknownOption()
-    .helpOption(false)
-    .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern imsg rpc'))
-    .action(runs<[readonly string[]]>(async () => (await import('./commands/imsg-command.ts')).imsg));
-}
-
-/** Declares `postern scheduled`, which lists and cancels messages to be sent at a set time. */
-function declareScheduledCommands(program: Command, runs: Runs): void {
-  const scheduled = program
-    .command('scheduled')
-    .description('List and cancel scheduled messages.')
-    .addHelpText('after', helpExamples('postern scheduled list', 'postern scheduled cancel 5a1f'));
-  connected(scheduled.command('list'))
-    .description('List pending messages, soonest first, including those scheduled in Messages itself.')
-    .addOption(new Option('--state <state>', 'only those in this state').choices(SCHEDULED_STATES))
-    .addHelpText('after', helpExamples('postern scheduled list --state missed'))
-    .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).listScheduled)));
-  connected(scheduled.command('cancel'))
-    .description('Cancel a scheduled message; fails if it is too late.')
-    .argument('<id>', 'its id, or the beginning of it', nonEmpty)
-    .addHelpText('after', helpExamples('postern scheduled cancel 5a1f'))
-    .action(runs(served(async () => (await import('./commands/scheduled-commands.ts')).cancelScheduled)));
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */

@@ -16,6 +16,23 @@ export type Runs = <Given extends unknown[]>(
   >,
 ) => (...given: unknown[]) => Promise<void>;
 
+/** The groups of commands in the help. */
+export const SERVICE_COMMANDS = 'Run and manage the service:';
+export const CLIENT_COMMANDS = 'Use the running service:';
+
+const serving = new WeakSet<Command>();
+
+/**
+ * Marks a command that runs until a signal stops it. Being stopped counts as its success (decision A3), even while it
+ * is still starting.
+ */
+export function servesUntilStopped(command: Command): Command {
+  serving.add(command);
+  return command;
+}
+
+export const isServing = (command: Command): boolean => serving.has(command);
+
 /**
  * Makes the command receive a connected service in place of the context. Any failure becomes a sentence and an exit
  * code.

@@ -1,54 +1,25 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, type Command } from 'commander';
 import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext, Context } from './context.ts';
-import {
-  count,
-  gathered,
-  helpExamples,
-  hostName,
-  nonEmpty,
-  portNumber,
-  type Runs,
-  secondsUpTo,
-} from './declaration.ts';
-import { declareDemoCommands } from './demo-commands.ts';
+import { count, helpExamples, type Runs, secondsUpTo, servesUntilStopped } from './declaration.ts';
 import type { ReportCommandOptions } from './doctor/report-command.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { declareFleetCommands } from './fleet-commands.ts';
-import { SINCE_FORMS, sinceTime } from './since.ts';
 
 /** The commands that run a service, and those that maintain the installation on this machine. */
 export function declareHostCommands(program: Command, runs: Runs): void {
-  program
-    .command('serve', { isDefault: true })
+  servesUntilStopped(program.command('serve', { isDefault: true }))
     .description('Run the service (the default command). The first launch only writes the configuration.')
     .option('--supervised', 'for launchd and other supervisors that restart Postern')
     .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
-    .action(runs(async () => (await import('./commands/serve-command.ts')).serve));
-  program
-    .command('hub')
+    .action(runs(async () => (await import('./commands/serve-command.ts')).serveCommand));
+  servesUntilStopped(program.command('hub'))
     .description(
       'Run a hub: one gateway for the many Macs of a fleet. Any machine can run one, and a fleet can have several.',
     )
     .option('--supervised', 'for supervisors that restart the hub')
     .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
     .action(runs(async () => (await import('./commands/hub-command.ts')).hub));
-  const demo = program
-    .command('demo')
-    .description('Run the service on a simulated Mac with a few simulated people. Your own messages are not touched.')
-    .option('--dir <folder>', 'folder of the simulated Mac', nonEmpty)
-    .option('--port <number>', 'the TCP port, instead of the one in its config.toml', portNumber)
-    .option('--quiet', 'after the two-minute story, the people only answer what you send')
-    .option('--host <address>', 'the address to listen on, instead of 127.0.0.1', hostName)
-    .option('--allow-network', 'allow a --host that other machines can reach')
-    .addHelpText('after', helpExamples('postern demo --port 3002', 'postern demo --host 0.0.0.0 --allow-network'))
-    .action(runs(async () => (await import('./commands/demo-command.ts')).demo));
-  declareDemoCommands(demo, runs);
-  program
-    .command('run', { hidden: true })
-    .description('Write the configuration if there is none, then serve; without Messages, run the demo.')
-    .addHelpText('after', helpExamples('postern run'))
-    .action(runs(async () => (await import('./commands/run-command.ts')).run));
   program
     .command('doctor')
     .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
@@ -95,7 +66,6 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .action(runs(async () => (await import('./commands/uninstall-command.ts')).uninstall));
   declareAgentCommands(program, runs);
   declareBackupCommands(program, runs);
-  declareArchiveCommands(program, runs);
   declareConfigCommands(program, runs);
   declareFleetCommands(program, runs);
   declareShellCommands(program, runs);
@@ -200,53 +170,4 @@ function declareConfigCommands(program: Command, runs: Runs): void {
     .description('Write a new random key to config.toml, and change nothing else.')
     .addHelpText('after', helpExamples('postern config rotate-key'))
     .action(runs(async () => (await import('./commands/config-commands.ts')).rotate));
-}
-
-/** The commands that archive everything in chat.db and verify an archive. */
-function declareArchiveCommands(program: Command, runs: Runs): void {
-  const time = (value: string): string => sinceTime(value, systemClock.now());
-  const command = program
-    .command('export')
-    .description(
-      'Archive all messages and attachments in a folder, or extend an existing archive. Needs no running service.',
-    )
-    .option('--out <folder>', 'the folder of the archive', nonEmpty)
-    .option('--conversation <which>', 'only this conversation: its id, address or name; may be repeated', gathered)
-    .option('--since <time>', `archive only messages after: ${SINCE_FORMS}`, time)
-    .option('--until <time>', 'archive only messages before this time, in the same forms as --since', time)
-    .addOption(
-      new Option(
-        '--attachments <how>',
-        'copy the files or not; "convert" also adds a version that every browser can show (copy)',
-      ).choices(['none', 'copy', 'convert']),
-    )
-    .addOption(new Option('--html <which>', 'pages to read in a browser (on)').choices(['on', 'off']))
-    .option('--demo', 'the messages of postern demo')
-    .option('--json', 'as JSON')
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern export --out ~/Documents/Messages',
-        "postern export --out ~/Ana --conversation 'Ana Silva' --since 2026-01-01",
-        'postern export verify ~/Documents/Messages',
-      ),
-    )
-    .action(runs(async () => (await import('./commands/export-command.ts')).exportMessages));
-  const check = command
-    .command('verify')
-    .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
-    .argument('<folder>', 'the folder of the archive', nonEmpty)
-    .option(
-      '--against-chat-db',
-      'also compare with chat.db: count messages that are the same, not archived, gone or different',
-    )
-    .option('--demo', 'with --against-chat-db: compare with the messages of postern demo')
-    .option('--json', 'as JSON')
-    .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
-    .action(runs(async () => (await import('./commands/export-verify-command.ts')).verify));
-  // Hides the options of `export` in the help of `export verify`, where they have no effect.
-  check.configureHelp({
-    ...check.configureHelp(),
-    visibleGlobalOptions: () => [...program.options],
-  });
 }

@@ -1,4 +1,5 @@
 import { processEnvironment } from '../config/environment.ts';
+import type { Feature } from '../core/feature.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext } from './context.ts';
 import { ProgressLine } from './output/progress.ts';
@@ -12,12 +13,12 @@ const SAME_SIGNAL_MS = 2000;
 const USUAL_COLUMNS = 80;
 
 /** Returns the context for commands in this process. */
-export function processContext(version: string): ClientContext {
+export function processContext(version: string, features: readonly Feature[] = []): ClientContext {
   /** Aborted when nobody reads stdout any more, for example after `| head`. That is not a crash. */
   const unread = new AbortController();
   process.stdout.on('error', () => unread.abort());
   process.stderr.on('error', () => {});
-  const environment = processEnvironment();
+  const environment = { ...processEnvironment(), features };
   const line = new ProgressLine((text) => void process.stderr.write(text), systemClock);
   const print = (stream: NodeJS.WriteStream, text: string, done?: () => void): void => {
     line.end();

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { declareClientCommands } from './client-commands.ts';
 import type { ClientContext } from './context.ts';
-import { nonEmpty, type Runs } from './declaration.ts';
+import { CLIENT_COMMANDS, nonEmpty, type Runs, SERVICE_COMMANDS } from './declaration.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
 import { declareHostCommands } from './host-commands.ts';
 
@@ -21,9 +21,10 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
     .configureOutput({ outputError: () => {} })
     .addHelpText('after', `${EXIT_CODE_HELP}\n${EXAMPLES}`)
     .exitOverride();
-  program.commandsGroup('Run and manage the service:');
+  program.commandsGroup(SERVICE_COMMANDS);
   declareHostCommands(program, runs);
-  program.commandsGroup('Use the running service:');
+  program.commandsGroup(CLIENT_COMMANDS);
   declareClientCommands(program, runs);
+  for (const feature of context.environment.features ?? []) feature.commands?.(program, runs);
   return program;
 }

@@ -5,14 +5,14 @@ import type { Config } from '../config/config.ts';
 import { type ConfigReading, configPath, protectConfig } from '../config/config-file.ts';
 import { cacheFolder, logLevel } from '../config/environment.ts';
 import { urlOf } from '../config/service-address.ts';
+import type { Feature } from '../core/feature.ts';
 import { type AppError, errorCode, isAppError } from '../domain/errors.ts';
-import type { DemoPeople } from '../domain/ports/demo-ports.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
 import { openLog, type ProcessLog } from '../runtime/log.ts';
 import { Shutdown } from '../runtime/shutdown.ts';
 import { assertSqlite, sqliteLibrary } from '../runtime/sqlite.ts';
-import { type Context, EXIT, quoted } from './context.ts';
+import { type Context, EXIT } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
 import { invocationOf, programText } from './invocation.ts';
 
@@ -20,8 +20,8 @@ export interface ServiceOptions {
   readonly supervised: boolean;
   readonly platform: string;
   readonly homeFolder: string;
-  /** The simulated people. Demo only. */
-  readonly people?: DemoPeople;
+  /** Features of this run alone, besides those of the program. */
+  readonly more?: readonly Feature[];
   /** Called once this process has locked the configuration folder. */
   readonly onLocked?: () => Promise<void>;
   /** Called once the service answers. */
@@ -48,7 +48,7 @@ export async function runService(
   config: Config,
   log: ProcessLog,
   context: Context,
-  { supervised, platform, homeFolder, people, onLocked, onStart, start }: ServiceOptions,
+  { supervised, platform, homeFolder, more = [], onLocked, onStart, start }: ServiceOptions,
 ): Promise<number> {
   assertSqlite();
   const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
@@ -62,13 +62,13 @@ export async function runService(
       log,
       supervised,
       version: context.version,
+      features: [...(context.environment.features ?? []), ...more],
       platform,
       homeFolder,
-      ...(people && { people }),
       ...(onLocked && { onLocked }),
       cacheFolder: platform === 'simulated' ? join(config.dir, 'cache') : cacheFolder(context.environment),
       run: commandRunner(context.environment.env),
-      programs: programsOf(config, context),
+      invocation: (command) => invocationOf(command, { configDir: config.dir }, context),
       restart: () => ending.want(EXIT.startAgain),
     });
   } catch (error) {
@@ -87,15 +87,6 @@ export async function runService(
   await app.close();
   log.info('stopped');
   return ending.exitCode;
-}
-
-/**
- * Returns the commands with which clients of MCP and imsg reach this service. The commands name the service's
- * configuration folder.
- */
-function programsOf({ dir: configDir }: Config, context: Context) {
-  const { command, args } = invocationOf('imsg', { configDir }, context);
-  return { mcp: invocationOf('mcp', { configDir }, context), imsg: [command, ...args].map(quoted).join(' ') };
 }
 
 /** Reports the configuration's mistakes (decision A4). Returns the exit code. */

@@ -112,11 +112,10 @@ export function serviceUrl(options: ConnectionOptions, context: Context): string
   return trimmedEnd(given ?? urlOf(configurationOf(options, context).server), /\//);
 }
 
-/** Returns the address of the BlueBubbles port; undefined while the port is off, or if a URL selects the service. */
-export function blueBubblesUrl(options: ConnectionOptions, context: Context): string | undefined {
-  if ((options.url ?? (environmentOf(options, context).POSTERN_URL || undefined)) !== undefined) return undefined;
-  const { bluebubbles, server } = configurationOf(options, context);
-  return bluebubbles.port === 0 ? undefined : urlOf({ ...server, ...bluebubbles });
+/** Returns the configuration of the service; undefined if a URL selects the service, which may run elsewhere. */
+export function localConfiguration(options: ConnectionOptions, context: Context): Config | undefined {
+  const isElsewhere = (options.url ?? (environmentOf(options, context).POSTERN_URL || undefined)) !== undefined;
+  return isElsewhere ? undefined : configurationOf(options, context);
 }
 
 type Destination = Pick<ClientOptions, 'key' | 'url' | 'socketPath'> & { readonly address: string };

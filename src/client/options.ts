@@ -3,8 +3,8 @@ import type { ChangeEvent, Event } from '../domain/event.ts';
 import type { Include } from '../domain/include.ts';
 import type { Message } from '../domain/message.ts';
 import type { Clock } from '../domain/ports/host-ports.ts';
-import type { ScheduledSend } from '../domain/scheduled.ts';
 import type { DeliveryRecord, FailureMode, WebhookEventType, WebhookFilter } from '../domain/webhook.ts';
+import type { ScheduledSend } from './scheduled-types.ts';
 
 /**
  * `details` adds `details` to every conversation, and to every message whose row still exists. `contacts` adds `names`
@@ -15,14 +15,14 @@ export interface Included {
 }
 
 /**
- * `include_canary` includes canaries: the messages that Postern sends to its owner to see that messages still arrive
+ * `include_hidden` includes hidden messages: the messages that Postern sends to its owner to see that messages still arrive
  * (decision AA4).
  */
-interface Canaries {
-  readonly include_canary?: boolean;
+interface Hidden {
+  readonly include_hidden?: boolean;
 }
 
-export interface MessageFilter extends Included, Canaries {
+export interface MessageFilter extends Included, Hidden {
   readonly conversation_id?: string;
   /** ISO 8601; exclusive. */
   readonly since?: string;
@@ -36,7 +36,7 @@ export interface ConversationPage extends Included {
   readonly offset?: number;
 }
 
-export interface EventPage extends Included, Canaries {
+export interface EventPage extends Included, Hidden {
   /** Seconds to wait for an event if there is none, at most 50. */
   readonly wait?: number;
   /** As with `listen`. */

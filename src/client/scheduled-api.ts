@@ -1,7 +1,7 @@
-import type { ScheduledSend, ScheduledSource, ScheduledState } from '../domain/scheduled.ts';
 import type { HeldSend, ScheduledAnswer, ScheduleOptions } from './options.ts';
 import { parsed } from './postern-error.ts';
 import { queryOf, type Requests } from './request.ts';
+import type { ScheduledSend, ScheduledSource, ScheduledState } from './scheduled-types.ts';
 
 /** Manages messages that are sent at a set time. */
 export class ScheduledApi {

@@ -13,7 +13,6 @@ export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview }
 export type { Contact } from '../domain/ports/contacts-ports.ts';
 export type { AmbiguousAddress, Person } from '../domain/ports/people-ports.ts';
 export type { Reaction, ReactionType } from '../domain/reaction.ts';
-export type { ScheduledSend, ScheduledState } from '../domain/scheduled.ts';
 export type { Highlight, SearchHit } from '../domain/search.ts';
 export type {
   KeyUse,
@@ -39,4 +38,5 @@ export type * from './access-api.ts';
 export type * from './attachments-api.ts';
 export type * from './options.ts';
 export type * from './people-api.ts';
+export type { ScheduledSend, ScheduledState } from './scheduled-types.ts';
 export type * from './search-results.ts';

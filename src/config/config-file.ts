@@ -16,9 +16,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errorCode } from '../domain/errors.ts';
-import { type Config, checkConfig } from './config.ts';
+import { allSettings, type Config, checkConfig } from './config.ts';
 import type { Environment } from './environment.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import { SETTINGS } from './settings.ts';
 import { parseToml } from './toml.ts';
 
 /** Maximum size of config.toml: far larger than any real configuration, and small enough to parse at once. */
@@ -219,7 +219,7 @@ const USUAL: readonly string[] = [
 function configTemplate(values: ReadonlyMap<string, string | number | boolean>, environment: Environment): string {
   const lines = ['# The configuration of Postern. Restart Postern after editing.'];
   let section = '';
-  for (const setting of Object.values<Setting>(SETTINGS)) {
+  for (const setting of allSettings(environment)) {
     const [sectionName = '', key = ''] = setting.name.split('.');
     if (sectionName !== section) lines.push('', `[${sectionName}]`);
     section = sectionName;

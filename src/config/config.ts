@@ -5,7 +5,8 @@ import { hostClassOf } from '../domain/local-network.ts';
 import type { EventErrorNumbers } from '../domain/subscription.ts';
 import type { Environment } from './environment.ts';
 import { fleetOf } from './fleet-settings.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import type { Setting, SettingTable } from './setting.ts';
+import { SETTINGS } from './settings.ts';
 import { isDate, shown } from './shown-value.ts';
 
 /** All settings, checked and frozen. Decision A4 says what each key allows. */
@@ -32,8 +33,6 @@ export interface Config {
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
   /** The owner's own address. Held sends are announced there, and the owner can decide by tapback. Empty: off. */
   readonly approval: { readonly selfAddress: string };
-  /** The owner's own address, to which canaries are sent. Empty: no canaries. */
-  readonly canary: { readonly selfAddress: string };
   readonly webhooks: { readonly allowedHosts: readonly string[] };
   readonly contacts: {
     readonly isEnabled: boolean;
@@ -43,8 +42,6 @@ export interface Config {
   };
   /** An empty issuer switches OAuth off. */
   readonly oauth: { readonly issuer: string };
-  /** Port 0 switches BlueBubbles off. */
-  readonly bluebubbles: { readonly host: string; readonly port: number };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
   /**
    * "auto" detects changes while search is on. While search is off, "auto" detects them until 30 days after the last
@@ -54,6 +51,8 @@ export interface Config {
   readonly search: { readonly isEnabled: boolean };
   /** Undefined if this Mac is not in a fleet. */
   readonly fleet: FleetSettings | undefined;
+  /** The values of each feature's section. Key: the feature's name. */
+  readonly features: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
 
 export type CheckedConfig =
@@ -62,9 +61,6 @@ export type CheckedConfig =
 
 const MIN_KEY_LENGTH = 16;
 const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and could be guessed; \`postern config rotate-key\` makes a random one.`;
-
-const TWO_ADDRESSES =
-  'approval.self and canary.self are different; they must be the same address, because only one conversation with yourself can be proved.';
 
 /**
  * Maximum number of unknown names that each get a warning with the nearest known name. One more warning counts the
@@ -76,8 +72,10 @@ const LONGEST_NAME = 60;
 /** Settings and sections that an earlier version had. Value: what their warning says. */
 const GONE: ReadonlyMap<string, string> = new Map([['update', 'Postern no longer looks for newer versions.']]);
 
-const NAMES = Object.values(SETTINGS).map(({ name }) => name);
-const SECTIONS = new Set(NAMES.map(sectionOf));
+/** Returns every setting of the core and of the features. */
+export function allSettings({ features = [] }: Pick<Environment, 'features'>): readonly Setting[] {
+  return [...Object.values<Setting>(SETTINGS), ...features.flatMap(({ settings = {} }) => Object.values(settings))];
+}
 
 /** Checks a parsed config.toml and reports every mistake. */
 export function checkConfig(
@@ -85,15 +83,17 @@ export function checkConfig(
   dir: string,
   environment: Environment,
 ): CheckedConfig {
+  const names = allSettings(environment).map(({ name }) => name);
+  const sections = new Set(names.map(sectionOf));
   const mistakes: string[] = [];
   const written = new Map<string, unknown>();
   for (const [section, content] of Object.entries(tables)) {
-    if (!SECTIONS.has(section)) written.set(section, content);
+    if (!sections.has(section)) written.set(section, content);
     else if (!isTable(content)) mistakes.push(`${section} must be a section that begins with [${section}].`);
     else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
   }
-  const unknown = [...written.keys()].filter((name) => !NAMES.includes(name));
-  const warnings: string[] = unknown.slice(0, MAX_UNKNOWN).map(ignored);
+  const unknown = [...written.keys()].filter((name) => !names.includes(name));
+  const warnings: string[] = unknown.slice(0, MAX_UNKNOWN).map((name) => ignored(name, names, sections));
   const more = unknown.length - MAX_UNKNOWN;
   if (more > 0) warnings.push(`${more} more unknown names are ignored.`);
 
@@ -114,6 +114,9 @@ export function checkConfig(
     return [];
   };
 
+  const { features = [] } = environment;
+  const sectionValues = (table: SettingTable): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(Object.entries(table).map(([key, setting]) => [key, one(setting)]));
   const config: Config = {
     dir,
     server: {
@@ -133,7 +136,6 @@ export function checkConfig(
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
     approval: { selfAddress: one(SETTINGS.selfAddress) },
-    canary: { selfAddress: one(SETTINGS.canaryAddress) },
     webhooks: { allowedHosts: all(SETTINGS.webhookHosts) },
     contacts: {
       isEnabled: one(SETTINGS.contactsEnabled),
@@ -141,11 +143,11 @@ export function checkConfig(
       callingCode: one(SETTINGS.callingCode),
     },
     oauth: { issuer: one(SETTINGS.oauthIssuer) },
-    bluebubbles: { host: one(SETTINGS.blueBubblesHost), port: one(SETTINGS.blueBubblesPort) },
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey), eventErrors: one(SETTINGS.eventErrors) },
     changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     fleet: undefined,
+    features: Object.fromEntries(features.map(({ name, settings = {} }) => [name, sectionValues(settings)])),
   };
   const writtenFleet = {
     lacksServers:
@@ -165,8 +167,11 @@ export function checkConfig(
     );
   }
   const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
-  const own = new Set([config.approval.selfAddress, config.canary.selfAddress].filter(Boolean));
-  if (own.size > 1) mistakes.push(TWO_ADDRESSES);
+  for (const one of features) {
+    const values = config.features[one.name] ?? {};
+    const isRead = Object.values(values).every((value) => value !== undefined);
+    if (isRead) mistakes.push(...(one.check?.(values, config).mistakes ?? []));
+  }
   if (mistakes.length === 0) {
     const isShort = [...config.auth.apiKey].length < MIN_KEY_LENGTH;
     if (isShort && config.oauth.issuer !== '') {
@@ -207,23 +212,23 @@ function mistake(setting: Setting, value: unknown, name: string): string {
   return `${name} is ${shown(value)}; it must be ${setting.allowed}.`;
 }
 
-function ignored(name: string): string {
+function ignored(name: string, names: readonly string[], sections: ReadonlySet<string>): string {
   const gone = GONE.get(name);
   if (gone !== undefined) return `${name} is no longer a setting and is ignored: remove it. ${gone}`;
   if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}… is not known and is ignored.`;
-  return `${name} is not known and is ignored; the nearest known name is ${near(name)}.`;
+  return `${name} is not known and is ignored; the nearest known name is ${near(name, names, sections)}.`;
 }
 
 /**
  * Returns the known section or key with the smallest edit distance. Differences in the key weigh more than those in the
  * section.
  */
-function near(name: string): string {
+function near(name: string, names: readonly string[], sections: ReadonlySet<string>): string {
   const cost = (known: string): number =>
     name.includes('.') || known.includes('.')
       ? 2 * editDistance(keyOf(name), keyOf(known)) + editDistance(sectionOf(name), sectionOf(known))
       : 2 * editDistance(name, known);
-  const costs = [...SECTIONS, ...NAMES].map((known): readonly [string, number] => [known, cost(known)]);
+  const costs = [...sections, ...names].map((known): readonly [string, number] => [known, cost(known)]);
   return costs.reduce((best, one) => (one[1] < best[1] ? one : best))[0];
 }
 

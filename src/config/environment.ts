@@ -1,5 +1,6 @@
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import type { Feature } from '../core/feature.ts';
 import { shown } from './shown-value.ts';
 
 /** The inputs of the configuration besides config.toml. Only `processEnvironment` reads `process.env`. */
@@ -7,13 +8,21 @@ export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
   readonly homeFolder: string;
+  /** The features of this program. Each may have a section in config.toml. */
+  readonly features?: readonly Feature[];
 }
 
 export function processEnvironment(
   env: Environment['env'] = process.env,
   platform: string = process.platform,
+  features: readonly Feature[] = [],
 ): Environment {
-  return { env, platform, homeFolder: env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : accountHome() };
+  return {
+    env,
+    platform,
+    features,
+    homeFolder: env.HOME !== undefined && isAbsolute(env.HOME) ? env.HOME : accountHome(),
+  };
 }
 
 /** Returns the home folder from the account database. Used if HOME is missing or not an absolute path. */

@@ -23,6 +23,14 @@ export interface Setting<Value = unknown> {
   readonly isSecret?: boolean;
 }
 
+/** The settings of one section. Key: how the program calls the value. */
+export type SettingTable = Readonly<Record<string, Setting>>;
+
+/** The values of a section, as the program uses them. */
+export type ValuesOf<Table extends SettingTable> = {
+  readonly [Name in keyof Table]: Exclude<ReturnType<Table[Name]['read']>, undefined>;
+};
+
 export function integer(name: string, least: number, most: number, defaultValue: number, about: string) {
   return {
     name,

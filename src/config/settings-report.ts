@@ -1,15 +1,14 @@
 import type { ShownSetting } from '../domain/overview.ts';
-import type { Config } from './config.ts';
+import { allSettings, type Config } from './config.ts';
 import type { Environment } from './environment.ts';
-import { SETTINGS, type Setting } from './settings.ts';
+import type { Setting } from './setting.ts';
 
 /** Returns the value and the default of every setting except secrets, as `GET /config` shows them (decision Z3). */
 export function settingsReport(config: Config, environment: Environment): readonly ShownSetting[] {
-  const all: readonly Setting[] = Object.values(SETTINGS);
-  return all
+  return allSettings(environment)
     .filter(({ isSecret }) => isSecret !== true)
     .map((setting) => {
-      const value = valueIn(config, setting.name);
+      const value = valueIn(config, setting.name, environment);
       const usual = usualOf(setting, environment);
       return {
         key: setting.name,
@@ -29,8 +28,11 @@ function usualOf({ defaultValue, read }: Setting, environment: Environment): unk
 }
 
 /** Returns the value in use; undefined for every setting of `[fleet]` if this Mac is in no fleet. */
-function valueIn(config: Config, name: string): unknown {
+function valueIn(config: Config, name: string, { features = [] }: Environment): unknown {
   const [section = '', key = ''] = name.split('.');
+  const own = features.find((one) => one.name === section)?.settings ?? {};
+  const called = Object.entries(own).find(([, setting]) => setting.name === name)?.[0];
+  if (called !== undefined) return config.features[section]?.[called];
   const settings = (config as unknown as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[
     section
   ];

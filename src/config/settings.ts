@@ -11,7 +11,7 @@ import { absolutePath, integer, PATH, path, type Setting } from './setting.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
 
-const OWN_ADDRESS = 'a number such as "+15550100" or a lowercase e-mail address, or empty';
+export const SELF_ADDRESS = 'a number such as "+15550100" or a lowercase e-mail address, or empty';
 
 export type { Setting } from './setting.ts';
 
@@ -110,15 +110,7 @@ export const SETTINGS = {
     name: 'approval.self',
     about:
       'Your own address. In the conversation with yourself, you can then approve or reject by tapback what agents want to send. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
-    allowed: OWN_ADDRESS,
-    defaultValue: () => '',
-    read: ownAddress,
-  },
-  canaryAddress: {
-    name: 'canary.self',
-    about:
-      'Your own address, to which Postern sends a message every six hours to see whether Apple\'s push still works. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
-    allowed: OWN_ADDRESS,
+    allowed: SELF_ADDRESS,
     defaultValue: () => '',
     read: ownAddress,
   },
@@ -175,21 +167,6 @@ export const SETTINGS = {
     defaultValue: () => '',
     read: (written) => (written === '' || isSecureOrigin(written) ? String(written) : undefined),
   },
-  blueBubblesPort: integer(
-    'bluebubbles.port',
-    0,
-    65_535,
-    0,
-    "The TCP port for programs that speak BlueBubbles' REST API, with a limited key as password. 0: off.",
-  ),
-  blueBubblesHost: {
-    name: 'bluebubbles.host',
-    about:
-      'The address that bluebubbles.port listens on. On any address other than loopback, the key crosses the network unencrypted.',
-    allowed: 'a host name or an IP address (IPv6 without brackets)',
-    defaultValue: () => '127.0.0.1',
-    read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
-  },
   changeDetection: {
     name: 'changes.enabled',
     about:
@@ -231,7 +208,7 @@ function isExecutable(path: string): boolean {
  * Returns the given text. Returns undefined if it is neither empty, nor a telephone number with its country code, nor a
  * lowercase e-mail address.
  */
-function ownAddress(written: unknown): string | undefined {
+export function ownAddress(written: unknown): string | undefined {
   return typeof written === 'string' && (written === '' || rightsAddress(written) === written) ? written : undefined;
 }
 
@@ -239,7 +216,7 @@ function ownAddress(written: unknown): string | undefined {
  * Reports whether the text is a valid host. Refuses a name whose last part is all digits, because it would be read as
  * an IPv4 address.
  */
-function isHost(text: string): boolean {
+export function isHost(text: string): boolean {
   if (isIP(text) !== 0) return true;
   const labels = text.split('.');
   const isName = labels.every((label) => /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/i.test(label));

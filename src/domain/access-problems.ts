@@ -1,6 +1,6 @@
 import type { ProblemText } from './problem-text.ts';
 
-/** The problems of limited keys, approvals and scheduled messages (decisions L1 to L3, X1). Key: the problem's name. */
+/** The problems of limited keys and approvals (decisions L1 to L3). Key: the problem's name. */
 export const ACCESS_PROBLEMS = {
   recipient_not_allowed: {
     status: 403,
@@ -49,7 +49,7 @@ export const ACCESS_PROBLEMS = {
   self_chat_disabled: {
     status: 404,
     detail: 'No address of yours is configured, so there is no conversation to prove.',
-    hint: 'Set approval.self or canary.self in config.toml to your own address and restart Postern.',
+    hint: 'Set approval.self in config.toml to your own address and restart Postern.',
   },
   self_chat_unknown: {
     status: 409,
@@ -124,25 +124,6 @@ export const ACCESS_PROBLEMS = {
     detail: 'This key already has {max} WebSockets and event streams open.',
     hint: 'Close one that is no longer needed.',
     example: { max: 16 },
-  },
-  too_many_scheduled: {
-    status: 429,
-    detail: 'This key already has {max} scheduled messages.',
-    hint: 'Nothing was scheduled. Cancel some, or wait until they have gone out.',
-    example: { max: 500 },
-  },
-  scheduled_not_found: { status: 404, detail: 'There is no scheduled message with this id.' },
-  too_late: {
-    status: 409,
-    mayHaveBeenSent: false,
-    detail: '{why}',
-    example: { why: 'This message cannot be cancelled any more: it is being sent.' },
-  },
-  scheduled_on_phone: {
-    status: 409,
-    mayHaveBeenSent: false,
-    detail: 'This message was scheduled in Messages, which will send it itself.',
-    hint: 'Cancel it in Messages, on any of your devices.',
   },
   too_many_held: {
     status: 429,

@@ -2,13 +2,13 @@ import type { MessageDetails } from './details.ts';
 import type { LogEntry } from './event.ts';
 import type { IncludeSet } from './include.ts';
 import { type Key, MAX_WAIT_S, type Scope, type SendRight } from './key.ts';
+import type { Port } from './port.ts';
 import type { Approvals } from './ports/access-ports.ts';
 import type { NameLookup } from './ports/contacts-ports.ts';
 import type { EventFeed } from './ports/feed-ports.ts';
 import type { Cancel } from './ports/host-ports.ts';
 import type { People } from './ports/people-ports.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading-ports.ts';
-import type { ScheduledSends } from './ports/scheduled-ports.ts';
 import type { SearchIndex, SearchNames } from './ports/search-ports.ts';
 import type { CallerSender } from './ports/sending-ports.ts';
 import type { Subscriptions } from './ports/subscriptions-ports.ts';
@@ -36,7 +36,8 @@ export interface Caller extends SearchNames {
   readonly subscriptions?: Subscriptions;
   readonly search: SearchIndex;
   readonly approvals: Approvals;
-  readonly scheduled: ScheduledSends;
+  /** Returns a port that a feature added. Throws `not_available` if no feature of this service provides it. */
+  port<Service>(port: Port<Service>): Service;
   status(): StatusReport | Promise<StatusReport>;
   /**
    * Serialises an event with the requested includes, as far as this caller may see it. Returns a promise while the

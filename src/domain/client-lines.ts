@@ -7,12 +7,10 @@ export interface ClientSetup {
   readonly scopes: readonly Scope[];
   /** Address of the service, without a slash at its end. */
   readonly url: string;
-  /** The command line that runs `postern mcp` with this service. */
-  readonly mcp: { readonly command: string; readonly args: readonly string[] };
-  /** The command line that runs `postern imsg` with this service, quoted for a shell. */
-  readonly imsg: string;
-  /** Address of Postern's BlueBubbles-compatible API; undefined while that API is off. */
-  readonly blueBubblesUrl?: string | undefined;
+  /** Returns the command line that runs a command of Postern, such as `mcp`, with this service. */
+  readonly invocation: (command: string) => { readonly command: string; readonly args: readonly string[] };
+  /** The lines that features add for other clients. */
+  readonly more?: readonly ClientLines[];
 }
 
 /** The lines with which one client is set up to use Postern. */
@@ -23,19 +21,15 @@ export interface ClientLines {
   readonly lines: readonly string[];
 }
 
-const BLUEBUBBLES_OFF = 'Set bluebubbles.port in config.toml and restart Postern. Then:';
-
 /**
  * Returns the set-up lines for each client that the key suits, in display order. The command line and the console print
  * the same lines.
  */
 export function clientLines(setup: ClientSetup): readonly ClientLines[] {
-  const { secret, scopes, url, mcp, imsg, blueBubblesUrl } = setup;
-  const { command, args } = mcp;
+  const { secret, scopes, url, invocation, more = [] } = setup;
+  const { command, args } = invocation('mcp');
   const env = { POSTERN_API_KEY: secret };
   const channel = { command, args: [...args, '--channel'], env };
-  const server = blueBubblesUrl ?? 'http://127.0.0.1:1234';
-  const off = blueBubblesUrl === undefined ? [BLUEBUBBLES_OFF] : [];
   const has = (...wanted: readonly Scope[]): boolean => wanted.every((scope) => scopes.includes(scope));
   const hasTools = has('read') || has('events') || has('send');
   const all: readonly (ClientLines & { readonly suits: boolean })[] = [
@@ -74,24 +68,7 @@ export function clientLines(setup: ClientSetup): readonly ClientLines[] {
       where: 'the configuration of its tunnel client, which runs on this machine',
       lines: [`target: ${url}/mcp`, 'header X-API-Key: the key above'],
     },
-    {
-      client: 'OpenClaw',
-      suits: has('read', 'events', 'send'),
-      where: 'a file postern-imsg with mode 0700; cliPath in channels.imessage is its path',
-      lines: ['#!/bin/sh', `export POSTERN_API_KEY='${secret}'`, `exec ${imsg} "$@"`],
-    },
-    {
-      client: 'Hermes',
-      suits: has('read', 'webhooks'),
-      where: 'its environment',
-      lines: [...off, `BLUEBUBBLES_SERVER_URL=${server}`, `BLUEBUBBLES_PASSWORD=${secret}`],
-    },
-    {
-      client: 'Home Assistant',
-      suits: has('read', 'webhooks'),
-      where: 'its BlueBubbles integration',
-      lines: [...off, `URL: ${server}`, `Password: ${secret}`],
-    },
+    ...more.map((lines) => ({ ...lines, suits: true })),
     {
       client: 'n8n',
       suits: true,

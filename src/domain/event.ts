@@ -101,8 +101,8 @@ export interface LogEntry {
   readonly ageS?: number | undefined;
   /** True if macOS had filed the row as junk before Postern read it (decision V5); never at a hub. */
   readonly isJunk?: true | undefined;
-  /** True for a canary (decision AA4); never at a hub. */
-  readonly isCanary?: true | undefined;
+  /** True for a message that lists leave out; never at a hub. */
+  readonly isHidden?: true | undefined;
 }
 
 /** A new row as a log entry. */

@@ -1,4 +1,5 @@
 import type { AccountDiagnostics } from './diagnostics.ts';
+import type { StatusWarning } from './status.ts';
 
 /** `no_imessage`: Messages has an enabled account, but only for SMS or RCS. `signed_out`: it has none. */
 export const MESSAGES_ACCOUNT_STATES = ['imessage', 'no_imessage', 'signed_out'] as const;
@@ -20,6 +21,14 @@ export function accountState(accounts: readonly AccountDiagnostics[]): MessagesA
 }
 
 export const SIGN_IN = 'Open Messages on this Mac, then Messages > Settings > iMessage, and sign in.';
+
+/** Returns the warning for a state without iMessage; undefined for `imessage`. */
+export function accountWarning(state: MessagesAccount['state']): StatusWarning | undefined {
+  const trouble = accountTrouble(state);
+  if (trouble === undefined) return undefined;
+  const title = 'Messages is not signed in to iMessage';
+  return { code: 'imessage_signed_out', text: `${trouble} ${SIGN_IN}`, tone: 'bad', title, menu: trouble };
+}
 
 /** Returns the sentence for a state without iMessage; undefined for `imessage`. */
 export function accountTrouble(state: MessagesAccount['state']): string | undefined {

@@ -6,21 +6,21 @@ export interface Narrowing {
   readonly max_age_s?: number | undefined;
   /** False skips rows that macOS filed as junk. */
   readonly junk?: boolean | undefined;
-  /** True to receive canaries, which are skipped by default. */
-  readonly include_canary?: boolean | undefined;
+  /** True to receive hidden messages, which are skipped by default. */
+  readonly include_hidden?: boolean | undefined;
 }
 
 /**
- * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. `hasCanaries` is
- * false if canaries are off: the filter then does not look for them.
+ * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. `hidesSome` is
+ * false if no message is hidden: the filter then does not look for any.
  */
 export function wantedBy(
-  { max_age_s: maxAgeS, junk, include_canary: isCanaryWanted }: Narrowing,
-  hasCanaries = true,
+  { max_age_s: maxAgeS, junk, include_hidden: isHiddenWanted }: Narrowing,
+  hidesSome = true,
 ): ((entry: LogEntry) => boolean) | undefined {
-  const skipsCanaries = hasCanaries && isCanaryWanted !== true;
-  if (maxAgeS === undefined && junk !== false && !skipsCanaries) return undefined;
+  const skipsHidden = hidesSome && isHiddenWanted !== true;
+  if (maxAgeS === undefined && junk !== false && !skipsHidden) return undefined;
   const oldest = maxAgeS ?? Number.POSITIVE_INFINITY;
-  return ({ ageS = 0, isJunk, isCanary }) =>
-    ageS <= oldest && (junk !== false || isJunk !== true) && !(skipsCanaries && isCanary === true);
+  return ({ ageS = 0, isJunk, isHidden }) =>
+    ageS <= oldest && (junk !== false || isJunk !== true) && !(skipsHidden && isHidden === true);
 }

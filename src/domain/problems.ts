@@ -120,6 +120,13 @@ export const PROBLEMS = {
     hint: 'Make a key for the agent with "postern keys add", or set allow_owner_key = true in the section [mcp] of config.toml.',
   },
   not_found: { status: 404, detail: 'There is no such path.' },
+  not_available: { status: 404, detail: 'This service does not offer {what}.', example: { what: 'notes' } },
+  send_later_unavailable: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'This service sends only at once: `send_at` is not available.',
+    pointer: '/send_at',
+  },
   message_not_found: {
     status: 404,
     detail: 'There is no message with this id.',
@@ -259,22 +266,30 @@ export function namesOf(code: string): readonly ProblemName[] {
 }
 
 type Placeholder<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Placeholder<Rest> : never;
-type Values<Name extends ProblemName> = Readonly<
-  Record<Placeholder<(typeof PROBLEMS)[Name]['detail']>, string | number>
->;
-
-/** Creates the error for a problem of the catalogue. `values` replace the placeholders in its `detail`. */
-export function problem<Name extends ProblemName>(
-  name: Name,
-  ...[values, options]: Placeholder<(typeof PROBLEMS)[Name]['detail']> extends never
+type Catalogue = Readonly<Record<string, ProblemText>>;
+type Given<Text extends string> =
+  Placeholder<Text> extends never
     ? [values?: Readonly<Record<string, never>>, options?: AppErrorOptions]
-    : [values: Values<Name>, options?: AppErrorOptions]
-): AppError {
-  const { status, code = name, detail, hint, pointer = '' }: ProblemText = PROBLEMS[name];
-  const filled = detail.replace(/\{(\w+)\}/g, (_, key: string) => String((values as ProblemText['example'])?.[key]));
-  const mistakes = options?.mistakes ?? (status === 400 || pointer !== '' ? [{ pointer, message: filled }] : []);
-  return new AppError(code, filled, { ...(hint !== undefined && { hint }), ...options, status, mistakes });
+    : [values: Readonly<Record<Placeholder<Text>, string | number>>, options?: AppErrorOptions];
+
+/** Creates the error for a problem of a catalogue. */
+export type MakeProblem<Known extends Catalogue> = <Name extends keyof Known & string>(
+  name: Name,
+  ...given: Given<Known[Name]['detail']>
+) => AppError;
+
+/** Returns the function that creates the errors for a catalogue. `values` replace the placeholders in a `detail`. */
+export function problemsOf<Known extends Catalogue>(catalogue: Known): MakeProblem<Known> {
+  return (name, ...[values, options]) => {
+    const { status, code = name, detail, hint, pointer = '' }: ProblemText = catalogue[name] as ProblemText;
+    const filled = detail.replace(/\{(\w+)\}/g, (_, key: string) => String((values as ProblemText['example'])?.[key]));
+    const mistakes = options?.mistakes ?? (status === 400 || pointer !== '' ? [{ pointer, message: filled }] : []);
+    return new AppError(code, filled, { ...(hint !== undefined && { hint }), ...options, status, mistakes });
+  };
 }
+
+/** Creates the error for a problem of the core's catalogue. */
+export const problem = problemsOf(PROBLEMS);
 
 /** Creates the problem that names every mistake of a request. */
 export function invalidRequest(mistakes: readonly Mistake[]): AppError {

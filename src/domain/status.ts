@@ -1,5 +1,4 @@
 import type { ArrivalDelay } from './arrival-delay.ts';
-import type { CanaryReport } from './canary.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { MessagesAccount } from './messages-account.ts';
 import type { ContactsHealth } from './ports/contacts-ports.ts';
@@ -172,11 +171,24 @@ export interface StatusReport {
   readonly search?: SearchReport | undefined;
   /** State of the fleet; absent if the configuration has none. */
   readonly fleet?: FleetReport | undefined;
-  /** Absent without `canary.self`. */
-  readonly canary?: CanaryReport | undefined;
+  /** The problems that features report. Absent if there are none. */
+  readonly warnings?: readonly StatusWarning[] | undefined;
 }
 
 /** Answer of `POST /api/v1/permissions/check`: the permissions as the service's process has just found them. */
 export interface PermissionsAnswer {
   readonly permissions: readonly PermissionReport[];
+}
+
+/** Something that a feature reports as wrong. */
+export interface StatusWarning {
+  /** Stable code, as in `problems`. */
+  readonly code: string;
+  readonly text: string;
+  /** `bad` if messages may be lost or cannot be sent. */
+  readonly tone: 'warn' | 'bad';
+  /** The warning in a few words, for a title. */
+  readonly title: string;
+  /** The line of the menu; default: the title. */
+  readonly menu?: string | undefined;
 }

@@ -15,8 +15,7 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
  * (src/api/console/verdict.js); a test compares the two.
  */
 export function verdictOf(report: StatusReport): Verdict {
-  const { backend, permissions, webhooks, search, fleet, macs, canary, held_sends: held = 0 } = report;
-  const isSignedOut = (report.messages_account?.state ?? 'imessage') !== 'imessage';
+  const { backend, permissions, webhooks, search, fleet, macs, warnings = [], held_sends: held = 0 } = report;
   if (macs !== undefined) return fleetVerdict(report, macs);
   const denied = permissions.filter(({ state }) => state === 'denied');
   if (!backend.connected) {
@@ -31,12 +30,8 @@ export function verdictOf(report: StatusReport): Verdict {
   if (automation !== undefined) {
     return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail };
   }
-  if (isSignedOut) {
-    return { tone: 'bad', text: 'Messages is not signed in to iMessage', next: backend.message ?? '' };
-  }
-  if (canary?.state === 'push_dead') {
-    return { tone: 'bad', text: 'Messages may not arrive', next: backend.message ?? '' };
-  }
+  const [bad] = warnings.filter(({ tone }) => tone === 'bad');
+  if (bad !== undefined) return { tone: 'bad', text: bad.title, next: bad.text };
   const waiting =
     held === 0 ? '' : `${capital(inWords(held))} ${held === 1 ? 'send waits' : 'sends wait'} for your decision.`;
   const behind = webhooks.filter(isBehind);

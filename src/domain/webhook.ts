@@ -29,8 +29,8 @@ export interface WebhookFilter {
   readonly max_age_s?: number | undefined;
   /** False skips messages that macOS filed as junk (decision V5). */
   readonly junk?: boolean | undefined;
-  /** True to receive canaries too: messages with which Postern tests that messages still arrive (decision AA4). */
-  readonly include_canary?: boolean | undefined;
+  /** True to receive hidden messages too: those that Postern wrote for one of its features. */
+  readonly include_hidden?: boolean | undefined;
 }
 
 /** The fate of a delivery after its third failure: dropped, or retried until it succeeds (decision P3). */
@@ -68,7 +68,7 @@ export const DEFAULT_SETTINGS: Omit<WebhookSettings, 'url' | 'events'> = {
  * Y2).
  */
 export interface WebhookWire {
-  readonly protocol: 'bluebubbles';
+  readonly protocol: string;
   /** The event types as registered, in the protocol's own names. */
   readonly events: readonly string[];
 }

@@ -9,23 +9,30 @@ interface Endpoint {
 }
 
 interface OwnListenersParts {
-  /** Returns where this service listens now. */
-  readonly addresses: () => readonly AddressInfo[];
+  /** Returns where this service listens now. Default: nowhere, until `watch` is called. */
+  readonly addresses?: () => readonly AddressInfo[];
   /** The host of `oauth.issuer`, whose tunnel leads to this service; undefined if there is none. */
   readonly issuerHost?: string | undefined;
 }
 
 /** Tells whether a connection would reach this service itself. */
 export class OwnListeners {
-  readonly #parts: OwnListenersParts;
+  readonly #issuerHost: string | undefined;
+  #addresses: () => readonly AddressInfo[];
 
-  constructor(parts: OwnListenersParts) {
-    this.#parts = parts;
+  constructor({ addresses = () => [], issuerHost }: OwnListenersParts) {
+    this.#addresses = addresses;
+    this.#issuerHost = issuerHost;
+  }
+
+  /** Takes the addresses of the server, which is created later than what posts to others. */
+  watch(addresses: () => readonly AddressInfo[]): void {
+    this.#addresses = addresses;
   }
 
   /** Reports whether the service listens on this port at any address. */
   hasPort(port: number): boolean {
-    return this.#parts.addresses().some((one) => one.port === port);
+    return this.#addresses().some((one) => one.port === port);
   }
 
   /**
@@ -37,7 +44,7 @@ export class OwnListeners {
     const family = isIP(plain);
     if (family === 0) return false;
     const own = new BlockList();
-    for (const bound of this.#parts.addresses().filter((one) => one.port === port)) {
+    for (const bound of this.#addresses().filter((one) => one.port === port)) {
       own.addSubnet('127.0.0.0', 8, 'ipv4');
       own.addSubnet('0.0.0.0', 8, 'ipv4');
       // `::`, `::1`, and the deprecated form that contains an IPv4 address.
@@ -51,7 +58,7 @@ export class OwnListeners {
 
   /** Reports whether a URL with this host and port is the service's without a lookup. */
   isNamed({ host, port }: Endpoint): boolean {
-    if (host === this.#parts.issuerHost) return true;
+    if (host === this.#issuerHost) return true;
     return this.isOwnAddress(/^(?:.+\.)?localhost$/.test(host) ? '127.0.0.1' : host, port);
   }
 

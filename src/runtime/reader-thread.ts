@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { AssociatedRows } from '../domain/associated-rows.ts';
 import { AppError, type AppErrorOptions } from '../domain/errors.ts';
+import type { HiddenText } from '../domain/hidden-text.ts';
 import type { Cancel, Clock, Log } from '../domain/ports/host-ports.ts';
 import { problem } from '../domain/problems.ts';
 import { sqliteLibrary } from './sqlite.ts';
@@ -13,8 +14,8 @@ export interface ReaderThreadOptions {
   readonly home: string;
   /** Default: `reactions`. */
   readonly associatedRows?: AssociatedRows;
-  /** Default: none. */
-  readonly canaryAddress?: string;
+  /** The messages that lists leave out. Default: none. */
+  readonly hidden?: readonly HiddenText[];
   readonly clock: Clock;
   readonly log: Log;
   /** The compiled script of the thread. */
@@ -130,12 +131,12 @@ export class ReaderThread<Targets> {
   }
 
   #start(): Worker {
-    const { path, home, associatedRows, canaryAddress, script } = this.#options;
+    const { path, home, associatedRows, hidden, script } = this.#options;
     // `execArgv` is empty, so that Node options of the main thread (a debugger, a probe) do not apply to the reader
     // thread.
     const worker = new Worker(script, {
       name: 'reader',
-      workerData: { path, home, associatedRows, canaryAddress, sqliteLibrary, row: this.#row.share() },
+      workerData: { path, home, associatedRows, hidden, sqliteLibrary, row: this.#row.share() },
       execArgv: [],
     });
     let failure: unknown;

@@ -5,7 +5,6 @@ import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { messageSchema } from './message-schema.ts';
 import { namesSchema } from './names-schema.ts';
 import { wait } from './query-parameters.ts';
-import { scheduledAnswerSchema } from './scheduled-schema.ts';
 import { shapeOf } from './shape.ts';
 import { NOT_AN_OBJECT } from './text.ts';
 
@@ -54,12 +53,12 @@ export const heldSendSchema = z
   .meta({ id: 'HeldSend' });
 
 /**
- * Body of every 202 answer to a send. The message waits for approval, is scheduled, or was handed to Messages but is
- * not in chat.db yet.
+ * Returns the schema of every 202 answer to a send. The message waits for approval, was handed to Messages but is not
+ * in chat.db yet, or was taken over by a feature, whose answers are `deferred`.
  */
-export const acceptedSendSchema = z
-  .union([messageSchema, heldSendSchema, scheduledAnswerSchema])
-  .meta({ id: 'AcceptedSend' });
+export function acceptedSendSchema(deferred: readonly z.ZodType[]): z.ZodType {
+  return z.union([messageSchema, heldSendSchema, ...deferred]).meta({ id: 'AcceptedSend' });
+}
 
 /** Body of the 200 answer to a dry run. */
 export const dryRunSchema = shapeOf<DryRun>()(

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { includeParameter } from './include-parameter.ts';
 import { afterParameter, changesParameter } from './offset-parameter.ts';
-import { canaryParameter, junkParameter, limit, maxAgeParameter, wait } from './query-parameters.ts';
+import { hiddenParameter, junkParameter, limit, maxAgeParameter, wait } from './query-parameters.ts';
 
 const AFTER_REQUIRED = 'The parameter `after` is required: a row id, or 0 for everything.';
 
@@ -20,7 +20,7 @@ export const eventsQuery = z
     include: includeParameter,
     max_age_s: maxAgeParameter,
     junk: junkParameter,
-    include_canary: canaryParameter,
+    include_hidden: hiddenParameter,
     wait,
   })
   .refine((query) => query.after !== undefined || query.changes, {
@@ -38,5 +38,5 @@ export const streamQuery = z.object({
   include: includeParameter,
   max_age_s: maxAgeParameter,
   junk: junkParameter,
-  include_canary: canaryParameter,
+  include_hidden: hiddenParameter,
 });

@@ -4,7 +4,7 @@ import { invalidRequest } from '../domain/problems.ts';
 import { SERVICE_CHOICES } from '../domain/send-service.ts';
 import { includeParameter } from './include-parameter.ts';
 import { parseInstant } from './instant.ts';
-import { canaryParameter, limit, offset, order, since } from './query-parameters.ts';
+import { hiddenParameter, limit, offset, order, since } from './query-parameters.ts';
 import { list, NOT_AN_OBJECT, text } from './text.ts';
 
 /** Parameters of `GET /messages` (decisions B9, B10). */
@@ -16,7 +16,7 @@ export const messageQuery = z.object({
   offset,
   cursor: z.string().optional().meta({ description: 'From a `Link` header; replaces `offset`.' }),
   include: includeParameter,
-  include_canary: canaryParameter,
+  include_hidden: hiddenParameter,
 });
 
 /** Parameters of `GET /messages/{id}` (decision H). */

@@ -156,13 +156,14 @@ export const junkParameter = z
     description: 'false: skips messages that macOS 27 filed as junk. true, the default: skips none.',
   });
 
-/** `include_canary=true` as a parameter of lists, `GET /events` and streams (decision AA4). */
-export const canaryParameter = z
-  .enum(['true', 'false'], { error: 'The parameter `include_canary` must be true or false.' })
+/** `include_hidden=true` as a parameter of lists, `GET /events` and streams (decision AA4). */
+export const hiddenParameter = z
+  .enum(['true', 'false'], { error: 'The parameter `include_hidden` must be true or false.' })
   .transform((text) => text === 'true')
   .optional()
   .meta({
-    description: 'true: includes canaries, the messages to `canary.self`. false, the default: leaves them out.',
+    description:
+      'true: includes hidden messages, those that Postern wrote to test itself. false, the default: leaves them out.',
   });
 
 export const order = z

@@ -84,9 +84,6 @@ export const ROUTES = {
   approveSend: { method: 'POST', path: '/approvals/{id}/approve', key: 'header', access: ['approve'], macOnly: true },
   denySend: { method: 'POST', path: '/approvals/{id}/deny', key: 'header', access: ['approve'], macOnly: true },
   withdrawSend: { method: 'DELETE', path: '/approvals/{id}', key: 'header', access: ['send'], macOnly: true },
-  listScheduled: { method: 'GET', path: '/scheduled', key: 'header', access: ['send'], macOnly: true },
-  getScheduled: { method: 'GET', path: '/scheduled/{id}', key: 'header', access: ['send'], macOnly: true },
-  cancelScheduled: { method: 'DELETE', path: '/scheduled/{id}', key: 'header', access: ['send'], macOnly: true },
   getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner', macOnly: true },
   sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner', macOnly: true },
   proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner', macOnly: true },
@@ -95,13 +92,6 @@ export const ROUTES = {
   signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
   callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, macOnly: true },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
-} as const satisfies Record<string, Route>;
-
-/** Routes that only a demo has, to control its simulated people. No document of the API mentions them. */
-export const DEMO_ROUTES = {
-  sayInDemo: { method: 'POST', path: '/demo/say', key: 'header', access: 'owner' },
-  readInDemo: { method: 'POST', path: '/demo/read', key: 'header', access: 'owner' },
-  reactInDemo: { method: 'POST', path: '/demo/react', key: 'header', access: 'owner' },
 } as const satisfies Record<string, Route>;
 
 /** The name of an operation in `ROUTES`. */

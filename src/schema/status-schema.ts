@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { CANARY_STATES } from '../domain/canary.ts';
 import { CAPABILITY_REASONS } from '../domain/capabilities.ts';
 import { MESSAGES_ACCOUNT_STATES } from '../domain/messages-account.ts';
 import { PERMISSION_REASONS } from '../domain/ports/permissions-ports.ts';
@@ -67,30 +66,6 @@ const fleet = z.object({
   }),
   certificate_ends: z.string().nullable().meta({ description: "When the certificate of the broker's server expires." }),
   problem: z.string().nullable(),
-});
-
-const canary = z.object({
-  state: z.enum(CANARY_STATES).meta({
-    description:
-      '`address_unproved`: nothing is sent before the conversation is proved. `unproved`: no canary has arrived ' +
-      'on this Mac yet. `arriving`: the last canary arrived. `push_dead`: a canary was sent and did not arrive within ' +
-      'ten minutes. `not_sent`: the last canary could not be sent. `unknown`: it is unknown whether the last canary ' +
-      'was sent. More values may follow.',
-  }),
-  sent_at: z.string().nullable().meta({ description: 'When the last canary was sent.' }),
-  arrived_at: z.string().nullable().meta({ description: 'When a canary last arrived.' }),
-  delay_ms: z
-    .int()
-    .nullable()
-    .meta({ description: 'For the canary that last arrived: milliseconds between sending and arrival.' }),
-  push_dead_since: z
-    .string()
-    .nullable()
-    .meta({ description: 'While canaries do not arrive: when the first of them was sent. Otherwise null.' }),
-  problem: z
-    .string()
-    .nullable()
-    .meta({ description: 'Code of the problem for which the last canary could not be sent.' }),
 });
 
 const macs = z
@@ -225,7 +200,19 @@ export const statusSchema = shapeOf<StatusReport>()(
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
       fleet: fleet.optional().meta({ description: 'The connection to the fleet; absent if this Mac is in none.' }),
-      canary: canary.optional().meta({ description: 'State of the canary; absent if `canary.self` is not set.' }),
+      warnings: z
+        .array(
+          z.object({
+            code: z.string(),
+            text: z.string(),
+            tone: z.enum(['warn', 'bad']),
+            title: z.string(),
+            menu: z.string().optional(),
+          }),
+        )
+        .readonly()
+        .optional()
+        .meta({ description: 'Problems that features report; absent if there are none.' }),
     })
     .meta({ id: 'Status' }),
 );

@@ -72,7 +72,7 @@ export const headerValue = z
   .refine((value) => /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/.test(value), VALUE);
 
 const FILTER =
-  '`filter` can have `conversation_ids`, `senders`, `is_from_me`, `max_age_s`, `junk` and `include_canary`';
+  '`filter` can have `conversation_ids`, `senders`, `is_from_me`, `max_age_s`, `junk` and `include_hidden`';
 
 function listed(what: string, item: z.ZodType<string>) {
   return list(what, item, MAX_LISTED).min(1, `${what} must have at least one item.`).readonly().optional();
@@ -105,9 +105,9 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
           .boolean({ error: '`junk` must be true or false.' })
           .optional()
           .meta({ description: 'false: skips messages that macOS 27 filed as junk. true, the default: skips none.' }),
-        include_canary: z.boolean({ error: '`include_canary` must be true or false.' }).optional().meta({
+        include_hidden: z.boolean({ error: '`include_hidden` must be true or false.' }).optional().meta({
           description:
-            'true: also delivers canaries, the messages to `canary.self`. false, the default: leaves them out.',
+            'true: also delivers hidden messages, those that Postern wrote to test itself. false, the default: leaves them out.',
         }),
       },
       {

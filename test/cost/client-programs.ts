@@ -1,11 +1,11 @@
-import { boundedLines } from '../../src/cli/imsg/bounded-lines.ts';
-import { imsgMessage } from '../../src/cli/imsg/imsg-message.ts';
-import type { ImsgMethods } from '../../src/cli/imsg/imsg-methods.ts';
-import { ImsgRpc } from '../../src/cli/imsg/imsg-rpc.ts';
-import type { ImsgWatch } from '../../src/cli/imsg/imsg-watch.ts';
 import { channelContent, McpChannel } from '../../src/cli/mcp-channel.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { callbackHost } from '../../src/domain/callback-hosts.ts';
+import { boundedLines } from '../../src/features/imsg/bounded-lines.ts';
+import { imsgMessage } from '../../src/features/imsg/imsg-message.ts';
+import type { ImsgMethods } from '../../src/features/imsg/imsg-methods.ts';
+import { ImsgRpc } from '../../src/features/imsg/imsg-rpc.ts';
+import type { ImsgWatch } from '../../src/features/imsg/imsg-watch.ts';
 import { CONVERSATION, MESSAGE } from '../support/http-gateway.ts';
 import { ANY, type Entrance } from './entrances.ts';
 

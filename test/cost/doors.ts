@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { lazyMcpService } from '../../src/api/mcp/lazy-service.ts';
-import { BlueBubbles } from '../../src/api/wires/bluebubbles/blue-bubbles.ts';
+import { BlueBubbles } from '../../src/features/bluebubbles/blue-bubbles.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { Counters } from '../../src/runtime/counters.ts';
 import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
@@ -22,6 +22,7 @@ export async function doors(): Promise<{
     log: collectingLog(),
     counters: new Counters(),
     eventErrors: 'draft',
+    features: [],
     version: '1',
     timeZone: () => 'UTC',
     junkAmong: () => new Set(),

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Chance } from '../../src/simulator/chatter.ts';
+import { Chance } from '../../src/features/simulator/chatter.ts';
 import { isLong } from '../support/conditions.ts';
 import { expensiveText } from '../support/expensive-text.ts';
 import { processorMs, slowness } from '../support/processor-time.ts';

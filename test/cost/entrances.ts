@@ -8,6 +8,7 @@ import { checkConfigText } from '../../src/config/config-file.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { visible } from '../../src/domain/visible.ts';
+import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { Envelope, unpack } from '../../src/fleet/protocol/envelope.ts';
 import { openEvent, readEventHeaders } from '../../src/fleet/protocol/event-message.ts';
 import { HEADERS } from '../../src/fleet/protocol/layout.ts';
@@ -24,7 +25,6 @@ import { documentOf } from '../../src/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
 import { parseSearch } from '../../src/search/language/search-text.ts';
 import { sequenceOf } from '../../src/search/query/expression.ts';
-import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { MESSAGE } from '../support/http-gateway.ts';
 

@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { linked } from '../../src/archive/html.ts';
 import { fields, knownWords } from '../../src/cli/doctor/redact.ts';
 import { columnsOf, oneLine } from '../../src/cli/output/text.ts';
 import { safeFileName } from '../../src/domain/file-name.ts';
 import { folded } from '../../src/domain/folded.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { visible } from '../../src/domain/visible.ts';
+import { linked } from '../../src/features/archive/html.ts';
 import { dialableAddress } from '../../src/mac/contacts/dialable-address.ts';
 import { contentHash } from '../../src/mac/sender/content-hash.ts';
 import { checkBody } from '../../src/schema/mistakes.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { writeAddressBook } from '../../src/simulator/address-book.ts';
+import { writeAddressBook } from '../../src/features/simulator/address-book.ts';
 import { waitFor } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { connectMcp, type McpClient } from '../support/mcp-clients.ts';

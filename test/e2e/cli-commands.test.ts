@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Message } from '../../src/domain/message.ts';
-import type { ScheduledSend } from '../../src/domain/scheduled.ts';
-import { SimulatedMac } from '../../src/simulator/mac.ts';
+import type { ScheduledSend } from '../../src/features/scheduled/scheduled.ts';
+import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { type Ended, type PosternOptions, postern, startPostern } from '../support/postern.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';
@@ -23,7 +23,7 @@ beforeAll(async () => {
   writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
   mac = new SimulatedMac({
     dir: join(root, 'mac'),
-    moduleFolder: fileURLToPath(new URL('../../dist/src/simulator/', import.meta.url)),
+    moduleFolder: fileURLToPath(new URL('../../dist/src/features/simulator/', import.meta.url)),
   });
   await mac.start();
   service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });

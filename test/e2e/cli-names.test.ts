@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { AddressBookSource, addressBookFile, writeAddressBook } from '../../src/simulator/address-book.ts';
+import { AddressBookSource, addressBookFile, writeAddressBook } from '../../src/features/simulator/address-book.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Ended, postern, type Running, startPostern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { AddressBookSource, addressBookFile, writeAddressBook } from '../../src/simulator/address-book.ts';
+import { AddressBookSource, addressBookFile, writeAddressBook } from '../../src/features/simulator/address-book.ts';
 import { waitFor } from '../support/eventually.ts';
 import { nextOf } from '../support/next-page.ts';
 import { Receiver } from '../support/receiver.ts';

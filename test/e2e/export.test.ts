@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { WrittenContents } from '../../src/simulator/row-commands.ts';
+import type { WrittenContents } from '../../src/features/simulator/row-commands.ts';
 import { chainsOf, linesOf } from '../support/archive-fixture.ts';
 import { testIf } from '../support/conditions.ts';
 import { contentVectors } from '../support/content-vectors.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { isSince26, MACOS_VERSIONS } from '../../src/simulator/macos-versions.ts';
+import { isSince26, MACOS_VERSIONS } from '../../src/features/simulator/macos-versions.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Listener, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Scenario } from '../../src/simulator/commands.ts';
+import type { Scenario } from '../../src/features/simulator/commands.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';

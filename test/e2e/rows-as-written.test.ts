@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { MessageDetails } from '../../src/domain/details.ts';
-import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
+import { OWN_ADDRESS } from '../../src/features/simulator/chat-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { nextOf } from '../support/next-page.ts';
 import { Service } from '../support/service.ts';

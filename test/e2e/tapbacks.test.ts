@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import type { Approval } from '../../src/domain/approval.ts';
-import { CANARY_START } from '../../src/domain/canary.ts';
 import type { KeyRecord } from '../../src/domain/key.ts';
 import type { StatusReport } from '../../src/domain/status.ts';
+import { CANARY_START, type CanaryReport } from '../../src/features/canary/text.ts';
+import { OWN_ADDRESS } from '../../src/features/simulator/chat-database.ts';
+import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
-import { SimulatedMac } from '../../src/simulator/mac.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { freePort, KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
@@ -123,13 +123,13 @@ describe('a service', () => {
   });
 
   test('sends one canary in spite of two kills, and clients see it only if they ask', async () => {
-    const status = async () => (await service.get('/status')).json as StatusReport;
+    const status = async () => (await service.get('/status')).json as StatusReport & { readonly canary?: CanaryReport };
     await eventually(async () => expect((await status()).canary?.state).toBe('arriving'));
     expect(bodies(mac).filter((body) => body.startsWith(CANARY_START))).toHaveLength(1);
     await eventually(async () =>
-      expect((await service.get('/events?after=0&limit=1000&include_canary=true')).text).toContain(CANARY_START),
+      expect((await service.get('/events?after=0&limit=1000&include_hidden=true')).text).toContain(CANARY_START),
     );
-    expect((await service.get('/messages?limit=200&include_canary=true')).text).toContain(CANARY_START);
+    expect((await service.get('/messages?limit=200&include_hidden=true')).text).toContain(CANARY_START);
     for (const path of [
       '/messages?limit=200',
       '/events?after=0&limit=1000',
@@ -138,7 +138,7 @@ describe('a service', () => {
       const { status: code, text } = await service.get(path);
       expect([path, code, text.includes(CANARY_START)]).toEqual([path, 200, false]);
     }
-    expect((await service.get('/events?after=0&include_canary=1')).status).toBe(400);
+    expect((await service.get('/events?after=0&include_hidden=1')).status).toBe(400);
     const metrics = await fetch(`http://127.0.0.1:${service.port}/metrics`, { headers: { 'X-API-Key': KEY } });
     expect(await metrics.text()).toContain('postern_push_dead 0');
   });

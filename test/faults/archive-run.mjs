@@ -1,5 +1,5 @@
 // Runs one export, for a test that kills it: node archive-run.mjs CHAT_DB FOLDER
-import { exportArchive } from '../../dist/src/archive/export.js';
+import { exportArchive } from '../../dist/src/features/archive/export.js';
 import { ArchiveSource } from '../../dist/src/mac/chatdb/archive-source.js';
 import { AttachmentFiles } from '../../dist/src/mac/chatdb/attachment-files.js';
 import { Connection } from '../../dist/src/mac/chatdb/connection.js';

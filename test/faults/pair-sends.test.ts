@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Chance } from '../../src/simulator/chatter.ts';
+import { Chance } from '../../src/features/simulator/chatter.ts';
 import { describedSends, drawSendSchedule, type SendStepName, sendFailureOf } from '../support/pair-sends.ts';
 import { newSeed, schedulesOfForm } from '../support/seed.ts';
 

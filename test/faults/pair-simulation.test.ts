@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { Chance } from '../../src/simulator/chatter.ts';
+import { Chance } from '../../src/features/simulator/chatter.ts';
 import { PairFiles } from '../support/pair-hub.ts';
 import { describedPair, drawPairSchedule, pairFailureOf, parsedPair, shrunkPair } from '../support/pair-simulation.ts';
 import { newSeed, schedulesOfForm } from '../support/seed.ts';

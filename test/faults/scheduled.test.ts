@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { ScheduledSend } from '../../src/domain/scheduled.ts';
+import type { ScheduledSend } from '../../src/features/scheduled/scheduled.ts';
 import { isLong } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';

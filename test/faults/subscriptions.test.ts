@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { Chance } from '../../src/simulator/chatter.ts';
+import { Chance } from '../../src/features/simulator/chatter.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';

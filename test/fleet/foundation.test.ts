@@ -8,6 +8,7 @@ import { parseToml } from '../../src/config/toml.ts';
 import { nameOfOne, qualify, splitId } from '../../src/domain/fleet.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { problem } from '../../src/domain/problems.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { qualifiedMessage } from '../../src/fleet/hub/qualified.ts';
 import { FleetConnection } from '../../src/fleet/protocol/connection.ts';
 import { agentKeys, Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
@@ -22,7 +23,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 function fleetOf(toml: string) {
   const parsed = parseToml(`${toml}\n[auth]\napi_key = "0123456789abcdef"`);
   if ('syntaxError' in parsed) throw new Error(parsed.syntaxError);
-  const checked = checkConfig(parsed.tables, '/config', processEnvironment({ HOME: '/h' }, 'linux'));
+  const checked = checkConfig(parsed.tables, '/config', processEnvironment({ HOME: '/h' }, 'linux', FEATURES));
   return 'mistakes' in checked ? checked.mistakes : checked.config.fleet;
 }
 

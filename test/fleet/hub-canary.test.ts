@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { canaryText } from '../../src/domain/canary.ts';
-import { appleDate } from '../../src/simulator/chat-database.ts';
+import { canaryText } from '../../src/features/canary/text.ts';
+import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, FleetMac, rowsOf, streamOf } from '../support/fleet-mac.ts';
 import { allIdsAfter, hasEvents } from '../support/hub-clients.ts';

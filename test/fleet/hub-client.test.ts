@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { appleDate } from '../../src/simulator/chat-database.ts';
+import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { type ClientTarget, clientCases, HISTORY } from '../support/client-cases.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';

@@ -4,6 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { openApi } from '../../src/api/openapi/openapi.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
+import { documentsOf } from '../../src/core/feature.ts';
+import { FEATURES } from '../../src/features/list.ts';
+
+const documents = await documentsOf(FEATURES);
 
 interface Asked {
   readonly method: string;
@@ -48,7 +52,7 @@ const LEFT_OUT: Readonly<Record<string, readonly string[]>> = {
   signIn: ['code'],
   callMcp: ['jsonrpc', 'method'],
   // `listen` opens it, with the parameters of `events`.
-  openWebSocket: ['api_key', 'after', 'changes', 'include', 'max_age_s', 'junk', 'include_canary'],
+  openWebSocket: ['api_key', 'after', 'changes', 'include', 'max_age_s', 'junk', 'include_hidden'],
 };
 
 const send = {
@@ -92,7 +96,7 @@ function calls(): readonly Promise<unknown>[] {
     client.send(send),
     client.dryRun(send),
     scheduled.add({ ...send, send_at: '2030-01-01T00:00:00Z', send_until: '2030-01-02T00:00:00Z' }),
-    client.messages({ ...page, conversation_id: 'c', since: '2026-01-01', order: 'asc', include_canary: true }),
+    client.messages({ ...page, conversation_id: 'c', since: '2026-01-01', order: 'asc', include_hidden: true }),
     client.message('1', { include: 'details' }),
     attachments.get('1', 0, { as: 'jpeg', max: 9 }),
     attachments.upload({ name: 'n', content: new Uint8Array() }),
@@ -115,7 +119,7 @@ function calls(): readonly Promise<unknown>[] {
     client.retryWebhook('w'),
     client.replayWebhook('w', 1),
     client.replayDropped('w'),
-    client.events(1, 1, { wait: 1, include: 'details', maxAgeS: 60, junk: false, include_canary: true }),
+    client.events(1, 1, { wait: 1, include: 'details', maxAgeS: 60, junk: false, include_hidden: true }),
     client.trackedEvents({ after: 1 }),
     client.status(),
     client.checkPermissions(),
@@ -172,7 +176,7 @@ interface Operation {
 
 test('the typed client can say every parameter and member of the documented API', async () => {
   await Promise.allSettled(calls());
-  const document = JSON.parse(JSON.stringify(openApi('1.2.3'))) as {
+  const document = JSON.parse(JSON.stringify(openApi('1.2.3', documents))) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
     readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Message, PosternClient, type PosternError } from '../../src/client/postern-client.ts';
-import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { KEY, Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -17,7 +17,7 @@ const servers: Server[] = [];
 beforeAll(async () => {
   mac = new SimulatedMac({
     dir: join(root, 'mac'),
-    moduleFolder: fileURLToPath(new URL('../../dist/src/simulator/', import.meta.url)),
+    moduleFolder: fileURLToPath(new URL('../../dist/src/features/simulator/', import.meta.url)),
   });
   await mac.start();
   service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });

@@ -6,9 +6,13 @@ import { expect } from '@jest/globals';
 import { openApi } from '../../src/api/openapi/openapi.ts';
 import type { Operation } from '../../src/api/openapi/operation.ts';
 import { OPERATIONS } from '../../src/api/openapi/operations.ts';
+import { documentsOf } from '../../src/core/feature.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
 import { isLong, testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+
+const documents = await documentsOf(FEATURES);
 
 const PACKAGES = fileURLToPath(new URL('../support/api-clients/node_modules', import.meta.url));
 const IDS = Object.keys(ROUTES) as RouteId[];
@@ -22,7 +26,9 @@ interface Parameter {
   readonly in: string;
   readonly schema: { readonly type?: string; readonly const?: string; readonly enum?: readonly string[] };
 }
-const { paths } = openApi('1.2.3') as { paths: Record<string, Record<string, { readonly parameters?: Parameter[] }>> };
+const { paths } = openApi('1.2.3', documents) as {
+  paths: Record<string, Record<string, { readonly parameters?: Parameter[] }>>;
+};
 
 function run(program: string, args: readonly string[]): void {
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(PACKAGES, program), ...args], {
@@ -56,7 +62,7 @@ function argumentsOf(id: RouteId): { readonly path?: object; readonly query?: ob
 function prepare(name: string): string {
   const folder = join(root, name);
   mkdirSync(folder);
-  writeFileSync(source, JSON.stringify(openApi('1.2.3')));
+  writeFileSync(source, JSON.stringify(openApi('1.2.3', documents)));
   if (!existsSync(join(root, 'node_modules'))) symlinkSync(PACKAGES, join(root, 'node_modules'));
   writeFileSync(join(root, 'package.json'), '{"type": "module"}\n');
   return folder;

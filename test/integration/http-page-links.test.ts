@@ -2,7 +2,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Operation } from '../../src/api/openapi/operation.ts';
 import { OPERATIONS } from '../../src/api/openapi/operations.ts';
 import type { AccessService } from '../../src/domain/ports/access-ports.ts';
-import type { DemoPeople } from '../../src/domain/ports/demo-ports.ts';
 import type { People, Person } from '../../src/domain/ports/people-ports.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
 import { CONVERSATION, HttpGateway } from '../support/http-gateway.ts';
@@ -13,7 +12,7 @@ const VALUES: Readonly<Record<string, string>> = {
   changes: 'true',
   conversation_id: CONVERSATION.id,
   include: 'contacts',
-  include_canary: 'true',
+  include_hidden: 'true',
   junk: 'false',
   key: 'owner',
   limit: '1',
@@ -47,7 +46,7 @@ const PAGED = (Object.entries(OPERATIONS) as [RouteId, Operation][]).filter(([, 
 let gateway: HttpGateway;
 beforeAll(async () => {
   gateway = await HttpGateway.start({
-    people: { search: async () => [], person: async () => PERSON } as unknown as DemoPeople & People,
+    people: { search: async () => [], person: async () => PERSON } as unknown as People,
     access: async () => ({ audit: { list: () => [LINE] } }) as unknown as AccessService,
   });
   gateway.reader.next = '700.-1 ü';

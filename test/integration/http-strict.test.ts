@@ -88,7 +88,7 @@ describe('with Prefer: handling=strict', () => {
     expect(strict).toContain('HTTP/1.1 400');
     expect(strict).toContain('Preference-Applied: handling=strict');
     expect([...strict.matchAll(/"pointer":"(.*?)"/g)].map(([, pointer]) => pointer)).toEqual(['?change', '?after']);
-    expect(strict).toContain('Known here: `after`, `changes`, `include`, `max_age_s`, `junk`, `include_canary`.');
+    expect(strict).toContain('Known here: `after`, `changes`, `include`, `max_age_s`, `junk`, `include_hidden`.');
     for (const [query, prefer] of [
       ['?api_key=KEY&change=true', ''],
       ['?api_key=KEY&changes=true&include=details', 'Prefer: handling=strict\r\n'],

@@ -19,6 +19,7 @@ async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Pr
     log: collectingLog(),
     counters: new Counters(),
     eventErrors: 'draft',
+    features: [],
     version: '1.2.3',
     timeZone: () => 'UTC',
     junkAmong: () => new Set(),

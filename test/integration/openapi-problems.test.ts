@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { openApi } from '../../src/api/openapi/openapi.ts';
+import { documentsOf } from '../../src/core/feature.ts';
 import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import type { Problem } from '../../src/schema/problem-document.ts';
 import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
@@ -11,6 +13,8 @@ import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+
+const documents = await documentsOf(FEATURES);
 
 /**
  * Problems that need a limited key, a Unix socket, a broken connection, a minute of waiting, a file replaced at the
@@ -37,10 +41,6 @@ const NOT_PROVOKED_HERE = [
   '429 cap_reached',
   '429 too_many_answers',
   '429 too_many_streams',
-  '429 too_many_scheduled',
-  '404 scheduled_not_found',
-  '409 too_late',
-  '409 scheduled_on_phone',
   '429 too_many_held',
   '507 storage_full',
   '503 too_many_uploads',
@@ -63,6 +63,7 @@ const NOT_PROVOKED_HERE = [
   '502 mac_answer_too_large',
   '400 incomplete_body',
   '400 attachment_changed',
+  '404 not_available',
   '404 changes_disabled',
   '404 contacts_disabled',
   '404 search_disabled',
@@ -75,6 +76,10 @@ const NOT_PROVOKED_HERE = [
   '503 state_db_unavailable',
   '503 search_unavailable',
   '503 shutting_down',
+  '429 too_many_scheduled',
+  '404 scheduled_not_found',
+  '409 scheduled_on_phone',
+  '409 too_late',
 ];
 const JSON_BODY = { 'content-type': 'application/json' };
 
@@ -85,7 +90,7 @@ interface Example {
   readonly $ref?: string;
   readonly value?: Problem;
 }
-const { paths, components } = openApi('1.2.3') as {
+const { paths, components } = openApi('1.2.3', documents) as {
   readonly paths: Record<string, Record<string, { readonly responses: Record<string, Response> }>>;
   readonly components: {
     readonly responses: { readonly OtherProblem: Response };
@@ -310,7 +315,8 @@ describe('a problem reads as its example in the OpenAPI document', () => {
   });
 
   test('for every code, but for those that need a broken connection or a defect of ours', () => {
-    const all = Object.entries(PROBLEMS).map(
+    const own = documents.flatMap(({ problems }) => Object.entries(problems));
+    const all = [...Object.entries(PROBLEMS), ...own].map(
       ([name, { status, code = name }]: [string, ProblemText]) => `${status} ${code}`,
     );
     expect([...new Set(all)].filter((one) => !provoked.has(one))).toEqual(NOT_PROVOKED_HERE);

@@ -5,8 +5,10 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { openApi } from '../../src/api/openapi/openapi.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
-import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
+import { documentsOf } from '../../src/core/feature.ts';
+import { FEATURES } from '../../src/features/list.ts';
+import { OWN_ADDRESS } from '../../src/features/simulator/chat-database.ts';
+import { pathOf, ROUTES, type Route } from '../../src/schema/routes.ts';
 import { testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -22,7 +24,13 @@ type Content = Readonly<
 >;
 type Examples = Readonly<Record<string, { readonly $ref?: string; readonly value?: unknown }>>;
 
-const document = openApi('1.2.3') as {
+const features = await documentsOf(FEATURES);
+const ALL: Readonly<Record<string, Route>> = Object.assign(
+  {},
+  ROUTES,
+  ...features.map(({ routes }) => routes),
+) as typeof ROUTES;
+const document = openApi('1.2.3', features) as {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
   readonly webhooks: Readonly<Record<string, { readonly post: Documented }>>;
@@ -47,8 +55,8 @@ function mistakes(schema: object, value: unknown): unknown {
   return validate(value) ? null : validate.errors;
 }
 
-const operations = (Object.keys(ROUTES) as RouteId[]).map((id) => {
-  const operation = document.paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()];
+const operations = Object.keys(ALL).map((id) => {
+  const operation = document.paths[pathOf(ALL[id] as Route)]?.[(ALL[id] as Route).method.toLowerCase()];
   if (operation === undefined) throw new Error(`${id} is not in the document`);
   return [id, operation] as const;
 });
@@ -138,14 +146,14 @@ describe('real answers are as the document says', () => {
 
   /** Sends a request and compares the answer, including its status, with the document. */
   async function ask(
-    id: RouteId,
+    id: string,
     status: number,
     fill: Record<string, string> = {},
     body?: unknown,
     query = '',
     key: Record<string, string> = {},
   ) {
-    const route = ROUTES[id];
+    const route = ALL[id] as Route;
     const path = pathOf(route).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(fill[name] ?? ''));
     const url = `${'isOutside' in route ? '/../..' : ''}${path.replace('/api/v1', '')}${query}`;
     const answer = await service.request(route.method, url, {
@@ -156,7 +164,7 @@ describe('real answers are as the document says', () => {
     return answer;
   }
 
-  function check(id: RouteId, answer: Answer, status: number): void {
+  function check(id: string, answer: Answer, status: number): void {
     expect([id, answer.status, answer.text]).toEqual([id, status, answer.text]);
     seen.add(`${id} ${status}`);
     const operation = operations.find(([name]) => name === id)?.[1];

@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } fro
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { STORY } from '../../src/simulator/story.ts';
+import { STORY } from '../../src/features/simulator/story.ts';
 import { testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';

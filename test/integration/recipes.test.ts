@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { type Declare, testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';
@@ -28,7 +28,7 @@ let receiver: Receiver;
 
 beforeAll(async () => {
   writeFileSync(keyFile, `${KEY}\n`, { mode: 0o600 });
-  mac = new SimulatedMac({ dir: join(root, 'mac'), moduleFolder: join(REPOSITORY, 'dist/src/simulator/') });
+  mac = new SimulatedMac({ dir: join(root, 'mac'), moduleFolder: join(REPOSITORY, 'dist/src/features/simulator/') });
   await mac.start();
   service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   receiver = await Receiver.start();

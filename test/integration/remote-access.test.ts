@@ -8,7 +8,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import WebSocket from 'ws';
-import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { testIf } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { freePort, KEY, Listener, Service } from '../support/service.ts';
@@ -26,7 +26,7 @@ let caddy: ChildProcess | undefined;
 let port: number;
 
 beforeAll(async () => {
-  mac = new SimulatedMac({ dir: join(root, 'mac'), moduleFolder: join(REPOSITORY, 'dist/src/simulator/') });
+  mac = new SimulatedMac({ dir: join(root, 'mac'), moduleFolder: join(REPOSITORY, 'dist/src/features/simulator/') });
   await mac.start();
   service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   port = await freePort();

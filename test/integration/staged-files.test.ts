@@ -1,15 +1,15 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Behaviour } from '../../src/features/simulator/commands.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { osascript } from '../../src/mac/sender/osascript.ts';
-import { Sender } from '../../src/mac/sender/sender.ts';
-import type { Behaviour } from '../../src/simulator/commands.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { InMemoryStore } from '../support/in-memory-messages.ts';
 import { collectingLog } from '../support/log.ts';
+import { newSender } from '../support/new-sender.ts';
 import { newSentParts } from '../support/sender-fixture.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -27,7 +27,7 @@ function macSender(clock: FakeClock) {
   const log = collectingLog();
   const connection = new Connection({ path: mac.chatDbPath, home: mac.homeFolder, log });
   const stagingFolder = join(mac.homeFolder, 'Library/Messages/Attachments/Postern');
-  const sender = new Sender({
+  const { sender } = newSender({
     messages: osascript({ path: mac.osascriptPath, clock }),
     lookup: chatSendLookup(connection),
     idempotency: new InMemoryStore(),

@@ -5,28 +5,31 @@ import type { Approval } from '../../src/domain/approval.ts';
 import { OWNER } from '../../src/domain/audit.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import { isAppError } from '../../src/domain/errors.ts';
+import { Ports } from '../../src/domain/port.ts';
 import type { NewKey } from '../../src/domain/ports/access-ports.ts';
 import type { SendAnswer, SendRequest } from '../../src/domain/ports/sending-ports.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';
+import { FEATURES } from '../../src/features/list.ts';
+import { scheduledOnPhone } from '../../src/features/scheduled/on-phone.ts';
+import { SCHEDULED } from '../../src/features/scheduled/port.ts';
+import { SendScheduler } from '../../src/features/scheduled/scheduler.ts';
+import { scheduledStore } from '../../src/features/scheduled/store.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { chatSendLookup, MessagesDirectory } from '../../src/mac/chatdb/lookups.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { chatDbOwner } from '../../src/mac/chatdb/owner.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
-import { scheduledOnPhone } from '../../src/mac/chatdb/scheduled-on-phone.ts';
 import { UPLOADS } from '../../src/mac/sender/checked-attachments.ts';
 import { HeldCopies } from '../../src/mac/sender/held-files.ts';
-import { SendScheduler } from '../../src/mac/sender/scheduler.ts';
-import { Sender } from '../../src/mac/sender/sender.ts';
+import type { Sender } from '../../src/mac/sender/sender.ts';
 import { OwnListeners } from '../../src/runtime/own-listeners.ts';
 import { approvalStore } from '../../src/store/state/approvals-store.ts';
 import { auditStore } from '../../src/store/state/audit-store.ts';
 import { cursorStore } from '../../src/store/state/cursor-store.ts';
 import { idempotencyStore } from '../../src/store/state/idempotency-store.ts';
 import { keyStore } from '../../src/store/state/keys-store.ts';
-import { scheduledStore } from '../../src/store/state/scheduled-store.ts';
 import { selfChatStore } from '../../src/store/state/self-chat-store.ts';
 import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/store/state/state-database.ts';
@@ -37,6 +40,7 @@ import { FakeClock } from './fake-clock.ts';
 import { InMemoryMessages } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';
 import { noSubscriptions } from './mcp-events.ts';
+import { newSender } from './new-sender.ts';
 
 export const ANA = '+15550100';
 export const BEN = '+15550101';
@@ -80,7 +84,7 @@ export class AccessSending {
     this.clock = clock ?? new FakeClock();
     this.chats = chats ?? seeded(join(folder, 'chat.db'));
     this.#connection = new Connection({ path: this.chats.path, home: folder, log: this.log });
-    this.state = openStateDatabase(join(configDir, 'state.db'));
+    this.state = openStateDatabase(join(configDir, 'state.db'), FEATURES);
     const idempotency = idempotencyStore(this.state);
     const rules = { roots, chatDbPath: this.chats.path, configDir };
     const reader = new ChatReader(this.#connection);
@@ -93,7 +97,7 @@ export class AccessSending {
       if ('attachment' in content) this.chats.attach(message, content.attachment);
       return { kind: 'done' };
     };
-    this.sender = new Sender({
+    ({ sender: this.sender } = newSender({
       messages: this.messages,
       lookup: chatSendLookup(this.#connection),
       idempotency,
@@ -102,7 +106,7 @@ export class AccessSending {
       log: this.log,
       confirmMs: 1000,
       attachments: rules,
-    });
+    }));
     this.uploads = new UploadStore({
       folder: join(configDir, UPLOADS),
       clock: this.clock,
@@ -119,10 +123,12 @@ export class AccessSending {
       clock: this.clock,
       log: this.log,
       otherBytes: () => this.uploads.bytes + this.access.heldBytes(),
-      admit: async (entry) => (entry.key_id === OWNER ? () => {} : this.access.admitScheduled(entry)),
+      admit: async (entry) => (entry.key_id === OWNER ? () => {} : this.access.admitDue(entry)),
       onPhone: () => scheduledOnPhone(this.#connection),
-      onEnd: (entry, outcome) => this.access.noteScheduled(entry, outcome),
+      onEnd: (entry, outcome) => this.access.noteDeferred(entry, outcome),
     });
+    const ports = new Ports();
+    ports.provide(SCHEDULED, this.scheduler.entries);
     const channel = new Channel();
     const messages = new ChatLog(this.#connection);
     const parts = { messages, channel, clock: this.clock, log: this.log };
@@ -132,7 +138,7 @@ export class AccessSending {
     this.access = new LimitedAccess({
       stores: {
         keys: keyStore(this.state),
-        approvals: approvalStore(this.state),
+        approvals: approvalStore(this.state, () => this.scheduler.openIds()),
         audit: auditStore(this.state),
         idempotency,
         selfChat: selfChatStore(this.state),
@@ -145,7 +151,8 @@ export class AccessSending {
       json: plainJson(),
       sender: this.sender,
       files,
-      scheduler: this.scheduler,
+      deferral: this.scheduler,
+      ports,
       uploads: this.uploads,
       subscriptions: noSubscriptions,
       ownListeners: new OwnListeners({ addresses: () => [] }),

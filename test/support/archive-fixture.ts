@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ArchivedLine } from '../../src/archive/archived-line.ts';
-import { ArchiveComparison, type Comparison } from '../../src/archive/compare.ts';
-import { type ExportOptions, exportArchive } from '../../src/archive/export.ts';
-import type { ExportReport } from '../../src/archive/export-report.ts';
-import { type VerifyReport, verifyArchive } from '../../src/archive/verify.ts';
-import { ArchiveSource } from '../../src/mac/chatdb/archive-source.ts';
+import { ArchiveSource } from '../../src/features/archive/archive-source.ts';
+import type { ArchivedLine } from '../../src/features/archive/archived-line.ts';
+import { ArchiveComparison, type Comparison } from '../../src/features/archive/compare.ts';
+import { type ExportOptions, exportArchive } from '../../src/features/archive/export.ts';
+import type { ExportReport } from '../../src/features/archive/export-report.ts';
+import { type VerifyReport, verifyArchive } from '../../src/features/archive/verify.ts';
 import { AttachmentFiles } from '../../src/mac/chatdb/attachment-files.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { systemClock } from '../../src/runtime/clock.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
+import type { HiddenText } from '../../src/domain/hidden-text.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { ChatFixture, type Schema } from './chat-fixture.ts';
 import { collectingLog } from './log.ts';
@@ -19,12 +20,12 @@ export function chatDatabases() {
     schema: Schema = 'macos-26',
     path?: string,
     associatedRows: AssociatedRows = 'reactions',
-    canaryAddress = '',
+    hidden: readonly HiddenText[] = [],
   ) => {
     files += 1;
     const fixture = new ChatFixture(path ?? join(folder, `chat-${files}.db`), schema);
     const log = collectingLog();
-    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log, associatedRows, canaryAddress });
+    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log, associatedRows, hidden });
     opened.push(() => {
       connection.close();
       fixture.close();

@@ -1,4 +1,4 @@
-import type { Chance } from '../../src/simulator/chatter.ts';
+import type { Chance } from '../../src/features/simulator/chatter.ts';
 
 /**
  * Parts of expensive inputs: combining marks, characters of every syntax that is parsed here, and beginnings of what is

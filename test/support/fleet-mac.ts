@@ -7,11 +7,12 @@ import { type RunningApp, startApp } from '../../src/app/service.ts';
 import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
 import type { Clock } from '../../src/domain/ports/host-ports.ts';
+import { FEATURES } from '../../src/features/list.ts';
+import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { Envelope } from '../../src/fleet/protocol/envelope.ts';
 import { type EventMessage, openEvent, readEventHeaders } from '../../src/fleet/protocol/event-message.ts';
 import { EVENTS, eventSubject, HEADERS } from '../../src/fleet/protocol/layout.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
-import { appleDate } from '../../src/simulator/chat-database.ts';
 import { ChatFixture } from './chat-fixture.ts';
 import { waitFor } from './eventually.ts';
 import { collectingLog } from './log.ts';
@@ -71,13 +72,14 @@ export class FleetMac {
       fleet: this.settings,
       canary: { self: this.canarySelf },
     };
-    const checked = checkConfig(tables, dir, processEnvironment({ HOME: this.folder }, 'linux'));
+    const checked = checkConfig(tables, dir, processEnvironment({ HOME: this.folder }, 'linux', FEATURES));
     if ('mistakes' in checked) throw new Error(checked.mistakes.join(' '));
     this.#app = await startApp(checked.config, {
       clock: this.clock,
       log: this.log,
       supervised: false,
       version: '1.2.3',
+      features: FEATURES,
       platform: 'simulated',
       homeFolder: this.folder,
       cacheFolder: join(this.folder, 'cache'),

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
 import type { DeliveryRecord } from '../../src/domain/webhook.ts';
-import { SimulatedMac } from '../../src/simulator/mac.ts';
+import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { eventually } from './eventually.ts';
 import { Service } from './service.ts';
 
 export const HEADER = 'Bearer of the recipe';
 const ANA = '+15550100';
-const MODULES = fileURLToPath(new URL('../../dist/src/simulator/', import.meta.url));
+const MODULES = fileURLToPath(new URL('../../dist/src/features/simulator/', import.meta.url));
 
 export interface FlowRecipe {
   readonly name: string;

@@ -90,7 +90,7 @@ const NO_UPLOADS: Uploads = {
   remove: () => Promise.resolve(),
 };
 function notFound(): never {
-  throw problem('scheduled_not_found');
+  throw problem('not_available', { what: 'this' });
 }
 const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(new Error('not used')) });
 
@@ -288,13 +288,14 @@ export class HttpGateway {
       attachments: { open: async () => undefined },
       status: () => STATUS,
       approvals: notUsed,
-      scheduled: { list: () => [], get: notFound, cancel: notFound },
+      port: () => notFound(),
       uploads: NO_UPLOADS,
       search: this.search,
       chats: CHAT_NAMES,
       ...options,
     };
     this.server = new HttpServer({
+      features: [],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { appleDate } from '../../src/simulator/chat-database.ts';
+import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { eventually, waitFor } from './eventually.ts';
 import type { FleetMac } from './fleet-mac.ts';
 import type { HubFixture } from './hub-fixture.ts';

@@ -6,6 +6,7 @@ import { PosternClient } from '../../src/client/postern-client.ts';
 import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
 import type { Clock } from '../../src/domain/ports/host-ports.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { waitFor } from './eventually.ts';
 import { collectingLog } from './log.ts';
@@ -78,9 +79,10 @@ export class HubFixture {
       auth: { api_key: KEY },
       fleet: this.#fleet,
     };
-    const checked = checkConfig(tables, this.folder, processEnvironment({ HOME: '/h' }, 'linux'));
+    const checked = checkConfig(tables, this.folder, processEnvironment({ HOME: '/h' }, 'linux', FEATURES));
     if ('mistakes' in checked) throw new Error(checked.mistakes.join('\n'));
     this.#app = await startHub(checked.config, {
+      features: FEATURES,
       clock: this.#clock,
       log: this.log,
       supervised: false,

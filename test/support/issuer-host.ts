@@ -64,6 +64,7 @@ export async function openIssuerHost({
     },
   });
   const mcp = lazyMcpService({
+    features: [],
     ...{ clock: systemClock, log: collectingLog(), counters: new Counters(), version: '1', eventErrors: 'draft' },
     timeZone: () => 'UTC',
     junkAmong: () => new Set(),

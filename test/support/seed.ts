@@ -1,4 +1,4 @@
-import { Chance } from '../../src/simulator/chatter.ts';
+import { Chance } from '../../src/features/simulator/chatter.ts';
 import { isLong } from './conditions.ts';
 
 /** Returns a seed for one test, and prints it, so that a failure can be repeated with `SEED=… npm test -- FILE`. */

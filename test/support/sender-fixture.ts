@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { MessageDetails } from '../../src/domain/details.ts';
 import type { SendRequest, SendResult } from '../../src/domain/ports/sending-ports.ts';
 import type { SentPartStore } from '../../src/domain/ports/sent-parts-ports.ts';
-import { Sender, type SenderOptions } from '../../src/mac/sender/sender.ts';
 import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/store/state/state-database.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryChat, InMemoryMessages, InMemoryStore } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';
+import { type NewSenderOptions, newSender } from './new-sender.ts';
 import { temporaryFolder } from './temporary.ts';
 
 /** Contains two pictures and the folder of the configuration. */
@@ -42,14 +42,14 @@ export function newSentParts(): SentPartStore {
 }
 
 /** Creates a sender with in-memory Messages, chat.db and idempotency store, and a fake clock. */
-export function setUp(more: Partial<SenderOptions> = {}) {
+export function setUp(more: Partial<NewSenderOptions> = {}) {
   const clock = new FakeClock();
   const chat = new InMemoryChat();
   const messages = new InMemoryMessages();
   const store = new InMemoryStore();
   const sentParts = newSentParts();
   const log = collectingLog();
-  const sender = new Sender({
+  const { sender, origins } = newSender({
     messages,
     lookup: chat,
     idempotency: store,
@@ -62,7 +62,7 @@ export function setUp(more: Partial<SenderOptions> = {}) {
   });
   const send = (request: Partial<SendRequest> = {}): Promise<SendResult> =>
     sender.send({ recipient: '+15550100', body: 'hello', attachments: [], ...request });
-  return { clock, chat, messages, store, sentParts, log, sender, send };
+  return { clock, chat, messages, store, sentParts, log, sender, origins, send };
 }
 
 /** Waits for every step that needs no time. */

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type MacOptions, SimulatedMac } from '../../src/simulator/mac.ts';
+import { type MacOptions, SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { waitFor } from './eventually.ts';
 import { whenFileEnds } from './temporary.ts';
 
@@ -11,7 +11,7 @@ export async function simulatedMac(
   options: Partial<MacOptions> = {},
 ): Promise<SimulatedMac & { dispose(): Promise<void> }> {
   const dir = mkdtempSync(join(tmpdir(), 'postern-mac-'));
-  const moduleFolder = fileURLToPath(new URL('../../dist/src/simulator/', import.meta.url));
+  const moduleFolder = fileURLToPath(new URL('../../dist/src/features/simulator/', import.meta.url));
   const mac = new SimulatedMac({ dir, moduleFolder, ...options });
   const dispose = async (): Promise<void> => {
     await mac.kill();

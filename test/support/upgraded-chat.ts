@@ -1,4 +1,4 @@
-import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
+import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import type { ChatFixture } from './chat-fixture.ts';
 
 /** The newest row that had been published when `state-version-8.sql` was stored. */

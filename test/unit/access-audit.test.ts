@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { AuditNote } from '../../src/domain/ports/access-ports.ts';
+import { SCHEDULED } from '../../src/features/scheduled/port.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
 import { auditStore } from '../../src/store/state/audit-store.ts';
 import { AccessSending, ANA, BEN, codeOf } from '../support/access-sending.ts';
@@ -60,7 +61,9 @@ async function scheduleAndCancel(caller: Caller, body: string): Promise<string> 
   const sendAtMs = service.clock.now() + 3_600_000;
   return codeOf(
     service.send(caller, { body, sendAtMs, sendUntilMs: sendAtMs }).then((answer) => {
-      if (answer.kind === 'scheduled') caller.scheduled.cancel(answer.scheduled.id);
+      if (answer.kind !== 'deferred') return;
+      const id = answer.deferred.path.replace(/^.*\//, '');
+      caller.port(SCHEDULED)?.cancel(id);
     }),
   );
 }

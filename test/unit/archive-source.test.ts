@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { includeSet } from '../../src/domain/include.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { ArchiveSource } from '../../src/mac/chatdb/archive-source.ts';
+import { ArchiveSource } from '../../src/features/archive/archive-source.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { withDetails } from '../../src/mac/chatdb/message-details.ts';
 import { reactionTargets } from '../../src/mac/chatdb/queries.ts';

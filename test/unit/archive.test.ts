@@ -11,9 +11,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { ArchiveIndex } from '../../src/archive/archive-index.ts';
-import { readChain } from '../../src/archive/chain.ts';
-import { ChainFiles } from '../../src/archive/chain-files.ts';
+import { ArchiveIndex } from '../../src/features/archive/archive-index.ts';
+import { readChain } from '../../src/features/archive/chain.ts';
+import { ChainFiles } from '../../src/features/archive/chain-files.ts';
 import { archived, bodiesOf, chainsOf, compared, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -1,25 +1,33 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { Canary } from '../../src/app/open-canary.ts';
-import type { CanaryStore } from '../../src/domain/ports/canary-ports.ts';
+import type { HiddenText } from '../../src/domain/hidden-text.ts';
+import { Canary } from '../../src/features/canary/canary.ts';
+import { canary } from '../../src/features/canary/feature.ts';
+import type { CanaryStore } from '../../src/features/canary/ports.ts';
+import { canaryStore } from '../../src/features/canary/store.ts';
+import { CANARY_LENGTH, CANARY_START } from '../../src/features/canary/text.ts';
+import { OWN_ADDRESS } from '../../src/features/simulator/chat-database.ts';
+import { Messages } from '../../src/features/simulator/simulated-messages.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
-import { Sender } from '../../src/mac/sender/sender.ts';
+import type { Sender } from '../../src/mac/sender/sender.ts';
 import { AwakeClock } from '../../src/runtime/awake-clock.ts';
 import type { Sqlite } from '../../src/runtime/sqlite.ts';
-import { OWN_ADDRESS } from '../../src/simulator/chat-database.ts';
-import { Messages } from '../../src/simulator/simulated-messages.ts';
-import { canaryStore } from '../../src/store/state/canary-store.ts';
 import { idempotencyStore } from '../../src/store/state/idempotency-store.ts';
-import { forgetSelfChat } from '../../src/store/state/self-chat-store.ts';
 import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/store/state/state-database.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
+import { newSender } from '../support/new-sender.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+
+/** The canaries of this address. */
+function hiddenIn(chat: string): readonly HiddenText[] {
+  return chat === '' ? [] : [{ chat, start: CANARY_START, length: CANARY_LENGTH }];
+}
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -33,6 +41,7 @@ class World {
   readonly mac: Messages;
   readonly state: Sqlite;
   isProved = true;
+  provedMs = 0;
   canary: Canary;
   store: CanaryStore;
   readonly #awake: AwakeClock;
@@ -44,14 +53,14 @@ class World {
     mkdirSync(home);
     this.mac = new Messages({ home, version: '26', clock });
     this.mac.database.directChat(OWN_ADDRESS);
-    this.#connection = new Connection({ path: this.mac.path, home, log, canaryAddress: OWN_ADDRESS });
+    this.#connection = new Connection({ path: this.mac.path, home, log, hidden: hiddenIn(OWN_ADDRESS) });
     this.#connection.check();
-    this.state = openStateDatabase(join(home, 'state.db'));
+    this.state = openStateDatabase(join(home, 'state.db'), [canary]);
     this.store = canaryStore(this.state);
     // A beat each second would make up most of the test's work.
     this.#awake = new AwakeClock(clock, log, { beatMs: MINUTE_MS });
     this.#awake.start();
-    this.#sender = new Sender({
+    ({ sender: this.#sender } = newSender({
       messages: {
         run: async ({ recipient, chatId, service, content }) => {
           const body = 'body' in content ? content.body : '';
@@ -70,7 +79,7 @@ class World {
       log,
       confirmMs: 3000,
       attachments: { roots: [], chatDbPath: this.mac.path, configDir: home },
-    });
+    }));
     this.canary = this.#made();
   }
 
@@ -125,7 +134,11 @@ class World {
     const proof = { address: OWN_ADDRESS, chat: SELF_CHAT, provedMs: 0 };
     return new Canary({
       address: OWN_ADDRESS,
-      selfChat: { isProved: () => this.isProved, proof: () => (this.isProved ? proof : undefined) },
+      selfChat: {
+        isProved: () => this.isProved,
+        provedMs: () => (this.isProved ? this.provedMs : undefined),
+        proof: () => (this.isProved ? proof : undefined),
+      },
       store: this.store,
       reader: new ChatReader(this.#connection),
       sender: this.#sender,
@@ -205,7 +218,7 @@ describe('a canary', () => {
     expect(world.canary.report().state).toBe('arriving');
     await world.pass(2 * MINUTE_MS);
     expect(world.canary.report()).toMatchObject({ state: 'push_dead', push_dead_since: since });
-    expect(world.canary.warning()).toContain(`dead since ${since}`);
+    expect(world.canary.warning()?.text).toContain(`dead since ${since}`);
     // A second lost canary changes nothing, and a restart forgets nothing.
     await world.pass(7 * HOUR_MS);
     world.restart();
@@ -345,7 +358,8 @@ describe('a restart', () => {
 
   test('over another chat.db or with another address knows nothing of earlier canaries', async () => {
     await proved();
-    forgetSelfChat(world.state);
-    expect(world.store.load()).toBeUndefined();
+    world.provedMs = world.clock.now() + 1;
+    world.restart();
+    expect(world.canary.report()).toMatchObject({ state: 'unproved', arrived_at: null });
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Chance } from '../../src/simulator/chatter.ts';
+import { Chance } from '../../src/features/simulator/chatter.ts';
 import { described, drawSchedule, type Schedule, type StepName, shrink } from '../support/changes/schedule.ts';
 import { failureOf } from '../support/changes/simulation.ts';
 import { isLong } from '../support/conditions.ts';

@@ -1,15 +1,21 @@
 import { describe, expect, test } from '@jest/globals';
-import { canaryText } from '../../src/domain/canary.ts';
 import { eventFilter } from '../../src/domain/event-filter.ts';
+import type { HiddenText } from '../../src/domain/hidden-text.ts';
 import { includeSet } from '../../src/domain/include.ts';
 import { wantedBy } from '../../src/domain/narrowing.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { CANARY_LENGTH, CANARY_START, canaryText } from '../../src/features/canary/text.ts';
+import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { IndexReader } from '../../src/mac/chatdb/index-source.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
-import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
+
+/** The canaries of this address. */
+function hiddenIn(chat: string): readonly HiddenText[] {
+  return chat === '' ? [] : [{ chat, start: CANARY_START, length: CANARY_LENGTH }];
+}
 
 const databases = chatDatabases();
 const ME = "o'hara@example.com";
@@ -21,7 +27,7 @@ const CANARY = canaryText('0123abcd');
 
 /** Creates a conversation with oneself and another one, both with canaries, which count only in the first. */
 function conversations(schema: (typeof MACOS_SCHEMAS)[number] = 'macos-26', canaryAddress = ME) {
-  const { fixture, connection } = databases.open(schema, undefined, 'reactions', canaryAddress);
+  const { fixture, connection } = databases.open(schema, undefined, 'reactions', hiddenIn(canaryAddress));
   const self = fixture.chat(SELF, [ME]);
   const other = fixture.chat(OTHER, ['+15550100']);
   let minute = 10;
@@ -56,10 +62,10 @@ describe('canaries', () => {
     const guids = async (query: object): Promise<readonly string[]> =>
       (await reader.listMessages({ ...ALL, ...query })).items.map(({ guid }) => guid);
     expect(await guids({})).toEqual(SHOWN);
-    expect(await guids({ include_canary: false })).toEqual(SHOWN);
-    expect(await guids({ include_canary: true })).toEqual(EVERYTHING);
+    expect(await guids({ include_hidden: false })).toEqual(SHOWN);
+    expect(await guids({ include_hidden: true })).toEqual(EVERYTHING);
     expect(await guids({ conversationId: SELF })).toEqual(['note', 'quoted', 'quoted in a body']);
-    expect(await guids({ conversationId: SELF, include_canary: true })).toEqual([
+    expect(await guids({ conversationId: SELF, include_hidden: true })).toEqual([
       'note',
       'quoted',
       'quoted in a body',
@@ -68,7 +74,7 @@ describe('canaries', () => {
     ]);
     const ids = { conversationIds: [SELF, OTHER] };
     expect(await guids(ids)).toEqual(SHOWN);
-    expect(await guids({ ...ids, include_canary: true })).toEqual(EVERYTHING);
+    expect(await guids({ ...ids, include_hidden: true })).toEqual(EVERYTHING);
   });
 
   test('leave every page of a list full, by offset and by cursor', async () => {
@@ -105,26 +111,26 @@ describe('canaries', () => {
   test('are marked in events, which readers skip unless they ask', () => {
     const { log } = conversations();
     const entries = log.entries(rowOffset(0), rowOffset(100), 100);
-    expect(entries.filter(({ isCanary }) => isCanary === true).map(({ guid }) => guid)).toEqual([
+    expect(entries.filter(({ isHidden }) => isHidden === true).map(({ guid }) => guid)).toEqual([
       'own canary',
       'its copy',
     ]);
-    expect(log.pendingRows(rowOffset(0), 100).map(({ isCanary }) => isCanary)).toEqual(
-      entries.map(({ isCanary }) => isCanary),
+    expect(log.pendingRows(rowOffset(0), 100).map(({ isHidden }) => isHidden)).toEqual(
+      entries.map(({ isHidden }) => isHidden),
     );
     const events = ['message.sent', 'message.received'] as const;
     const seen = (wanted: ((entry: (typeof entries)[number]) => boolean) | undefined): readonly string[] =>
       entries.filter(wanted ?? (() => true)).map(({ guid }) => guid);
     expect(seen(wantedBy({}))).toEqual(SHOWN);
-    expect(seen(wantedBy({ include_canary: true }))).toEqual(EVERYTHING);
+    expect(seen(wantedBy({ include_hidden: true }))).toEqual(EVERYTHING);
     expect(seen(wantedBy({}, false))).toEqual(EVERYTHING);
     expect(seen(eventFilter({ events, filter: null }))).toEqual(SHOWN);
-    expect(seen(eventFilter({ events, filter: { include_canary: true } }))).toEqual(EVERYTHING);
+    expect(seen(eventFilter({ events, filter: { include_hidden: true } }))).toEqual(EVERYTHING);
   });
 
   test('are ordinary messages where canary.self is not set', async () => {
     const { reader, log } = conversations('macos-26', '');
     expect((await reader.listMessages(ALL)).items.map(({ guid }) => guid)).toEqual(EVERYTHING);
-    expect(log.entries(rowOffset(0), rowOffset(100), 100).some(({ isCanary }) => isCanary === true)).toBe(false);
+    expect(log.entries(rowOffset(0), rowOffset(100), 100).some(({ isHidden }) => isHidden === true)).toBe(false);
   });
 });

@@ -1,4 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
+import { Chance } from '../../src/features/simulator/chatter.ts';
+import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { decodeAttributedBody } from '../../src/mac/chatdb/attributed-body.ts';
 import { readBinaryPlist } from '../../src/mac/chatdb/content/binary-plist.ts';
 import { type ContentRow, decodeRow } from '../../src/mac/chatdb/content/message-content.ts';
@@ -7,8 +9,6 @@ import { stickerEffectOf, stickerOf } from '../../src/mac/chatdb/content/sticker
 import { transcriptOf } from '../../src/mac/chatdb/content/transcript.ts';
 import { MAX_BLOB_BYTES } from '../../src/mac/chatdb/content/typedstream.ts';
 import { contactOf, locationOf } from '../../src/mac/chatdb/content/vcard.ts';
-import { Chance } from '../../src/simulator/chatter.ts';
-import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { isLong } from '../support/conditions.ts';
 import { type ContentVector, contentVectors, storedValue } from '../support/content-vectors.ts';
 import { processorMs, slowness } from '../support/processor-time.ts';

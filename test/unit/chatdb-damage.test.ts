@@ -4,7 +4,7 @@ import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
 import { includeSet } from '../../src/domain/include.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
-import { ArchiveSource } from '../../src/mac/chatdb/archive-source.ts';
+import { ArchiveSource } from '../../src/features/archive/archive-source.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { Fingerprints } from '../../src/mac/chatdb/fingerprints.ts';
 import { IndexReader } from '../../src/mac/chatdb/index-source.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../../src/domain/fingerprint.ts';
 import { rowOffset } from '../../src/domain/offset.ts';
+import { encodeBinaryPlist } from '../../src/features/simulator/binary-plist.ts';
+import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { Fingerprints } from '../../src/mac/chatdb/fingerprints.ts';
-import { encodeBinaryPlist } from '../../src/simulator/binary-plist.ts';
-import { encodeAttributedBody } from '../../src/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { type ChatFixture, isSince13, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 

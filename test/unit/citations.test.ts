@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { ProblemText } from '../../src/domain/problem-text.ts';
 import { PROBLEMS } from '../../src/domain/problems.ts';
+import { SCHEDULED_PROBLEMS } from '../../src/features/scheduled/problems.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -74,6 +75,7 @@ describe('a citation', () => {
 test('a comment that says what is thrown names an error that exists', () => {
   const code = SOURCES.map((path) => divided(read(path)).code).join('\n');
   const codes = new Set([
+    ...Object.keys(SCHEDULED_PROBLEMS),
     ...Object.entries(PROBLEMS).flatMap(([name, { code = name }]: [string, ProblemText]) => [name, code]),
     ...all(code, /new AppError\(\s*'(\w+)'/g),
   ]);

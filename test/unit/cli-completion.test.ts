@@ -7,10 +7,14 @@ import type { ClientContext } from '../../src/cli/context.ts';
 import { EXIT_CODE_HELP } from '../../src/cli/exit-codes.ts';
 import { manualPage } from '../../src/cli/manual-page.ts';
 import { declareProgram } from '../../src/cli/program.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { testIf } from '../support/conditions.ts';
 import { PLAIN } from '../support/plain-context.ts';
 
-const program = declareProgram({ ...PLAIN, version: '0' } as unknown as ClientContext, () => async () => {});
+const program = declareProgram(
+  { ...PLAIN, version: '0', environment: { features: FEATURES } } as unknown as ClientContext,
+  () => async () => {},
+);
 const HIDDEN = ['run', 'complete', 'check-database'];
 
 const all = (command: Command): readonly Command[] => [command, ...command.commands.flatMap(all)];

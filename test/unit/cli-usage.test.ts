@@ -3,8 +3,13 @@ import type { CommanderError } from 'commander';
 import type { ClientContext } from '../../src/cli/context.ts';
 import { declareProgram } from '../../src/cli/program.ts';
 import { usageMistake } from '../../src/cli/usage-mistake.ts';
+import { FEATURES } from '../../src/features/list.ts';
 
-const CONTEXT = { version: '0', paint: (_, text) => text } as ClientContext;
+const CONTEXT = {
+  environment: { features: FEATURES },
+  version: '0',
+  paint: (_: unknown, text: string) => text,
+} as unknown as ClientContext;
 
 async function mistake(line: string): Promise<readonly [string, string]> {
   const program = declareProgram(CONTEXT, () => async () => {});

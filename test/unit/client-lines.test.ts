@@ -1,16 +1,23 @@
 import { expect, test } from '@jest/globals';
-import { clientLines } from '../../src/domain/client-lines.ts';
+import { type ClientSetup, clientLines } from '../../src/domain/client-lines.ts';
 import { SCOPES, type Scope } from '../../src/domain/key.ts';
+import { bluebubbles } from '../../src/features/bluebubbles/feature.ts';
+import { imsg } from '../../src/features/imsg/feature.ts';
 
-const SETUP = {
+const KEY: ClientSetup = {
   secret: 'postern_7f3a9c1e_secret',
   scopes: SCOPES,
   url: 'http://127.0.0.1:3001',
-  mcp: { command: '/usr/bin/node', args: ['/a b/main.js', 'mcp'] },
-  imsg: "/usr/bin/node '/a b/main.js' imsg",
+  invocation: (command) => ({ command: '/usr/bin/node', args: ['/a b/main.js', command] }),
 };
+const SERVER = { host: '127.0.0.1', port: 3001 };
+const withMore = (values?: Record<string, unknown>, key = KEY): ClientSetup => ({
+  ...key,
+  more: [...(imsg.clients?.(key, undefined, SERVER) ?? []), ...(bluebubbles.clients?.(key, values, SERVER) ?? [])],
+});
+const SETUP = withMore();
 
-const linesOf = (client: string, setup = SETUP): readonly string[] =>
+const linesOf = (client: string, setup: ClientSetup = SETUP): readonly string[] =>
   clientLines(setup).find((one) => one.client === client)?.lines ?? [];
 
 test('every client of the documents has lines, with the key in them', () => {
@@ -39,7 +46,7 @@ test.each([
   ],
   [['approve'], ['n8n', 'curl']],
 ] as const)('a client that needs more than %s is left out', (scopes: readonly Scope[], clients) => {
-  expect(clientLines({ ...SETUP, scopes }).map(({ client }) => client)).toEqual(clients);
+  expect(clientLines(withMore(undefined, { ...KEY, scopes })).map(({ client }) => client)).toEqual(clients);
 });
 
 test('a path with a space stays one word in JSON, in TOML and in the shell', () => {
@@ -59,6 +66,6 @@ test('a path with a space stays one word in JSON, in TOML and in the shell', () 
 
 test('the lines for BlueBubbles say how to switch it on, and then only where it is', () => {
   expect(linesOf('Hermes')[0]).toMatch(/^Set bluebubbles\.port/);
-  const on = { ...SETUP, blueBubblesUrl: 'http://127.0.0.1:4321' };
+  const on = withMore({ host: '127.0.0.1', port: 4321 });
   expect(linesOf('Home Assistant', on)).toEqual(['URL: http://127.0.0.1:4321', `Password: ${SETUP.secret}`]);
 });

@@ -4,12 +4,13 @@ import { describe, expect, test } from '@jest/globals';
 import { type CheckedConfig, checkConfig } from '../../src/config/config.ts';
 import { type Environment, processEnvironment } from '../../src/config/environment.ts';
 import { parseToml } from '../../src/config/toml.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const KEY = 'c0ffee00-key-that-nobody-may-see';
 const HOME = '/Users/jane doe';
 const folder = temporaryFolder();
-const environment = processEnvironment({ HOME }, 'darwin');
+const environment = processEnvironment({ HOME }, 'darwin', FEATURES);
 
 function check(toml: string, where: Environment = environment): CheckedConfig {
   const parsed = parseToml(toml);
@@ -53,7 +54,6 @@ describe('what is not written', () => {
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
       approval: { selfAddress: '' },
-      canary: { selfAddress: '' },
       webhooks: { allowedHosts: [] },
       contacts: {
         isEnabled: true,
@@ -62,14 +62,23 @@ describe('what is not written', () => {
       },
       mcp: { allowOwnerKey: false, eventErrors: 'draft' },
       oauth: { issuer: '' },
-      bluebubbles: { host: '127.0.0.1', port: 0 },
       changes: { enabled: 'auto' },
       search: { isEnabled: false },
+      features: {
+        simulator: {},
+        media: {},
+        archive: {},
+        scheduled: {},
+        fleet: {},
+        imsg: {},
+        bluebubbles: { host: '127.0.0.1', port: 0 },
+        canary: { selfAddress: '' },
+      },
     });
   });
 
   test('the database is looked for in the home folder on every platform', () => {
-    const config = configOf(withKey('', processEnvironment({ HOME: '/home/jo' }, 'linux')));
+    const config = configOf(withKey('', processEnvironment({ HOME: '/home/jo' }, 'linux', FEATURES)));
     expect(config.backend.chatDbPath).toBe('/home/jo/Library/Messages/chat.db');
   });
 
@@ -127,7 +136,7 @@ describe('what may be written', () => {
     ['[backend]\nassociated_rows = "reactions"', 'backend.associatedRows', 'reactions'],
     ['[backend]\nassociated_rows = "by_kind"', 'backend.associatedRows', 'by_kind'],
     ['[send]\nconfirm_ms = 0', 'send.confirmMs', 0],
-    ['[canary]\nself = "me@example.com"', 'canary.selfAddress', 'me@example.com'],
+    ['[canary]\nself = "me@example.com"', 'features.canary.selfAddress', 'me@example.com'],
     ['[send]\nattachment_roots = ["~/Pictures", "/tmp"]', 'send.attachmentRoots', [`${HOME}/Pictures`, '/tmp']],
     [
       '[webhooks]\nallowed_hosts = ["Hooks.Example.net", "*.example.org", "10.0.0.2", "FD00::0:1"]',
@@ -151,7 +160,7 @@ describe('what may be written', () => {
   });
 
   test('a dollar sign in the home folder stays as it is', () => {
-    const where = processEnvironment({ HOME: '/home/$& $1' }, 'linux');
+    const where = processEnvironment({ HOME: '/home/$& $1' }, 'linux', FEATURES);
     expect(configOf(withKey('', where)).backend.chatDbPath).toBe('/home/$& $1/Library/Messages/chat.db');
   });
 

@@ -14,11 +14,12 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { type ConfigReading, createConfig, readConfig } from '../../src/config/config-file.ts';
 import { configFolder, demoFolder, logLevel, processEnvironment } from '../../src/config/environment.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
-const environment = processEnvironment({ HOME: '/Users/jane' }, 'darwin');
+const environment = processEnvironment({ HOME: '/Users/jane' }, 'darwin', FEATURES);
 const GOOD = '[auth]\napi_key = "a-key-of-many-letters"\n';
 let count = 0;
 
@@ -124,7 +125,6 @@ describe('the first launch', () => {
       'confirm_ms',
       'attachment_roots',
       'self',
-      'self',
       'allowed_hosts',
       'enabled',
       'address_book_path',
@@ -132,8 +132,6 @@ describe('the first launch', () => {
       'allow_owner_key',
       'event_errors',
       'issuer',
-      'port',
-      'host',
       'enabled',
       'enabled',
       'servers',
@@ -144,6 +142,10 @@ describe('the first launch', () => {
       'content_key_file',
       'backfill_hours',
       'changes',
+      // Those of features.
+      'port',
+      'host',
+      'self',
     ]);
     writeFileSync(join(folder, 'config.toml'), active);
     expect(readConfig(folder, environment)).toMatchObject({ state: 'usable', warnings: [] });

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { startHub } from '../../src/app/hub.ts';
 import { checkConfig } from '../../src/config/config.ts';
 import { processEnvironment } from '../../src/config/environment.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -11,7 +12,7 @@ const folder = temporaryFolder();
 
 function check(server: object, issuer = ISSUER, apiKey = 'a key of more than 16 letters') {
   const tables = { server, auth: { api_key: apiKey }, oauth: { issuer } };
-  return checkConfig(tables, folder, processEnvironment({ HOME: folder }, 'darwin'));
+  return checkConfig(tables, folder, processEnvironment({ HOME: folder }, 'darwin', FEATURES));
 }
 
 test.each(['https://localhost', 'https://127.0.0.1', 'https://[::1]', 'http://messages.example', `${ISSUER}/`])(
@@ -40,12 +41,15 @@ test('settings that contradict the issuer are named', () => {
 test('a hub names the settings that do nothing there', async () => {
   const checked = check({});
   if ('mistakes' in checked) throw new Error(checked.mistakes.join('\n'));
-  const config = { ...checked.config, bluebubbles: { host: '127.0.0.1', port: 1234 } };
+  const features = { ...checked.config.features, bluebubbles: { host: '127.0.0.1', port: 1234 } };
+  const config = { ...checked.config, features };
   const log = collectingLog();
-  const host = { clock: systemClock, log, version: '1' } as unknown as Parameters<typeof startHub>[1];
+  const host = { clock: systemClock, log, version: '1', features: FEATURES } as unknown as Parameters<
+    typeof startHub
+  >[1];
   await expect(startHub(config, host)).rejects.toThrow('fleet.servers');
   expect(log.lines.map(({ level, message }) => [level, message.split(' ')[0]])).toEqual([
-    ['warn', 'oauth.issuer'],
     ['warn', 'bluebubbles.port'],
+    ['warn', 'oauth.issuer'],
   ]);
 });

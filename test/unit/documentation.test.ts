@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { metricRoutes } from '../../src/api/http/routes/metrics-routes.ts';
 import { openApi } from '../../src/api/openapi/openapi.ts';
-import { SETTINGS } from '../../src/config/settings.ts';
+import { allSettings } from '../../src/config/config.ts';
+import { documentsOf } from '../../src/core/feature.ts';
 import { MESSAGE_KINDS, type MessageDetails } from '../../src/domain/details.ts';
 import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
 import { PROBLEMS, type ProblemText } from '../../src/domain/problems.ts';
 import { sentenceOf } from '../../src/domain/sentence.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { Counters } from '../../src/runtime/counters.ts';
 import { conversationSchema } from '../../src/schema/conversation-schema.ts';
 import { messageDetailsSchema } from '../../src/schema/details-schema.ts';
@@ -18,6 +20,8 @@ import { reactionSchema } from '../../src/schema/reaction-schema.ts';
 import { webhookChangesBody } from '../../src/schema/webhook-request.ts';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+
+const documents = await documentsOf(FEATURES);
 
 /** Returns the rows of every table on a page, cell by cell; an empty first cell repeats the one above it. */
 function rows(page: string): string[][] {
@@ -39,13 +43,16 @@ test('docs/api.md has every code, beside its status, and no other', () => {
   const written = rows('api.md')
     .filter(([status]) => /^\d{3}$/.test(status ?? ''))
     .flatMap(([status, codes]) => quoted(codes).map((code) => `${status} ${code}`));
-  const entries: [string, ProblemText][] = Object.entries(PROBLEMS);
+  const own = documents.flatMap(({ problems }) => Object.entries(problems));
+  const entries: [string, ProblemText][] = [...Object.entries(PROBLEMS), ...own];
   const known = new Set(entries.map(([name, { status, code = name }]) => `${status} ${code}`));
   expect(written.sort()).toEqual([...known].sort());
 });
 
 test('every problem that the OpenAPI document shows is a whole sentence', () => {
-  const { components } = openApi('1.2.3') as { components: { examples: Record<string, { summary: string }> } };
+  const { components } = openApi('1.2.3', documents) as {
+    components: { examples: Record<string, { summary: string }> };
+  };
   const sentences = Object.values(components.examples).map(({ summary }) => summary);
   expect(sentences.filter((text) => !/^(?:[A-Z]|backend\.)[^{}]+\.$/.test(text) || text.includes('undefined'))).toEqual(
     [],
@@ -113,11 +120,19 @@ test('docs/configuration.md has every key, and no other', () => {
     return sections.includes(name) ? quoted(key).map((word) => `${name}.${word}`) : [];
   });
   expect(written.sort()).toEqual(
-    Object.values(SETTINGS)
+    allSettings({ features: FEATURES })
       .map(({ name }) => name)
       .sort(),
   );
 });
+
+/** Returns the metrics that features add, as their sources name them. */
+async function gaugesOfFeatures(): Promise<readonly string[]> {
+  const folder = new URL('../../src/features/', import.meta.url);
+  const files = readdirSync(folder, { recursive: true }).filter((file) => String(file).endsWith('.ts'));
+  const text = files.map((file) => readFileSync(new URL(String(file), folder), 'utf8')).join('\n');
+  return [...text.matchAll(/gauge\(\s*'(\w+)'/g)].map(([, name = '']) => name);
+}
 
 test('docs/api.md has every metric, and no other', async () => {
   const search = { isEnabled: true, isComplete: true, indexedRows: 1, totalRows: 1 };
@@ -159,7 +174,8 @@ test('docs/api.md has every metric, and no other', async () => {
   const answer = await metricRoutes(() => now, new Counters()).getMetrics();
   const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
   const written = rows('api.md').flatMap(([first]) => quoted(first).filter((word) => word.startsWith('postern_')));
-  expect(written.map((word) => word.replace(/\{.*/, '')).sort()).toEqual(names.sort());
+  const own = await gaugesOfFeatures();
+  expect(written.map((word) => word.replace(/\{.*/, '')).sort()).toEqual([...names, ...own].sort());
 });
 
 test('docs/webhooks.md shows every event of a row, as the service sends it', () => {

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { sendError } from '../../src/cli/imsg/rpc-error.ts';
 import { PosternError } from '../../src/client/postern-client.ts';
 import { mayHaveBeenSent } from '../../src/domain/failed-send.ts';
 import type { ProblemText } from '../../src/domain/problem-text.ts';
 import { PROBLEMS, problem } from '../../src/domain/problems.ts';
+import { sendError } from '../../src/features/imsg/rpc-error.ts';
 
 const CODES = new Set(Object.entries(PROBLEMS).map(([name, { code = name }]: [string, ProblemText]) => code));
 const MAY_HAVE_BEEN_SENT = [

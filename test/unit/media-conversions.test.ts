@@ -5,7 +5,7 @@ import type { AttachmentState } from '../../src/domain/details.ts';
 import { isAppError } from '../../src/domain/errors.ts';
 import type { Clock } from '../../src/domain/ports/host-ports.ts';
 import type { AttachmentFile } from '../../src/domain/ports/reading-ports.ts';
-import { Conversions, formatOf } from '../../src/mac/media/conversions.ts';
+import { Conversions, formatOf } from '../../src/features/media/conversions.ts';
 import { systemClock } from '../../src/runtime/clock.ts';
 import type { CommandResult, RunCommand } from '../../src/runtime/command.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { pixelsOf } from '../../src/mac/media/picture-size.ts';
+import { pixelsOf } from '../../src/features/media/picture-size.ts';
 import { box, heic, jpeg, picture, png, tiff, u32 } from '../support/pictures.ts';
 
 const sizeOf = (format: string, bytes: Buffer): Promise<number> =>

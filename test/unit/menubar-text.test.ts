@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { menuText } from '../../src/api/http/routes/menu-text.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
+import { accountWarning } from '../../src/domain/messages-account.ts';
+import type { StatusReport, StatusWarning } from '../../src/domain/status.ts';
 
 const url = 'http://127.0.0.1:3001';
 const fine: StatusReport = {
@@ -26,13 +27,14 @@ const failing = (origin: string, error: string): StatusReport['webhooks'][number
   last_error: error,
 });
 
-const deadPush = {
-  state: 'push_dead',
-  ...{ sent_at: '2026-01-01T18:00:00Z', arrived_at: '2026-01-01T06:00:03Z', delay_ms: 3000, problem: null },
-  push_dead_since: '2026-01-01T12:00:00Z',
-} as const;
+const deadPush: StatusReport['warnings'] = [
+  {
+    ...{ code: 'push_dead', text: 'Gone.', tone: 'bad', title: 'Messages may not arrive' },
+    menu: 'No push from Apple since 2026-01-01 12:00 UTC',
+  },
+];
 
-const signedOut = { state: 'no_imessage', checked_at: '2026-01-01T12:00:00Z' } as const;
+const signedOut = [accountWarning('no_imessage') as StatusWarning];
 
 describe('the menu text', () => {
   test('for SwiftBar when all is well', () => {
@@ -63,25 +65,22 @@ describe('the menu text', () => {
       'Messages work; two webhooks are behind',
     ],
     [{ backend: { connected: true, message: 'The clock moved.' } }, 'Messages work, with a warning'],
-    [{ canary: deadPush }, 'Messages may not arrive'],
-    [{ messages_account: signedOut }, 'Messages is not signed in to iMessage'],
+    [{ warnings: deadPush }, 'Messages may not arrive'],
+    [{ warnings: signedOut }, 'Messages is not signed in to iMessage'],
   ])('begins with the words of the console: %#', (trouble, words) => {
     const [, , first] = menuText({ ...fine, ...trouble }, 'swiftbar', { url }).split('\n');
     expect(first).toBe(`${words} | color=red`);
   });
 
   test('says since when push is dead', () => {
-    const lines = menuText({ ...fine, canary: deadPush }, 'swiftbar', { url }).split('\n');
+    const lines = menuText({ ...fine, warnings: deadPush }, 'swiftbar', { url }).split('\n');
     expect(lines).toContain('No push from Apple since 2026-01-01 12:00 UTC | color=red');
-    const arriving = { ...deadPush, state: 'arriving', push_dead_since: null } as const;
-    expect(menuText({ ...fine, canary: arriving }, 'swiftbar', { url })).toBe(menuText(fine, 'swiftbar', { url }));
   });
 
   test('says that only SMS is signed in, and nothing while iMessage is', () => {
-    const lines = menuText({ ...fine, messages_account: signedOut }, 'swiftbar', { url }).split('\n');
+    const lines = menuText({ ...fine, warnings: signedOut }, 'swiftbar', { url }).split('\n');
     expect(lines.find((line) => line.includes('only SMS or RCS'))).toMatch(/ \| color=red$/);
-    const signedIn = { ...signedOut, state: 'imessage' } as const;
-    expect(menuText({ ...fine, messages_account: signedIn }, 'xbar', { url })).toBe(menuText(fine, 'xbar', { url }));
+    expect(accountWarning('imessage')).toBeUndefined();
   });
 
   test('counts what waits for a decision, without a word of it', () => {

@@ -4,12 +4,12 @@ import type { LogEntry } from '../../src/domain/event.ts';
 import { Channel } from '../../src/events/log/channel.ts';
 import { Feed } from '../../src/events/log/feed.ts';
 import { Publisher } from '../../src/events/log/publisher.ts';
+import type { Behaviour } from '../../src/features/simulator/commands.ts';
+import { Messages } from '../../src/features/simulator/simulated-messages.ts';
 import { Connection } from '../../src/mac/chatdb/connection.ts';
 import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
 import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { ChatReader } from '../../src/mac/chatdb/reader.ts';
-import type { Behaviour } from '../../src/simulator/commands.ts';
-import { Messages } from '../../src/simulator/simulated-messages.ts';
 import { isLong } from '../support/conditions.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
@@ -92,7 +92,7 @@ function world() {
   const messages = new ChatLog(connection);
   const channel = new Channel();
   let run = { endsAfterMs: 0, isUnknown: false };
-  const { sender, send } = setUp({
+  const { sender, origins, send } = setUp({
     clock,
     lookup: chatSendLookup(connection),
     messages: {
@@ -112,7 +112,7 @@ function world() {
     channel,
     cursor: new MemoryCursor(),
     isAwaited: ({ event }) =>
-      event.type === 'message.received' && sender.origins.isAwaited(event.data, (one) => reader.attachmentNames(one)),
+      event.type === 'message.received' && origins.isAwaited(event.data, (one) => reader.attachmentNames(one)),
     clock,
     log,
   });

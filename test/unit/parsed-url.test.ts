@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { linked } from '../../src/archive/html.ts';
 import { parsedUrl } from '../../src/domain/parsed-url.ts';
+import { linked } from '../../src/features/archive/html.ts';
 
 const host = (characters: number): string =>
   String.fromCodePoint(...Array.from({ length: characters }, (_, at) => 0x4e00 + at));

@@ -224,7 +224,7 @@ describe('the delay of incoming iMessages', () => {
 
   test.each([
     ['of SMS', { isImessage: false }],
-    ['of a canary', { isImessage: true, isCanary: true as const }],
+    ['of a canary', { isImessage: true, isHidden: true as const }],
     ['of what the owner sent', { isImessage: true, event: { ...arrival(1).event, type: 'message.sent' } as never }],
   ])('is not %s', async (_what, options) => {
     expect((await delayed([600], options)).ages.delays.report()).toBeUndefined();

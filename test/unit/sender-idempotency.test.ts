@@ -2,7 +2,6 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { IdempotencyStore, SendRequest } from '../../src/domain/ports/sending-ports.ts';
-import { Sender } from '../../src/mac/sender/sender.ts';
 import { idempotencyStore } from '../../src/store/state/idempotency-store.ts';
 import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/store/state/state-database.ts';
@@ -10,6 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failed, InMemoryChat, InMemoryMessages } from '../support/in-memory-messages.ts';
 import { collectingLog } from '../support/log.ts';
+import { newSender } from '../support/new-sender.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();
@@ -31,7 +31,7 @@ function setUp() {
   };
   const start = (wrap: (store: IdempotencyStore) => IdempotencyStore = (store) => store) => {
     const state = openStateDatabase(statePath);
-    const sender = new Sender({
+    const { sender } = newSender({
       messages,
       lookup: chat,
       idempotency: wrap(idempotencyStore(state)),

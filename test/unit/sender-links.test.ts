@@ -26,10 +26,10 @@ async function sent(world: World, body: string, rows: readonly Partial<OwnRow>[]
   return sending;
 }
 
-function originOf({ chat, sender }: World, rowId: number, details: Partial<MessageDetails> = {}): Origin | undefined {
+function originOf({ chat, origins }: World, rowId: number, details: Partial<MessageDetails> = {}): Origin | undefined {
   const message = chat.message(rowId);
   if (message === undefined) throw new Error(`there is no row ${rowId}`);
-  return sender.origins.added(message, { ...NO_DETAILS, ...details }).origin;
+  return origins.added(message, { ...NO_DETAILS, ...details }).origin;
 }
 
 describe('a text with a link that Messages writes as two rows', () => {

@@ -55,7 +55,7 @@ async function play(steps: readonly Step[]): Promise<void> {
   };
   const originOf = (rowId: number): Origin | undefined => {
     const message = rows.message(rowId);
-    return message && world.sender.origins.added(message, NO_DETAILS).origin;
+    return message && world.origins.added(message, NO_DETAILS).origin;
   };
   /** A row's reported origin never changes, and is never wrong. */
   const said = new Map<number, string>();

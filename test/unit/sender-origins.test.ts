@@ -11,12 +11,12 @@ const MINUTE = 60_000;
 type World = ReturnType<typeof setUp>;
 
 /** Returns the reported origin of a row, with its current details. */
-function originOf({ chat, sender }: World, rowId: number, details: Partial<MessageDetails> = {}): Origin | undefined {
+function originOf({ chat, origins }: World, rowId: number, details: Partial<MessageDetails> = {}): Origin | undefined {
   const message = chat.message(rowId);
   if (message === undefined) throw new Error(`there is no row ${rowId}`);
   const row = chat.rows.find((one) => one.rowId === rowId);
   const attachments = (row?.attachmentNames ?? []).map((name) => `/files/${name}`);
-  return sender.origins.added({ ...message, attachments }, { ...NO_DETAILS, ...details }).origin;
+  return origins.added({ ...message, attachments }, { ...NO_DETAILS, ...details }).origin;
 }
 
 async function started(more: Parameters<typeof setUp>[0] = {}): Promise<World> {

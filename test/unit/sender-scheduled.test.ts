@@ -4,9 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { OWNER } from '../../src/domain/audit.ts';
 import type { Caller } from '../../src/domain/caller.ts';
 import type { SendRequest } from '../../src/domain/ports/sending-ports.ts';
-import type { ScheduledSend } from '../../src/domain/scheduled.ts';
+import { FEATURES } from '../../src/features/list.ts';
+import { SCHEDULED } from '../../src/features/scheduled/port.ts';
+import type { ScheduledSend } from '../../src/features/scheduled/scheduled.ts';
+import { scheduledStore } from '../../src/features/scheduled/store.ts';
 import { extractState, writeBackup } from '../../src/store/state/backup.ts';
-import { scheduledStore } from '../../src/store/state/scheduled-store.ts';
 import { openStateDatabase } from '../../src/store/state/state-database.ts';
 import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
 import { eventually } from '../support/eventually.ts';
@@ -58,8 +60,8 @@ async function schedule(inMs: number, more: Partial<SendRequest> = {}, by?: Call
   const request = { body: 'later', sendAtMs, sendUntilMs: sendAtMs + HOUR, ...more };
   const asked = { recipient: ANA, attachments: [], ...request };
   const answer = by === undefined ? await service.access.owner.send(asked) : await service.send(by, asked);
-  if (answer.kind !== 'scheduled') throw new Error(`It was ${answer.kind}.`);
-  return answer.scheduled;
+  if (answer.kind !== 'deferred') throw new Error(`It was ${answer.kind}.`);
+  return (answer.deferred.body as { readonly scheduled: ScheduledSend }).scheduled;
 }
 
 const own = () => service.scheduler.entries;
@@ -328,8 +330,8 @@ describe('under a limited key', () => {
   test('another key sees nothing of it, and cannot cancel it', async () => {
     const { id } = await schedule(HOUR, {}, service.caller());
     const other = service.caller({ read: '*', scopes: ['read', 'send'] });
-    expect(other.scheduled.list({})).toEqual([]);
-    expect(await codeOf((async () => other.scheduled.cancel(id))())).toBe('scheduled_not_found');
+    expect(other.port(SCHEDULED).list({})).toEqual([]);
+    expect(await codeOf((async () => other.port(SCHEDULED).cancel(id))())).toBe('scheduled_not_found');
     expect(now({ id }).state).toBe('scheduled');
   });
 
@@ -344,7 +346,7 @@ describe('under a limited key', () => {
     await service.access.approvals.approve(held.id, held.shown);
     await idle();
     expect(await service.access.approvals.get(held.id, 0)).toMatchObject({ state: 'scheduled', text: null });
-    expect(caller.scheduled.get(held.id)).toMatchObject({ state: 'scheduled', text: 'May I?' });
+    expect(caller.port(SCHEDULED).get(held.id)).toMatchObject({ state: 'scheduled', text: 'May I?' });
     await restart();
     await pass(2 * DAY - MINUTE);
     expect(service.texts()).toEqual([]);
@@ -372,9 +374,12 @@ test('after a restore, what was due before it is missed and named; what was bein
   const [backup, restored] = [join(folder, 'backup.db'), join(folder, 'restored.db')];
   const about = { version: '1', createdAt: '2026-01-02T03:04:05Z', config: '' };
   writeBackup(join(folder, 'config/state.db'), backup, about);
-  const { missed, scheduled } = extractState(backup, restored, service.clock.now() + HOUR);
-  expect([missed, scheduled]).toEqual([[{ at: due.send_at, to: ANA }], 1]);
-  const database = openStateDatabase(restored);
+  const { notes } = extractState(backup, restored, service.clock.now() + HOUR, FEATURES);
+  expect(notes).toEqual([
+    expect.stringContaining(`the message to ${ANA}, which was due at ${due.send_at}`),
+    expect.stringContaining('Postern will send 1 scheduled message:'),
+  ]);
+  const database = openStateDatabase(restored, FEATURES);
   const states = [due, open, sending].map(({ id }) => scheduledStore(database).get(id));
   expect(states).toMatchObject([
     { state: 'missed', text: null, problem: 'restored' },
@@ -399,7 +404,8 @@ test('what the phone sends later stands beside it, and is only shown', async () 
   const seen = (key: Parameters<typeof service.caller>[0]) =>
     service
       .caller(key)
-      .scheduled.list({})
+      .port(SCHEDULED)
+      .list({})
       .map(({ id }) => id);
   expect(seen({ scopes: ['send'], read: '*' })).toEqual([]);
   expect(seen({ scopes: ['read', 'send'], read: [ANA] })).toEqual([]);

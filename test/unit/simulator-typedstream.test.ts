@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { encodeAttributedBody, type Run } from '../../src/simulator/typedstream.ts';
+import { encodeAttributedBody, type Run } from '../../src/features/simulator/typedstream.ts';
 
 const vectors = JSON.parse(
   readFileSync(new URL('../support/typedstream-vectors.json', import.meta.url), 'utf8'),

@@ -53,7 +53,7 @@ describe('the status', () => {
     const log = collectingLog();
     const now = { connected: true, message: null as string | null, isBroken: false };
     const parts: StatusParts = {
-      ...{ version: '1', clock, log, columns: () => undefined, fleet: () => undefined, canary: () => undefined },
+      ...{ version: '1', clock, log, columns: () => undefined, running: new Map() },
       database: { health: () => ({ connected: now.connected, message: now.message }) },
       clockWatch: { warning: () => null },
       messages: {

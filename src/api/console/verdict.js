@@ -2,7 +2,6 @@
 
 import { counted, listed, number, spanOf } from './words.js';
 
-/** @import { CanaryReport } from '../../domain/canary.ts' */
 /** @import { StatusReport, WebhookSummary } from '../../domain/status.ts' */
 
 /** @typedef {'good' | 'warn' | 'bad'} Tone */
@@ -23,8 +22,7 @@ const isBehind = ({ state }) => state === 'failing' || state === 'held';
  * @returns {Verdict}
  */
 export function verdictOf(status, held) {
-  const { backend, permissions, webhooks, search, fleet, macs, canary } = status;
-  const isSignedOut = (status.messages_account?.state ?? 'imessage') !== 'imessage';
+  const { backend, permissions, webhooks, search, fleet, macs, warnings = [] } = status;
   const disk = permissions.find(({ name, state }) => name === 'full_disk_access' && state === 'denied');
   const automation = permissions.find(({ name, state }) => name === 'automation' && state === 'denied');
   const waiting =
@@ -50,12 +48,8 @@ export function verdictOf(status, held) {
       action: ['Show what to allow', '#/settings'],
     };
   }
-  if (isSignedOut) {
-    return { tone: 'bad', text: 'Messages is not signed in to iMessage', next: backend.message ?? '' };
-  }
-  if (canary?.state === 'push_dead') {
-    return { tone: 'bad', text: 'Messages may not arrive', next: backend.message ?? '' };
-  }
+  const [bad] = warnings.filter(({ tone }) => tone === 'bad');
+  if (bad !== undefined) return { tone: 'bad', text: bad.title, next: bad.text };
   const behind = webhooks.filter(isBehind);
   const names = behind.map(({ name, origin }) => name ?? origin.replace(/^https?:\/\//, ''));
   const troubles = [
@@ -111,7 +105,7 @@ const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
  * @returns {readonly Fact[]}
  */
 export function factsOf(
-  { backend, newest_event: newest, permissions, messages, webhooks, search, macs, canary },
+  { backend, newest_event: newest, permissions, messages, webhooks, search, macs, ...features },
   waiting = 0,
 ) {
   const away = macs?.filter(({ state }) => state !== 'present').length ?? 0;
@@ -148,7 +142,7 @@ export function factsOf(
       more:
         state !== 'granted' ? detail : name === 'automation' && messages ? `answers in ${messages.answer_ms} ms` : '',
     })),
-    ...(canary === undefined ? [] : [canaryFact(canary)]),
+    ...('canary' in features ? [canaryFact(/** @type {any} */ (features).canary)] : []),
     {
       tone: behind.length > 0 ? 'warn' : 'good',
       name: 'Webhooks',
@@ -179,7 +173,7 @@ export function factsOf(
   ];
 }
 
-/** @type {Readonly<Record<CanaryReport['state'], readonly [tone: Tone, text: string]>>} */
+/** @type {Readonly<Record<string, readonly [tone: Tone, text: string]>>} */
 const CANARY = {
   address_unproved: ['warn', 'Address not proved'],
   unproved: ['warn', 'None has arrived yet'],
@@ -189,9 +183,9 @@ const CANARY = {
   unknown: ['warn', 'Not known'],
 };
 
-/** @param {CanaryReport} canary @returns {Fact} */
+/** @param {any} canary @returns {Fact} */
 function canaryFact({ state, delay_ms: delayMs, problem }) {
-  const [tone, text] = CANARY[state];
+  const [tone, text] = /** @type {readonly [tone: Tone, text: string]} */ (CANARY[state]);
   const delay = delayMs === null ? '' : `the last one took ${spanOf(Math.ceil(delayMs / 1000))}`;
   return { tone, name: 'Push canary', text, more: problem ?? delay };
 }

@@ -3,7 +3,7 @@ import { type Access, assertAllowed } from '../../domain/caller.ts';
 import type { AppError } from '../../domain/errors.ts';
 import { invalidRequest, problem } from '../../domain/problems.ts';
 import { parseQuery } from '../../schema/query-parameters.ts';
-import { DEMO_ROUTES, pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
+import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
 import { strictQueryMistakes } from '../../schema/strict.ts';
 import type { Operation } from '../openapi/operation.ts';
 import type { Answer } from './answer.ts';
@@ -11,12 +11,20 @@ import type { Exchange } from './exchange.ts';
 import type { OpenPages } from './routes/static-files.ts';
 
 /** Performs one operation. Throws the AppError to answer with. */
-type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 
 /** A handler for every operation. Uses the ports of `exchange.caller`. */
 export type Handlers = Readonly<Record<RouteId, Handler>>;
 
-export type DemoHandlers = Readonly<Record<keyof typeof DEMO_ROUTES, Handler>>;
+/** An operation that a feature adds. */
+export interface MoreRoute {
+  readonly id: string;
+  readonly route: Route;
+  readonly handler: Handler;
+}
+
+/** Loads the description of an operation. */
+export type OperationOf = (id: string) => Promise<Operation | undefined>;
 
 interface RoutedRequest extends Request {
   exchange: Exchange;
@@ -32,7 +40,7 @@ export class Router {
    */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
-  constructor(handlers: Handlers, pages: OpenPages, demo: DemoHandlers | undefined) {
+  constructor(handlers: Handlers, pages: OpenPages, more: readonly MoreRoute[], operations: OperationOf) {
     this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
@@ -42,7 +50,7 @@ export class Router {
       noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
     });
-    for (const [path, methods] of byPath(handlers, demo)) {
+    for (const [path, methods] of byPath(handlers, more, operations)) {
       this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
       if (path.endsWith('}')) this.#withoutId.set(path.slice(0, path.lastIndexOf('{')), { path, methods });
     }
@@ -101,27 +109,30 @@ function readAs(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
-function byPath(handlers: Handlers, demo: DemoHandlers | undefined): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
+function byPath(
+  handlers: Handlers,
+  more: readonly MoreRoute[],
+  operationOf: OperationOf,
+): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
   const paths = new Map<string, Map<string, Handler>>();
   const add = (made: Route, handler: Handler): void => {
     const path = pathOf(made);
     const methods = paths.get(path) ?? new Map<string, Handler>();
     paths.set(path, methods.set(made.method, handler));
   };
-  for (const id of Object.keys(ROUTES) as RouteId[]) add(ROUTES[id], guarded(ROUTES[id].access, handlers[id], id));
-  if (demo === undefined) return paths;
-  for (const id of Object.keys(DEMO_ROUTES) as (keyof DemoHandlers)[]) {
-    add(DEMO_ROUTES[id], guarded(DEMO_ROUTES[id].access, demo[id]));
+  for (const id of Object.keys(ROUTES) as RouteId[]) {
+    add(ROUTES[id], guarded(ROUTES[id].access, handlers[id], operationOf, id));
   }
+  for (const { id, route: made, handler } of more) add(made, guarded(made.access, handler, operationOf, id));
   return paths;
 }
 
 /** Checks the caller's rights before the handler runs. For `Prefer: handling=strict`, also checks the query. */
-function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
+function guarded(access: Access, handler: Handler, operationOf: OperationOf, id: string): Handler {
   return (exchange) => {
     if (access !== 'open') assertAllowed(exchange.caller, access);
     if (exchange.rawQuery === '' || !exchange.isStrict) return handler(exchange);
-    return assertTakesQuery(id, exchange.query).then(() => handler(exchange));
+    return assertTakesQuery(operationOf, id, exchange.query).then(() => handler(exchange));
   };
 }
 
@@ -129,9 +140,8 @@ function guarded(access: Access, handler: Handler, id?: RouteId): Handler {
  * Throws `invalid_request` if an operation without parameters receives one. Loads the table of operations only here,
  * because few requests need it.
  */
-async function assertTakesQuery(id: RouteId | undefined, query: URLSearchParams): Promise<void> {
-  const { OPERATIONS } = await import('../openapi/operations.ts');
-  const operation: Operation | undefined = id && OPERATIONS[id];
+async function assertTakesQuery(operationOf: OperationOf, id: string, query: URLSearchParams): Promise<void> {
+  const operation = await operationOf(id);
   const mistakes = operation?.query === undefined ? strictQueryMistakes(undefined, query) : [];
   if (mistakes.length > 0) throw invalidRequest(mistakes);
 }

@@ -3,10 +3,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
+import type { Feature } from '../../core/feature.ts';
+import { documentsOf } from '../../core/feature.ts';
 import type { Caller, Callers } from '../../domain/caller.ts';
 import { errorCode } from '../../domain/errors.ts';
 import type { AccessService } from '../../domain/ports/access-ports.ts';
-import type { DemoPeople } from '../../domain/ports/demo-ports.ts';
 import type { Home } from '../../domain/ports/home-ports.ts';
 import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { Metrics } from '../../domain/ports/metrics-ports.ts';
@@ -21,6 +22,7 @@ import { API, ROUTES } from '../../schema/routes.ts';
 import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
+import { featureRoutes } from './feature-routes.ts';
 import {
   baseAddressOf,
   type HttpTimeouts,
@@ -38,7 +40,6 @@ import { Pipelines } from './pipeline.ts';
 import { Router } from './router.ts';
 import { attachmentRoutes } from './routes/attachments-routes.ts';
 import { conversationRoutes } from './routes/conversations-routes.ts';
-import { demoRoutes } from './routes/demo-routes.ts';
 import { type EventSource, eventRoutes } from './routes/events-routes.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
 import { messageRoutes } from './routes/messages-routes.ts';
@@ -74,13 +75,13 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly mcp: McpRouteParts;
   /** Creates the host that answers requests from the internet (decision Y5). Undefined if `oauth.issuer` is not set. */
   readonly issuer?: ((access: AccessControl) => IssuerHost) | undefined;
-  /** The simulated people. Demo only. */
-  readonly people?: DemoPeople | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: () => Metrics;
   readonly counters: Counters;
   readonly version: string;
+  /** The features whose operations are served. At a hub: those that a hub does not offer. */
+  readonly features: readonly Feature[];
   /** True for a hub, which represents many Macs (decision N2). */
   readonly isHub?: boolean;
   readonly timeouts?: HttpTimeouts;
@@ -115,7 +116,7 @@ export class HttpServer implements ExchangeContext {
   constructor(parts: HttpServerParts) {
     const { settings, apiKey, callers, counters, timeouts = TIMEOUTS } = parts;
     this.#timeouts = timeouts;
-    const open = staticFiles(parts.version, parts.notReady);
+    const open = staticFiles(parts.version, parts.notReady, parts.features);
     this.clock = parts.clock;
     this.log = parts.log;
     this.counters = counters;
@@ -137,7 +138,10 @@ export class HttpServer implements ExchangeContext {
     };
     const handlers = withLazyRoutes(loaded, parts.access, parts.home, () => this.#url);
     const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
-    this.#router = new Router(served, open, parts.people && demoRoutes(parts.people));
+    const more = featureRoutes(parts.features, parts.isHub);
+    const operationOf = async (id: string) =>
+      (await import('../openapi/operations.ts')).operationOf(id, await documentsOf(parts.features));
+    this.#router = new Router(served, open, more, operationOf);
   }
 
   get isClosing(): boolean {
@@ -169,6 +173,11 @@ export class HttpServer implements ExchangeContext {
     server.listen(port, host);
     await this.#listening(server);
     return listener.listensAt(baseAddressOf(server));
+  }
+
+  /** Address of the port without a path; empty until it listens. */
+  get url(): string {
+    return this.#url;
   }
 
   /** Also listens on a Unix socket (decision O1). Requires the lock of Postern's folder. Rejects like `listen`. */

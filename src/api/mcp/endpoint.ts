@@ -7,6 +7,7 @@ import type { McpParts } from './lazy-service.ts';
 import { conversationEvents } from './resources.ts';
 import { mcpServer, mostBytesOf } from './server.ts';
 import { LocalTime } from './text/times.ts';
+import type { Tool } from './tools/tool.ts';
 
 const OWNER = '';
 const ZONE_KEPT_MS = 60_000;
@@ -29,6 +30,7 @@ interface Running extends Pick<McpRequest, 'caller' | 'requestId'> {
 /** Answers both generations of the protocol over HTTP: 2026-07-28, and earlier versions in their stateless form. */
 export class McpEndpoint implements McpService {
   readonly #parts: McpParts;
+  readonly #tools: readonly Tool[];
   /** One handler per key, so that a subscription receives only what its own key may read. */
   readonly #handlers = new Map<string, McpHttpHandler>();
   readonly #ending = new AbortController();
@@ -46,12 +48,13 @@ export class McpEndpoint implements McpService {
   #onIdle = (): void => {};
   #time: { readonly local: LocalTime; readonly fromMs: number } | undefined;
 
-  constructor(parts: McpParts) {
+  constructor(parts: McpParts, tools: readonly Tool[]) {
     this.#parts = parts;
+    this.#tools = tools;
   }
 
   async answer({ caller, headers, body, signal, requestId }: McpRequest): Promise<McpAnswer> {
-    const { resize, release } = this.#inFlight.reserve(caller.key?.id ?? OWNER, mostBytesOf(body));
+    const { resize, release } = this.#inFlight.reserve(caller.key?.id ?? OWNER, mostBytesOf(body, this.#tools));
     const request = new Request(URL, { method: 'POST', headers, signal });
     const flow = new Flow();
     const { method } = (body ?? {}) as { readonly method?: unknown };
@@ -128,6 +131,7 @@ export class McpEndpoint implements McpService {
         return mcpServer({
           ...this.#parts,
           ...asked,
+          tools: this.#tools,
           era,
           time: () => this.#localTime(),
           ending: this.#ending.signal,

@@ -1,3 +1,4 @@
+import type { Feature } from '../../core/feature.ts';
 import type { Caller } from '../../domain/caller.ts';
 import type { KeyRecord } from '../../domain/key.ts';
 import type { Message } from '../../domain/message.ts';
@@ -11,6 +12,8 @@ export interface McpParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly version: string;
+  /** The features whose tools the server offers. */
+  readonly features: readonly Pick<Feature, 'tools'>[];
   readonly counters: Counters;
   /** The error numbers of MCP Events to use: those of the draft or of the final text (decision Y3). */
   readonly eventErrors: EventErrorNumbers;
@@ -29,7 +32,10 @@ export function lazyMcpService(parts: McpParts): McpService {
   return {
     async answer(request) {
       if (isClosed) throw problem('shutting_down');
-      service ??= import('./endpoint.ts').then(({ McpEndpoint }) => new McpEndpoint(parts));
+      service ??= import('./endpoint.ts').then(async ({ McpEndpoint }) => {
+        const tools = await Promise.all(parts.features.flatMap((one) => one.tools?.() ?? []));
+        return new McpEndpoint(parts, tools.flat());
+      });
       return (await service).answer(request);
     },
     async close() {

@@ -21,7 +21,6 @@ import { eventsPoll, eventsWait } from './tools/events-tools.ts';
 import { messagesRead } from './tools/messages-read.ts';
 import { messagesSearch } from './tools/messages-search.ts';
 import { messagesSend } from './tools/messages-send.ts';
-import { scheduledCancel, scheduledList } from './tools/scheduled-tools.ts';
 import type { FileAnswer, Tool, ToolAnswer, ToolContext } from './tools/tool.ts';
 import { whoami } from './tools/whoami.ts';
 
@@ -34,6 +33,8 @@ export interface ServerParts extends McpParts {
   /** Aborted when the key is revoked or expires. */
   readonly keyEnd: AbortSignal;
   readonly requestId: string;
+  /** The tools of features. */
+  readonly tools: readonly Tool[];
   /** Makes a streamed answer wait for a client that reads slowly. */
   readonly flow: Flow;
 }
@@ -49,8 +50,6 @@ const TOOLS: readonly Tool[] = [
   eventsWait,
   messagesSend,
   approvalsWait,
-  scheduledList,
-  scheduledCancel,
 ];
 
 const INSTRUCTIONS =
@@ -85,7 +84,9 @@ export function mcpServer(parts: ServerParts): McpServer {
     },
   );
   const context = contextOf(parts);
-  const offered = TOOLS.filter(({ scope, isOffered }) => mayUse(caller, scope) && (isOffered?.(caller) ?? true));
+  const offered = [...TOOLS, ...parts.tools].filter(
+    ({ scope, isOffered }) => mayUse(caller, scope) && (isOffered?.(caller) ?? true),
+  );
   for (const tool of offered) addTool(server, tool, parts.log, context);
   if (mayUse(caller, 'events')) addEventMethods(server, parts);
   if (mayUse(caller, 'read')) {
@@ -96,14 +97,14 @@ export function mcpServer(parts: ServerParts): McpServer {
 }
 
 /** Returns the maximum size of a request's answer in bytes. */
-export function mostBytesOf(body: unknown): number {
+export function mostBytesOf(body: unknown, more: readonly Tool[]): number {
   const { method, params } = (body ?? {}) as {
     readonly method?: unknown;
     readonly params?: { readonly name?: unknown };
   };
   const ofEvents = typeof method === 'string' ? MOST_BYTES_OF_EVENTS.get(method) : undefined;
   if (ofEvents !== undefined) return ofEvents;
-  const tool = method === 'tools/call' ? TOOLS.find(({ name }) => name === params?.name) : undefined;
+  const tool = method === 'tools/call' ? [...TOOLS, ...more].find(({ name }) => name === params?.name) : undefined;
   return tool?.mostBytes ?? MOST_BYTES;
 }
 

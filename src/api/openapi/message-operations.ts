@@ -5,7 +5,6 @@ import { searchParameters } from '../../schema/search-schema.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 import { CHAT_DB, MADE, NEXT, NEXT_OF_MACS, type Operation, SENDING, STATE_DB } from './operation.ts';
-import { scheduledExample } from './scheduled-operations.ts';
 
 const RANGE = {
   name: 'Range',
@@ -108,7 +107,7 @@ export const MESSAGE_OPERATIONS = {
       },
       202: {
         description:
-          'Handed to Messages, but its row is not in chat.db yet; or held until the owner decides; or scheduled.',
+          'Handed to Messages, but its row is not in chat.db yet; or held until the owner decides; or taken over to be sent later.',
         schema: 'AcceptedSend',
         examples: {
           provisional: { summary: 'Handed to Messages', value: examples.provisional },
@@ -116,7 +115,6 @@ export const MESSAGE_OPERATIONS = {
             summary: 'Held',
             value: { approval: accessExamples.approval, console: `/console#/approvals/${accessExamples.approval.id}` },
           },
-          scheduled: { summary: 'Scheduled', value: { scheduled: scheduledExample } },
         },
       },
     },
@@ -128,7 +126,7 @@ export const MESSAGE_OPERATIONS = {
       'approval_expired',
       'cap_reached',
       'too_many_held',
-      'too_many_scheduled',
+      'send_later_unavailable',
       'upload_not_found',
       'invalid_form',
       'form_too_large',

@@ -1,8 +1,17 @@
 import type { AppError, AppErrorOptions } from '../../domain/errors.ts';
-import { invalidRequest, PROBLEMS, type ProblemName, type ProblemText, problem } from '../../domain/problems.ts';
+import { invalidRequest, PROBLEMS, type ProblemName, type ProblemText, problemsOf } from '../../domain/problems.ts';
 import type { Json } from '../../schema/json-schema.ts';
 import { type Problem, problemDocument } from '../../schema/problem-document.ts';
 import type { Operation } from './operation.ts';
+
+/** Problems of the core, and of the features in the document. */
+export type Catalogue = Readonly<Record<string, ProblemText>>;
+
+function textOf(catalogue: Catalogue, name: string): ProblemText {
+  const text = catalogue[name];
+  if (text === undefined) throw new Error(`there is no problem ${name}`);
+  return text;
+}
 
 interface RouteTraits {
   readonly hasKey: boolean;
@@ -81,7 +90,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
 
 const CONTENT_TYPE = 'application/problem+json';
 const SCHEMA = { $ref: '#/components/schemas/Problem' };
-const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
+const WITH_RETRY_AFTER: ReadonlySet<string> = new Set([
   'send_queue_full',
   'too_many_uploads',
   'conversion_busy',
@@ -91,8 +100,12 @@ const WITH_RETRY_AFTER: ReadonlySet<ProblemName> = new Set([
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
 /** Returns the responses for an operation's problems. Key: the HTTP status. Each response lists its possible codes. */
-export function problemResponses({ body, problems = [], mistakes }: Operation, traits: RouteTraits): Json {
-  const names: readonly ProblemName[] = [
+export function problemResponses(
+  { body, problems = [], mistakes }: Operation,
+  traits: RouteTraits,
+  catalogue: Catalogue = PROBLEMS,
+): Json {
+  const names: readonly string[] = [
     ...EVERYWHERE,
     ...(traits.hasKey ? (['unauthorized', 'limited_key_refused', 'bearer_refused', 'key_rate_limited'] as const) : []),
     ...(traits.needsScope ? (['scope_missing'] as const) : []),
@@ -101,10 +114,13 @@ export function problemResponses({ body, problems = [], mistakes }: Operation, t
     ...(body === undefined ? [] : OF_A_BODY),
     ...problems,
   ];
-  const byStatus: Record<number, ProblemName[]> = {};
-  for (const name of names) byStatus[PROBLEMS[name].status] = [...(byStatus[PROBLEMS[name].status] ?? []), name];
+  const byStatus: Record<number, string[]> = {};
+  for (const name of names) {
+    const { status } = textOf(catalogue, name);
+    byStatus[status] = [...(byStatus[status] ?? []), name];
+  }
   return Object.fromEntries(
-    Object.entries(byStatus).map(([status, some]) => [status, responseOf(Number(status), some, mistakes)]),
+    Object.entries(byStatus).map(([status, some]) => [status, responseOf(Number(status), some, mistakes, catalogue)]),
   );
 }
 
@@ -118,20 +134,29 @@ export function otherProblems(): Json {
 }
 
 /** Returns an example of every problem. Key: the problem's name. The responses refer to these examples. */
-export function problemExamples(): Json {
-  const examples = (Object.keys(PROBLEMS) as ProblemName[]).map((name) => [name, exampleOf(name)] as const);
+export function problemExamples(catalogue: Catalogue = PROBLEMS): Json {
+  const examples = Object.keys(catalogue).map((name) => [name, exampleOf(name, catalogue)] as const);
   return Object.fromEntries(examples.map(([name, value]) => [name, { summary: value.detail, value }]));
 }
 
 /** Returns the problem as a client receives it, with the catalogue's example values. */
-function exampleOf(name: ProblemName): Problem {
-  const { example, extra = {} }: ProblemText = PROBLEMS[name];
-  const make = problem as (name: ProblemName, values: ProblemText['example'], options: AppErrorOptions) => AppError;
+function exampleOf(name: string, catalogue: Catalogue = PROBLEMS): Problem {
+  const { example, extra = {} } = textOf(catalogue, name);
+  const make = problemsOf(catalogue) as (
+    name: string,
+    values: ProblemText['example'],
+    options: AppErrorOptions,
+  ) => AppError;
   return problemDocument(make(name, example, { extra }));
 }
 
-function responseOf(status: number, names: readonly ProblemName[], mistakes: Operation['mistakes']): Json {
-  const codes = [...new Set(names.map((name) => exampleOf(name).code))];
+function responseOf(
+  status: number,
+  names: readonly string[],
+  mistakes: Operation['mistakes'],
+  catalogue: Catalogue,
+): Json {
+  const codes = [...new Set(names.map((name) => exampleOf(name, catalogue).code))];
   const hasToWait = status === 429 || names.some((name) => WITH_RETRY_AFTER.has(name));
   return {
     description: `${MEANINGS[status]} ${codes.map((code) => `\`${code}\``).join(', ')}`,
@@ -151,6 +176,6 @@ function responseOf(status: number, names: readonly ProblemName[], mistakes: Ope
   };
 }
 
-function referenceTo(name: ProblemName): [string, Json] {
+function referenceTo(name: string): [string, Json] {
   return [name, { $ref: `#/components/examples/${name}` }];
 }

@@ -1,5 +1,7 @@
 import type * as z from 'zod';
+import type { LoadedDocument } from '../../core/feature.ts';
 import { CHANGE_EVENT_TYPES } from '../../domain/event.ts';
+import { PROBLEMS } from '../../domain/problems.ts';
 import type { WebhookEventType } from '../../domain/webhook.ts';
 import {
   acceptedSendSchema,
@@ -35,8 +37,7 @@ import { configSchema, overviewSchema, statisticsSchema } from '../../schema/ove
 import { personSchema } from '../../schema/people-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
-import { NOT_AT_A_HUB, pathOf, ROUTES, type RouteId } from '../../schema/routes.ts';
-import { scheduledAnswerSchema, scheduledSchema } from '../../schema/scheduled-schema.ts';
+import { NOT_AT_A_HUB, pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
 import { searchHitSchema } from '../../schema/search-schema.ts';
 import { proveBody, selfChatSchema } from '../../schema/self-chat-schema.ts';
 import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
@@ -45,12 +46,11 @@ import { uploadSchema } from '../../schema/upload-schema.ts';
 import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook-request.ts';
 import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../schema/webhook-schema.ts';
 import { examples } from './examples.ts';
-import { otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
+import { type Catalogue, otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import type { Operation, OperationAnswer } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
 
 const SCHEMAS = {
-  AcceptedSend: acceptedSendSchema,
   AnyEvent: anyEventSchema,
   Approval: approvalSchema,
   Config: configSchema,
@@ -83,8 +83,6 @@ const SCHEMAS = {
   Problem: problemSchema,
   Reaction: reactionSchema,
   Replay: replayBody,
-  ScheduledAnswer: scheduledAnswerSchema,
-  ScheduledSend: scheduledSchema,
   SearchHit: searchHitSchema,
   SelfChat: selfChatSchema,
   SelfChatCode: proveBody,
@@ -92,7 +90,6 @@ const SCHEMAS = {
   SignIn: signInSchema,
   SignInCode: signInCodeSchema,
   SignInRequest: signInBody,
-  Status: statusSchema,
   Upload: uploadSchema,
   Webhook: webhookSchema,
   WebhookChanges: webhookChangesBody,
@@ -102,7 +99,7 @@ const SCHEMAS = {
 } as const;
 
 /** Returns the OpenAPI 3.1 document, made from the schemas that check the requests. */
-export function openApi(version: string): Json {
+export function openApi(version: string, documents: readonly LoadedDocument[] = []): Json {
   return {
     openapi: '3.1.1',
     info: {
@@ -129,30 +126,81 @@ export function openApi(version: string): Json {
       { name: 'Agents', description: 'For programs that a model drives' },
       { name: 'Service', description: 'The service itself' },
     ],
-    paths: paths(),
+    paths: paths(documents),
     webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
     components: {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
-      schemas: Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, jsonSchema(schema, name)])),
+      schemas: Object.fromEntries(
+        Object.entries(schemasOf(documents)).map(([name, schema]) => [name, jsonSchema(schema, name)]),
+      ),
       responses: { OtherProblem: otherProblems() },
-      examples: problemExamples(),
+      examples: problemExamples(catalogueOf(documents)),
     },
   };
 }
 
-function paths(): Json {
+function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string, z.ZodType>> {
+  const members = documents.flatMap(({ name, status }) => (status === undefined ? [] : [[name, status.optional()]]));
+  return {
+    ...SCHEMAS,
+    AcceptedSend: acceptedSendSchema(documents.flatMap(({ deferred }) => deferred?.schema ?? [])),
+    Status: statusSchema.extend(Object.fromEntries(members)).meta({ id: 'Status' }),
+    ...(Object.assign({}, ...documents.map(({ schemas }) => schemas)) as Readonly<Record<string, z.ZodType>>),
+  };
+}
+
+function paths(documents: readonly LoadedDocument[]): Json {
   const made: Record<string, Record<string, Json>> = {};
+  const catalogue = catalogueOf(documents);
+  const add = (id: string, route: Route, operation: Operation, isAtHub: boolean): void => {
+    const path = pathOf(route);
+    made[path] = {
+      ...made[path],
+      [route.method.toLowerCase()]: operationJson({ id, route, operation, isAtHub, catalogue }),
+    };
+  };
   for (const id of Object.keys(ROUTES) as RouteId[]) {
-    const path = pathOf(ROUTES[id]);
-    made[path] = { ...made[path], [ROUTES[id].method.toLowerCase()]: operationOf(id, path) };
+    const operation = id === 'sendMessage' ? withDeferred(OPERATIONS[id], documents) : OPERATIONS[id];
+    add(id, ROUTES[id], operation, !NOT_AT_A_HUB.has(id));
+  }
+  for (const { routes, operations } of documents) {
+    for (const [id, operation] of Object.entries(operations)) {
+      const problems = [...(operation.problems ?? []), 'not_available' as const];
+      add(id, routes[id] as Route, { ...operation, problems }, false);
+    }
   }
   return made;
 }
 
-function operationOf(id: RouteId, path: string): Json {
-  const operation: Operation = OPERATIONS[id];
-  const isOpen = ROUTES[id].key !== 'header';
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+function catalogueOf(documents: readonly LoadedDocument[]): Catalogue {
+  return Object.assign({}, PROBLEMS, ...documents.map(({ problems }) => problems)) as Catalogue;
+}
+
+/** Adds the answers of features that take over sends. */
+function withDeferred(operation: Operation, documents: readonly LoadedDocument[]): Operation {
+  const { 202: accepted } = operation.answers;
+  const examples = Object.fromEntries(
+    documents.flatMap(({ name, deferred }) => (deferred ? [[name, deferred.example]] : [])),
+  );
+  if (accepted === undefined) return operation;
+  return {
+    ...operation,
+    problems: [...(operation.problems ?? []), ...documents.flatMap(({ deferred }) => deferred?.problems ?? [])],
+    answers: { ...operation.answers, 202: { ...accepted, examples: { ...accepted.examples, ...examples } } },
+  };
+}
+
+interface Described {
+  readonly id: string;
+  readonly route: Route;
+  readonly operation: Operation;
+  readonly isAtHub: boolean;
+  readonly catalogue: Catalogue;
+}
+
+function operationJson({ id, route, operation, isAtHub, catalogue }: Described): Json {
+  const { key, access } = route;
+  const names = [...pathOf(route).matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
   const parameters = [
     ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
     ...(operation.query === undefined ? [] : queryParameters(operation.query)),
@@ -162,18 +210,22 @@ function operationOf(id: RouteId, path: string): Json {
     operationId: id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: NOT_AT_A_HUB.has(id) ? `${operation.description} Not available at a hub.` : operation.description,
-    ...(isOpen ? { security: [] } : {}),
+    description: isAtHub ? operation.description : `${operation.description} Not available at a hub.`,
+    ...(key === 'header' ? {} : { security: [] }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBodyOf(operation),
     responses: {
       ...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerOf(answer)])),
-      ...problemResponses(operation, {
-        hasKey: ROUTES[id].key === 'header' || ROUTES[id].key === 'query',
-        needsScope: ROUTES[id].access !== 'open' && ROUTES[id].access !== 'key',
-        hasParameterInPath: names.length > 0,
-        isAtHub: !NOT_AT_A_HUB.has(id),
-      }),
+      ...problemResponses(
+        operation,
+        {
+          hasKey: key === 'header' || key === 'query',
+          needsScope: access !== 'open' && access !== 'key',
+          hasParameterInPath: names.length > 0,
+          isAtHub,
+        },
+        catalogue,
+      ),
       default: { $ref: '#/components/responses/OtherProblem' },
     },
   };

@@ -2,6 +2,9 @@ import type * as z from 'zod';
 import type { Mistake } from '../../domain/errors.ts';
 import { namesOf, type ProblemName } from '../../domain/problems.ts';
 
+/** The name of a problem of the feature that the operation belongs to. */
+export type OwnProblem = string & { readonly own?: never };
+
 /** The OpenAPI description of one operation, without the method, the path and the place of the key (see `ROUTES`). */
 export interface Operation {
   readonly tag:
@@ -28,7 +31,7 @@ export interface Operation {
    * Problems of this operation. Omits those that `problemResponses` adds: the problems of its route, of its body and of
    * every operation.
    */
-  readonly problems?: readonly ProblemName[];
+  readonly problems?: readonly (ProblemName | OwnProblem)[];
   /** Example mistakes in a request, for the documented `invalid_request` problem. */
   readonly mistakes?: readonly Mistake[];
 }

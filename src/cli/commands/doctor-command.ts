@@ -117,9 +117,9 @@ async function findingsOf(
   }
   const checked = await check(backend.chatDbPath, machine);
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected, checked));
-  const mac = asked.mac ?? fleet?.mac ?? '';
-  if (fleet !== undefined && mac !== '') {
-    findings.push(...(await fleetFindings(fleet, { mac }, { connects: !asked.isUp })));
+  const { isUp, status } = asked;
+  for (const feature of environment.features ?? []) {
+    findings.push(...((await feature.findings?.({ config: reading.config, isUp, status })) ?? []));
   }
   return findings;
 }

@@ -9,12 +9,12 @@ import { type ClientSetup, clientLines } from '../../domain/client-lines.ts';
 import { type ApprovalMode, PRESETS, type Preset, type Scope } from '../../domain/key.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT, quoted } from '../context.ts';
-import { invocationOf } from '../invocation.ts';
+import { type Invocation, invocationOf } from '../invocation.ts';
 import type { Column } from '../output/table.ts';
 import { oneLine, printable } from '../output/text.ts';
 import { shownTime } from '../output/time.ts';
 import { listEntriesOf } from '../recipient.ts';
-import { blueBubblesUrl, type ConnectionOptions, Refusal, type Served, serviceUrl } from '../service-connection.ts';
+import { type ConnectionOptions, localConfiguration, Refusal, type Served, serviceUrl } from '../service-connection.ts';
 
 export interface ListOptions extends ConnectionOptions {
   readonly read?: readonly string[];
@@ -65,12 +65,15 @@ export async function addKey(name: string, options: AddOptions, service: Served)
   };
   const what = preset === undefined ? { scopes: scope ?? [] } : { preset };
   const key = await client.keys.add({ name, ...settings, ...what } satisfies NewKeyOptions);
-  const mcp = invocationOf('mcp', options, service);
-  const { command, args } = invocationOf('imsg', options, service);
-  const imsg = [command, ...args].map(quoted).join(' ');
+  const invocation = (command: string): Invocation => invocationOf(command, options, service);
   // Only the service knows its port: an option may have set it, or the system may have chosen it.
   const url = (await client.status()).url ?? serviceUrl(options, service);
-  const setup = { url, mcp, imsg, blueBubblesUrl: blueBubblesUrl(options, service) };
+  const config = localConfiguration(options, service);
+  const { features = [] } = service.environment;
+  const of = { secret: key.key, scopes: key.scopes, url, invocation };
+  const server = config?.server ?? { host: '127.0.0.1', port: 0 };
+  const more = features.flatMap((one) => one.clients?.(of, config?.features[one.name], server) ?? []);
+  const setup = { url, invocation, more };
   answer(key, ...made(key, setup));
 }
 

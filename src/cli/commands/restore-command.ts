@@ -2,6 +2,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { checkConfigText, removeIfThere, writeDraft } from '../../config/config-file.ts';
+import type { Environment } from '../../config/environment.ts';
 import { SETTINGS } from '../../config/settings.ts';
 import { isReplaced } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
@@ -35,7 +36,7 @@ export function restore(file: string, options: BackupOptions, context: Context):
         `Restored the configuration and the state that Postern ${oneLine(version)} backed up on ${oneLine(createdAt)} to ${folder}.`,
         `The backup has ${state.webhooks.length} ${state.webhooks.length === 1 ? 'webhook' : 'webhooks'} and the API key of that time.`,
         position(config, state, context),
-        ...[...scheduled(state), ...decided(config, state, context)].map((line) =>
+        ...[...state.notes, ...decided(config, state, context)].map((line) =>
           copyable(oneLine(line), options, context),
         ),
         'Start Postern only if you made the backup yourself. The person who made it knows the API key.',
@@ -72,7 +73,7 @@ function replace(
   clean();
   try {
     const checked = checkConfigText(text, folder, environment);
-    const state = stateOf(path, drafts.state);
+    const state = stateOf(path, drafts.state, environment);
     if (!('config' in checked) || isAppError(state)) {
       const mistakes = 'config' in checked ? [] : checked.mistakes.map((mistake) => `config.toml: ${mistake}`);
       if (isAppError(state)) mistakes.push(`state.db: ${state.message}`);
@@ -86,10 +87,10 @@ function replace(
   }
 }
 
-function stateOf(path: string, draft: string): RestoredState | AppError {
+function stateOf(path: string, draft: string, { features = [] }: Environment): RestoredState | AppError {
   closeSync(openSync(draft, 'wx', 0o600));
   try {
-    return extractState(path, draft, systemClock.now());
+    return extractState(path, draft, systemClock.now(), features);
   } catch (error) {
     if (isAppError(error)) return error;
     throw error;
@@ -116,22 +117,6 @@ function decided(
     ...(backend.osascriptPath === osascriptPath.defaultValue(environment)
       ? []
       : [`Postern will send with the program ${backend.osascriptPath}, not with osascript of this machine.`]),
-  ];
-}
-
-/**
- * Returns one sentence for each scheduled message that will not be sent, and one more with the number of messages that
- * will be sent.
- */
-function scheduled({ missed, scheduled: left }: RestoredState): readonly string[] {
-  return [
-    ...missed.map(
-      ({ at, to }) =>
-        `Will not be sent: the message to ${to}, which was due at ${at}. It may have been sent before the restore.`,
-    ),
-    ...(left === 0
-      ? []
-      : [`Postern will send ${left} scheduled ${left === 1 ? 'message' : 'messages'}: \`postern scheduled list\``]),
   ];
 }
 

@@ -24,7 +24,6 @@ export async function proveSelfChat(
   answer(
     proved,
     `Proved: the conversation with ${proved.address} is with yourself.`,
-    'With approval.self, Postern asks there about each message that waits for your approval: 👍 sends it, 👎 denies it. ' +
-      'With canary.self, it writes a short message there every six hours.',
+    'With approval.self, Postern asks there about each message that waits for your approval: 👍 sends it, 👎 denies it.',
   );
 }

@@ -13,7 +13,7 @@ export interface ServeOptions extends CommonOptions {
 }
 
 /** `postern serve`: writes the configuration at the first launch and exits (decision A2). Later launches serve. */
-export function serve(options: ServeOptions, context: Context): Promise<number> {
+export function serveCommand(options: ServeOptions, context: Context): Promise<number> {
   return withLog(context, async (log) => {
     const folder = configFolder(options.configDir, context.environment);
     const reading = readConfig(folder, context.environment);

@@ -1,5 +1,5 @@
 import { isPosternError } from '../../client/postern-client.ts';
-import type { CanaryReport } from '../../domain/canary.ts';
+import type { Feature, ShownStatus } from '../../core/feature.ts';
 import { accountTrouble } from '../../domain/messages-account.ts';
 import type { Overview } from '../../domain/overview.ts';
 import type { FleetReport } from '../../domain/ports/fleet-ports.ts';
@@ -19,7 +19,8 @@ import { type CounterLine, counterLines, counterTables } from './status-counters
  */
 export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
   const { report, overview } = await read(json === true, service);
-  service.answer(report, ...(json === true ? [] : page(report, overview, service)));
+  const ofFeatures = await featureLines(report, service.environment.features ?? []);
+  service.answer(report, ...(json === true ? [] : page(report, overview, ofFeatures, service)));
   return report.backend.connected ? EXIT.ok : EXIT.unavailable;
 }
 
@@ -44,7 +45,22 @@ async function read(isJson: boolean, { client, isLimited }: Served): Promise<Ans
   }
 }
 
-function page(report: StatusReport, overview: Overview | undefined, service: Served): readonly string[] {
+/** Returns what the features say about their members of the status. */
+function featureLines(report: StatusReport, features: readonly Feature[]): Promise<readonly ShownStatus[]> {
+  const members = report as unknown as Readonly<Record<string, unknown>>;
+  const shown = features.flatMap(({ name, shown: load }) => {
+    const member = members[name];
+    return load === undefined || member === undefined ? [] : [load().then((text) => text(member as never))];
+  });
+  return Promise.all(shown);
+}
+
+function page(
+  report: StatusReport,
+  overview: Overview | undefined,
+  ofFeatures: readonly ShownStatus[],
+  service: Served,
+): readonly string[] {
   const { isTerminal, paint, columns, address } = service;
   const { tone, text, next } = verdictOf(report);
   const nowMs = systemClock.now();
@@ -54,7 +70,7 @@ function page(report: StatusReport, overview: Overview | undefined, service: Ser
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),
-    ...lines(report, address).flatMap((line) => shownLine(line, service)),
+    ...lines(report, address, ofFeatures).flatMap((line) => shownLine(line, service)),
     ...counters.flatMap((line) => shownCounter(line, service)),
     ...(overview === undefined ? [] : counterTables(overview, service)),
   ];
@@ -87,7 +103,7 @@ function shownCounter(
   return [`${paint('bold', name.padEnd(NAME_COLUMNS))}${paint('cyan', before)}${first.trimStart()}`, ...others];
 }
 
-function lines(report: StatusReport, address: string): readonly Line[] {
+function lines(report: StatusReport, address: string, ofFeatures: readonly ShownStatus[]): readonly Line[] {
   const {
     backend,
     newest_row: newestRow,
@@ -96,7 +112,6 @@ function lines(report: StatusReport, address: string): readonly Line[] {
     changes,
     search,
     fleet,
-    canary,
     macs,
     permissions,
     messages_account: account,
@@ -128,9 +143,6 @@ function lines(report: StatusReport, address: string): readonly Line[] {
     ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...(fleet === undefined ? [] : [line('Fleet', fleetText(fleet))]),
-    ...(canary === undefined
-      ? []
-      : [line('Push', canaryText(canary), canary.state === 'push_dead' ? 'red' : undefined)]),
     ...(account === undefined
       ? []
       : [
@@ -140,6 +152,7 @@ function lines(report: StatusReport, address: string): readonly Line[] {
             account.state === 'imessage' ? undefined : 'red',
           ),
         ]),
+    ...ofFeatures.map(({ label, text, tone }) => line(label, text, tone)),
     ...permissions.map(({ name, state, detail }) =>
       line(
         'Permission',
@@ -184,21 +197,6 @@ function permissionStyle(state: StatusReport['permissions'][number]['state']): S
 function fleetText({ mac, state, behind, problem }: FleetReport): string {
   const lag = behind === 0 ? '' : `, ${behind} rows behind`;
   return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
-}
-
-function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem }: CanaryReport): string {
-  switch (state) {
-    case 'address_unproved':
-      return 'not tested: first prove the address of canary.self with "postern approvals prove"';
-    case 'unproved':
-      return `not proved: no canary has arrived on this Mac yet${problem === null ? '' : ` (${problem})`}`;
-    case 'arriving':
-      return `works: the last canary arrived after ${shownSpan(Math.ceil((delayMs ?? 0) / 1000))}`;
-    case 'push_dead':
-      return `dead since ${since}: a message to yourself did not arrive`;
-    default:
-      return `not known: the last canary ${state === 'not_sent' ? 'could not be sent' : 'may not have been sent'} (${problem})`;
-  }
 }
 
 /** Returns one line per Mac of a hub. The line of a Mac with a problem names the problem. */

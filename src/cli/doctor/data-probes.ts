@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Sandbox } from '../../mac/media/sandbox.ts';
+import { Sandbox } from '../../mac/system/sandbox.ts';
 import { found, type Observation, observe, type ReportedValue } from './observation.ts';
 import type { ProbeContext } from './probes.ts';
 import { oneOf } from './redact.ts';

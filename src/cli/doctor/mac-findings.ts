@@ -3,8 +3,8 @@ import { signatureOf } from '../../../installer/app-bundle.ts';
 import { LABEL, type Layout, layoutOf } from '../../../installer/install-layout.ts';
 import type { Machine } from '../../../installer/machine.ts';
 import { commandOnPath, pathAdvice } from '../../../installer/shell-files.ts';
-import { UNPROTECTED } from '../../mac/media/sandbox.ts';
 import { Launchd } from '../../mac/system/launchd.ts';
+import { UNPROTECTED } from '../../mac/system/sandbox.ts';
 import { backgroundSwitch } from '../../mac/system/settings-panes.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
 

@@ -14,8 +14,8 @@ export interface Asked {
   readonly findings: readonly Finding[];
   readonly isUp: boolean;
   readonly isConnected: boolean;
-  /** This Mac's id in the fleet. Comes from the service, because the configuration may lack it. */
-  readonly mac?: string | undefined;
+  /** The status of the service; undefined if it could not be asked. */
+  readonly status?: StatusReport | undefined;
 }
 
 /** Returns the findings about a hub. A hub reports its Macs instead of permissions and rows. */
@@ -137,8 +137,7 @@ export async function askService(
   else if (known !== undefined) findings.push(accountFinding(known.state));
   const apps = isPosternError(seen) ? undefined : appMessages(seen, associatedRows, configFile);
   if (apps !== undefined) findings.push(finding('ok', 'app_messages', ...apps));
-  const mac = isPosternError(status) ? undefined : status.fleet?.mac;
-  return { findings, isUp: true, isConnected: connected, mac };
+  return { findings, isUp: true, isConnected: connected, status: isPosternError(status) ? undefined : status };
 }
 
 function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {

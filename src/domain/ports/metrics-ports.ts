@@ -1,10 +1,8 @@
 import type { ArrivalDelay } from '../arrival-delay.ts';
-import type { CanaryReport } from '../canary.ts';
 import type { MessagesAccount } from '../messages-account.ts';
 import type { SearchStatus } from '../search.ts';
 import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes-ports.ts';
-import type { FleetReport } from './fleet-ports.ts';
 
 /** Counts for clients of one kind of event stream: WebSockets (`webSockets`) or HTTP streams (`streams`). */
 interface StreamCounts {
@@ -30,12 +28,10 @@ export interface Metrics {
   readonly heldWebhooks: number;
   readonly search: SearchStatus;
   readonly changes: ChangeStatus;
-  /** Undefined if this Mac is in no fleet. */
-  readonly fleet: FleetReport | undefined;
-  /** Undefined without `canary.self`, and at a hub. */
-  readonly canary?: CanaryReport | undefined;
   readonly messagesAccount?: MessagesAccount | undefined;
   readonly arrivalDelay?: ArrivalDelay | undefined;
+  /** Adds the gauges of features. Absent at a hub. */
+  readonly ofFeatures?: (gauge: (name: string, help: string, value: number | null) => void) => void;
   /** Present only at a hub. */
   readonly hub?: HubMetrics;
 }

@@ -30,8 +30,8 @@ export interface MessageQuery {
   /** `next` of an earlier page of the same query. If present, `offset` is ignored. */
   readonly cursor?: string | undefined;
   readonly include?: IncludeSet;
-  /** True to list canaries too: the messages that Postern sends to the owner to test Apple's push (decision AA4). */
-  readonly include_canary?: boolean | undefined;
+  /** True to list hidden messages too: those that Postern wrote for one of its features. */
+  readonly include_hidden?: boolean | undefined;
   /** True to list only messages with attachments. Requires `conversationId` and the order `desc`. */
   readonly hasFiles?: boolean | undefined;
 }

@@ -70,7 +70,7 @@ export interface IndexSource {
   listed(after: string | undefined, limit: number): Promise<ListedRows>;
   /**
    * Returns the message of each row id, without decoding its content. Undefined for a row that no longer exists, that
-   * the user deleted, or that is a reaction or a canary.
+   * the user deleted, or that is a reaction or hidden.
    */
   messages(rowIds: readonly number[]): readonly (Message | undefined)[];
   /** Returns the number of rows in chat.db's table of messages, which includes reactions and deleted messages. */

@@ -7,7 +7,7 @@ import type { ReactionType } from '../reaction.ts';
  * sends, with a tapback on the message that asks (decision L6).
  */
 export interface SelfChatRecord {
-  /** The address in `approval.self` or `canary.self`. */
+  /** The configured address of the owner. */
   readonly address: string;
   /** Null until the owner has proved the conversation, by entering the code that Postern sent to it. */
   readonly conversation_id: string | null;
@@ -74,7 +74,7 @@ export interface OwnerInChatDb {
 /** Lets the owner prove which conversation is the self-chat. Not available to limited keys. */
 export interface SelfChats {
   /**
-   * Returns the current self-chat. Throws `self_chat_disabled` if neither `approval.self` nor `canary.self` is
+   * Returns the current self-chat. Throws `self_chat_disabled` if no address is
    * configured.
    */
   get(): SelfChatRecord;

@@ -2,8 +2,8 @@ import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Message } from '../message.ts';
-import type { ScheduledSend } from '../scheduled.ts';
 import type { SendPreferences } from '../send-service.ts';
+import type { DeferredSend } from './deferral-ports.ts';
 import type { UploadedFile } from './uploads-ports.ts';
 
 /** One way to reach the recipient. Each attempt runs the send script exactly once (decision T1). */
@@ -126,7 +126,7 @@ export interface SendRequest extends SendPreferences {
   readonly requestId?: string;
   /** True to send nothing and only report what the send would do (decision L1). */
   readonly dryRun?: boolean;
-  /** True if `attachments` are Postern's own copies, made when the send was held for approval or scheduled. */
+  /** True if `attachments` are Postern's own copies, made when the send was held or deferred. */
   readonly areCopies?: boolean;
   /** Called just before each part is handed to Messages. If it throws, the send ends. */
   readonly check?: () => void;
@@ -156,8 +156,8 @@ export type SendAnswer =
   | ({ readonly kind: 'sent' } & SendResult)
   /** The send waits for the owner's decision (decision L3). */
   | { readonly kind: 'held'; readonly approval: Approval }
-  /** The send waits for its time (decision X1). */
-  | { readonly kind: 'scheduled'; readonly scheduled: ScheduledSend; readonly replayed: boolean }
+  /** A feature makes the send later. */
+  | { readonly kind: 'deferred'; readonly deferred: DeferredSend; readonly replayed: boolean }
   | { readonly kind: 'dry_run'; readonly dryRun: DryRun };
 
 /** Sends on behalf of one caller: the owner or a limited key. */
@@ -173,7 +173,7 @@ export interface CallerSender {
 
 export type GivenFiles = Pick<SendRequest, 'attachments' | 'uploads'>;
 
-/** Stores copies of the attachments of held and scheduled sends, so that exactly these files are sent later. */
+/** Stores copies of the attachments of held and deferred sends, so that exactly these files are sent later. */
 export interface HeldFiles {
   /**
    * Copies the files of the held send `id`. Throws `invalid_request` if a file may not be sent, `storage_full` if the
@@ -213,8 +213,8 @@ export type StoredOutcome =
   | { readonly state: 'interrupted' }
   | { readonly state: 'confirmed'; readonly rowId: number }
   | { readonly state: 'provisional' }
-  /** The send was scheduled, and may have ended since. The scheduled send with this `id` has its current state. */
-  | { readonly state: 'scheduled'; readonly id: string }
+  /** The send was deferred, and may have ended since. The deferred send with this `id` has its current state. */
+  | { readonly state: 'deferred'; readonly id: string }
   | { readonly state: 'problem'; readonly problem: string };
 
 /** An earlier request with the same `Idempotency-Key`. */
@@ -232,15 +232,15 @@ export interface IdempotencyStore {
 }
 
 /**
- * An idempotency store that also keeps the keys of scheduled sends, until 24 hours after the latest time to send
+ * An idempotency store that also keeps the keys of deferred sends, until 24 hours after the latest time to send
  * (decision X1).
  */
-export interface SchedulingStore extends IdempotencyStore {
+export interface DeferringStore extends IdempotencyStore {
   /**
-   * Claims the key for a scheduled send and calls `write` to store the send, in one transaction. Keeps the key until
+   * Claims the key for a deferred send and calls `write` to store the send, in one transaction. Keeps the key until
    * 24 hours after `untilMs`.
    */
-  schedule(
+  defer(
     key: IdempotencyKey,
     requestHash: string,
     claim: { readonly id: string; readonly nowMs: number; readonly untilMs: number },

@@ -25,8 +25,8 @@ export interface FeedParts {
   /** Absent in a service without change detection: a request for changes is then refused. */
   readonly changes?: { readonly stream: ChangeSource; readonly control: ChangeControl };
   readonly messages: MessageLog;
-  /** True if there may be canaries: test messages of Postern, which readers skip unless they ask for them. */
-  readonly hasCanaries?: boolean;
+  /** True if some messages are hidden: readers skip them unless they ask for them. */
+  readonly hidesSome?: boolean;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -51,13 +51,13 @@ export class Feed implements EventFeed {
   readonly #rows: Source;
   readonly #changes: FeedParts['changes'];
   readonly #messages: MessageLog;
-  readonly #hasCanaries: boolean;
+  readonly #hidesSome: boolean;
   readonly #host: { readonly clock: Clock; readonly log: Log };
 
-  constructor({ channel, changes, messages, hasCanaries = false, clock, log }: FeedParts) {
+  constructor({ channel, changes, messages, hidesSome = false, clock, log }: FeedParts) {
     this.#changes = changes;
     this.#messages = messages;
-    this.#hasCanaries = hasCanaries;
+    this.#hidesSome = hidesSome;
     this.#host = { clock, log };
     this.#rows = {
       channel,
@@ -104,7 +104,7 @@ export class Feed implements EventFeed {
   }
 
   wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined {
-    return wantedBy(narrowing, this.#hasCanaries);
+    return wantedBy(narrowing, this.#hidesSome);
   }
 
   live(onMore: () => void, options: FeedOptions = {}): FeedReader {

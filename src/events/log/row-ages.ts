@@ -13,7 +13,7 @@ export const LEAST_AGE_S = 60;
 
 /** The first sight of a row. `seenMs` is its time in Unix milliseconds. */
 export interface Sighting {
-  readonly row: Pick<PendingRow, 'rowId' | 'datedMs' | 'event' | 'isImessage' | 'isCanary'>;
+  readonly row: Pick<PendingRow, 'rowId' | 'datedMs' | 'event' | 'isImessage' | 'isHidden'>;
   readonly seenMs: number;
 }
 
@@ -88,8 +88,8 @@ export class RowAges {
 }
 
 /** Reports whether somebody sent this row to this Mac by iMessage. */
-function isIncoming({ event, isImessage, isCanary }: Sighting['row']): boolean {
-  return event.type === 'message.received' && isImessage === true && isCanary !== true;
+function isIncoming({ event, isImessage, isHidden }: Sighting['row']): boolean {
+  return event.type === 'message.received' && isImessage === true && isHidden !== true;
 }
 
 /** Returns the entries, with `ageS` set on those whose row id is in `ages`. */

@@ -8,11 +8,8 @@ import type { EventJson } from '../../schema/event-json.ts';
 
 export interface DeliveryTextParts {
   readonly json: EventJson;
-  /**
-   * Serialises events for webhooks that use another program's protocol; undefined while such protocols are switched
-   * off.
-   */
-  readonly wireJson?: WireEventJson | undefined;
+  /** The serialisers of other programs' protocols that are switched on. Key: the protocol. */
+  readonly wires?: ReadonlyMap<string, WireEventJson> | undefined;
   /** Resolves once the requested includes are loaded. Returns undefined if they already are. */
   readonly ready: (include: IncludeSet) => Promise<void> | undefined;
   /** Returns the ports of a limited key; undefined if the key has expired or was revoked. */
@@ -35,11 +32,11 @@ export function callerOf(parts: DeliveryTextParts, { keyId }: StoredWebhook): Ca
  * first wait for `ready`, so that the includes are loaded.
  */
 export async function deliveryText(
-  { json, wireJson }: DeliveryTextParts,
+  { json, wires }: DeliveryTextParts,
   { wire, include }: StoredWebhook,
   entry: LogEntry,
   caller: Caller | undefined,
 ): Promise<string | undefined> {
-  if (wire !== undefined) return caller && wireJson?.(entry, caller);
+  if (wire !== undefined) return caller && wires?.get(wire.protocol)?.(entry, caller);
   return (caller?.json ?? json)(entry, include);
 }

@@ -124,12 +124,12 @@ export class Answers {
 
   /**
    * Returns the first rows with ids greater than `after` and less than `before`, at most `MAX_ROWS` and without
-   * canaries. Returns an empty list if there are none.
+   * hidden messages. Returns an empty list if there are none.
    */
   #rows(after: number, before: number): readonly LogEntry[] {
     for (let from = after; ; ) {
       const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);
-      const shown = entries.filter(({ isCanary }) => isCanary !== true);
+      const shown = entries.filter(({ isHidden }) => isHidden !== true);
       const last = entries.at(-1);
       if (shown.length > 0 || last === undefined) return shown;
       from = last.rowId;

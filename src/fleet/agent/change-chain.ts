@@ -68,7 +68,7 @@ export function chainStart(
 
 /**
  * Returns the first changes with numbers greater than `after` and less than `before`, at most `limit` and without
- * canaries. Returns an empty list if there are none, and null if the change log no longer has them.
+ * hidden messages. Returns an empty list if there are none, and null if the change log no longer has them.
  */
 export function loggedChanges(
   feed: EventFeed,
@@ -84,7 +84,7 @@ export function loggedChanges(
   }
   for (;;) {
     const { entries, upTo } = feed.page(position, limit, { changes: true });
-    const found = entries.filter(({ change = before, isCanary }) => change < before && isCanary !== true);
+    const found = entries.filter(({ change = before, isHidden }) => change < before && isHidden !== true);
     if (found.length > 0 || upTo.change >= before - 1 || !isAfter(upTo, position)) return found;
     position = upTo;
   }

@@ -101,8 +101,8 @@ export class Uplink implements ConsumerTask<undefined> {
   async handle(entry: LogEntry): Promise<Handled<undefined>> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
-    // Hubs receive no canaries (decision AA4). They see no gap, because the next event names the last published row.
-    if (entry.isCanary === true) return { isDone: true };
+    // Hubs receive no hidden messages. They see no gap, because the next event names the last published row.
+    if (entry.isHidden === true) return { isDone: true };
     const { mac } = this.#parts;
     const isChange = entry.change !== undefined;
     const before = isChange ? chain.changes : chain.rows;
@@ -194,7 +194,11 @@ export class Uplink implements ConsumerTask<undefined> {
     const lastRow = last && chainIn(last, false);
     const start = await startAfter({
       // Row 0 means that the stream holds changes of this Mac but no rows.
-      ...{ mac, epoch, position, last: lastRow?.row === 0 ? undefined : lastRow, isSameStream },
+      mac,
+      epoch,
+      position,
+      last: lastRow?.row === 0 ? undefined : lastRow,
+      isSameStream,
       identity: (at) => messages.identity(at),
       backfill: () => beforeHistory(this.#parts, created, position),
     });
@@ -237,7 +241,12 @@ export class Uplink implements ConsumerTask<undefined> {
     const { connection, envelope, mac, instance, log } = this.#parts;
     const { epoch, row: previousRow, sequence } = before;
     const message = {
-      ...{ ...own, mac, epoch, previousRow, type: entry.event.type, instance },
+      ...own,
+      mac,
+      epoch,
+      previousRow,
+      type: entry.event.type,
+      instance,
       previousSequence: sequence === chain.sequence ? undefined : sequence,
       other: before === chain.rows ? chain.changes : chain.rows,
     };

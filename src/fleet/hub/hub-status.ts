@@ -118,7 +118,7 @@ export class HubStatus {
     const { member, isPair } = macs.nameOf(mac);
     const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';
     const { holder, refused } = macs.machinesOf(mac) ?? {};
-    // An agent counts a canary's row as published without sending it, so `publishedRow` may exceed the rows that hubs
+    // An agent counts a hidden row as published without sending it, so `publishedRow` may exceed the rows that hubs
     // have.
     const copied = presence && Math.max(store.lastRow(mac, presence.epoch) ?? 0, presence.publishedRow);
     return {

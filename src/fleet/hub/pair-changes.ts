@@ -13,12 +13,22 @@ const OF_PART = 'member = ? AND guid = ? AND part = ?';
 const DELETION = 'deletion';
 const GONE: ReadonlySet<unknown> = new Set(['deleted', 'removed']);
 const PARTS: Readonly<Record<string, string>> = {
-  ...{ sent: 'status', delivered: 'status', read: 'status', failed: 'status' },
-  ...{ deleted: DELETION, restored: DELETION, edited: 'content', unsent: 'content' },
+  sent: 'status',
+  delivered: 'status',
+  read: 'status',
+  failed: 'status',
+  deleted: DELETION,
+  restored: DELETION,
+  edited: 'content',
+  unsent: 'content',
 };
 /** Key: the status of a message. Value: the status's rank. Statuses follow each other in the order of their ranks. */
 export const STATUS_RANK: Readonly<Record<MessageStatus, number>> = {
-  ...{ pending: 0, failed: 1, sent: 2, delivered: 3, read: 4 },
+  pending: 0,
+  failed: 1,
+  sent: 2,
+  delivered: 3,
+  read: 4,
 };
 
 type Updated = Extract<ChangeEvent, { readonly type: 'message.updated' }>;

@@ -1,5 +1,6 @@
 import type { AssociatedRows } from '../../domain/associated-rows.ts';
 import type { AppError } from '../../domain/errors.ts';
+import type { HiddenText } from '../../domain/hidden-text.ts';
 import type { Log } from '../../domain/ports/host-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../../runtime/sqlite.ts';
@@ -16,8 +17,8 @@ export interface ChatDatabaseOptions {
   readonly log: Log;
   /** Default: `reactions`. */
   readonly associatedRows?: AssociatedRows;
-  /** The address to which canaries are sent (decision AA4). Default: none. */
-  readonly canaryAddress?: string;
+  /** The messages that lists leave out. Default: none. */
+  readonly hidden?: readonly HiddenText[];
   /** Receives the row whose content is being decoded. Default: none. */
   readonly decoding?: RowDecoding;
 }
@@ -199,8 +200,8 @@ export interface SchemaInfo {
   byteLength(value: string): string;
   /** How rows with an `associated_message_type` are shown (decision U5). */
   readonly associatedRows: AssociatedRows;
-  /** The address to which this Mac sends canaries; "" if it sends none. Lists omit the canaries. */
-  readonly canaryAddress: string;
+  /** The messages that lists leave out. */
+  readonly hidden: readonly HiddenText[];
 }
 
 const TABLES = [
@@ -233,7 +234,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
 /** Reads which tables and columns exist. Throws `chat_db_unavailable` if a table or column of `REQUIRED` is missing. */
 export function readSchemaInfo(
   sqlite: Sqlite,
-  { associatedRows = 'reactions', canaryAddress = '' }: Partial<ChatDatabaseOptions> = {},
+  { associatedRows = 'reactions', hidden = [] }: Partial<ChatDatabaseOptions> = {},
 ): SchemaInfo {
   const tables = new Map<string, ReadonlySet<string>>();
   const indexes: Index[] = [];
@@ -260,7 +261,7 @@ export function readSchemaInfo(
     indexes.filter((index) => index.table === table && columns.every((name, at) => index.columns[at] === name));
   return {
     associatedRows,
-    canaryAddress,
+    hidden,
     messagesByIndex: 'message',
     hasTable: (table) => tables.has(table),
     hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,

@@ -5,7 +5,7 @@ import type { ChatDbHandle, SchemaInfo } from './chatdb-handle.ts';
 import { toMessage } from './message.ts';
 import { detailsOf } from './message-details.ts';
 import { newestMessageRow } from './message-list.ts';
-import { IS_LOWEST_CHAT, isNoCanary } from './queries.ts';
+import { IS_LOWEST_CHAT, isNotHidden } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
@@ -65,7 +65,7 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
     ...(has('is_finished') ? ['m.is_finished = 1'] : []),
     ...(has('is_system_message') ? ['m.is_system_message = 0'] : []),
   ].join(' AND ');
-  const isUnread = `${conditions} AND ${isMessage(schema)} AND ${isNoCanary(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
+  const isUnread = `${conditions} AND ${isMessage(schema)} AND ${isNotHidden(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
   return {
     byChat: `SELECT j.chat_id, count(*) FROM ${from} CROSS JOIN chat_message_join j ON j.message_id = m.ROWID
       WHERE ${isUnread} AND ${IS_LOWEST_CHAT} GROUP BY j.chat_id`,

@@ -11,7 +11,7 @@ import type { Connection } from './connection.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { toMessage } from './message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
-import { isListed, isNoCanary, LOWEST_CHAT, messageParts } from './queries.ts';
+import { isListed, isNotHidden, LOWEST_CHAT, messageParts } from './queries.ts';
 import { rowContentOf } from './row-content.ts';
 import { hasContent, isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -54,7 +54,7 @@ function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, note
 const messagesSql = perSchema(
   (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}, ${hasContent(schema)}
     FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage(schema)}
-      AND ${isListed(schema)} AND ${isNoCanary(schema)}`,
+      AND ${isListed(schema)} AND ${isNotHidden(schema)}`,
 );
 
 function rowsOf(snapshot: Snapshot, rowIds: readonly number[]): readonly (Row | undefined)[] {

@@ -11,7 +11,7 @@ import {
   MAX_SECONDS,
   MESSAGE_COLUMNS,
 } from './columns.ts';
-import { IS_LOWEST_CHAT, isCounted, isListed, isNoCanary, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
+import { IS_LOWEST_CHAT, isCounted, isListed, isNotHidden, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 
 export type Order = 'asc' | 'desc';
@@ -26,7 +26,7 @@ export interface ListSql {
   readonly mixed: string;
 }
 
-/** The lists that are built twice: with canaries and without. */
+/** The lists that are built twice: with hidden messages and without. */
 interface MessageLists {
   /** `MESSAGE_COLUMNS` of the messages of all chats (`all`) or of one chat (`chat`), in either order. */
   readonly messages: Readonly<Record<'all' | 'chat', Readonly<Record<Order, ListSql>>>>;
@@ -48,7 +48,7 @@ export interface ListQueries extends MessageLists {
 }
 
 export const listQueriesOf = perSchema((schema): ListQueries => {
-  const isShown = `${isMessage(schema)} AND ${isNoCanary(schema)}`;
+  const isShown = `${isMessage(schema)} AND ${isNotHidden(schema)}`;
   const columns = columnsOf(schema);
   const listed = (): string => LISTED_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', bytes: textBytes(schema) });
   return {
@@ -65,8 +65,8 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
   };
 });
 
-/** The message lists that include canaries. */
-export const listsWithCanaries = perSchema((schema) => messageLists(schema, isMessage(schema)));
+/** The message lists that include hidden messages. */
+export const listsWithHidden = perSchema((schema) => messageLists(schema, isMessage(schema)));
 
 function messageLists(schema: SchemaInfo, isShown: string): MessageLists {
   const columns = columnsOf(schema);

@@ -11,7 +11,7 @@ import {
   MESSAGE_COLUMNS,
   toNanoseconds,
 } from './columns.ts';
-import { type ListSql, listQueriesOf, listsWithCanaries, type Order, UNINDEXED } from './list-queries.ts';
+import { type ListSql, listQueriesOf, listsWithHidden, type Order, UNINDEXED } from './list-queries.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /**
@@ -34,8 +34,8 @@ export interface List {
   readonly order: Order;
   readonly after: Keyset;
   readonly before: Keyset;
-  /** True to include canaries. */
-  readonly hasCanaries?: boolean;
+  /** True to include hidden messages. */
+  readonly withHidden?: boolean;
   /** True to list only messages with attachments. `chatId` must be defined, and `order` must be `desc`. */
   readonly hasFiles?: boolean;
 }
@@ -62,8 +62,8 @@ export function listMessageRows(snapshot: Snapshot, list: List, limit: number, o
   return readList(snapshot, sql, list, limit, offset);
 }
 
-function listsOf({ database: { schema } }: Snapshot, { hasCanaries }: List) {
-  return hasCanaries === true ? listsWithCanaries(schema) : listQueriesOf(schema);
+function listsOf({ database: { schema } }: Snapshot, { withHidden }: List) {
+  return withHidden === true ? listsWithHidden(schema) : listQueriesOf(schema);
 }
 
 /**

@@ -77,7 +77,7 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const rowId = row[at.rowId] as number;
   const guid = toText(row[at.guid]);
   const isJunk = hasFlag(row, 'isJunk') || undefined;
-  const isCanary = hasFlag(row, 'isCanary') || undefined;
+  const isHidden = hasFlag(row, 'isHidden') || undefined;
   if (!hasFlag(row, 'isMessage')) {
     const associated = Number(row[at.associatedType] ?? 0);
     const isRemoval = associated >= 3000 && associated < 4000;
@@ -87,7 +87,7 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   }
   const data = toMessage(row, snapshot);
   const type = data.is_from_me ? 'message.sent' : 'message.received';
-  return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk, isCanary };
+  return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk, isHidden };
 }
 
 /**
@@ -100,14 +100,14 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const isSettled = status === STATUS_CODE.failed;
   // Lists the members instead of spreading the result of `toRowEntry`: adding members to a spread object takes as long
   // as reading the row.
-  const { offset, rowId, guid, event, isJunk, isCanary } = toRowEntry(row, snapshot);
+  const { offset, rowId, guid, event, isJunk, isHidden } = toRowEntry(row, snapshot);
   return {
     offset,
     rowId,
     guid,
     event,
     isJunk,
-    isCanary,
+    isHidden,
     datedMs: toUnixMs(instantAt(row, at.date)),
     isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,

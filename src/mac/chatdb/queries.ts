@@ -20,7 +20,7 @@ import {
 import { flagsSql } from './row-flags.ts';
 import {
   hasContent,
-  isCanary,
+  isHidden,
   isJunk,
   isMessage,
   isPartOfPoll,
@@ -150,12 +150,12 @@ export function reactionTargets(guid: string): readonly string[] {
 /** SQL that is true if the row `m` counts for `last_message_at` (decision B12). */
 export function isCounted(schema: SchemaInfo): string {
   const isDue = schema.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
-  return `${isDue} AND ${isNoCanary(schema)}`;
+  return `${isDue} AND ${isNotHidden(schema)}`;
 }
 
-/** SQL that is true unless the row `m` is a canary (decision AA4). */
-export function isNoCanary(schema: SchemaInfo): string {
-  return schema.canaryAddress === '' ? '1' : `NOT ${isCanary(schema)}`;
+/** SQL that is true unless the row `m` is hidden. */
+export function isNotHidden(schema: SchemaInfo): string {
+  return schema.hidden.length === 0 ? '1' : `NOT (${isHidden(schema)})`;
 }
 
 /**
@@ -240,7 +240,7 @@ export function reactionParts(schema: SchemaInfo) {
 }
 
 function entryFlags(schema: SchemaInfo) {
-  return { isMessage: isMessage(schema), isJunk: isJunk(schema), isCanary: isCanary(schema) };
+  return { isMessage: isMessage(schema), isJunk: isJunk(schema), isHidden: isHidden(schema) };
 }
 
 function detailParts(schema: SchemaInfo) {

@@ -274,7 +274,7 @@ function listOf(snapshot: Snapshot, query: MessageQuery): List | undefined {
     chatId,
     order,
     ...bounds,
-    hasCanaries: query.include_canary === true,
+    withHidden: query.include_hidden === true,
     hasFiles: query.hasFiles === true,
   };
   const rest = cursor === undefined ? list : behindCursor(list, cursor);

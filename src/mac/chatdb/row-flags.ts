@@ -8,7 +8,7 @@ const BITS = {
   /** macOS filed the row as junk. */
   isJunk: 2,
   /** Decision AA4. */
-  isCanary: 4,
+  isHidden: 4,
   /** Only in rows of `PENDING_COLUMNS`. */
   isPartOfPoll: 8,
   /** Only in rows of `PENDING_COLUMNS`. */

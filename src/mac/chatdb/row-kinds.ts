@@ -1,4 +1,3 @@
-import { CANARY_LENGTH, CANARY_START } from '../../domain/canary.ts';
 import type { SchemaInfo } from './chatdb-handle.ts';
 
 /**
@@ -106,25 +105,31 @@ export function lacksHandle(schema: SchemaInfo): string {
   return `ifnull(m.is_from_me, 0) = 0 AND ifnull(m.handle_id, 0) = 0 AND ${isMessage}`;
 }
 
-/** The beginning of a canary in a typedstream: the marker of a text, its length in one byte, and `CANARY_START`. */
-const CANARY_BODY = Buffer.concat([Buffer.from('+'), Buffer.of(CANARY_LENGTH), Buffer.from(CANARY_START)]);
-const CANARY_BODY_BYTES = 4096;
+/** A hidden message is at most this long in its typedstream. */
+const HIDDEN_BODY_BYTES = 4096;
 
 /**
- * SQL that is 1 if the row `m` is a canary of this or another Mac (decision AA4): its text begins like a canary, and it
- * is in the conversation with oneself. `0` if this Mac sends no canaries.
+ * SQL that is 1 if the row `m` is a message that Postern wrote for one of its features, and that lists leave out. `0`
+ * if nothing is hidden.
  */
-export function isCanary(schema: SchemaInfo): string {
-  const { canaryAddress: address } = schema;
-  if (address === '') return '0';
-  const body = schema.hasColumn('message', 'attributedbody')
-    ? ` OR (ifnull(m.text, '') = '' AND length(m.attributedBody) < ${CANARY_BODY_BYTES}
-        AND instr(m.attributedBody, X'${CANARY_BODY.toString('hex')}') > 0)`
-    : '';
-  const end = `;-;${address}`;
-  return `ifnull(((length(m.text) = ${CANARY_LENGTH} AND m.text GLOB '${CANARY_START}*')${body})
+export function isHidden(schema: SchemaInfo): string {
+  const cases = schema.hidden.map(({ chat, start, length }) => {
+    // In a typedstream: the marker of a text, its length in one byte, and its beginning.
+    const stream = Buffer.concat([Buffer.from('+'), Buffer.of(length), Buffer.from(start)]).toString('hex');
+    const body = schema.hasColumn('message', 'attributedbody')
+      ? ` OR (ifnull(m.text, '') = '' AND length(m.attributedBody) < ${HIDDEN_BODY_BYTES}
+        AND instr(m.attributedBody, X'${stream}') > 0)`
+      : '';
+    const end = `;-;${chat}`;
+    return `ifnull(((length(m.text) = ${length} AND m.text GLOB ${quoted(`${start}*`)})${body})
     AND EXISTS (SELECT 1 FROM chat_message_join x JOIN chat c ON c.ROWID = x.chat_id
-      WHERE x.message_id = m.ROWID AND lower(substr(c.guid, -${[...end].length})) = '${end.replaceAll("'", "''")}'), 0)`;
+      WHERE x.message_id = m.ROWID AND lower(substr(c.guid, -${[...end].length})) = ${quoted(end)}), 0)`;
+  });
+  return cases.length === 0 ? '0' : cases.map((one) => `(${one})`).join(' OR ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }
 
 /** Bytes of `message_summary_info` in an ordinary row, which has no content besides its text. */

@@ -82,7 +82,7 @@ function outcomeOf(earlier: EarlierUse, requestHash: string): EarlierSend {
     case 'confirmed':
     case 'provisional':
       return outcome;
-    case 'scheduled':
+    case 'deferred':
       throw problem('idempotency_key_reused');
     case 'problem':
       throw toError(outcome.problem);

@@ -3,7 +3,7 @@ import type { Mistake } from '../../domain/errors.ts';
 import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
 import type { Message } from '../../domain/message.ts';
-import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { Clock, Log } from '../../domain/ports/host-ports.ts';
 import type {
   IdempotencyStore,
   MessageSender,
@@ -12,17 +12,16 @@ import type {
   SendRequest,
   SendResult,
 } from '../../domain/ports/sending-ports.ts';
-import type { SentPartStore } from '../../domain/ports/sent-parts-ports.ts';
 import { problem } from '../../domain/problems.ts';
 import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
-import { Confirmations, type Expectation } from './confirmations.ts';
+import type { Confirmations, Expectation } from './confirmations.ts';
 import { type CheckedRequest, openDelivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
-import { Origins } from './origins.ts';
+import type { SentRows } from './sent-rows.ts';
 import { SerialQueue } from './serial-queue.ts';
 import { chosenPlan } from './service-choice.ts';
 import { Staging } from './staging.ts';
-import { type TolerantLookup, tolerantLookup } from './tolerant-lookup.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /** Time that a running send gets to finish at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
@@ -36,12 +35,10 @@ const BARE_GROUP = /^chat\d+$/i;
 export interface SenderOptions {
   readonly messages: MessagesApp;
   readonly lookup: SendLookup;
+  readonly rows: SentRows;
   readonly idempotency: IdempotencyStore;
-  readonly sentParts: SentPartStore;
   readonly clock: Clock;
   readonly log: Log;
-  /** `send.confirm_ms` (decision D5). */
-  readonly confirmMs: number;
   readonly attachments: AttachmentRules;
   /** Reports whether macOS is showing the dialog that asks the user to allow control of Messages. */
   readonly isAsking?: () => Promise<boolean>;
@@ -51,13 +48,10 @@ export interface SenderOptions {
   readonly published?: (rowId: number) => Promise<void>;
   /** Returns the details of a message, for the answer to a send that chose its service (decision X3). */
   readonly details?: (message: Message) => Promise<MessageDetails | undefined>;
-  /** Registers `look`, which is called when chat.db may have changed. */
-  readonly onChange?: (look: () => void) => Cancel;
 }
 
 /** Sends messages, one at a time, and finds the row of each in chat.db (decision D). */
 export class Sender implements MessageSender {
-  readonly origins: Origins;
   readonly #options: SenderOptions;
   readonly #queue = new SerialQueue();
   readonly #lookup: TolerantLookup;
@@ -73,23 +67,10 @@ export class Sender implements MessageSender {
   readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {
-    const { messages, clock, log, confirmMs, onChange, stagingFolder: folder } = options;
+    const { messages, rows, clock, log, stagingFolder: folder } = options;
     this.#options = options;
-    this.#lookup = tolerantLookup(options.lookup, log);
-    this.#confirmations = new Confirmations({
-      lookup: this.#lookup,
-      store: options.sentParts,
-      clock,
-      log,
-      confirmMs,
-      ...(onChange === undefined ? {} : { onChange }),
-    });
-    this.origins = new Origins({
-      store: options.sentParts,
-      confirmations: this.#confirmations,
-      lookup: this.#lookup,
-      log,
-    });
+    this.#lookup = rows.lookup;
+    this.#confirmations = rows.confirmations;
     this.#idempotency = new Idempotency(options.idempotency, clock, log);
     this.#staging = folder === undefined ? undefined : new Staging({ folder, lookup: this.#lookup, clock, log });
     this.#deliver = openDelivery({
@@ -105,7 +86,7 @@ export class Sender implements MessageSender {
 
   /** Resumes looking for the rows of an earlier process's sends, and adopts its copies of attachments. */
   async start(): Promise<void> {
-    this.origins.start();
+    this.#options.rows.origins.start();
     this.#confirmations.start();
     await this.#staging?.start();
   }

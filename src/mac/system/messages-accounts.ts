@@ -1,9 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { ACCOUNT_SERVICES, type AccountDiagnostics, type ScriptFailure } from '../../domain/diagnostics.ts';
 import { isoSecond } from '../../domain/iso-second.ts';
-import { accountState, accountTrouble, type MessagesAccount, SIGN_IN } from '../../domain/messages-account.ts';
+import { accountState, accountWarning, type MessagesAccount } from '../../domain/messages-account.ts';
 import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { Permissions } from '../../domain/ports/permissions-ports.ts';
+import type { StatusWarning } from '../../domain/status.ts';
 import type { Cleanup } from '../../runtime/cleanup.ts';
 import type { RunCommand } from '../../runtime/command.ts';
 import { scriptErrorNumber } from '../../runtime/script-error.ts';
@@ -29,8 +30,7 @@ export function openMessagesAccounts({
   ...parts
 }: MessagesAccountsParts & { readonly closers: Cleanup }): MessagesAccounts {
   const accounts = new MessagesAccounts(parts);
-  closers.add('accounts of Messages', () => accounts.close());
-  accounts.start();
+  closers.add('accounts of Messages', { start: () => accounts.start(), end: () => accounts.close() });
   return accounts;
 }
 
@@ -70,9 +70,8 @@ export class MessagesAccounts {
     await this.#work;
   }
 
-  warning(): string | undefined {
-    const trouble = this.#account && accountTrouble(this.#account.state);
-    return trouble && `${trouble} ${SIGN_IN}`;
+  warning(): StatusWarning | undefined {
+    return this.#account && accountWarning(this.#account.state);
   }
 
   /** Asks Messages now, which may make macOS prompt the user. */

@@ -33,16 +33,17 @@ const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
 const MAX_ROWS = 10_000;
 const ENDED = "state NOT IN ('held', 'approved')";
 /**
- * SQL that is true for an approved send that is still scheduled or being sent. Such a row is not removed, so that a
- * repeated request finds it.
+ * SQL that is true for an approved send that is deferred and has not ended. Such a row is not removed, so that a
+ * repeated request finds it. Parameter: the ids of these sends as JSON.
  */
-const IS_SCHEDULED = "id IN (SELECT id FROM scheduled WHERE state IN ('scheduled', 'sending'))";
+const IS_DEFERRED = 'id IN (SELECT value FROM json_each(?))';
 
 /**
  * Stores held sends (decision L3). A stored request never changes; its state and outcome do. Its text is erased when
  * the send ends.
  */
-export function approvalStore(database: Sqlite): ApprovalStore {
+export function approvalStore(database: Sqlite, deferredIds: () => readonly string[] = () => []): ApprovalStore {
+  const deferred = (): string => JSON.stringify(deferredIds());
   // Makes SQLite overwrite an erased text in the file too.
   database.exec('PRAGMA secure_delete = ON');
   const SELECT = `SELECT ${APPROVAL.columns} FROM approval`;
@@ -51,7 +52,7 @@ export function approvalStore(database: Sqlite): ApprovalStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number DESC LIMIT ?`);
   const selectIn = database.prepare(`${SELECT} WHERE state = ? ORDER BY number DESC LIMIT ?`);
   const selectAsk = database.prepare(
-    `${SELECT} WHERE ask = ? AND (created_ms >= ? OR ${IS_SCHEDULED}) ORDER BY number DESC LIMIT 1`,
+    `${SELECT} WHERE ask = ? AND (created_ms >= ? OR ${IS_DEFERRED}) ORDER BY number DESC LIMIT 1`,
   );
   const held = database.prepare("SELECT count(*) FROM approval WHERE state = 'held' AND key_id = ?");
   const files = database.prepare("SELECT attachments FROM approval WHERE state IN ('held', 'approved')");
@@ -68,7 +69,7 @@ export function approvalStore(database: Sqlite): ApprovalStore {
     "UPDATE approval SET state = ?, text = NULL, message_id = ?, problem = ? WHERE id = ? AND state = 'approved'",
   );
   const count = database.prepare('SELECT count(*) FROM approval');
-  const removeOld = database.prepare(`DELETE FROM approval WHERE expires_ms < ? AND ${ENDED} AND NOT ${IS_SCHEDULED}`);
+  const removeOld = database.prepare(`DELETE FROM approval WHERE expires_ms < ? AND ${ENDED} AND NOT ${IS_DEFERRED}`);
   const removeOldest = database.prepare(
     `DELETE FROM approval WHERE number IN
        (SELECT number FROM approval WHERE has_key = 0 AND ${ENDED} ORDER BY number LIMIT ?)`,
@@ -77,7 +78,7 @@ export function approvalStore(database: Sqlite): ApprovalStore {
     add: (approval) => void insert.run(...APPROVAL.values(approval)),
     get: (id) => select.all(id).map(toApproval)[0],
     list: (state, limit) => (state === undefined ? selectAll.all(limit) : selectIn.all(state, limit)).map(toApproval),
-    ofAsk: (ask, sinceMs) => selectAsk.all(ask, sinceMs).map(toApproval)[0],
+    ofAsk: (ask, sinceMs) => selectAsk.all(ask, sinceMs, deferred()).map(toApproval)[0],
     countHeld: (keyId) => Number(held.get(keyId)?.[0]),
     heldBytes: () => bytesOfFiles(files.all()),
     due: (nowMs) => due.all(nowMs).map(([id]) => String(id)),
@@ -87,7 +88,7 @@ export function approvalStore(database: Sqlite): ApprovalStore {
         state === 'approved' ? approve.run(at, by, id, nowMs, shown ?? '') > 0 : end.run(state, at, by, id) > 0,
       ),
     prune(nowMs) {
-      const old = removeOld.run(nowMs - KEPT_MS);
+      const old = removeOld.run(nowMs - KEPT_MS, deferred());
       const excess = Number(count.get()?.[0]) - MAX_ROWS;
       const oldest = excess > 0 ? removeOldest.run(excess) : 0;
       if (old + oldest === 0) return;

@@ -2,11 +2,10 @@ import { closeSync, existsSync, fsyncSync, lstatSync, openSync, renameSync, rmSy
 import { join } from 'node:path';
 import type { Cursor } from '../../domain/cursor.ts';
 import { AppError, isAppError } from '../../domain/errors.ts';
-import { isoSecond } from '../../domain/iso-second.ts';
 import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
 import { expireOffsets } from './changes-store.ts';
 import { cursorStore } from './cursor-store.ts';
-import { assertOwnSchema, openStateDatabase } from './state-database.ts';
+import { assertOwnSchema, type Migrated, openStateDatabase } from './state-database.ts';
 
 /** `Post` in ASCII: distinguishes a backup from other databases. */
 const APPLICATION_ID = 0x506f7374;
@@ -24,19 +23,19 @@ export interface Backup {
   readonly config: string;
 }
 
+/** A feature with a state that must not survive a restore as it is. */
+export interface Restored extends Migrated {
+  restored?(state: Sqlite, nowMs: number): readonly string[];
+}
+
 export interface RestoredState {
   readonly cursor: Cursor | undefined;
   /** URLs of the webhooks. */
   readonly webhooks: readonly string[];
   /** Number of limited keys that are not revoked. */
   readonly keys: number;
-  /**
-   * Time and recipient of each scheduled send whose time has passed since the backup. These sends became `missed`, and
-   * are not sent.
-   */
-  readonly missed: readonly { readonly at: string; readonly to: string }[];
-  /** Number of scheduled sends that are still to be sent. */
-  readonly scheduled: number;
+  /** Sentences about the things that features ended. */
+  readonly notes: readonly string[];
 }
 
 /**
@@ -91,12 +90,17 @@ export function readBackup(path: string): Backup {
  * Writes a backup's state to the empty file `target`. Migrates and checks the state as at startup. Throws
  * `backup_unusable` with the reason.
  */
-export function extractState(path: string, target: string, nowMs: number): RestoredState {
+export function extractState(
+  path: string,
+  target: string,
+  nowMs: number,
+  features: readonly Restored[] = [],
+): RestoredState {
   fromBackup(path, (backup) => void backup.prepare('VACUUM INTO ?').run(target));
   try {
     using(openSqlite(target), (state) => state.exec('DROP TABLE postern_backup; PRAGMA application_id = 0'));
-    const restored = using(openStateDatabase(target), (state) => {
-      assertOwnSchema(state);
+    const restored = using(openStateDatabase(target, features), (state) => {
+      assertOwnSchema(state, features);
       const webhooks = state.prepare('SELECT url FROM webhook ORDER BY url').all().map(String);
       const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
@@ -107,11 +111,10 @@ export function extractState(path: string, target: string, nowMs: number): Resto
       // `writeBackup` has ended held sends. A file made by another program may still contain some, and these must not
       // be sent.
       endHeldSends(state);
-      const missed = endScheduled(state, nowMs);
-      const scheduled = Number(state.prepare("SELECT count(*) FROM scheduled WHERE state = 'scheduled'").get()?.[0]);
+      const notes = features.flatMap((feature) => feature.restored?.(state, nowMs) ?? []);
       // Ends write-ahead logging, so that the state is a single file, and one rename puts it in place.
       state.exec('PRAGMA journal_mode = DELETE');
-      return { cursor, webhooks, keys, missed, scheduled };
+      return { cursor, webhooks, keys, notes };
     });
     flush(target);
     return restored;
@@ -207,22 +210,6 @@ function endHeldSends(backup: Sqlite): void {
   if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
   backup.exec(`PRAGMA secure_delete = ON;
     UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
-}
-
-/**
- * Ends scheduled sends that may have been sent since the backup (decision X1). A send whose time has passed becomes
- * `missed`. A send that was in progress during the backup becomes `unknown`. Returns the missed sends.
- */
-function endScheduled(state: Sqlite, nowMs: number): RestoredState['missed'] {
-  const due = "state = 'scheduled' AND send_at_ms <= ?";
-  const missed = state
-    .prepare(`SELECT send_at_ms, recipient FROM scheduled WHERE ${due} ORDER BY send_at_ms`)
-    .all(nowMs);
-  state.exec('PRAGMA secure_delete = ON');
-  const end = "text = NULL, ended_ms = ?, problem = 'restored'";
-  state.prepare(`UPDATE scheduled SET state = 'missed', ${end} WHERE ${due}`).run(nowMs, nowMs);
-  state.prepare(`UPDATE scheduled SET state = 'unknown', ${end} WHERE state = 'sending'`).run(nowMs);
-  return missed.map(([atMs, to]) => ({ at: isoSecond(Number(atMs)), to: String(to) }));
 }
 
 /** Syncs a file or folder to disk. */

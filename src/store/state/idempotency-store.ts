@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type IdempotencyKey, storedKey } from '../../domain/idempotency-key.ts';
-import type { EarlierUse, SchedulingStore, StoredOutcome } from '../../domain/ports/sending-ports.ts';
+import type { DeferringStore, EarlierUse, StoredOutcome } from '../../domain/ports/sending-ports.ts';
 import type { Row, Sqlite } from '../../runtime/sqlite.ts';
 import { durably } from './state-database.ts';
 
@@ -8,7 +8,7 @@ import { durably } from './state-database.ts';
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /** Stores the outcomes of sends with an `Idempotency-Key` (decision D9): hashes, a row id or a problem, no text. */
-export function idempotencyStore(database: Sqlite): SchedulingStore {
+export function idempotencyStore(database: Sqlite): DeferringStore {
   const forget = database.prepare('DELETE FROM send WHERE claimed_at_ms < ?');
   const select = database.prepare(
     'SELECT request_hash, state, row_id, problem FROM send WHERE key_hash = ? AND claimed_at_ms >= ?',
@@ -36,7 +36,7 @@ export function idempotencyStore(database: Sqlite): SchedulingStore {
         insert.run(hashed(key), requestHash, nowMs);
         return 'claimed';
       }),
-    schedule: (key, requestHash, { id, nowMs, untilMs }, write) =>
+    defer: (key, requestHash, { id, nowMs, untilMs }, write) =>
       durably(database, () => {
         const earlier = find(key, nowMs);
         if (earlier !== undefined) return earlier;
@@ -44,7 +44,7 @@ export function idempotencyStore(database: Sqlite): SchedulingStore {
         // Stores `untilMs`, the latest time to send, as the time of the claim. The claim is then kept until 24 hours
         // after `untilMs`.
         insert.run(hashed(key), requestHash, untilMs);
-        update.run('scheduled', null, id, hashed(key));
+        update.run('deferred', null, id, hashed(key));
         write();
         return 'claimed';
       }),
@@ -68,8 +68,8 @@ function toOutcome(row: Row): StoredOutcome {
       return { state: 'provisional' };
     case 'problem':
       return { state: 'problem', problem: String(row[3]) };
-    case 'scheduled':
-      return { state: 'scheduled', id: String(row[3]) };
+    case 'deferred':
+      return { state: 'deferred', id: String(row[3]) };
     case 'interrupted':
       return { state: 'interrupted' };
     default:

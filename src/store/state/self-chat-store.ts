@@ -69,9 +69,9 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
 }
 
 /**
- * Erases the proof of the self-chat, the requests in it, and the canary. All three hold only for the chat.db in which
+ * Erases the proof of the self-chat and the requests in it. Both hold only for the chat.db in which
  * Postern read the code that proved the self-chat.
  */
 export function forgetSelfChat(database: Sqlite): void {
-  database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request; DELETE FROM canary');
+  database.exec('DELETE FROM self_chat; DELETE FROM self_chat_request');
 }

@@ -29,7 +29,7 @@ const CONTENT = [
 ];
 
 const RESTORE =
-  'Stop the service. Then restore a backup. Or move the file away: Postern then starts without its webhooks, limited keys, scheduled sends and audit log.';
+  'Stop the service. Then restore a backup. Or move the file away: Postern then starts without its webhooks, limited keys and audit log.';
 const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
   { codes: /^(SQLITE_(FULL|IOERR)|ENOSPC|EDQUOT|EIO)/, hint: 'Check the disk: it may be full or failing.' },
   { codes: /^(SQLITE_(BUSY|LOCKED))/, hint: 'Another program has it open: close that one and start Postern again.' },
@@ -43,7 +43,7 @@ const HINTS: readonly { readonly codes: RegExp; readonly hint: string }[] = [
  * Opens the service's own database (decision A5) with mode 0600 and migrates its schema. Throws `state_db_unusable`
  * with the reason, unless the database can be read and written.
  */
-export function openStateDatabase(path: string): Sqlite {
+export function openStateDatabase(path: string, features: readonly Migrated[] = []): Sqlite {
   let database: Sqlite | undefined;
   try {
     claimPrivateFile(path);
@@ -58,7 +58,8 @@ export function openStateDatabase(path: string): Sqlite {
     database.exec('PRAGMA wal_autocheckpoint = 4000');
     database.exec('PRAGMA foreign_keys = ON');
     migrate(database, version);
-    assertComplete(database);
+    for (const feature of features) migrateFeature(database, feature);
+    assertComplete(database, features);
     return database;
   } catch (error) {
     close(database);
@@ -119,6 +120,24 @@ function versionOf(database: Sqlite): number {
   return version;
 }
 
+/** A feature that has tables. */
+export interface Migrated {
+  readonly name: string;
+  readonly migrations?: readonly string[];
+}
+
+/** Brings the tables of a feature up to date. Keeps the tables of features that this program does not have. */
+function migrateFeature(database: Sqlite, { name, migrations = [] }: Migrated): void {
+  if (migrations.length === 0) return;
+  const version = Number(database.prepare('SELECT version FROM feature WHERE name = ?').get(name)?.[0] ?? 0);
+  if (version === migrations.length) return;
+  if (version > migrations.length) throw new Error(`a newer version of Postern wrote the tables of ${name}`);
+  database.transaction(() => {
+    for (const migration of migrations.slice(version)) database.exec(migration);
+    database.prepare('INSERT OR REPLACE INTO feature (name, version) VALUES (?, ?)').run(name, migrations.length);
+  });
+}
+
 function migrate(database: Sqlite, version: number): void {
   database.transaction(() => {
     for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
@@ -130,8 +149,8 @@ function migrate(database: Sqlite, version: number): void {
  * Throws unless the schema equals that of a new database word for word. A foreign schema could contain views, triggers
  * or default values with arbitrary SQL.
  */
-export function assertOwnSchema(database: Sqlite): void {
-  const own = withModel(schemaOf);
+export function assertOwnSchema(database: Sqlite, features: readonly Migrated[] = []): void {
+  const own = withModel(schemaOf, features);
   const foreign = [...schemaOf(database)].find(([name, sql]) => own.get(name) !== sql);
   if (foreign !== undefined) throw new Error(`its schema defines ${foreign[0]} differently than Postern does`);
 }
@@ -146,10 +165,11 @@ function schemaOf(database: Sqlite): ReadonlyMap<string, string> {
 }
 
 /** Runs `read` on a new database in memory that has the current schema. */
-function withModel<Result>(read: (model: Sqlite) => Result): Result {
+function withModel<Result>(read: (model: Sqlite) => Result, features: readonly Migrated[]): Result {
   const model = openSqlite(':memory:');
   try {
     for (const migration of MIGRATIONS) model.exec(migration);
+    for (const feature of features) migrateFeature(model, feature);
     return read(model);
   } finally {
     model.close();
@@ -157,9 +177,9 @@ function withModel<Result>(read: (model: Sqlite) => Result): Result {
 }
 
 /** Checks that every table and column exists and that the data needed at startup is readable. */
-function assertComplete(database: Sqlite): void {
+function assertComplete(database: Sqlite, features: readonly Migrated[]): void {
   const found = new Set(columnsOf(database));
-  const missing = withModel(columnsOf).find((column) => !found.has(column));
+  const missing = withModel(columnsOf, features).find((column) => !found.has(column));
   if (missing !== undefined) throw new Error(`it has no column ${missing}`);
   for (const { sql, trouble } of CONTENT) {
     if (Number(database.prepare(sql).get()?.[0]) > 0) throw new Error(trouble);

@@ -1,4 +1,4 @@
-import type { Chance } from '../../../src/simulator/chatter.ts';
+import type { Chance } from '../../../src/features/simulator/chatter.ts';
 
 /** What Messages can do to chat.db between two steps of the service. */
 const COMMITS = [

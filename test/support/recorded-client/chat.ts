@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type ChatDatabase, OWN_ADDRESS } from '../../../src/simulator/chat-database.ts';
-import { changeRow, linkBalloon } from '../../../src/simulator/row-commands.ts';
+import { type ChatDatabase, OWN_ADDRESS } from '../../../src/features/simulator/chat-database.ts';
+import { changeRow, linkBalloon } from '../../../src/features/simulator/row-commands.ts';
 
 export const ANA = '+15550100';
 export const BEN = 'ben@example.com';

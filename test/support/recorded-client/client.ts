@@ -1,8 +1,8 @@
 import { request } from 'node:http';
 import { join } from 'node:path';
-import { ChatDatabase, OWN_ADDRESS } from '../../../src/simulator/chat-database.ts';
-import type { Command } from '../../../src/simulator/commands.ts';
-import { MARKED } from '../../../src/simulator/own-messages.ts';
+import { ChatDatabase, OWN_ADDRESS } from '../../../src/features/simulator/chat-database.ts';
+import type { Command } from '../../../src/features/simulator/commands.ts';
+import { MARKED } from '../../../src/features/simulator/own-messages.ts';
 import { waitFor } from '../eventually.ts';
 import { Receiver } from '../receiver.ts';
 import { type Answer, KEY, type Listener, Service } from '../service.ts';

@@ -1,4 +1,3 @@
-import { accountTrouble } from '../../../domain/messages-account.ts';
 import type { StatusReport } from '../../../domain/status.ts';
 import { verdictOf } from '../../../domain/verdict.ts';
 
@@ -28,8 +27,7 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
   const troubled = report.webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const missing = report.permissions.filter(({ state }) => state === 'denied');
   const isConnected = report.backend.connected;
-  const deadSince = report.canary?.state === 'push_dead' ? report.canary.push_dead_since : null;
-  const signedOut = report.messages_account && accountTrouble(report.messages_account.state);
+  const bad = (report.warnings ?? []).filter(({ tone: of }) => of === 'bad');
   const { text, tone } = verdictOf(report);
   const isFine = tone === 'good' && missing.length === 0;
 
@@ -38,12 +36,9 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
     '---',
     item(text, isFine ? undefined : 'red'),
     ...(isConnected ? [] : [item(report.backend.message ?? 'The Messages database cannot be read.', 'red')]),
-    ...(signedOut === undefined ? [] : [item(signedOut, 'red')]),
-    ...(isConnected && signedOut === undefined && deadSince === null && report.backend.message !== null
-      ? [item(report.backend.message)]
-      : []),
+    ...(isConnected && bad.length === 0 && report.backend.message !== null ? [item(report.backend.message)] : []),
     ...missing.map(({ name }) => item(`${PERMISSION_NAMES[name]} is missing`, 'red')),
-    ...(deadSince === null ? [] : [item(`No push from Apple since ${minuteOf(deadSince)}`, 'red')]),
+    ...bad.map((warning) => item(warning.menu ?? warning.title, 'red')),
     item(lastEvent(report)),
     item(webhooks(report.webhooks), troubled.length > 0 ? 'red' : undefined),
     ...troubled
@@ -92,10 +87,6 @@ function plain(text: string): string {
  * Formats a timestamp as `2026-01-01 12:00 UTC`. Omits the seconds, because the menu could show the `:00:` in
  * `12:00:00` as an emoji.
  */
-function minuteOf(instant: string): string {
-  return `${instant.slice(0, 16).replace('T', ' ')} UTC`;
-}
-
 function lastEvent({ newest_event: { age_s: ageS } }: StatusReport): string {
   return ageS === null ? 'No events since Postern started' : `Last event ${duration(ageS)} ago`;
 }

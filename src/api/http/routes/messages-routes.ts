@@ -56,10 +56,9 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
         return { status: 202, body, headers: { Location: `approvals/${approval.id}` } };
       }
       const { replayed } = answer;
-      if (answer.kind === 'scheduled') {
-        const { scheduled } = answer;
-        const headers = { Location: `scheduled/${scheduled.id}`, ...(replayed && REPLAYED) };
-        return { status: 202, body: { scheduled }, headers };
+      if (answer.kind === 'deferred') {
+        const { path, body } = answer.deferred;
+        return { status: 202, body, headers: { Location: path, ...(replayed && REPLAYED) } };
       }
       const { confirmed, message } = answer;
       return {

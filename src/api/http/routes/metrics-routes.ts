@@ -54,12 +54,6 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         );
         gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);
       }
-      if (now.fleet !== undefined) {
-        const { state, published_row: row, behind } = now.fleet;
-        gauge('postern_fleet_connected', 'Whether events are published to the fleet.', state === 'connected' ? 1 : 0);
-        gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
-        gauge('postern_fleet_behind', 'Maximum number of rows that the fleet does not have yet.', behind);
-      }
       if (now.messagesAccount !== undefined) {
         const isSignedIn = now.messagesAccount.state === 'imessage' ? 1 : 0;
         gauge('postern_imessage_signed_in', 'Whether Messages has an enabled iMessage account.', isSignedIn);
@@ -69,22 +63,7 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         gauge('postern_arrival_delay_median_seconds', 'Median delay of the last 20 incoming iMessages.', medianS);
         gauge('postern_arrival_delay_max_seconds', 'Longest delay of the last 20 incoming iMessages.', maxS);
       }
-      if (now.canary !== undefined) {
-        const { state, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = now.canary;
-        const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);
-        gauge('postern_push_dead', "Whether the canary found Apple's push dead.", state === 'push_dead' ? 1 : 0);
-        gauge(
-          'postern_push_dead_since_timestamp_seconds',
-          'Send time of the first canary that did not arrive.',
-          seconds(since),
-        );
-        gauge('postern_canary_arrived_timestamp_seconds', 'When a canary last arrived.', seconds(arrivedAt));
-        gauge(
-          'postern_canary_delay_seconds',
-          'How long the last canary took to arrive.',
-          delayMs === null ? null : delayMs / 1000,
-        );
-      }
+      now.ofFeatures?.(gauge);
       if (now.hub !== undefined) {
         const { macs, rejected, filled, missing, isReady, isDelivering, brokerAheadMs, behindMs } = now.hub;
         const { webhookBacklog, streamBytes } = now.hub;

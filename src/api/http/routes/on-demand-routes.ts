@@ -5,7 +5,6 @@ import { auditRoutes } from './audit-routes.ts';
 import { homeRoutes } from './home-routes.ts';
 import { keyRoutes } from './keys-routes.ts';
 import { peopleRoutes } from './people-routes.ts';
-import { scheduledRoutes } from './scheduled-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { webhookRoutes } from './webhooks-routes.ts';
 
@@ -14,7 +13,6 @@ export function onDemandRoutes(access: () => Promise<AccessService>, home: Home,
   return {
     ...peopleRoutes(),
     ...searchRoutes(),
-    ...scheduledRoutes(),
     ...keyRoutes(access, home, ownUrl),
     ...auditRoutes(access),
     ...approvalRoutes(access),

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { documentsOf, type Feature } from '../../../core/feature.ts';
 import { problem } from '../../../domain/problems.ts';
 import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
@@ -87,7 +88,11 @@ const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable'
  * Returns the pages that contain no data of the owner. Requests for them need no key and do not count towards the rate
  * limit (decision E9).
  */
-export function staticFiles(version: string, notReady: () => readonly string[]): OpenPages {
+export function staticFiles(
+  version: string,
+  notReady: () => readonly string[],
+  features: readonly Feature[],
+): OpenPages {
   const made = new Map<string, ServedPage>();
   for (const [path, file] of Object.entries(FILES)) {
     made.set(
@@ -102,7 +107,10 @@ export function staticFiles(version: string, notReady: () => readonly string[]):
   made.set('/ready', () => readyAnswer(notReady()));
   made.set(
     '/openapi.json',
-    cached(async () => documentOf((await import('../../openapi/openapi.ts')).openApi(version))),
+    cached(async () => {
+      const [{ openApi }, documents] = await Promise.all([import('../../openapi/openapi.ts'), documentsOf(features)]);
+      return documentOf(openApi(version, documents));
+    }),
   );
   return new Pages(made);
 }

@@ -32,7 +32,7 @@ function sentenceOf({ state, message_id: messageId, problem }: Approval): string
     case 'approved':
       return 'Approved; it is being sent.';
     case 'scheduled':
-      return 'Approved and scheduled; scheduled_list shows it with the same id.';
+      return 'Approved; it is sent later, under the same id.';
     case 'sent':
       return `Approved and sent${messageId === null ? '' : ` as message [${messageId}]`}.`;
     case 'pending':

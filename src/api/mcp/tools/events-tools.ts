@@ -205,7 +205,7 @@ class EventReader {
 
   #isWanted(entry: RowEntry): boolean {
     const { conversation_id: id } = entry.event.data;
-    if (entry.isCanary === true) return false;
+    if (entry.isHidden === true) return false;
     return this.#conversation === undefined || id === this.#conversation;
   }
 }

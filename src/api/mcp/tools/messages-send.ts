@@ -27,12 +27,11 @@ export const messagesSend = tool({
       .describe('a repeat with the same value within 24 hours is not sent again'),
     dry_run: z.boolean().default(false).describe('only say what would happen'),
   }),
-  output: z.object({
+  output: z.looseObject({
     text: z.string(),
-    state: z.enum(['sent', 'pending', 'held', 'scheduled', 'dry_run']),
+    state: z.string(),
     approval_id: z.string().optional(),
     message_id: z.string().optional(),
-    scheduled_id: z.string().optional(),
   }),
   async run({ to, text, idempotency_key: key, dry_run: dryRun, ...options }, context) {
     const { caller, counters, requestId } = context;
@@ -65,11 +64,7 @@ function answerOf(answer: SendAnswer) {
       approval_id: id,
     };
   }
-  if (answer.kind === 'scheduled') {
-    const { id, state, send_at: at } = answer.scheduled;
-    const text = `Scheduled for ${at} as "${id}" (${state}). Until then scheduled_cancel can cancel it.`;
-    return { text, state: 'scheduled', scheduled_id: id };
-  }
+  if (answer.kind === 'deferred') return answer.deferred.told;
   const { confirmed, message, replayed } = answer;
   if (!confirmed) return { text: 'Handed to Messages. It is not known yet whether it went out.', state: 'pending' };
   const earlier = replayed ? ' An earlier call had sent it; it was not sent again.' : '';

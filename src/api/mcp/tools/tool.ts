@@ -44,7 +44,6 @@ export interface ToolAnswer {
   readonly state?: string;
   readonly approval_id?: string;
   readonly message_id?: string;
-  readonly scheduled_id?: string;
 }
 
 /** An answer that is a file. It has no `structuredContent`, because some clients would then ignore the file. */

@@ -77,7 +77,11 @@ export class ElectedDeliveries {
     this.calls = new HubCalls({ ...parts, perform: (method, args) => this.perform(method, args) });
     const { connection, envelope, clock, log, isReady } = parts;
     this.#lease = new Lease<WebhooksState>({
-      ...{ clock, log, isReady, key: LEASE_KEY, first: NO_WEBHOOKS },
+      clock,
+      log,
+      isReady,
+      key: LEASE_KEY,
+      first: NO_WEBHOOKS,
       bucket: async () => {
         // Without a connection, a request would wait until there is one, and be sent too late.
         if (!connection.isConnected) throw problem('broker_away');

@@ -1,0 +1,201 @@
+import { join } from 'node:path';
+import { DiagnosticsRunner } from '../app/diagnostics-runner.ts';
+import { openEventLog } from '../app/event-log.ts';
+import { openStatistics } from '../app/home-page.ts';
+import type { Host } from '../app/host.ts';
+import { openSearchIndex } from '../app/open-search.ts';
+import { openHeldFiles, openSender } from '../app/open-sender.ts';
+import { openStatus } from '../app/open-status.ts';
+import type { Config } from '../config/config.ts';
+import { OWNER } from '../domain/audit.ts';
+import type { Caller } from '../domain/caller.ts';
+import type { IncludeSet } from '../domain/include.ts';
+import { rowOffset } from '../domain/offset.ts';
+import { HttpStreams } from '../events/streams/http-streams.ts';
+import { WebSocketClients } from '../events/streams/web-socket-clients.ts';
+import { Dispatcher } from '../events/webhooks/dispatcher.ts';
+import { Poster } from '../events/webhooks/poster.ts';
+import { chatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
+import { namedReader } from '../mac/contacts/named-reader.ts';
+import { UPLOADS } from '../mac/sender/checked-attachments.ts';
+import { OriginReader } from '../mac/sender/origins.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
+import { ClockWatch } from '../runtime/clock-watch.ts';
+import { eventSerializer } from '../schema/event-json.ts';
+import { hasKeys } from '../store/state/keys-store.ts';
+import { webhookStore } from '../store/state/webhooks-store.ts';
+import { UploadStore } from '../store/uploads/upload-store.ts';
+import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
+
+/** The parts of the core, with which every feature is opened. */
+export type Core = Awaited<ReturnType<typeof openCore>>;
+
+/**
+ * Creates what every Postern of a Mac has, in an order in which no part needs a later one. Nothing in here names a
+ * feature.
+ */
+export async function openCore(config: Config, host: Host, closers: Cleanup) {
+  const base = await openBase(config, host, closers);
+  const mac = { ...base, ...openMac(base) };
+  const events = { ...mac, ...openEvents(mac) };
+  const sends = { ...events, ...openSends(events) };
+  const readers = { ...sends, ...(await openReaders(sends)) };
+  return { ...readers, ...openOwner(readers) };
+}
+
+/** Opens the event log, and what reads and serialises its events. */
+function openEvents(core: CoreBase & CoreMac) {
+  const { config, host, closers, state, awake, connection, thread, chatLog, detector, onHealth } = core;
+  const { sentRows, reader, contacts, counters } = core;
+  const { origins } = sentRows;
+  const { noteHealth, ages, ...eventLog } = openEventLog({
+    config,
+    host,
+    closers,
+    state,
+    connection,
+    thread,
+    chatLog,
+    awake,
+    // The log must not publish a row that a send is about to mark as outgoing.
+    isAwaited: (message) => origins.isAwaited(message, (one) => reader.attachmentNames(one)),
+  });
+  const { publisher, detection, feed, channel } = eventLog;
+  onHealth(noteHealth);
+  detector.onCommit(() => publisher.publishPending());
+  detector.onCommit(() => detection.noteCommit());
+  const messages = new OriginReader(reader, {
+    added: (message, details) => {
+      for (const column of details.undecoded ?? []) counters.undecoded.inc({ column });
+      return ages.added(message, origins.added(message, details));
+    },
+  });
+  const json = eventSerializer({
+    details: (message) => messages.details(message),
+    reactionDetails: (reaction) => reader.reactionDetails(reaction),
+    names: () => contacts.names,
+    offsetText: (...position) => feed.offsetText(...position),
+  });
+  return {
+    channel,
+    publisher,
+    detection,
+    feed,
+    /** The log of chat.db's rows, with their ages. */
+    agedLog: eventLog.messages,
+    ages,
+    messages,
+    json,
+    statistics: openStatistics({ state, host, closers, counters, channel }),
+    /** Resolves once the requested includes are loaded; undefined if they already are. */
+    ready: (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined),
+  };
+}
+
+/** Opens what sends, and what keeps files until they are sent. */
+function openSends(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
+  const { config, host, closers, state, access, deferrals, messages } = core;
+  const sender = openSender({ ...core, details: (message) => messages.details(message) });
+  closers.add('sender', { start: () => sender.start(), end: () => sender.close() });
+  const uploads = new UploadStore({
+    folder: join(config.dir, UPLOADS),
+    clock: host.clock,
+    log: host.log,
+    heldBytes: () => deferrals.heldBytes() + (access.loaded?.heldBytes() ?? 0),
+  });
+  closers.add('uploads', { start: () => uploads.start(), close: () => uploads.close() });
+  closers.add('limited keys', {
+    async start() {
+      if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();
+    },
+    end: () => access.loaded?.close(),
+  });
+  return { sender, uploads, heldFiles: openHeldFiles(config, host.log) };
+}
+
+/** Opens what reads the event log: search, webhooks and streams. */
+async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
+  const { config, host, state, connection, thread, chatLog, feed, json, ready, access } = core;
+  const { clock, log, version } = host;
+  const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
+  const { ownListeners } = core;
+  const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts, ownListeners });
+  const webhooks = new Dispatcher({
+    feed,
+    poster,
+    clock,
+    log,
+    json,
+    ready,
+    wires: core.wires,
+    rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
+    store: webhookStore(state, clock),
+    ...core.statistics.deliveryCounts(core.counters),
+    callerOf: (keyId) => access.loaded?.callerOf(keyId),
+  });
+  return {
+    search,
+    poster,
+    webhooks,
+    webSockets: new WebSocketClients({ clock, log, ready }),
+    streams: new HttpStreams({ feed, clock, log, ready }),
+  };
+}
+
+/** Creates the owner's ports, the status, and what limited keys get of both. */
+function openOwner(
+  core: CoreBase &
+    CoreMac &
+    ReturnType<typeof openEvents> &
+    ReturnType<typeof openSends> &
+    Awaited<ReturnType<typeof openReaders>>,
+) {
+  const { config, host, awake, connection, messages, contacts, access, ports, webhooks, poster } = core;
+  const { clock, log, version, run } = host;
+  const { chatDbPath, osascriptPath } = config.backend;
+  const { messagesAccounts } = core;
+  const clockWatch = new ClockWatch(clock, log);
+  const status = openStatus({
+    ...core,
+    version,
+    clock,
+    log,
+    clockWatch,
+    database: connection,
+    columns: () => messageColumns(connection),
+    messages: core.chatLog,
+    changes: core.detection,
+    delays: core.ages.delays,
+  });
+  const owner: Caller = {
+    key: undefined,
+    reader: namedReader(messages, contacts),
+    people: core.people,
+    attachments: core.files,
+    feed: core.feed,
+    json: core.json,
+    sender: access.ownerSender(core.sender, core.deferrals),
+    uploads: core.uploads.of(OWNER),
+    webhooks,
+    contacts,
+    approvals: access.ownerApprovals(),
+    port: (wanted) => ports.get(wanted),
+    status: () => ({ ...status.report(), ...access.heldSends() }),
+    search: core.search,
+    chats: chatDbNames(connection),
+  };
+  access.loadedBy(async () => {
+    const { accessParts } = await import('../app/access-parts.ts');
+    return accessParts({
+      ...core,
+      deferral: core.deferrals,
+      files: core.heldFiles,
+      selfAddress: config.approval.selfAddress || access.selfAddress,
+      owner: () => owner,
+      onKeyChange: (keyId) => webhooks.refresh(keyId),
+      callerOf: (keyId) => access.loaded?.callerOf(keyId),
+    });
+  });
+  const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run, clock, awake, poster, messagesAccounts });
+  return { clockWatch, status, owner, diagnostics };
+}

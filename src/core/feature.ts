@@ -1,0 +1,141 @@
+import type { Command } from 'commander';
+import type * as z from 'zod';
+import type { Handler } from '../api/http/router.ts';
+import type { HttpServer } from '../api/http/server.ts';
+import type { Tool } from '../api/mcp/tools/tool.ts';
+import type { Operation } from '../api/openapi/operation.ts';
+import type { Runs } from '../cli/declaration.ts';
+import type { Finding } from '../cli/doctor/finding.ts';
+import type { Config } from '../config/config.ts';
+import type { SettingTable, ValuesOf } from '../config/setting.ts';
+import type { ClientLines, ClientSetup } from '../domain/client-lines.ts';
+import type { HiddenText } from '../domain/hidden-text.ts';
+import type { ProblemText } from '../domain/problem-text.ts';
+import type { StatusReport, StatusWarning } from '../domain/status.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import type { Route } from '../schema/routes.ts';
+import type { Core } from './core.ts';
+
+/**
+ * One option of Postern, with all of its parts. A feature is declared by a small module that loads no other
+ * code of the feature: whatever is costly is behind a function that imports it. To remove a feature, delete its folder
+ * and its line in `features/list.ts`.
+ *
+ * The declaration is read without a running service, for config.toml, the command line, the documents of the API and
+ * state.db. `open` is called only in a running service.
+ */
+export interface Feature<Table extends SettingTable = SettingTable> {
+  /** Name of the feature's folder, of its section in config.toml, and of its member in the status. */
+  readonly name: string;
+  /** The features whose ports this one uses. They precede it in the list, which a test checks. */
+  readonly needs?: readonly string[];
+  /** The section `[name]` of config.toml. Key: how the program calls the value. */
+  readonly settings?: Table;
+  /** Steps that create and change the feature's own tables in state.db. Only appended to. */
+  readonly migrations?: readonly string[];
+  /** Routes below `/api/v1`. Key: the operation. */
+  readonly routes?: Readonly<Record<string, Route>>;
+  /** Loads the handlers of `routes`, at the first request to one of them. */
+  readonly handlers?: () => Promise<Readonly<Record<string, Handler>>>;
+  /** Problems that only this feature answers with. Key: the problem's name. */
+  readonly problems?: Readonly<Record<string, ProblemText>>;
+  /** Loads what the documents of the API say about the feature. */
+  readonly document?: () => Promise<FeatureDocument>;
+  /** Loads the tools of MCP, at the first request of an MCP client. */
+  readonly tools?: () => Promise<readonly Tool[]>;
+  /** Declares the commands of the command line. The code of a command is loaded when it runs. */
+  commands?(program: Command, runs: Runs): void;
+  /** Returns how other programs are set up for this feature. `values` is undefined if the configuration is unknown. */
+  clients?(
+    key: ClientSetup,
+    values: ValuesOf<Table> | undefined,
+    server: Pick<Config['server'], 'host' | 'port'>,
+  ): readonly ClientLines[];
+  /** Returns what is wrong with the settings, or what they lack together with the settings of the core. */
+  check?(values: ValuesOf<Table>, config: Config): { readonly mistakes?: readonly string[] };
+  /** Returns the texts of messages that Postern writes for this feature, and that lists leave out. */
+  hides?(values: ValuesOf<Table>): HiddenText | undefined;
+  /** Loads what `postern status` prints about the feature's member of the status. */
+  readonly shown?: () => Promise<(status: never) => ShownStatus>;
+  /** Returns what doctor finds about this feature, on a machine whose configuration can be used. */
+  findings?(examined: Examined): Promise<readonly Finding[]>;
+  /** Ends what must not survive a restored backup. Returns sentences for the person who restores. */
+  restored?(state: Sqlite, nowMs: number): readonly string[];
+  /** Creates the feature in a running service. Returns undefined, and loads nothing, if it is switched off. */
+  open?(core: Core, values: ValuesOf<Table>): Running | undefined | Promise<Running | undefined>;
+}
+
+/** A feature in a running service. */
+export interface Running {
+  /** Called in the order of the list, once the service listens at `http`. */
+  start?(http: HttpServer): void | Promise<void>;
+  /** Called in the reverse order, for all at once. Resolves once nothing of the feature runs any more, within 8.7 s. */
+  close?(): void | Promise<void>;
+  /** The feature's member of the status; undefined omits it. */
+  status?(): object | true | undefined;
+  /**
+   * Returns what is wrong, for health, the menu, `problems` and the first line of the status. A plain sentence is only
+   * shown by health.
+   */
+  warning?(): StatusWarning | string | undefined;
+  metrics?(gauge: Gauge): void;
+}
+
+/** The facts that doctor has collected before it asks the features. */
+export interface Examined {
+  readonly config: Config;
+  /** True if the service runs. */
+  readonly isUp: boolean;
+  /** The status of the service; undefined if it could not be asked. */
+  readonly status: StatusReport | undefined;
+}
+
+export type Gauge = (name: string, help: string, value: number | null) => void;
+
+/** The feature's line in `postern status`. */
+export interface ShownStatus {
+  readonly label: string;
+  readonly text: string;
+  readonly tone?: 'red' | 'yellow' | undefined;
+}
+
+export interface FeatureDocument {
+  /** Key: the operation, as in `routes`. */
+  readonly operations: Readonly<Record<string, Operation>>;
+  /** Key: the schema's name in the document. */
+  readonly schemas?: Readonly<Record<string, z.ZodType>>;
+  /** The feature's member of the status. */
+  readonly status?: z.ZodType;
+  /** The 202 answer to a send that the feature takes over. */
+  readonly deferred?: {
+    readonly schema: z.ZodType;
+    readonly example: { readonly summary: string; readonly value: unknown };
+    /** Problems of the feature with which such a send is refused. */
+    readonly problems?: readonly string[];
+  };
+}
+
+/** Returns the feature. Exists so that the compiler infers the types of the settings' values. */
+export function feature<Table extends SettingTable>(one: Feature<Table>): Feature {
+  return one;
+}
+
+/** Returns the messages that lists leave out. */
+export function hiddenTexts(config: Config, features: readonly Feature[]): readonly HiddenText[] {
+  return features.flatMap((one) => one.hides?.(config.features[one.name] ?? {}) ?? []);
+}
+
+/** The part of a feature in the documents of the API, with its routes and problems. */
+export interface LoadedDocument extends FeatureDocument {
+  readonly name: string;
+  readonly routes: Readonly<Record<string, Route>>;
+  readonly problems: Readonly<Record<string, ProblemText>>;
+}
+
+/** Loads what the documents of the API say about the features. */
+export function documentsOf(features: readonly Feature[]): Promise<readonly LoadedDocument[]> {
+  const loaded = features.map(async ({ name, routes = {}, problems = {}, document }) =>
+    document === undefined ? [] : [{ name, routes, problems, ...(await document()) }],
+  );
+  return Promise.all(loaded).then((all) => all.flat());
+}

@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import { LazyAccess } from '../access/lazy-access.ts';
+import type { Host } from '../app/host.ts';
+import { openChatDb, openContacts } from '../app/inputs.ts';
+import { issuerHostOf } from '../app/issuer.ts';
+import type { Config } from '../config/config.ts';
+import { Ports } from '../domain/port.ts';
+import { Deferrals } from '../domain/ports/deferral-ports.ts';
+import type { WireEventJson } from '../domain/ports/wires-ports.ts';
+import { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
+import { CommitDetector } from '../mac/chatdb/commit-detector.ts';
+import { chatSendLookup } from '../mac/chatdb/lookups.ts';
+import { ChatLog } from '../mac/chatdb/message-log.ts';
+import { ChatReader } from '../mac/chatdb/reader.ts';
+import { openSentRows } from '../mac/sender/sent-rows.ts';
+import { MacPermissions } from '../mac/system/mac-permissions.ts';
+import { openMessagesAccounts } from '../mac/system/messages-accounts.ts';
+import { PermissionWatcher } from '../mac/system/permission-watcher.ts';
+import { AwakeClock } from '../runtime/awake-clock.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
+import { Counters } from '../runtime/counters.ts';
+import { OwnListeners } from '../runtime/own-listeners.ts';
+import { assertRestored } from '../store/state/backup.ts';
+import { idempotencyStore } from '../store/state/idempotency-store.ts';
+import { lockFolder } from '../store/state/lock.ts';
+import { sentPartStore } from '../store/state/sent-parts-store.ts';
+import { openStateDatabase } from '../store/state/state-database.ts';
+import { ConvertedFiles } from './converted-files.ts';
+import type { Running } from './feature.ts';
+
+export type CoreBase = Awaited<ReturnType<typeof openBase>>;
+export type CoreMac = ReturnType<typeof openMac>;
+
+/** Locks the folder of the configuration, opens state.db, and makes the places that features fill. */
+export async function openBase(config: Config, host: Host, closers: Cleanup) {
+  closers.add('lock', lockFolder(config.dir));
+  await host.onLocked?.();
+  assertRestored(config.dir);
+  const awake = new AwakeClock(host.clock, host.log);
+  closers.add('awake clock', () => awake.close());
+  awake.start();
+  const state = openStateDatabase(join(config.dir, 'state.db'), host.features);
+  closers.add('state', () => state.close());
+  return {
+    config,
+    host,
+    closers,
+    awake,
+    state,
+    idempotency: idempotencyStore(state),
+    counters: new Counters(),
+    ownListeners: new OwnListeners({ issuerHost: issuerHostOf(config) }),
+    access: new LazyAccess(),
+    /** The running features, in the order of the list. Key: the feature's name. */
+    running: new Map<string, Running>(),
+    ports: new Ports(),
+    deferrals: new Deferrals(),
+    /** The serialisers of other programs' protocols. Key: `StoredWebhook.wire.protocol`. */
+    wires: new Map<string, WireEventJson>(),
+  };
+}
+
+/** Opens everything that reads this Mac, and what it allows. Nothing here sends or publishes. */
+export function openMac({ config, host, closers, awake, state }: CoreBase) {
+  const { clock, log } = host;
+  const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
+  const { connection, thread } = openChatDb({ config, host, closers });
+  const permissions = new MacPermissions({
+    platform: host.platform,
+    osascriptPath,
+    clock: awake,
+    chatDbAccess: () => connection.access,
+  });
+  const asking = { osascriptPath, run: host.run, clock, log, permissions };
+  const messagesAccounts = openMessagesAccounts({ ...asking, closers });
+  const grantWatch = new PermissionWatcher({ path: chatDbPath, clock, log, onGranted: () => host.restart() });
+  const healthListeners: ((isConnected: boolean) => void)[] = [];
+  const detector = new CommitDetector({
+    connection,
+    clock,
+    pollIntervalMs,
+    onHealth({ connected, message }) {
+      if (connected) log.info('chat.db is open');
+      else log.warn('chat.db cannot be read; retrying at every poll', { reason: message });
+      if (host.supervised) grantWatch.set({ isAway: !connected });
+      for (const listener of healthListeners) listener(connected);
+    },
+  });
+  const sentRows = openSentRows({
+    lookup: chatSendLookup(connection),
+    sentParts: sentPartStore(state),
+    clock: awake,
+    log,
+    confirmMs: config.send.confirmMs,
+    onChange: (look) => detector.onCommit(look),
+  });
+  return {
+    connection,
+    thread,
+    permissions,
+    messagesAccounts,
+    grantWatch,
+    detector,
+    /** Calls `listener` whenever chat.db has become readable or unreadable. */
+    onHealth: (listener: (isConnected: boolean) => void): void => void healthListeners.push(listener),
+    sentRows,
+    reader: new ChatReader(connection, thread),
+    chatLog: new ChatLog(connection),
+    files: new ConvertedFiles(new AttachmentFiles(connection)),
+    ...openContacts({ config, host, closers, connection, thread }),
+  };
+}

@@ -1,0 +1,107 @@
+import { HttpServer } from '../api/http/server.ts';
+import { lazyMcpService } from '../api/mcp/lazy-service.ts';
+import { HomePage } from '../app/home-page.ts';
+import { openIssuer } from '../app/issuer.ts';
+import { listenOnSocket } from '../app/socket.ts';
+import type { McpService } from '../domain/ports/mcp-ports.ts';
+import { junkAmong } from '../mac/chatdb/message-filter.ts';
+import { assertPortFree } from '../mac/system/port-listeners.ts';
+import { localTimeZone } from '../runtime/clock.ts';
+import type { Core } from './core.ts';
+import type { Gauge } from './feature.ts';
+
+/** Limits at shutdown: 10 s in all (decision A7). osascript is killed after 8 s, and its request is still answered. */
+const WORK_ENDS_WITHIN_MS = 8700;
+const SOCKETS_END_WITHIN_MS = 2000;
+
+/** Creates the server, and adds what works by itself once the server listens. */
+export async function serve(core: Core): Promise<HttpServer> {
+  const { config, host, closers, access, detector, webhooks, search, clockWatch } = core;
+  const mcp = openMcp(core);
+  const http = await openHttp(core, mcp);
+  core.ownListeners.watch(() => http.addresses);
+  closers.add('MCP', { end: () => mcp.close() });
+  closers.add('HTTP', {
+    async start() {
+      const { host: address, port } = config.server;
+      if (host.platform === 'darwin') await assertPortFree(host.run, address, port);
+      await http.listen(address, port);
+    },
+    end: () => http.close(WORK_ENDS_WITHIN_MS),
+  });
+  // From here on, parts publish and send, which must wait for the port: it may belong to another Postern. The detector
+  // is the first, because a client that asks for changes needs to know where the change log starts.
+  closers.add('commit detector', { start: () => detector.start(), end: () => detector.close() });
+  closers.add('wait for Full Disk Access', { end: () => core.grantWatch.close() });
+  closers.add('socket', { start: () => listenOnSocket({ config, http, log: host.log }) });
+  closers.add('clock', { start: () => clockWatch.start(), close: () => clockWatch.close() });
+  closers.add('webhooks', { start: () => webhooks.start(), end: () => webhooks.close(WORK_ENDS_WITHIN_MS) });
+  closers.add('held sends', { start: () => access.loaded?.start() });
+  closers.add('search', { start: () => search.start(), close: () => search.close() });
+  closers.add('WebSockets', { end: () => core.webSockets.close(SOCKETS_END_WITHIN_MS) });
+  closers.add('streams', { end: () => core.streams.close(SOCKETS_END_WITHIN_MS) });
+  closers.add('permissions', { end: () => core.permissions.close() });
+  closers.add('diagnostics', { end: () => core.diagnostics.close() });
+  return http;
+}
+
+function openMcp({ config, host, connection, access, counters }: Core): McpService {
+  const { clock, log, version, features } = host;
+  return lazyMcpService({
+    clock,
+    log,
+    counters,
+    version,
+    eventErrors: config.mcp.eventErrors,
+    features,
+    timeZone: () => localTimeZone(),
+    junkAmong: (among) => junkAmong(connection, among),
+    ownKey: async (caller) => (await access.load()).keys.mine(caller),
+  });
+}
+
+async function openHttp(core: Core, mcp: McpService): Promise<HttpServer> {
+  const { config, host, connection, access, owner, webSockets, streams, status } = core;
+  return new HttpServer({
+    clock: host.clock,
+    log: host.log,
+    version: host.version,
+    features: host.features,
+    counters: core.counters,
+    home: new HomePage({ ...core, status: () => owner.status() }),
+    settings: config.server,
+    apiKey: config.auth.apiKey,
+    callers: { owner, find: (key) => access.loaded?.find(key) },
+    access: () => access.load(),
+    ready: core.ready,
+    health: () => status.health(),
+    notReady: () => (connection.health().connected ? [] : ['chat_db_unavailable']),
+    metrics: () => metricsOf(core),
+    mcp: { mcp, settings: config.mcp },
+    issuer: await openIssuer({ ...core, mcp }),
+    checkPermissions: () => status.checkPermissions(),
+    diagnose: (request) => core.diagnostics.run(request),
+    openStream: (request, form) => streams.open(request, form),
+    acceptWebSocket: (...handshake) => webSockets.accept(...handshake),
+  });
+}
+
+function metricsOf(core: Core) {
+  const { webhooks, status } = core;
+  return {
+    webSockets: core.webSockets.counts,
+    streams: core.streams.counts,
+    isConnected: core.connection.health().connected,
+    newestRow: status.newestRow(),
+    newestEvent: core.feed.lastPublished().rowId,
+    published: core.channel.published,
+    heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
+    search: core.search.status(),
+    changes: core.detection.status(),
+    messagesAccount: core.messagesAccounts.account,
+    arrivalDelay: core.ages.delays.report(),
+    ofFeatures: (gauge: Gauge) => {
+      for (const one of core.running.values()) one.metrics?.(gauge);
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { Scope } from './key.ts';
+import { problem } from './problems.ts';
+
+/** The reach of a limited key. Features narrow their ports by it, and see no other part of a key. */
+export interface Reach {
+  readonly keyId: string;
+  has(scope: Scope): boolean;
+  /** Reports whether the key may read the conversation, or the one-to-one conversation with this address. */
+  mayRead(conversation: string): boolean;
+}
+
+/**
+ * A service that a feature adds to every `Caller`. Fail-closed: a port cannot be declared without saying how much a limited
+ * key gets, and without `provide` no caller has it.
+ */
+export interface Port<Service> {
+  readonly name: string;
+  /** Returns the service as far as the key reaches; undefined if only the owner has it. */
+  readonly narrow: (service: Service, reach: Reach) => Service | undefined;
+}
+
+/** The services that features have provided in a running service. */
+export class Ports {
+  readonly #services = new Map<string, unknown>();
+
+  provide<Service>(port: Port<Service>, service: Service): void {
+    this.#services.set(port.name, service);
+  }
+
+  /** Returns the owner's service; undefined if the feature is absent or switched off. */
+  find<Service>(port: Port<Service>): Service | undefined {
+    return this.#services.get(port.name) as Service | undefined;
+  }
+
+  /** Returns the owner's service. Throws `not_available`. */
+  get<Service>(port: Port<Service>): Service {
+    return this.find(port) ?? absent(port);
+  }
+
+  /** Returns the service as far as the key reaches. Throws `not_available` if it does not reach the service at all. */
+  narrowed<Service>(port: Port<Service>, reach: Reach): Service {
+    return port.narrow(this.get(port), reach) ?? absent(port);
+  }
+}
+
+function absent({ name }: { readonly name: string }): never {
+  throw problem('not_available', { what: name });
+}

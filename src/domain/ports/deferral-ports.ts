@@ -1,0 +1,81 @@
+import type { HeldFile } from '../approval.ts';
+import { problem } from '../problems.ts';
+import type { SendRequest } from './sending-ports.ts';
+
+/** A send that a feature has taken over, to make it later. */
+export interface DeferredSend {
+  readonly id: string;
+  /** The body of the 202 answer. */
+  readonly body: object;
+  /** The path of its resource, relative to `/api/v1/`. */
+  readonly path: string;
+  /** The answer to a model: a sentence, and members such as an id. */
+  readonly told: { readonly text: string; readonly state: string } & Readonly<Record<string, string>>;
+  /** True if an earlier request with the same `Idempotency-Key` was taken over. */
+  readonly replayed: boolean;
+}
+
+/** The key under which a send is deferred, and the owner's approval if the send needed one. */
+export interface DeferredBy {
+  readonly keyId: string;
+  /** The id, readers and files of a send that the owner approved. The files were copied when the send was held. */
+  readonly approved?: {
+    readonly id: string;
+    readonly members: readonly string[];
+    readonly files: readonly HeldFile[];
+  };
+}
+
+/** A deferred send whose time has come, as far as the rights of its key depend on it. */
+export interface DueSend {
+  readonly id: string;
+  readonly key_id: string;
+  readonly to: string;
+  readonly text: string | null;
+  /** The addresses that the owner approved as readers of the message. Null if the send needed no approval. */
+  readonly members: readonly string[] | null;
+  /** True if the owner approved the send, so that it is not held again at its time. */
+  readonly isApproved: boolean;
+}
+
+/** Makes sends later. A feature offers one; without it, a send that asks for a later time is refused. */
+export interface Deferral {
+  /**
+   * Stores the send. Throws everything that an immediate send throws before it is queued, such as for an unknown
+   * recipient or a missing file.
+   */
+  add(request: SendRequest, by: DeferredBy): Promise<DeferredSend>;
+  /** Cancels the key's sends that have not begun. Returns the number of cancelled sends. */
+  cancelAll(keyId: string): number;
+  /** Returns the total size of the files of sends that have not ended, in bytes. */
+  heldBytes(): number;
+  /** Returns the ids of the sends that have not ended. Their files must be kept. */
+  openIds(): readonly string[];
+}
+
+/** Passes sends on to the feature that makes them later. Until there is one, refuses them. */
+export class Deferrals implements Deferral {
+  #feature: Deferral | undefined;
+
+  /** Makes a feature take over the sends that ask for a later time. */
+  takenBy(feature: Deferral): void {
+    this.#feature = feature;
+  }
+
+  async add(request: SendRequest, by: DeferredBy): Promise<DeferredSend> {
+    if (this.#feature === undefined) throw problem('send_later_unavailable');
+    return this.#feature.add(request, by);
+  }
+
+  cancelAll(keyId: string): number {
+    return this.#feature?.cancelAll(keyId) ?? 0;
+  }
+
+  heldBytes(): number {
+    return this.#feature?.heldBytes() ?? 0;
+  }
+
+  openIds(): readonly string[] {
+    return this.#feature?.openIds() ?? [];
+  }
+}

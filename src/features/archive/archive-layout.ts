@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto';
+import { chatIdentity } from '../../domain/address.ts';
+import { memoized } from '../../domain/memoized.ts';
+
+// The paths in an archive, relative to its folder.
+
+export const MANIFEST = 'manifest.json';
+export const LOG = 'log.ndjson';
+export const PEOPLE = 'people.json';
+export const FIRST_PAGE = 'index.html';
+export const CONVERSATIONS = 'conversations';
+export const FILES = 'files';
+/** Can be deleted, because the next run recreates it. */
+export const INDEX = 'index.db';
+export const LOCK = 'lock.db';
+/** Suffix of a file that is still being written. */
+export const PART = '.part';
+
+const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
+const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
+
+/**
+ * Returns the key of the conversation that has this chat guid. All guids of one conversation, across services and macOS
+ * versions, lead to the same key.
+ */
+export const conversationKey = memoized((guid) => {
+  const { style, identifier } = chatIdentity(guid) ?? { style: '', identifier: guid };
+  return hash('sha256', `${style};${identifier}`, 'hex').slice(0, 16);
+});
+
+/** Returns the path of the file with a conversation's lines of one year. */
+export function chainPath(key: string, year: string): string {
+  return `${CONVERSATIONS}/${key}/messages-${year}.ndjson`;
+}
+
+/** Returns the conversation's key and the year in a path from `chainPath`; undefined for any other path. */
+export function chainOf(path: string): { readonly key: string; readonly year: string } | undefined {
+  const [, key, year] = CHAIN.exec(path) ?? [];
+  return key === undefined || year === undefined ? undefined : { key, year };
+}
+
+/** Returns the path of a stored file with this SHA-256. */
+export function storedPath(sha256: string, extension: string): string {
+  return `${FILES}/${sha256.slice(0, 2)}/${sha256}.${extension}`;
+}
+
+/** Returns the SHA-256 in the path of a stored file; undefined for any other path. */
+export function storedHash(path: string): string | undefined {
+  return STORED.exec(path)?.[2];
+}

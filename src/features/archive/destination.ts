@@ -1,0 +1,52 @@
+import { type BigIntStats, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { AppError, errorCode } from '../../domain/errors.ts';
+import { explained } from './archive-errors.ts';
+
+/** A folder that must not contain an archive. */
+export interface ForbiddenFolder {
+  readonly path: string;
+  /** The folder's content, such as "the configuration of Postern". */
+  readonly holds: string;
+}
+
+/**
+ * Returns the archive's folder with symbolic links resolved. Throws `archive_misplaced` if it is in or below a
+ * forbidden folder. Compares device and inode, so that every spelling of a forbidden path is recognised.
+ */
+export function destination(out: string, forbidden: readonly ForbiddenFolder[]): string {
+  const folder = realFolder(resolve(out));
+  const found = forbidden.map(({ path, holds }) => ({ holds, stat: statOf(path) }));
+  for (let at = folder; ; at = dirname(at)) {
+    const stat = statOf(at);
+    const match = found.find((one) => one.stat !== undefined && isSame(one.stat, stat));
+    if (match !== undefined) {
+      throw new AppError('archive_misplaced', `${resolve(out)} is in the folder of ${match.holds}.`, {
+        hint: 'Name a folder somewhere else, such as ~/Documents/Messages.',
+      });
+    }
+    if (dirname(at) === at) return folder;
+  }
+}
+
+/** Resolves the symbolic links in the existing part of a path. */
+function realFolder(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (errorCode(error) !== 'ENOENT' || dirname(path) === path) throw explained(error, path);
+    return join(realFolder(dirname(path)), basename(path));
+  }
+}
+
+function statOf(path: string): BigIntStats | undefined {
+  try {
+    return statSync(path, { bigint: true, throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(a: BigIntStats, b: BigIntStats | undefined): boolean {
+  return b !== undefined && a.dev === b.dev && a.ino === b.ino;
+}

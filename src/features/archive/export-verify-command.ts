@@ -1,0 +1,115 @@
+import { resolve } from 'node:path';
+import { type ClientContext, EXIT, type FolderOptions } from '../../cli/context.ts';
+import { reportFailure } from '../../cli/failure.ts';
+import { json, oneLine } from '../../cli/output/text.ts';
+import { progressOf } from '../../cli/output/work-progress.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { FILES } from './archive-layout.ts';
+import { ArchiveComparison, type Comparison } from './compare.ts';
+import { openMessages } from './messages-source.ts';
+import { type Fault, type VerifyProgress, type VerifyReport, verifyArchive } from './verify.ts';
+
+export interface VerifyCommandOptions extends FolderOptions {
+  readonly againstChatDb?: boolean;
+  readonly json?: boolean;
+}
+
+/**
+ * `postern export verify`: checks an archive and prints the first fault of each file. Exits with 65 if there is a
+ * fault.
+ */
+export function verify(folder: string, options: VerifyCommandOptions, context: ClientContext): Promise<number> {
+  return reportFailure('The archive was not checked', options, context, () => run(resolve(folder), options, context));
+}
+
+async function run(folder: string, options: VerifyCommandOptions, context: ClientContext): Promise<number> {
+  const signal = context.untilEnded();
+  const comparison = options.againstChatDb === true ? new ArchiveComparison() : undefined;
+  try {
+    const report = await verifyArchive({
+      folder,
+      signal,
+      ...(comparison !== undefined && { onLine: (line) => comparison.add(line) }),
+      onProgress: progressOf<VerifyProgress>(context, systemClock, ({ bytes, totalBytes }) => ({
+        doing: 'Checking',
+        done: bytes / 1e6,
+        total: totalBytes / 1e6,
+        unit: 'MB',
+      })),
+    });
+    const compared = comparison && (await compare(comparison, signal, options, context));
+    context.progress(undefined);
+    if (options.json === true) {
+      context.stdout(json({ folder, ...report, ...(compared && { against_chat_db: compared }) }, 2));
+    } else say(report, compared, context);
+    if (signal.aborted) return EXIT.startAgain;
+    return report.faults.length === 0 ? EXIT.ok : EXIT.refusedInput;
+  } finally {
+    comparison?.close();
+  }
+}
+
+async function compare(
+  comparison: ArchiveComparison,
+  signal: AbortSignal,
+  options: VerifyCommandOptions,
+  context: ClientContext,
+): Promise<Comparison> {
+  const messages = openMessages(options, context);
+  const step = progressOf<readonly [number, number]>(context, systemClock, ([done, total]) => ({
+    doing: 'Comparing',
+    done,
+    total,
+    unit: 'messages',
+  }));
+  try {
+    return await comparison.with({
+      source: messages.source,
+      signal,
+      onProgress: (done, total) => step([done, total]),
+    });
+  } finally {
+    await messages.close();
+  }
+}
+
+function say(report: VerifyReport, compared: Comparison | undefined, context: ClientContext): void {
+  const { faults, files, lines, attachments, unsealed, seal } = report;
+  const counted = `${plural(lines, 'line')} of ${plural(files, 'file')}, and ${plural(attachments, 'attachment')}`;
+  for (const fault of faults) context.stdout(context.paint('red', sentenceOf(fault)));
+  if (faults.length === 0) context.stdout(`Nothing has changed since it was archived: ${counted}.`, `Seal: ${seal}`);
+  else context.stdout(`Checked ${counted}.`);
+  if (faults.some(isOfStoredFile)) context.stdout(ABOUT_STORED_FILES);
+  if (unsealed > 0) {
+    context.stdout(
+      `The last export did not finish and left ${plural(unsealed, 'line')} without a seal. Run postern export again.`,
+    );
+  }
+  if (compared === undefined) return;
+  const { same, not_archived: notArchived, gone, differs, differing } = compared;
+  context.stdout(
+    `Compared with chat.db: ${count(same)} the same, ${count(notArchived)} not archived, ${count(gone)} gone from chat.db, ${count(differs)} with different content.`,
+    ...differing.slice(0, MAX_NAMED).map((guid) => `  ${oneLine(guid)}`),
+  );
+  if (differing.length > MAX_NAMED) context.stdout('  … --json names more of them.');
+}
+
+const MAX_NAMED = 10;
+const ABOUT_STORED_FILES =
+  'Move changed files out of the archive, then run postern export. It copies each missing file again if the original is still the same.';
+
+function isOfStoredFile({ file, what }: Fault): boolean {
+  return file.startsWith(FILES) || what.startsWith(`names ${FILES}`);
+}
+
+function sentenceOf({ file, line, what }: Fault): string {
+  return line === undefined ? `${file} ${what}.` : `${file}, line ${count(line)}: it ${what}.`;
+}
+
+function plural(value: number, one: string): string {
+  return `${count(value)} ${one}${value === 1 ? '' : 's'}`;
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en');
+}

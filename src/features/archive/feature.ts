@@ -1,0 +1,60 @@
+import { Option } from 'commander';
+import { gathered, helpExamples, nonEmpty, SERVICE_COMMANDS } from '../../cli/declaration.ts';
+import { SINCE_FORMS, sinceTime } from '../../cli/since.ts';
+import { feature } from '../../core/feature.ts';
+import { systemClock } from '../../runtime/clock.ts';
+
+/** Archives everything in chat.db in a folder, and verifies an archive. Needs no running service. */
+export const archive = feature({
+  name: 'archive',
+  // Adds a version of each attachment that every browser can show.
+  needs: ['media'],
+  commands(program, runs) {
+    const time = (value: string): string => sinceTime(value, systemClock.now());
+    const command = program
+      .command('export')
+      .helpGroup(SERVICE_COMMANDS)
+      .description(
+        'Archive all messages and attachments in a folder, or extend an existing archive. Needs no running service.',
+      )
+      .option('--out <folder>', 'the folder of the archive', nonEmpty)
+      .option('--conversation <which>', 'only this conversation: its id, address or name; may be repeated', gathered)
+      .option('--since <time>', `archive only messages after: ${SINCE_FORMS}`, time)
+      .option('--until <time>', 'archive only messages before this time, in the same forms as --since', time)
+      .addOption(
+        new Option(
+          '--attachments <how>',
+          'copy the files or not; "convert" also adds a version that every browser can show (copy)',
+        ).choices(['none', 'copy', 'convert']),
+      )
+      .addOption(new Option('--html <which>', 'pages to read in a browser (on)').choices(['on', 'off']))
+      .option('--demo', 'the messages of postern demo')
+      .option('--json', 'as JSON')
+      .addHelpText(
+        'after',
+        helpExamples(
+          'postern export --out ~/Documents/Messages',
+          "postern export --out ~/Ana --conversation 'Ana Silva' --since 2026-01-01",
+          'postern export verify ~/Documents/Messages',
+        ),
+      )
+      .action(runs(async () => (await import('./export-command.ts')).exportMessages));
+    const check = command
+      .command('verify')
+      .description('Check every line and every file of an archive; exits with 65 if anything was changed.')
+      .argument('<folder>', 'the folder of the archive', nonEmpty)
+      .option(
+        '--against-chat-db',
+        'also compare with chat.db: count messages that are the same, not archived, gone or different',
+      )
+      .option('--demo', 'with --against-chat-db: compare with the messages of postern demo')
+      .option('--json', 'as JSON')
+      .addHelpText('after', helpExamples('postern export verify ~/Documents/Messages'))
+      .action(runs(async () => (await import('./export-verify-command.ts')).verify));
+    // Hides the options of `export` in the help of `export verify`, where they have no effect.
+    check.configureHelp({
+      ...check.configureHelp(),
+      visibleGlobalOptions: () => [...program.options],
+    });
+  },
+});

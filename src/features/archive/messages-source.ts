@@ -1,0 +1,101 @@
+import { dirname, join } from 'node:path';
+import { type Context, EXIT, type FolderOptions, folderOf } from '../../cli/context.ts';
+import { Refusal } from '../../cli/service-connection.ts';
+import { readConfig } from '../../config/config-file.ts';
+import { cacheFolder } from '../../config/environment.ts';
+import { SETTINGS, type Setting } from '../../config/settings.ts';
+import type { Contacts } from '../../domain/ports/contacts-ports.ts';
+import type { Log } from '../../domain/ports/host-ports.ts';
+import { AttachmentFiles } from '../../mac/chatdb/attachment-files.ts';
+import { Connection } from '../../mac/chatdb/connection.ts';
+import { chatDbNames } from '../../mac/chatdb/lookups.ts';
+import { ownNumber } from '../../mac/chatdb/owner.ts';
+import { AddressBook } from '../../mac/contacts/address-book.ts';
+import { callingCodeOf } from '../../mac/contacts/dialable-address.ts';
+import { noContacts } from '../../mac/contacts/no-contacts.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { commandRunner } from '../../runtime/command.ts';
+import { Conversions } from '../media/port.ts';
+import { ArchiveSource } from './archive-source.ts';
+
+const SILENT: Log = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
+
+/** The data that a command reads directly, without the service. */
+export interface MessagesSource {
+  readonly chatDbPath: string;
+  readonly configFolder: string;
+  readonly source: ArchiveSource;
+  /** Opens the files of attachments, and converts them if requested. */
+  readonly files: Conversions;
+  readonly contacts: Contacts;
+  /** Returns the guids of the conversations that an id, an address or a name refers to. */
+  readonly conversationsOf: (given: string) => Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens chat.db and the Address Book at the paths in config.toml, or at their usual places. Throws a Refusal if
+ * config.toml is unusable.
+ */
+export function openMessages(options: FolderOptions, context: Context): MessagesSource {
+  const { environment } = context;
+  const { homeFolder, env } = environment;
+  const configFolder = folderOf(options, context);
+  const { backend, contacts } = settingsOf(configFolder, context);
+  const { chatDbPath: path, associatedRows, osascriptPath } = backend;
+  const connection = new Connection({ path, home: homeFolder, log: SILENT, associatedRows });
+  const book = new AddressBook({
+    folder: contacts.addressBookPath,
+    isAllowed: () => connection.access === 'granted',
+    callingCode: () => contacts.callingCode || callingCodeOf(ownNumber(connection) ?? ''),
+    clock: systemClock,
+    log: SILENT,
+  });
+  const people = contacts.isEnabled ? book : noContacts;
+  const names = chatDbNames(connection);
+  const files = new Conversions({
+    files: new AttachmentFiles(connection),
+    cacheFolder: join(cacheFolder(environment), 'attachments'),
+    toolFolder: dirname(osascriptPath),
+    homeFolder,
+    run: commandRunner(env),
+    clock: systemClock,
+    log: { ...SILENT, warn: (message) => context.stderr(message) },
+  });
+  return {
+    chatDbPath: path,
+    configFolder,
+    source: new ArchiveSource(connection),
+    files,
+    contacts: people,
+    async conversationsOf(given) {
+      const direct = [...names.conversations(given), ...names.named(given)];
+      if (direct.length > 0) return direct;
+      const addresses = (await people.named(given)).flatMap((person) => person.addresses);
+      return addresses.flatMap((address) => names.conversations(address));
+    },
+    async close() {
+      files.close();
+      await book.close();
+      connection.close();
+    },
+  };
+}
+
+function settingsOf(folder: string, { environment }: Context) {
+  const reading = readConfig(folder, environment);
+  if (reading.state === 'usable') return reading.config;
+  if (reading.state === 'unusable') {
+    throw new Refusal(EXIT.config, `${reading.path} cannot be used.`, ...reading.mistakes.map((line) => `  ${line}`));
+  }
+  const usual = (setting: Setting<string>): string =>
+    setting.read(setting.defaultValue(environment), environment) ?? '';
+  return {
+    backend: {
+      chatDbPath: usual(SETTINGS.chatDbPath),
+      osascriptPath: usual(SETTINGS.osascriptPath),
+      associatedRows: 'reactions' as const,
+    },
+    contacts: { addressBookPath: usual(SETTINGS.addressBookPath), isEnabled: true, callingCode: '' },
+  };
+}

@@ -1,0 +1,187 @@
+import { hash } from 'node:crypto';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { NameLookup } from '../../domain/ports/contacts-ports.ts';
+import type { ArchiveIndex, ChainRecord } from './archive-index.ts';
+import { chainOf, FIRST_PAGE } from './archive-layout.ts';
+import type { ArchivedConversation } from './archived-line.ts';
+import { lineWindow } from './chain.ts';
+import { type ListedConversation, listHtml } from './first-page.ts';
+import { Calendar } from './page-frame.ts';
+import { writeWhole } from './private-files.ts';
+import { writeYear, type YearPage } from './year-pages.ts';
+
+export interface PagesParts {
+  readonly folder: string;
+  readonly index: ArchiveIndex;
+  readonly names: NameLookup;
+  readonly timeZone: string;
+  /** This Mac's name. */
+  readonly mac: string;
+  /** Time at which the run began, in ISO 8601. The list of conversations shows it. */
+  readonly at: string;
+  readonly signal: AbortSignal;
+  readonly onPage: (done: number, total: number) => void;
+}
+
+/** Version of the page layout. Pages of another version are rebuilt. */
+const VERSION = 1;
+/**
+ * Maximum number of messages on a page. A year with more has a page for each month, and a month with more has several
+ * pages.
+ */
+const MAX_MESSAGES = 20_000;
+
+/**
+ * Makes the list of conversations, and the pages of every year that has changed since its pages were made. Calls
+ * `onPage` for every year, including years whose pages are still valid.
+ */
+export async function makePages(parts: PagesParts): Promise<void> {
+  const { folder, index, signal, names, onPage } = parts;
+  const calendar = new Calendar(parts.timeZone);
+  const window = lineWindow();
+  const list: ListedConversation[] = [];
+  const total = index.countFiles();
+  let done = 0;
+  let isChanged = !existsSync(join(folder, FIRST_PAGE));
+  for (const records of byConversation(index.files())) {
+    const conversation = new Conversation(records, index, names, calendar);
+    for (const year of conversation.years) {
+      if (signal.aborted) return;
+      const mark = conversation.markOf(year.record);
+      if (year.record.page !== mark || !areThere(folder, year)) {
+        await writeYear({ ...parts, calendar, window, conversation, record: year.record, pages: year.pages });
+        removeOthers(folder, year.record, year.pages);
+        index.setPage(year.record.id, mark);
+        isChanged = true;
+      }
+      done += 1;
+      onPage(done, total);
+    }
+    list.push(conversation.listed());
+  }
+  if (isChanged) writeWhole(join(folder, FIRST_PAGE), listHtml(list, { mac: parts.mac, at: parts.at, calendar }).text);
+}
+
+/** Yields the files in groups, one group for each conversation. */
+function* byConversation(records: Iterable<ChainRecord>): Generator<readonly [ChainRecord, ...ChainRecord[]]> {
+  let current: [ChainRecord, ...ChainRecord[]] | undefined;
+  for (const record of records) {
+    if (current?.[0].key === record.key) current.push(record);
+    else {
+      if (current !== undefined) yield current;
+      current = [record];
+    }
+  }
+  if (current !== undefined) yield current;
+}
+
+/** A conversation with its title and its list of years. Each page of the conversation shows both. */
+class Conversation {
+  readonly key: string;
+  readonly title: string;
+  readonly subtitle: string;
+  readonly isGroup: boolean;
+  readonly years: { readonly record: ChainRecord; readonly year: string; readonly pages: readonly YearPage[] }[] = [];
+  messages = 0;
+  lastAt = 0;
+
+  constructor(
+    records: readonly [ChainRecord, ...ChainRecord[]],
+    index: ArchiveIndex,
+    names: NameLookup,
+    calendar: Calendar,
+  ) {
+    const [{ key }] = records;
+    const text = index.description(key);
+    const described = text === undefined ? undefined : (JSON.parse(text) as ArchivedConversation | null);
+    const { display_name: name = null, is_group: isGroup = false, participants = [], ids = [] } = described ?? {};
+    const people = participants.map((address) => names.nameOf(address) ?? address);
+    const hasNoId = ids.length === 0 && people.length === 0;
+    this.key = key;
+    this.isGroup = isGroup;
+    this.title = name ?? (shortList(people) || ids[0] || (hasNoId ? 'Messages without a conversation' : key));
+    this.subtitle = (name === null && people.length <= MAX_NAMED ? participants : people).join(', ');
+    for (const record of records) this.#add(record, index, calendar);
+  }
+
+  #add(record: ChainRecord, index: ArchiveIndex, calendar: Calendar): void {
+    const { messages, lastAt } = index.summary(record.id);
+    const year = chainOf(record.path)?.year ?? '';
+    const pages =
+      messages <= MAX_MESSAGES
+        ? [{ name: `${year}.html`, title: year, count: messages }]
+        : pagesOf(year, index.months(record.id), calendar);
+    this.years.push({ record, year, pages });
+    this.messages += messages;
+    this.lastAt = Math.max(this.lastAt, lastAt);
+  }
+
+  /**
+   * Returns this conversation's entry in the list of conversations. Entries are small enough to keep all of them in
+   * memory.
+   */
+  listed(): ListedConversation {
+    const { key, title, subtitle, messages, lastAt } = this;
+    const years = this.years.flatMap(({ year, pages }) => {
+      const [first, last] = [pages[0], pages.at(-1)];
+      return first === undefined || last === undefined || first.count === 0
+        ? []
+        : [{ year, first: first.name, last: last.name }];
+    });
+    return { key, title, subtitle, messages, lastAt, years };
+  }
+
+  /**
+   * Returns the mark of a year's pages: a hash of the page layout's version, the year's lines, the conversation's title
+   * and the names of all the conversation's pages. If the mark changes, the pages are rebuilt.
+   */
+  markOf({ head }: ChainRecord): string {
+    const names = this.years.flatMap(({ pages }) => pages.map(({ name }) => name));
+    return hash('sha256', [VERSION, head.hash, this.title, ...names].join('\n'), 'hex').slice(0, 32);
+  }
+}
+
+const MAX_NAMED = 4;
+
+function shortList(people: readonly string[]): string {
+  const more = people.length - MAX_NAMED;
+  return people.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** Returns the pages of a year with more than `max` messages, in order: one or more for each month. */
+export function pagesOf(
+  year: string,
+  months: readonly (readonly [month: string, count: number])[],
+  calendar: Pick<Calendar, 'month'>,
+  max = MAX_MESSAGES,
+): readonly YearPage[] {
+  return months.flatMap(([month, total]) => {
+    const title = calendar.month(`${year}-${month}-15T00:00:00Z`);
+    if (total <= max) return [{ name: `${year}-${month}.html`, title, count: total }];
+    return Array.from({ length: Math.ceil(total / max) }, (_, part) => ({
+      name: `${year}-${month}${part === 0 ? '' : `-${part + 1}`}.html`,
+      title: `${title}, part ${part + 1}`,
+      count: Math.min(max, total - part * max),
+    }));
+  });
+}
+
+function folderOf(folder: string, { path }: ChainRecord): string {
+  return join(folder, dirname(path));
+}
+
+function areThere(folder: string, { record, pages }: Conversation['years'][number]): boolean {
+  return pages.every(({ name }) => existsSync(join(folderOf(folder, record), name)));
+}
+
+/** Removes old pages that the year no longer has, because the number of its messages has changed. */
+function removeOthers(folder: string, record: ChainRecord, pages: readonly YearPage[]): void {
+  const year = chainOf(record.path)?.year ?? '';
+  const names = new Set(pages.map(({ name }) => name));
+  for (const name of readdirSync(folderOf(folder, record))) {
+    if (name.startsWith(year) && name.endsWith('.html') && !names.has(name)) {
+      rmSync(join(folderOf(folder, record), name));
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import { type Access, assertAllowed } from '../../domain/caller.ts';
+import type { Conversation } from '../../domain/conversation.ts';
+import { includeSet } from '../../domain/include.ts';
+import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../domain/ports/wires-ports.ts';
+import { invalidRequest, problem } from '../../domain/problems.ts';
+import type { StoredWebhook } from '../../domain/webhook.ts';
+import type { Counters } from '../../runtime/counters.ts';
+import { readBody } from '../../schema/mistakes.ts';
+import { unlisted } from './event-json.ts';
+import { attachmentKey, chatObject, givenForm, messageObject } from './objects.ts';
+import {
+  blueBubblesChats,
+  blueBubblesFile,
+  blueBubblesNewChat,
+  blueBubblesText,
+  blueBubblesWebhook,
+} from './requests.ts';
+import { sendFor, type WireSendAnswer } from './sends.ts';
+
+const DETAILS = includeSet(['details']);
+const MAX_CHATS = 200;
+const NO_HELPER = 'This needs the private API, which Postern does not use.';
+const NO_KEY = 'The password is missing or wrong. It must be a limited key: create one with "postern keys add".';
+
+type Handler = (request: WireRequest, id: string) => Promise<WireAnswer> | WireAnswer;
+
+interface Endpoint {
+  readonly method: string;
+  /** Path of the endpoint. A segment `*` matches any id. */
+  readonly path: string;
+  readonly access: Access;
+  readonly takesForm?: true;
+  readonly run: Handler;
+}
+
+/** Answers BlueBubbles' REST v1, as far as Messages supports it without injected code (decision Y2). */
+export class BlueBubbles implements Wire {
+  readonly keyNames = ['password', 'guid', 'token'];
+  readonly #version: string;
+  readonly #counters: Counters;
+  readonly #endpoints: readonly Endpoint[] = [
+    { method: 'GET', path: 'ping', access: 'key', run: () => success('pong', 'Ping received!') },
+    { method: 'GET', path: 'server/info', access: 'key', run: () => success(this.#info()) },
+    {
+      method: 'GET',
+      path: 'webhook',
+      access: ['webhooks'],
+      run: ({ caller }) => success(own(caller).map(webhookObject)),
+    },
+    { method: 'POST', path: 'webhook', access: ['webhooks'], run: addWebhook },
+    { method: 'DELETE', path: 'webhook/*', access: ['webhooks'], run: removeWebhook },
+    { method: 'POST', path: 'chat/query', access: ['read'], run: listChats },
+    { method: 'POST', path: 'chat/new', access: ['send'], run: (request) => this.#newChat(request) },
+    { method: 'GET', path: 'chat/*', access: ['read'], run: getChat },
+    { method: 'POST', path: 'message/text', access: ['send'], run: (request) => this.#sendText(request) },
+    {
+      method: 'POST',
+      path: 'message/attachment',
+      access: ['send'],
+      takesForm: true,
+      run: (request) => this.#sendFile(request),
+    },
+    { method: 'GET', path: 'attachment/*/download', access: ['read'], run: download },
+    ...['POST chat/*/typing', 'DELETE chat/*/typing', 'POST chat/*/read', 'POST chat/*/unread', 'PUT chat/*'].map(
+      withoutHelper,
+    ),
+    ...['POST message/react', 'POST message/*/edit', 'POST message/*/unsend', 'POST message/multipart'].map(
+      withoutHelper,
+    ),
+  ];
+
+  constructor({ version, counters }: { readonly version: string; readonly counters: Counters }) {
+    this.#version = version;
+    this.#counters = counters;
+  }
+
+  find({ method, path: segments, caller }: Pick<WireRequest, 'method' | 'path' | 'caller'>): WireEndpoint {
+    const [api, version, ...path] = segments;
+    const isApi = api === 'api' && version === 'v1';
+    const endpoint = isApi ? this.#endpoints.find(matcher(method, path)) : undefined;
+    if (endpoint === undefined) throw problem('not_found');
+    assertAllowed(caller, endpoint.access);
+    const id = path[endpoint.path.split('/').indexOf('*')] ?? '';
+    return {
+      takesForm: endpoint.takesForm === true,
+      answer: async (request) => ({ ...(await endpoint.run(request, id)), route: `bluebubbles/${endpoint.path}` }),
+    };
+  }
+
+  failure({ status, code, detail, hint }: WireFailure): WireAnswer {
+    const type = TYPES[code] ?? (status >= 500 ? 'Server Error' : 'Validation Error');
+    const message = code === 'unauthorized' ? NO_KEY : hint === undefined ? detail : `${detail} ${hint}`;
+    return { status, body: { status, message: detail, error: { type, message } } };
+  }
+
+  #info() {
+    return {
+      os_version: null,
+      server_version: this.#version,
+      private_api: false,
+      helper_connected: false,
+      proxy_service: null,
+      detected_icloud: null,
+      detected_imessage: null,
+      macos_time_sync: null,
+      local_ipv4s: [],
+      local_ipv6s: [],
+    };
+  }
+
+  async #sendText(request: WireRequest): Promise<WireAnswer> {
+    const { chatGuid, message, tempGuid, selectedMessageGuid } = readBody(blueBubblesText, request.body);
+    if (typeof selectedMessageGuid === 'string' && selectedMessageGuid !== '') return refused(NO_HELPER);
+    const answer = await sendFor(request, { recipient: chatGuid, text: message, tempGuid }, this.#counters);
+    return sendAnswer(answer, 'Message sent!', tempGuid);
+  }
+
+  async #sendFile(request: WireRequest): Promise<WireAnswer> {
+    const { chatGuid, tempGuid } = readBody(blueBubblesFile, request.body);
+    if (request.files.length !== 1) {
+      throw invalidRequest([{ pointer: '/attachment', message: 'The form must have one file, named attachment.' }]);
+    }
+    const answer = await sendFor(request, { recipient: chatGuid, text: '', tempGuid }, this.#counters);
+    return sendAnswer(answer, 'Attachment sent!', tempGuid);
+  }
+
+  /**
+   * Creates a conversation by sending its first message to an address. Without text, only returns the id that the
+   * conversation will have.
+   */
+  async #newChat(request: WireRequest): Promise<WireAnswer> {
+    const { addresses, message, tempGuid } = readBody(blueBubblesNewChat, request.body);
+    const [address = '', ...others] = addresses;
+    if (others.length > 0) return refused('Groups cannot be created without the private API.', 'Chat Create Error');
+    if (typeof message === 'string' && message !== '') {
+      const answer = await sendFor(request, { recipient: address, text: message, tempGuid }, this.#counters);
+      if ('refused' in answer) return refused(answer.refused, 'Chat Create Error');
+      const { sent } = answer;
+      const chat = chatObject({ ...unlisted(sent), participants: [address] });
+      const messages = [messageObject(sent, unlisted(sent), tempGuid ?? null)];
+      return success({ ...chat, messages }, 'Successfully created chat!');
+    }
+    if (request.caller.canSend?.(address) === 'no') throw problem('recipient_not_allowed');
+    // Messages creates the conversation only with its first message. The client can send that message to this id.
+    const id = `any;-;${address}`;
+    return success(chatObject({ id, display_name: null, participants: [address], last_message_at: '' }));
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  unauthorized: 'Authentication Error',
+  send_failed: 'iMessage Error',
+  messages_unavailable: 'iMessage Error',
+};
+
+function success(data: unknown, message = 'Success'): WireAnswer {
+  return { status: 200, body: { status: 200, message, data } };
+}
+
+/** Returns the answer to a request that Messages cannot carry out, or that first needs an approval. */
+function refused(reason: string, title = 'Message Send Error'): WireAnswer {
+  return { status: 500, body: { status: 500, message: title, error: { type: 'iMessage Error', message: reason } } };
+}
+
+function sendAnswer(answer: WireSendAnswer, message: string, tempGuid: string | null | undefined): WireAnswer {
+  if ('refused' in answer) return refused(answer.refused);
+  const { sent } = answer;
+  return success(messageObject(sent, unlisted(sent), tempGuid ?? null), message);
+}
+
+function withoutHelper(line: string): Endpoint {
+  const [method = '', path = ''] = line.split(' ');
+  return { method, path, access: 'key', run: () => refused(NO_HELPER) };
+}
+
+function matcher(method: string, path: readonly string[]) {
+  return (endpoint: Endpoint): boolean => {
+    const wanted = endpoint.path.split('/');
+    const isPath = wanted.length === path.length && wanted.every((part, at) => part === '*' || part === path[at]);
+    return isPath && endpoint.method === method;
+  };
+}
+
+/** Returns the webhooks that the key has created with the protocol of BlueBubbles. */
+function own({ webhooks }: WireRequest['caller']): readonly StoredWebhook[] {
+  return webhooks.list().filter(({ wire }) => wire?.protocol === 'bluebubbles');
+}
+
+function webhookObject({ id, url, wire, created_at: createdAt }: StoredWebhook) {
+  return { id, url, events: wire?.events ?? [], created: createdAt };
+}
+
+/**
+ * Adds a webhook. Replaces webhooks with the same URL, so that a client does not get each message twice after its
+ * restart.
+ */
+async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
+  const { url, events } = readBody(blueBubblesWebhook, body);
+  for (const { id } of own(caller).filter((webhook) => webhook.url === url)) await caller.webhooks.remove(id);
+  const added = await caller.webhooks.add({
+    url,
+    events: ['message.received', 'message.sent'],
+    on_failure: 'hold',
+    wire: { protocol: 'bluebubbles', events },
+  });
+  return success(webhookObject(added), 'Successfully created webhook!');
+}
+
+async function removeWebhook({ caller }: WireRequest, id: string): Promise<WireAnswer> {
+  const isOwn = own(caller).some((webhook) => webhook.id === id);
+  if (!isOwn || !(await caller.webhooks.remove(id))) throw problem('webhook_not_found');
+  return success(null, 'Successfully deleted webhook!');
+}
+
+async function listChats({ caller, body }: WireRequest): Promise<WireAnswer> {
+  const asked = readBody(blueBubblesChats, body ?? {});
+  const limit = Math.min(Math.max(asked.limit ?? MAX_CHATS, 1), MAX_CHATS);
+  const offset = asked.offset ?? 0;
+  const { items } = await caller.reader.listConversations({ limit, offset, include: DETAILS });
+  const metadata = { count: items.length, total: offset + items.length, offset, limit };
+  return { status: 200, body: { status: 200, message: 'Success', data: items.map(chatObject), metadata } };
+}
+
+async function getChat({ caller }: WireRequest, guid: string): Promise<WireAnswer> {
+  const chat: Conversation | undefined = await caller.reader.conversation(guid, { include: DETAILS });
+  if (chat === undefined) throw problem('conversation_not_found');
+  return success(chatObject(chat));
+}
+
+async function download({ caller }: WireRequest, guid: string): Promise<WireAnswer> {
+  const key = attachmentKey(guid);
+  const message = key && (await caller.reader.message(key.id, { include: DETAILS }));
+  const attachment = message?.details?.attachments.find(({ n }, at) => (n ?? at) === key?.n);
+  const file =
+    key === undefined || attachment === undefined
+      ? undefined
+      : await caller.attachments.open(key.id, key.n, givenForm(attachment));
+  if (file === undefined) throw problem('attachment_not_found');
+  return { status: 200, file };
+}

@@ -1,0 +1,63 @@
+import { urlOf } from '../../config/service-address.ts';
+import { integer, type Setting } from '../../config/setting.ts';
+import { isHost } from '../../config/settings.ts';
+import { feature } from '../../core/feature.ts';
+import { hostClassOf } from '../../domain/local-network.ts';
+
+const OFF = 'Set bluebubbles.port in config.toml and restart Postern. Then:';
+
+/** Serves the REST API of BlueBubbles on another port, for programs that know no other gateway. */
+export const bluebubbles = feature({
+  name: 'bluebubbles',
+  settings: {
+    port: integer(
+      'bluebubbles.port',
+      0,
+      65_535,
+      0,
+      "The TCP port for programs that speak BlueBubbles' REST API, with a limited key as password. 0: off.",
+    ),
+    host: {
+      name: 'bluebubbles.host',
+      about:
+        'The address that bluebubbles.port listens on. On any address other than loopback, the key crosses the network unencrypted.',
+      allowed: 'a host name or an IP address (IPv6 without brackets)',
+      defaultValue: () => '127.0.0.1',
+      read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
+    } satisfies Setting<string>,
+  },
+  clients({ secret, scopes }, values, server) {
+    if (!scopes.includes('read') || !scopes.includes('webhooks')) return [];
+    const isOn = values !== undefined && values.port !== 0;
+    const url = isOn ? urlOf({ ...server, ...values }) : 'http://127.0.0.1:1234';
+    const off = isOn ? [] : [OFF];
+    return [
+      {
+        client: 'Hermes',
+        where: 'its environment',
+        lines: [...off, `BLUEBUBBLES_SERVER_URL=${url}`, `BLUEBUBBLES_PASSWORD=${secret}`],
+      },
+      {
+        client: 'Home Assistant',
+        where: 'its BlueBubbles integration',
+        lines: [...off, `URL: ${url}`, `Password: ${secret}`],
+      },
+    ];
+  },
+  open({ wires, host: { log, version }, counters }, { host, port }) {
+    if (port === 0) return undefined;
+    // The serialiser is loaded with the first webhook of this protocol.
+    wires.set('bluebubbles', async (entry, caller) =>
+      (await import('./event-json.ts')).blueBubblesEventJson(entry, caller),
+    );
+    return {
+      async start(http) {
+        const { BlueBubbles } = await import('./blue-bubbles.ts');
+        const url = await http.listenForWire(host, port, new BlueBubbles({ version, counters }));
+        log.info('serving BlueBubbles', { port: Number(new URL(url).port) });
+        if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) === 'loopback') return;
+        log.warn('bluebubbles.host lets other machines connect, and keys cross the network unencrypted', { host });
+      },
+    };
+  },
+});

@@ -1,0 +1,48 @@
+import * as z from 'zod';
+import { list, NOT_AN_OBJECT, text } from '../../schema/text.ts';
+import { webhookUrl } from '../../schema/webhook-request.ts';
+
+// Bodies of requests to the part of BlueBubbles' REST API v1 that Postern offers (decision Y2). Unknown members are
+// ignored, as BlueBubbles itself ignores them.
+
+const tempGuid = z.string({ error: '`tempGuid` must be a string.' }).max(1000).nullish();
+const count = (name: string) => z.int({ error: `\`${name}\` must be a whole number.` }).min(0);
+
+/** `POST /webhook`. */
+export const blueBubblesWebhook = z.object(
+  {
+    url: webhookUrl,
+    events: list('`events`', text('An event', 100), 64).min(1, 'There must be at least one event.'),
+  },
+  NOT_AN_OBJECT,
+);
+
+/** `POST /chat/query`. */
+export const blueBubblesChats = z.object(
+  { limit: count('limit').nullish(), offset: count('offset').nullish() },
+  NOT_AN_OBJECT,
+);
+
+/** `POST /chat/new`. */
+export const blueBubblesNewChat = z.object(
+  {
+    addresses: list('`addresses`', text('An address', 512), 100).min(1, 'There must be an address.'),
+    message: z.string({ error: '`message` must be a string.' }).nullish(),
+    tempGuid,
+  },
+  NOT_AN_OBJECT,
+);
+
+/** `POST /message/text`. */
+export const blueBubblesText = z.object(
+  {
+    chatGuid: text('`chatGuid`', 512),
+    message: z.string({ error: '`message` must be a string.' }),
+    tempGuid,
+    selectedMessageGuid: z.string().nullish(),
+  },
+  NOT_AN_OBJECT,
+);
+
+/** The form fields of `POST /message/attachment`, besides the file. */
+export const blueBubblesFile = z.object({ chatGuid: text('`chatGuid`', 512), tempGuid }, NOT_AN_OBJECT);

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { approvalInConsole } from '../../domain/approval.ts';
+import type { Message } from '../../domain/message.ts';
+import type { WireRequest } from '../../domain/ports/wires-ports.ts';
+import type { Counters } from '../../runtime/counters.ts';
+import { countedSend } from '../../runtime/send-counter.ts';
+import { rendered, sendBody } from '../../schema/message-request.ts';
+import { readBody } from '../../schema/mistakes.ts';
+
+export interface WireSend {
+  readonly recipient: string;
+  readonly text: string;
+  readonly tempGuid: string | null | undefined;
+}
+
+/** The sent message, or why the message was held or not sent. A failure is thrown as an AppError. */
+export type WireSendAnswer = { readonly sent: Message } | { readonly refused: string };
+
+/** Sends a message. Returns a held send and a dry run as refused, because the protocol knows neither. */
+export async function sendFor(request: WireRequest, send: WireSend, counters: Counters): Promise<WireSendAnswer> {
+  const { caller, files, requestId } = request;
+  const { recipient, text, tempGuid } = send;
+  const ids = files.map(({ id }) => id);
+  const body = readBody(sendBody, { recipient, body: text, ...(ids.length > 0 && { attachment_ids: ids }) });
+  const { attachment_ids: _ids, attachments: _paths, dry_run: _dryRun, ...message } = await rendered(body);
+  const key = keyOf(request, send);
+  const answer = await countedSend(
+    caller.sender.send({
+      ...message,
+      attachments: [],
+      requestId,
+      ...(files.length > 0 && { uploads: files }),
+      ...(typeof tempGuid === 'string' && { idempotencyKey: { kind: 'client', key } as const }),
+    }),
+    counters,
+  );
+  switch (answer.kind) {
+    case 'sent':
+      return { sent: answer.message };
+    case 'held':
+      return {
+        refused: `This message is held for approval: it is sent once the owner of Postern approves it, at ${approvalInConsole(answer.approval.id)}. Do not send it again.`,
+      };
+    case 'dry_run':
+      return { refused: 'Nothing was sent: every send with this key is a dry run.' };
+    case 'deferred':
+      throw new Error('a send without a time was deferred');
+  }
+}
+
+/**
+ * Returns an idempotency key made of the content and `tempGuid`, the id that the client chose for the send. `tempGuid`
+ * alone is not enough, because some clients use the same id for several sends.
+ */
+function keyOf({ files }: WireRequest, { recipient, text, tempGuid }: WireSend): string {
+  const content = [tempGuid, recipient, text, files.map(({ sha256 }) => sha256)];
+  return `bluebubbles-${createHash('sha256').update(JSON.stringify(content)).digest('hex')}`;
+}

@@ -1,0 +1,320 @@
+import { randomBytes } from 'node:crypto';
+import type { Core } from '../../core/core.ts';
+import type { Running } from '../../core/feature.ts';
+import { errorCode, isChatDbAway } from '../../domain/errors.ts';
+import { mayHaveBeenSent } from '../../domain/failed-send.ts';
+import { includeSet } from '../../domain/include.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { MessageReader } from '../../domain/ports/reading-ports.ts';
+import type { SelfChatProof } from '../../domain/ports/self-chat-ports.ts';
+import type { MessageSender } from '../../domain/ports/sending-ports.ts';
+import { problem } from '../../domain/problems.ts';
+import type { StatusWarning } from '../../domain/status.ts';
+import type { CanaryRecord, CanaryStore } from './ports.ts';
+import { canaryStore } from './store.ts';
+import { type CanaryReport, type CanaryState, canaryText } from './text.ts';
+
+const EVERY_MS = 6 * 60 * 60_000;
+const ARRIVES_WITHIN_MS = 10 * 60_000;
+const CHECK_EVERY_MS = 60_000;
+/** Longest time for which a row that Postern sent may look like an incoming one in chat.db (decision U1). */
+const OWN_MARKED_WITHIN_MS = 5000;
+/** Number of rows to search for a canary: the newest in the owner's conversation with themselves. */
+const ROWS = 20;
+const WITH_DETAILS = includeSet(['details']);
+
+export interface CanaryParts {
+  /** `canary.self`. */
+  readonly address: string;
+  readonly selfChat: { isProved(): boolean; provedMs(): number | undefined; proof(): SelfChatProof | undefined };
+  readonly store: CanaryStore;
+  readonly reader: Pick<MessageReader, 'listMessages'>;
+  readonly sender: Pick<MessageSender, 'send'>;
+  readonly clock: Clock;
+  /**
+   * A clock that stops while the Mac sleeps. No message can arrive during sleep, so sleep must not count as waiting for
+   * a message.
+   */
+  readonly awake: Clock;
+  readonly log: Log;
+}
+
+/** Creates the canary, and makes it look for its most recent message after each commit to chat.db. */
+export async function openCanary(core: Core, address: string): Promise<Running> {
+  const { host, state, detector, access } = core;
+  const { selfChat } = await access.load();
+  const canary = new Canary({ ...core, ...host, address, selfChat, store: canaryStore(state) });
+  detector.onCommit(() => canary.noteCommit());
+  return {
+    start: () => canary.start(),
+    close: () => canary.close(),
+    status: () => canary.report(),
+    warning: () => canary.warning(),
+    metrics(gauge) {
+      const { state: now, arrived_at: arrivedAt, push_dead_since: since, delay_ms: delayMs } = canary.report();
+      const seconds = (at: string | null): number | null => (at === null ? null : Date.parse(at) / 1000);
+      gauge('postern_push_dead', "Whether the canary found Apple's push dead.", now === 'push_dead' ? 1 : 0);
+      gauge(
+        'postern_push_dead_since_timestamp_seconds',
+        'Send time of the first canary that did not arrive.',
+        seconds(since),
+      );
+      gauge('postern_canary_arrived_timestamp_seconds', 'When a canary last arrived.', seconds(arrivedAt));
+      gauge(
+        'postern_canary_delay_seconds',
+        'How long the last canary took to arrive.',
+        delayMs === null ? null : delayMs / 1000,
+      );
+    },
+  };
+}
+
+/**
+ * Sends a short message, the canary, to the owner's own address every six hours and checks whether it arrives (decision
+ * AA4). Within one run, the six hours are measured on the monotonic clock, so that setting the Mac's clock never sends
+ * a canary.
+ */
+export class Canary {
+  readonly #parts: CanaryParts;
+  #record: CanaryRecord | undefined;
+  /** When the next canary is due, on the monotonic clock. */
+  #nextAtMs = 0;
+  /** When the most recent canary was sent, on the monotonic clock; after a restart, when this run started. */
+  #sentAtMs = 0;
+  #waitingSinceMs = 0;
+  #isSending = false;
+  #isLooking = false;
+  #isClosed = false;
+  #cancel: Cancel | undefined;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(parts: CanaryParts) {
+    this.#parts = parts;
+  }
+
+  start(): void {
+    const { address, clock, awake } = this.#parts;
+    const record = this.#loaded();
+    this.#sentAtMs = clock.monotonic();
+    this.#waitingSinceMs = awake.monotonic();
+    this.#nextAtMs = this.#sentAtMs;
+    if (record?.address === address) {
+      this.#record = record;
+      // A send time in the future means that the Mac's clock was set back. Counts the canary as sent now.
+      if (record.sentMs > clock.now()) this.#save({ ...record, sentMs: clock.now() });
+      this.#nextAtMs += Math.max((this.#record?.sentMs ?? 0) + EVERY_MS - clock.now(), 0);
+    }
+    this.#work = this.#check();
+  }
+
+  /** Stops sending canaries. Resolves once a running send or check has ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancel?.();
+    await this.#work;
+  }
+
+  /** Looks for the most recent canary if it may still arrive. Called after each commit to chat.db. */
+  noteCommit(): void {
+    if (this.#record?.outcome === 'waiting' && !this.#isSending) void this.#look();
+  }
+
+  report(): CanaryReport {
+    const { sentMs, arrivedMs, delayMs, deadSinceMs, problem: code } = this.#record ?? {};
+    return {
+      state: this.#state(),
+      sent_at: textOf(sentMs),
+      arrived_at: textOf(arrivedMs),
+      delay_ms: delayMs ?? null,
+      push_dead_since: textOf(deadSinceMs),
+      problem: code ?? null,
+    };
+  }
+
+  warning(): StatusWarning | undefined {
+    const { state, push_dead_since: since } = this.report();
+    if (state !== 'push_dead' || since === null) return undefined;
+    return {
+      code: 'push_dead',
+      tone: 'bad',
+      title: 'Messages may not arrive',
+      menu: `No push from Apple since ${since.slice(0, 16).replace('T', ' ')} UTC`,
+      text:
+        `Apple's push has been dead since ${since}. A message that Postern sent to your own address has not arrived, ` +
+        'and others may not arrive either. Quit Messages and open it again.',
+    };
+  }
+
+  /** Loads the record. A record from before the conversation was proved belongs to another chat.db. */
+  #loaded(): CanaryRecord | undefined {
+    const record = this.#parts.store.load();
+    const provedMs = this.#parts.selfChat.provedMs();
+    return provedMs === undefined || (record?.sentMs ?? 0) < provedMs ? undefined : record;
+  }
+
+  #state(): CanaryState {
+    if (!this.#parts.selfChat.isProved()) return 'address_unproved';
+    const { outcome, arrivedMs, deadSinceMs } = this.#record ?? {};
+    if (arrivedMs === undefined || arrivedMs === null) return 'unproved';
+    if (deadSinceMs !== undefined && deadSinceMs !== null) return 'push_dead';
+    return outcome === 'not_sent' || outcome === 'unknown' ? outcome : 'arriving';
+  }
+
+  async #check(): Promise<void> {
+    const { clock } = this.#parts;
+    if (this.#record !== undefined && this.#record.outcome !== 'arrived') await this.#look();
+    if (this.#isClosed) return;
+    if (clock.monotonic() >= this.#nextAtMs) await this.#send();
+    if (this.#isClosed) return;
+    const leftMs = Math.max(this.#nextAtMs - clock.monotonic(), 1000);
+    this.#cancel = clock.after(Math.min(leftMs, CHECK_EVERY_MS), () => {
+      this.#work = this.#check();
+    });
+  }
+
+  /**
+   * Sends the next canary. Does nothing while the conversation with `canary.self` is not proved to be the owner's own.
+   */
+  async #send(): Promise<void> {
+    const { sender, clock, awake, log, address } = this.#parts;
+    const number = randomBytes(4).toString('hex');
+    const before = this.#record;
+    this.#isSending = true;
+    try {
+      if (this.#provedChat() === undefined) return;
+      // Saves the record before sending, so that after a crash the next canary follows in six hours and not at once.
+      this.#save({
+        address,
+        number,
+        sentMs: clock.now(),
+        outcome: 'waiting',
+        problem: null,
+        arrivedMs: before?.arrivedMs ?? null,
+        delayMs: before?.delayMs ?? null,
+        deadSinceMs: before?.deadSinceMs ?? null,
+      });
+      this.#sentAtMs = clock.monotonic();
+      this.#nextAtMs = this.#sentAtMs + EVERY_MS;
+      await sender.send({
+        recipient: address,
+        body: canaryText(number),
+        attachments: [],
+        idempotencyKey: { kind: 'canary', key: number },
+        check: () => {
+          if (this.#provedChat() === undefined) throw problem('self_chat_disabled');
+        },
+      });
+    } catch (error) {
+      this.#noteFailure(error, number);
+    } finally {
+      this.#isSending = false;
+      this.#waitingSinceMs = awake.monotonic();
+    }
+    log.debug('the attempt to send a canary has ended', { outcome: this.#record?.outcome });
+    await this.#look();
+  }
+
+  #noteFailure(error: unknown, number: string): void {
+    const { log } = this.#parts;
+    const code = errorCode(error) ?? 'internal_error';
+    log.warn('a canary could not be sent', { code });
+    // A record with another number belongs to the previous canary. In that case this canary was not sent, because its
+    // record could not be saved.
+    if (this.#record?.number !== number) return;
+    this.#save({ ...this.#record, outcome: mayHaveBeenSent({ code }) ? 'waiting' : 'not_sent', problem: code });
+  }
+
+  /** Looks for the most recent canary in chat.db, and stores the result. */
+  async #look(): Promise<void> {
+    const record = this.#record;
+    if (record === undefined || this.#isLooking) return;
+    this.#isLooking = true;
+    try {
+      const found = await this.#find(record);
+      // Another canary may have been sent in the meantime.
+      if (found === undefined || this.#record !== record || this.#isClosed) return;
+      const after = this.#after(record, found);
+      if (after.outcome !== record.outcome) this.#save(after);
+    } catch (error) {
+      if (!isChatDbAway(error)) this.#parts.log.error('could not look for a canary', { error });
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  /**
+   * Searches the newest rows of the owner's conversation with themselves for this canary. Returns undefined while that
+   * conversation is not proved.
+   */
+  async #find({ number }: CanaryRecord): Promise<Found | undefined> {
+    const conversationId = this.#provedChat();
+    if (conversationId === undefined) return undefined;
+    const { items } = await this.#parts.reader.listMessages({
+      conversationId,
+      order: 'desc',
+      limit: ROWS,
+      offset: 0,
+      include: WITH_DETAILS,
+      include_hidden: true,
+    });
+    const rows = items.filter(({ body }) => body === canaryText(number));
+    const own = rows.find(({ is_from_me: isFromMe }) => isFromMe);
+    const hasCopy = rows.some(({ is_from_me: isFromMe }) => !isFromMe);
+    const isMarked = own !== undefined || this.#waitedMs() >= OWN_MARKED_WITHIN_MS;
+    return {
+      isSent: own !== undefined && own.status !== 'pending',
+      hasFailed: own?.status === 'failed',
+      hasArrived: (hasCopy && isMarked) || (own?.details?.delivered_at ?? null) !== null,
+    };
+  }
+
+  #after(record: CanaryRecord, { isSent, hasFailed, hasArrived }: Found): CanaryRecord {
+    const { clock, log } = this.#parts;
+    if (hasArrived) {
+      const delayMs = Math.round(clock.monotonic() - this.#sentAtMs);
+      if (record.deadSinceMs !== null) log.info("Apple's push works again", { delay_ms: delayMs });
+      return { ...record, outcome: 'arrived', problem: null, arrivedMs: clock.now(), delayMs, deadSinceMs: null };
+    }
+    if (hasFailed) return { ...record, outcome: 'not_sent', problem: 'send_failed' };
+    if (record.outcome !== 'waiting' || this.#waitedMs() < ARRIVES_WITHIN_MS) return record;
+    if (!isSent) return { ...record, outcome: 'unknown', problem: record.problem ?? 'send_outcome_unknown' };
+    // If no canary has ever arrived on this Mac, a missing one does not prove that receiving has stopped working.
+    const deadSinceMs = record.arrivedMs === null ? null : (record.deadSinceMs ?? record.sentMs);
+    log.warn('a canary did not arrive', { sent_at: isoSecond(record.sentMs) });
+    return { ...record, outcome: 'lost', problem: null, deadSinceMs };
+  }
+
+  /**
+   * Returns for how many milliseconds the Mac has been awake since the most recent attempt to send a canary ended.
+   * After a restart, counts from the start of this run.
+   */
+  #waitedMs(): number {
+    return this.#parts.awake.monotonic() - this.#waitingSinceMs;
+  }
+
+  #provedChat(): string | undefined {
+    try {
+      return this.#parts.selfChat.proof()?.chat;
+    } catch (error) {
+      if (isChatDbAway(error)) return undefined; // health says so
+      throw error;
+    }
+  }
+
+  #save(record: CanaryRecord): void {
+    this.#parts.store.save(record);
+    this.#record = record;
+  }
+}
+
+/** The state of one canary, as its rows in chat.db show it. */
+interface Found {
+  readonly isSent: boolean;
+  readonly hasFailed: boolean;
+  readonly hasArrived: boolean;
+}
+
+function textOf(ms: number | null | undefined): string | null {
+  return ms === undefined || ms === null ? null : isoSecond(ms);
+}

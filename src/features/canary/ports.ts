@@ -1,0 +1,32 @@
+/**
+ * The newest canary, and what canaries have shown about Apple's push. A canary is a message to the owner's own address.
+ */
+export interface CanaryRecord {
+  /** The address that the canary was sent to. */
+  readonly address: string;
+  /** Eight hexadecimal digits, different for each canary. */
+  readonly number: string;
+  /**
+   * When the canary was sent, Unix milliseconds. If this time is in the future when Postern starts, the clock was set
+   * back. Postern then stores its start time instead.
+   */
+  readonly sentMs: number;
+  /** `waiting`: being sent, or sent less than ten minutes ago without having arrived. */
+  readonly outcome: 'waiting' | 'arrived' | 'lost' | 'not_sent' | 'unknown';
+  /**
+   * Code of the problem that occurred while the canary was sent; null if none did. After some problems it is unknown
+   * whether the canary was sent.
+   */
+  readonly problem: string | null;
+  /** When a canary last arrived, Unix milliseconds; null if none has arrived yet. */
+  readonly arrivedMs: number | null;
+  readonly delayMs: number | null;
+  readonly deadSinceMs: number | null;
+}
+
+/** Stores the record of the newest canary. When chat.db is replaced, the record is erased. */
+export interface CanaryStore {
+  load(): CanaryRecord | undefined;
+  /** Stores the record durably before it returns. */
+  save(record: CanaryRecord): void;
+}

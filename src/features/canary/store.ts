@@ -1,0 +1,32 @@
+import type { Sqlite } from '../../runtime/sqlite.ts';
+import { columnTypes, recordOf } from '../../store/state/record.ts';
+import { durably } from '../../store/state/state-database.ts';
+import type { CanaryRecord, CanaryStore } from './ports.ts';
+
+const record = recordOf<CanaryRecord>({
+  address: columnTypes.text(),
+  number: columnTypes.text(),
+  sentMs: columnTypes.number(),
+  outcome: columnTypes.text(),
+  problem: columnTypes.orNull(columnTypes.text()),
+  arrivedMs: columnTypes.orNull(columnTypes.number()),
+  delayMs: columnTypes.orNull(columnTypes.number()),
+  deadSinceMs: columnTypes.orNull(columnTypes.number()),
+});
+
+/** Stores the most recent canary (decision AA4). */
+export function canaryStore(database: Sqlite): CanaryStore {
+  const select = database.prepare(`SELECT ${record.columns} FROM canary`);
+  const replace = database.prepare(`INSERT ${record.insert('canary')}`);
+  return {
+    load() {
+      const row = select.get();
+      return row && record.read(row);
+    },
+    save: (canary) =>
+      durably(database, () => {
+        database.exec('DELETE FROM canary');
+        replace.run(...record.values(canary));
+      }),
+  };
+}

@@ -1,0 +1,49 @@
+import { EXIT } from '../../cli/context.ts';
+import { stateStyle } from '../../cli/output/style.ts';
+import type { Column } from '../../cli/output/table.ts';
+import { oneLine } from '../../cli/output/text.ts';
+import { shownTime } from '../../cli/output/time.ts';
+import { Refusal, type Served } from '../../cli/service-connection.ts';
+import type { ScheduledState } from '../../client/types.ts';
+import { localTimeZone, systemClock } from '../../runtime/clock.ts';
+
+const SHORT_ID = 8;
+
+/** `postern scheduled list`: lists scheduled messages in order of time. Shows times in this time zone. */
+export async function listScheduled(
+  { state }: { readonly state?: ScheduledState },
+  { client, columns: width, list }: Served,
+): Promise<void> {
+  const entries = await client.scheduled.list(state === undefined ? {} : { state });
+  const columns: readonly Column[] = [
+    { title: 'ID' },
+    { title: 'STATE', style: stateStyle },
+    { title: `AT (${localTimeZone()})` },
+    { title: 'TO', isFlexible: true, least: 12 },
+    { title: 'TEXT', isFlexible: true, least: 20 },
+  ];
+  const rows = entries.map(({ id, source, state: now, send_at: at, to, text, problem }) => [
+    width === undefined || source === 'phone' ? id : id.slice(0, SHORT_ID),
+    source === 'phone' ? 'on the phone' : now,
+    shownTime(at, systemClock.now()),
+    to,
+    oneLine(text ?? problem ?? ''),
+  ]);
+  list(entries, columns, rows, 'No message is scheduled.');
+}
+
+/** `postern scheduled cancel`: cancels the scheduled message whose id begins with `given`. */
+export async function cancelScheduled(given: string, _options: object, { client, answer }: Served): Promise<void> {
+  const entries = await client.scheduled.list();
+  const found = entries.filter(({ id }) => id.startsWith(given));
+  if (found.length > 1) {
+    throw new Refusal(
+      EXIT.refusedInput,
+      `${found.length} scheduled messages have an id that begins with ${given}.`,
+      '`postern scheduled list` shows them.',
+    );
+  }
+  const id = found[0]?.id ?? given;
+  await client.scheduled.cancel(id);
+  answer({ id, state: 'cancelled' }, 'Cancelled: it will not be sent.');
+}

@@ -1,0 +1,26 @@
+import type { Port } from '../../domain/port.ts';
+import type { ScheduledSends } from './ports.ts';
+import { scheduledProblem } from './problems.ts';
+import type { ScheduledSend } from './scheduled.ts';
+
+/**
+ * The scheduled sends of a caller. A limited key sees those that it scheduled, and those that the owner scheduled on
+ * the phone in conversations that the key may read.
+ */
+export const SCHEDULED: Port<ScheduledSends> = {
+  name: 'scheduled messages',
+  narrow(all, key) {
+    const isVisible = ({ source, key_id: keyId, to }: ScheduledSend): boolean =>
+      source === 'phone' ? key.has('read') && key.mayRead(to) : keyId === key.keyId;
+    const get = (id: string): ScheduledSend => {
+      const entry = all.get(id);
+      if (!isVisible(entry)) throw scheduledProblem('scheduled_not_found');
+      return entry;
+    };
+    return {
+      list: (query) => all.list(query).filter(isVisible),
+      get,
+      cancel: (id) => all.cancel(get(id).id),
+    };
+  },
+};

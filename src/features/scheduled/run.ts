@@ -1,0 +1,181 @@
+import { OWNER } from '../../domain/audit.ts';
+import { isAppError } from '../../domain/errors.ts';
+import { mayHaveBeenSent, wasSentInPart } from '../../domain/failed-send.ts';
+import type { IdempotencyKey } from '../../domain/idempotency-key.ts';
+import type { Cancel } from '../../domain/ports/host-ports.ts';
+import type { SendResult } from '../../domain/ports/sending-ports.ts';
+import { sendOptions } from '../../domain/send-service.ts';
+import type { StoredScheduled } from './ports.ts';
+import type { ScheduledState } from './scheduled.ts';
+import type { SchedulerParts } from './scheduler.ts';
+
+/** Problem codes that mean: nothing was handed to Messages, and a later attempt may succeed. */
+const PASSING: ReadonlySet<string> = new Set([
+  'messages_unavailable',
+  'chat_db_unavailable',
+  'send_queue_full',
+  'cap_reached',
+  'disk_full',
+  'state_db_unavailable',
+  'internal_error',
+]);
+const AGAIN_MS = 60_000;
+/**
+ * How long the row of a scheduled send is looked for: a little longer than `Confirmations` looks for rows (decision
+ * I5).
+ */
+const FOLLOWED_MS = 11 * 60_000;
+const FOLLOW_EVERY_MS = 2000;
+
+/** Thrown just before a send would begin, if it was cancelled or its `send_until` has passed while it waited. */
+const NOT_BEGUN = new Error('it was cancelled, or its time passed, before its turn');
+
+/** Sends the messages whose time has come, and looks for their rows. */
+export class ScheduledRun {
+  readonly #parts: SchedulerParts;
+  /** The sends that could not begin. Key: the send's id. Value: the time of the next attempt and the problem's code. */
+  readonly #later = new Map<string, { readonly atMs: number; readonly code: string }>();
+  readonly #following = new Map<string, Cancel>();
+  #isClosed = false;
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const cancel of this.#following.values()) cancel();
+  }
+
+  /** Looks for the rows of sends that an earlier process handed to Messages. */
+  resume(): void {
+    for (const entry of this.#parts.store.list({ states: ['sending'] })) this.#follow(entry);
+  }
+
+  /**
+   * Returns the time at which the scheduler must run next, to send a message or to end a missed send. `dueMs` is the
+   * earliest time at which a send is due. If no send is scheduled, `dueMs` and the result are undefined.
+   */
+  nextMs(dueMs: number | undefined): number | undefined {
+    if (dueMs === undefined || dueMs > this.#parts.clock.now()) return dueMs;
+    return Math.min(...this.#due().map(({ id, sendUntilMs }) => Math.min(this.#later.get(id)?.atMs ?? 0, sendUntilMs)));
+  }
+
+  /** Sends the due messages one after the other, in the order of their scheduled times. */
+  async sendDue(): Promise<void> {
+    const tried = new Set<string>();
+    for (;;) {
+      const next = this.#due().find(({ id }) => !tried.has(id));
+      if (next === undefined || this.#isClosed) return;
+      tried.add(next.id);
+      await this.#send(next);
+    }
+  }
+
+  #due(): readonly StoredScheduled[] {
+    return this.#parts.store.due(this.#parts.clock.now());
+  }
+
+  async #send(entry: StoredScheduled): Promise<void> {
+    const { store, clock, sender, files, admit } = this.#parts;
+    const { id, key_id: keyId, to, text, attachments, requestId } = entry;
+    const later = this.#later.get(id);
+    if (this.#isMissed(entry)) {
+      this.#end(entry, 'scheduled', 'missed', later?.code);
+      return;
+    }
+    if (later !== undefined && later.atMs > clock.now()) return;
+    let hasBegun = false;
+    try {
+      const check = await admit(entry);
+      const result = await sender.send({
+        recipient: to,
+        body: text ?? '',
+        attachments: await files.paths(id, attachments),
+        areCopies: true,
+        recordedAs: keyOf(entry),
+        ...sendOptions({ service: entry.service, fallback: entry.fallback }),
+        ...(requestId !== null && { requestId }),
+        ...(keyId !== OWNER && { keyId }),
+        check: () => {
+          check();
+          if (hasBegun) return;
+          if (this.#isMissed(entry) || !store.begin(id, clock.now())) throw NOT_BEGUN;
+          hasBegun = true;
+        },
+      });
+      this.#afterwards(entry, result);
+    } catch (error) {
+      this.#failed(entry, error, hasBegun);
+    }
+  }
+
+  #isMissed({ sendUntilMs }: StoredScheduled): boolean {
+    return this.#parts.clock.now() > sendUntilMs;
+  }
+
+  #afterwards(entry: StoredScheduled, { confirmed, message }: SendResult): void {
+    if (!confirmed) this.#follow(entry);
+    else this.#end(entry, 'sending', message.status === 'failed' ? 'failed' : 'sent', undefined, message.id);
+  }
+
+  #failed(entry: StoredScheduled, error: unknown, hasBegun: boolean): void {
+    if (error === NOT_BEGUN) return;
+    const code = isAppError(error) ? error.code : 'internal_error';
+    if (!isAppError(error)) this.#parts.log.error('a scheduled send failed', { id: entry.id, error });
+    if (hasBegun) {
+      const failed = isAppError(error) ? error : { code };
+      // The row of a message that was sent in part, or to the wrong conversation, does not mean that it was sent.
+      if (wasSentInPart(failed)) this.#end(entry, 'sending', 'unknown', code);
+      // Messages may have sent the message, so its row may still appear.
+      else if (mayHaveBeenSent(failed)) this.#follow(entry);
+      else this.#end(entry, 'sending', 'failed', code);
+    } else if (code !== 'shutting_down') {
+      if (PASSING.has(code)) this.#later.set(entry.id, { atMs: this.#parts.clock.now() + AGAIN_MS, code });
+      else this.#end(entry, 'scheduled', 'failed', code);
+    }
+  }
+
+  /**
+   * Looks for the row of a send that was handed to Messages, until it is found. If none appears within `FOLLOWED_MS`,
+   * the send ends in the state `unknown`.
+   */
+  #follow(entry: StoredScheduled): void {
+    const { clock, sentParts } = this.#parts;
+    const endMs = clock.monotonic() + FOLLOWED_MS;
+    const look = (): void => {
+      if (this.#isClosed) return;
+      const rowId = sentParts.rowOf(keyOf(entry));
+      if (rowId !== undefined) this.#end(entry, 'sending', 'sent', undefined, String(rowId));
+      else if (clock.monotonic() >= endMs) this.#end(entry, 'sending', 'unknown', 'send_outcome_unknown');
+      else this.#following.set(entry.id, clock.after(FOLLOW_EVERY_MS, look));
+    };
+    look();
+  }
+
+  #end(
+    entry: StoredScheduled,
+    from: 'scheduled' | 'sending',
+    state: ScheduledState,
+    code?: string,
+    messageId?: string,
+  ): void {
+    const { store, clock, files, log, onEnd } = this.#parts;
+    this.#later.delete(entry.id);
+    this.#following.delete(entry.id);
+    try {
+      if (!store.end(entry.id, from, state, { atMs: clock.now(), messageId, problem: code })) return;
+    } catch (error) {
+      // The send keeps its stored state. A send that is stored as `sending` is never sent again.
+      log.error('could not store the outcome of a scheduled send', { id: entry.id, error });
+      return;
+    }
+    void files.remove(entry.id);
+    if (state !== 'sent') log.warn('a scheduled send was not confirmed as sent', { id: entry.id, state, code });
+    onEnd(entry, code ?? state);
+  }
+}
+
+function keyOf({ id }: StoredScheduled): IdempotencyKey {
+  return { kind: 'scheduled', key: id };
+}

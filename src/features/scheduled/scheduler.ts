@@ -1,0 +1,285 @@
+import { randomUUID } from 'node:crypto';
+import { errorCode } from '../../domain/errors.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
+import type { Deferral, DeferredBy, DeferredSend } from '../../domain/ports/deferral-ports.ts';
+import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
+import type { DeferringStore, HeldFiles, MessageSender, SendRequest } from '../../domain/ports/sending-ports.ts';
+import type { SentPartStore } from '../../domain/ports/sent-parts-ports.ts';
+import { invalidRequest, problem } from '../../domain/problems.ts';
+import { requestHash } from '../../mac/sender/idempotency.ts';
+import type { ScheduledOnPhone, ScheduledSends, ScheduledStore, StoredScheduled } from './ports.ts';
+import { scheduledProblem } from './problems.ts';
+import { ScheduledRun } from './run.ts';
+import { isOver, SCHEDULED_STATES, type ScheduledSend, TOO_LATE } from './scheduled.ts';
+
+const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
+const MAX_WAITING = 500;
+/** Maximum size of all held files and uploads together, in bytes (decision R1). */
+const MAX_HELD_BYTES = 1_000_000_000;
+/**
+ * Longest time between two checks for due sends. One long timer could be late: timers do not run while the Mac sleeps,
+ * and the clock may be changed.
+ */
+const LOOK_EVERY_MS = 15_000;
+
+export interface SchedulerParts {
+  readonly store: ScheduledStore;
+  readonly idempotency: DeferringStore;
+  readonly sentParts: Pick<SentPartStore, 'rowOf'>;
+  readonly files: HeldFiles;
+  readonly sender: MessageSender & {
+    /** Makes the checks that `send` makes before it queues the send, and throws the same errors. */
+    check(request: SendRequest): Promise<unknown>;
+  };
+  readonly clock: Clock;
+  readonly log: Log;
+  /**
+   * Returns the size in bytes of all held files and uploads except those of scheduled sends. These bytes count towards
+   * `MAX_HELD_BYTES` too.
+   */
+  readonly otherBytes: () => number;
+  /**
+   * Returns the check that runs just before Messages is asked to send a due message. The check throws if the key of the
+   * send no longer permits the send (decision X1).
+   */
+  readonly admit: (entry: StoredScheduled) => Promise<() => void>;
+  /** Lists the messages of Send Later, which Messages itself will send. */
+  readonly onPhone: ScheduledOnPhone;
+  /** Called when a send has ended and its end is stored. */
+  readonly onEnd: (entry: StoredScheduled, outcome: string) => void;
+}
+
+/**
+ * Sends messages at their time, each at most once: just before Messages is asked, the state changes durably from
+ * `scheduled` to `sending`. Only a send in the state `scheduled` can be cancelled.
+ */
+export class SendScheduler implements Deferral {
+  readonly entries: ScheduledSends;
+  readonly #parts: SchedulerParts;
+  readonly #run: ScheduledRun;
+  #cancelTimer: Cancel | undefined;
+  #running: Promise<void> | undefined;
+  #isStarted = false;
+  #isClosed = false;
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts;
+    this.#run = new ScheduledRun(parts);
+    this.entries = allScheduled(parts.store, parts.onPhone, (entry) => this.cancel(entry));
+  }
+
+  /** Continues the scheduled sends of an earlier process. Call this once sends are possible. */
+  start(): void {
+    this.#isStarted = true;
+    this.#parts.store.prune(this.#parts.clock.now());
+    this.#run.resume();
+    this.#look();
+  }
+
+  /** Resolves once nothing is being sent. Waiting messages are sent after the next start. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelTimer?.();
+    this.#run.close();
+    await this.#running;
+  }
+
+  /**
+   * Stores a request, which is sent at its `sendAtMs`. Until a day after `sendUntilMs`, a request with the same
+   * `Idempotency-Key` returns the same entry. Also throws `too_many_scheduled`.
+   */
+  async add(request: SendRequest, by: DeferredBy): Promise<DeferredSend> {
+    const { store, idempotency, sender, files, clock, otherBytes } = this.#parts;
+    const { attachments, uploads = [] } = request;
+    const id = by.approved?.id ?? randomUUID();
+    const key = request.idempotencyKey ?? { kind: 'scheduled', key: id };
+    const hash = requestHash(request);
+    const earlier = idempotency.find(key, clock.now());
+    if (earlier !== undefined) return this.#again(earlier, hash);
+    const { sendAtMs, sendUntilMs } = timesOf(request, clock.now(), by.approved !== undefined);
+    if (by.approved === undefined) await sender.check(request);
+    this.#assertRoom(by.keyId);
+    const left = MAX_HELD_BYTES - this.heldBytes() - otherBytes();
+    const isPlain = attachments.length + uploads.length === 0;
+    const held = by.approved?.files ?? (isPlain ? [] : await files.copy(id, { attachments, uploads }, left));
+    const nowMs = clock.now();
+    const { service, fallback, recipient, body, requestId = null } = request;
+    const entry: StoredScheduled = {
+      id,
+      source: 'postern',
+      key_id: by.keyId,
+      state: 'scheduled',
+      to: recipient,
+      text: body,
+      attachments: held,
+      ...(service !== undefined && { service }),
+      ...(fallback !== undefined && { fallback }),
+      send_at: isoSecond(sendAtMs),
+      send_until: isoSecond(sendUntilMs),
+      created_at: isoSecond(nowMs),
+      ended_at: null,
+      message_id: null,
+      problem: null,
+      sendAtMs,
+      sendUntilMs,
+      createdMs: nowMs,
+      begunMs: null,
+      members: by.approved?.members ?? null,
+      isApproved: by.approved !== undefined,
+      requestId,
+    };
+    let claim: ReturnType<DeferringStore['defer']>;
+    try {
+      this.#assertRoom(by.keyId);
+      store.prune(nowMs);
+      claim = idempotency.defer(key, hash, { id, nowMs, untilMs: sendUntilMs }, () => store.add(entry));
+    } catch (error) {
+      if (by.approved === undefined) await files.remove(id);
+      throw error;
+    }
+    if (claim !== 'claimed') {
+      if (by.approved === undefined) await files.remove(id);
+      return this.#again(claim, hash);
+    }
+    this.#look();
+    return deferred(shownScheduled(store.get(id) ?? entry), false);
+  }
+
+  /** Cancels a send. Throws `too_late` if its state is no longer `scheduled`. */
+  cancel(entry: StoredScheduled): void {
+    const { store, clock, files, onEnd } = this.#parts;
+    if (!store.end(entry.id, 'scheduled', 'cancelled', { atMs: clock.now() })) {
+      const { state } = store.get(entry.id) ?? entry;
+      throw scheduledProblem('too_late', { why: TOO_LATE[state === 'scheduled' ? 'sending' : state] });
+    }
+    void files.remove(entry.id);
+    onEnd(entry, 'cancelled');
+  }
+
+  cancelAll(keyId: string): number {
+    const { store, log } = this.#parts;
+    let cancelled = 0;
+    for (const entry of store.list({ states: ['scheduled'], keyId })) {
+      try {
+        this.cancel(entry);
+        cancelled += 1;
+      } catch (error) {
+        // The send was handed to Messages, or ended, after the list was read.
+        log.info('a scheduled send could not be cancelled', { id: entry.id, code: errorCode(error) });
+      }
+    }
+    return cancelled;
+  }
+
+  heldBytes(): number {
+    return this.#parts.store.heldBytes();
+  }
+
+  openIds(): readonly string[] {
+    return this.#parts.store.list({ states: ['scheduled', 'sending'] }).map(({ id }) => id);
+  }
+
+  #again(earlier: Exclude<ReturnType<DeferringStore['defer']>, 'claimed'>, hash: string) {
+    const { outcome } = earlier;
+    const entry = outcome.state === 'deferred' ? this.#parts.store.get(outcome.id) : undefined;
+    if (earlier.requestHash !== hash || entry === undefined) throw problem('idempotency_key_reused');
+    return deferred(shownScheduled(entry), true);
+  }
+
+  #assertRoom(keyId: string): void {
+    if (this.#parts.store.countWaiting(keyId) < MAX_WAITING) return;
+    throw scheduledProblem('too_many_scheduled', { max: MAX_WAITING });
+  }
+
+  /** Sends what is due, one after the other, then waits until the next send is due. */
+  #look(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    if (!this.#isStarted || this.#isClosed || this.#running !== undefined) return;
+    const { store, clock, log } = this.#parts;
+    const nextMs = this.#run.nextMs(store.nextDueMs());
+    if (nextMs === undefined) return;
+    const waitMs = nextMs - clock.now();
+    if (waitMs > 0) {
+      this.#cancelTimer = clock.after(Math.min(waitMs, LOOK_EVERY_MS), () => this.#look());
+      return;
+    }
+    this.#running = this.#run
+      .sendDue()
+      .catch((error: unknown) => log.error('scheduled sends could not be read', { code: errorCode(error) }))
+      .finally(() => {
+        this.#running = undefined;
+        // Waits before trying again, because a failure to store something would otherwise repeat without a pause.
+        if (!this.#isClosed) this.#cancelTimer = clock.after(1000, () => this.#look());
+      });
+  }
+}
+
+/**
+ * Returns the times of a send, or throws `invalid_request`. Only an approved send may have a `send_at` in the past: it
+ * leaves at once, unless its `send_until` has passed too.
+ */
+function timesOf({ sendAtMs = 0, sendUntilMs = 0 }: SendRequest, nowMs: number, isApproved: boolean) {
+  const mistakes = [
+    ...(sendAtMs <= nowMs && !isApproved ? [{ pointer: '/send_at', message: '`send_at` must be in the future.' }] : []),
+    ...(sendAtMs > nowMs + YEAR_MS
+      ? [{ pointer: '/send_at', message: '`send_at` must be within a year from now.' }]
+      : []),
+    ...(sendUntilMs < sendAtMs || sendUntilMs > sendAtMs + YEAR_MS
+      ? [
+          {
+            pointer: '/send_until',
+            message: '`send_until` must not be before `send_at`, nor more than a year after it.',
+          },
+        ]
+      : []),
+  ];
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
+  return { sendAtMs, sendUntilMs };
+}
+
+/**
+ * Returns the owner's view of the scheduled sends of all keys and of the phone. `cancel` cancels an entry, or throws
+ * `too_late`.
+ */
+function allScheduled(
+  store: ScheduledStore,
+  onPhone: ScheduledOnPhone,
+  cancel: (entry: StoredScheduled) => void,
+): ScheduledSends {
+  const ofPhone = (id: string): ScheduledSend | undefined =>
+    id.startsWith('phone-') ? onPhone().find((one) => one.id === id) : undefined;
+  const stored = (id: string): StoredScheduled => {
+    const entry = store.get(id);
+    if (entry === undefined) throw scheduledProblem('scheduled_not_found');
+    return entry;
+  };
+  return {
+    list({ state, source }) {
+      const states = state === undefined ? SCHEDULED_STATES.slice(0, 2) : [state];
+      const own = source === 'phone' ? [] : store.list({ states }).map(shownScheduled);
+      const isPhoneAsked = source !== 'postern' && states.includes('scheduled');
+      const all = [...own, ...(isPhoneAsked ? onPhone() : [])];
+      return all.toSorted((a, b) => a.send_at.localeCompare(b.send_at));
+    },
+    get: (id) => ofPhone(id) ?? shownScheduled(stored(id)),
+    cancel(id) {
+      if (ofPhone(id) !== undefined) throw scheduledProblem('scheduled_on_phone');
+      cancel(stored(id));
+    },
+  };
+}
+
+/** Returns an entry without its internal members. Also omits the text once the send is over. */
+function shownScheduled(stored: StoredScheduled): ScheduledSend {
+  const { sendAtMs: _at, sendUntilMs: _until, createdMs: _created, begunMs: _begun, ...rest } = stored;
+  const { members: _members, isApproved: _approved, requestId: _request, ...shown } = rest;
+  return isOver(shown) ? { ...shown, text: null } : shown;
+}
+
+function deferred(scheduled: ScheduledSend, replayed: boolean): DeferredSend {
+  const { id, state, send_at: at } = scheduled;
+  const text = `Scheduled for ${at} as "${id}" (${state}). Until then scheduled_cancel can cancel it.`;
+  const told = { text, state: 'scheduled', scheduled_id: id };
+  return { id, body: { scheduled }, path: `scheduled/${id}`, told, replayed };
+}

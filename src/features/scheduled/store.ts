@@ -1,0 +1,97 @@
+import type { HeldFile } from '../../domain/approval.ts';
+import { isoSecond } from '../../domain/iso-second.ts';
+import { type SendPreferences, sendOptions } from '../../domain/send-service.ts';
+import type { Row, Sqlite } from '../../runtime/sqlite.ts';
+import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../store/state/record.ts';
+import { durably } from '../../store/state/state-database.ts';
+import type { ScheduledStore, StoredScheduled } from './ports.ts';
+import type { ScheduledState } from './scheduled.ts';
+
+const SCHEDULED = recordOf({
+  id: columnTypes.text(),
+  key_id: columnTypes.text(),
+  state: columnTypes.text<ScheduledState>(),
+  to: { ...columnTypes.text(), column: 'recipient' },
+  members: columnTypes.orNull(columnTypes.json<readonly string[]>()),
+  isApproved: columnTypes.flag(),
+  text: columnTypes.orNull(columnTypes.text()),
+  attachments: columnTypes.json<readonly HeldFile[]>(),
+  options: columnTypes.json<Pick<SendPreferences, 'service' | 'fallback'>>(),
+  requestId: columnTypes.orNull(columnTypes.text()),
+  sendAtMs: columnTypes.number(),
+  sendUntilMs: columnTypes.number(),
+  createdMs: columnTypes.number(),
+  begunMs: columnTypes.orNull(columnTypes.number()),
+  endedMs: columnTypes.orNull(columnTypes.number()),
+  message_id: columnTypes.orNull(columnTypes.text()),
+  problem: columnTypes.orNull(columnTypes.text()),
+});
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000;
+const MAX_ROWS = 10_000;
+const MAX_LISTED = 500;
+const OPEN = "state IN ('scheduled', 'sending')";
+
+/**
+ * Stores scheduled sends (decision X1). A stored request never changes; its state and outcome do. Its text is erased
+ * when the send ends.
+ */
+export function scheduledStore(database: Sqlite): ScheduledStore {
+  const SELECT = `SELECT ${SCHEDULED.columns} FROM scheduled`;
+  const insert = database.prepare(`INSERT OR IGNORE ${SCHEDULED.insert('scheduled')}`);
+  const select = database.prepare(`${SELECT} WHERE id = ?`);
+  const listed = database.prepare(
+    `${SELECT} WHERE state IN (SELECT value FROM json_each(?)) AND (? IS NULL OR key_id = ?)
+     ORDER BY send_at_ms, number LIMIT ${MAX_LISTED}`,
+  );
+  const due = database.prepare(`${SELECT} WHERE state = 'scheduled' AND send_at_ms <= ? ORDER BY send_at_ms, number`);
+  const next = database.prepare("SELECT min(send_at_ms) FROM scheduled WHERE state = 'scheduled'");
+  const begin = database.prepare(
+    "UPDATE scheduled SET state = 'sending', begun_ms = ? WHERE id = ? AND state = 'scheduled'",
+  );
+  const end = database.prepare(
+    `UPDATE scheduled SET state = ?, text = NULL, ended_ms = ?, message_id = ?, problem = ?
+     WHERE id = ? AND state = ?`,
+  );
+  const waiting = database.prepare("SELECT count(*) FROM scheduled WHERE state = 'scheduled' AND key_id = ?");
+  const files = database.prepare(`SELECT attachments FROM scheduled WHERE ${OPEN} AND attachments <> '[]'`);
+  const removeOld = database.prepare(`DELETE FROM scheduled WHERE ended_ms < ?`);
+  const removeOldest = database.prepare(
+    `DELETE FROM scheduled WHERE number IN (SELECT number FROM scheduled WHERE NOT ${OPEN} ORDER BY number
+       LIMIT max(0, (SELECT count(*) FROM scheduled) - ${MAX_ROWS}))`,
+  );
+  return {
+    add(entry) {
+      const options = sendOptions({ service: entry.service, fallback: entry.fallback });
+      insert.run(...SCHEDULED.values({ ...entry, options, endedMs: null }));
+    },
+    get: (id) => select.all(id).map(toScheduled)[0],
+    list: ({ states, keyId = null }) => listed.all(JSON.stringify(states), keyId, keyId).map(toScheduled),
+    due: (nowMs) => due.all(nowMs).map(toScheduled),
+    nextDueMs: () => firstNumber(next.get()),
+    begin: (id, nowMs) => durably(database, () => begin.run(nowMs, id) > 0),
+    end(id, from, state, { atMs, messageId = null, problem = null }) {
+      // Makes SQLite overwrite an erased text in the file too.
+      database.exec('PRAGMA secure_delete = ON');
+      return durably(database, () => end.run(state, atMs, messageId, problem, id, from) > 0);
+    },
+    countWaiting: (keyId) => Number(waiting.get(keyId)?.[0]),
+    heldBytes: () => bytesOfFiles(files.all()),
+    prune(nowMs) {
+      removeOld.run(nowMs - KEPT_MS);
+      removeOldest.run();
+    },
+  };
+}
+
+function toScheduled(row: Row): StoredScheduled {
+  const { options, endedMs, ...entry } = SCHEDULED.read(row);
+  return {
+    ...entry,
+    ...options,
+    source: 'postern',
+    send_at: isoSecond(entry.sendAtMs),
+    send_until: isoSecond(entry.sendUntilMs),
+    created_at: isoSecond(entry.createdMs),
+    ended_at: endedMs === null ? null : isoSecond(endedMs),
+  };
+}

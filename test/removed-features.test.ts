@@ -1,0 +1,29 @@
+import { describe, expect, test } from '@jest/globals';
+import { CompilerWithoutFeatures, deletedWith, featureNames } from './support/without-features.ts';
+
+/** Features that leave errors behind, with their number. The list only shrinks. */
+const LEAVES_ERRORS: Readonly<Record<string, number>> = {};
+
+/** Why more than three features go together. Key: the feature that is deleted. */
+const LARGE_SETS: Readonly<Record<string, string>> = {};
+
+// Decision AD1.
+describe('without a feature, and those that need it', () => {
+  const compiler = new CompilerWithoutFeatures();
+
+  test.each(featureNames())('the program compiles: %s', (name) => {
+    const errors = compiler.errors(deletedWith(name));
+    // Shows the errors, unless there are exactly as many as are known.
+    if (errors.length !== LEAVES_ERRORS[name]) expect(errors).toEqual([]);
+  });
+
+  test('no more than three go together without a reason', () => {
+    const large = featureNames().filter((name) => deletedWith(name).length > 3);
+    expect(large).toEqual(Object.keys(LARGE_SETS));
+  });
+
+  test('the compiler would find what is left behind', () => {
+    // A need that is not said: `media` is deleted, but not those that need it.
+    expect(compiler.errors(['media'])).toContainEqual(expect.stringContaining("Cannot find module '../media/port.ts'"));
+  });
+});

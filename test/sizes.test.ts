@@ -1,0 +1,97 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import type * as TypeScript from 'typescript';
+
+const ts = createRequire(import.meta.url)('typescript') as typeof TypeScript;
+const root = resolve(fileURLToPath(new URL('..', import.meta.url)));
+const MOST_LINES = { file: 350, function: 60, test: 400 };
+
+/** Files that are longer. The list only shrinks. */
+const LONG_FILES: readonly string[] = [];
+
+/** Functions that are longer, as `file: name`. The list only shrinks. */
+const LONG_FUNCTIONS: readonly string[] = [
+  // It returns the methods of an object whose state they share. It becomes a class, or smaller, when it is next changed.
+  'src/access/approval-desk.ts: approvalDesk',
+  'src/access/approved-sends.ts: approvedSends',
+  'src/access/caller-approvals.ts: callerApprovals',
+  'src/access/limited-reader.ts: limitedReader',
+  'src/access/limited-sender.ts: limitedSender',
+  'src/access/limited-webhooks.ts: limitedWebhooks',
+  'src/access/self-chat.ts: selfChatOf',
+  'src/access/tapbacks.ts: tapbacks',
+  'src/api/http/routes/metrics-routes.ts: metricRoutes',
+  'src/api/http/routes/webhooks-routes.ts: webhookRoutes',
+  'src/client/event-socket.ts: eventSocket',
+  'src/mac/sender/delivery.ts: openDelivery',
+  'src/store/state/audit-store.ts: auditStore',
+  'src/store/state/changes-store.ts: changeStore',
+  'src/store/state/sent-parts-store.ts: sentPartStore',
+  'src/store/state/webhooks-store.ts: webhookStore',
+  // It is one list of cases or declarations, which reads from top to bottom.
+  'src/api/http/routes/metrics-routes.ts: getMetrics',
+  'src/cli/access-commands.ts: declareKeyCommands',
+  'src/cli/client-commands.ts: declareClientCommands',
+  'src/cli/fleet-commands.ts: declareFleetCommands',
+  'src/cli/host-commands.ts: declareHostCommands',
+  'src/cli/run-service.ts: startRefusal',
+  'src/config/config.ts: checkConfig',
+  'src/features/simulator/demo-commands.ts: declareDemoCommands',
+  'src/features/simulator/row-commands.ts: changeRow',
+  'src/features/simulator/simulated-messages.ts: perform',
+  'src/schema/plain-text.ts: plainText',
+  // Its steps share what they have read so far. It is split when it is next changed.
+  'src/access/limited-access.ts: #makeCaller',
+  'src/cli/doctor/service-probe.ts: askService',
+  'src/mac/chatdb/diagnostic-reader.ts: watch',
+  'src/search/index/walk.ts: walkIndex',
+  // The hub is built anew.
+  'src/app/hub.ts: startHub',
+];
+
+function files(folder: string, ending: RegExp): readonly string[] {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && ending.test(entry.name))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)))
+    .filter((file) => !file.includes('node_modules'));
+}
+
+function isLong(file: string, most: number): boolean {
+  return readFileSync(join(root, file), 'utf8').trimEnd().split('\n').length > most;
+}
+
+/** Returns the functions of a file that have too many lines, as `file: name`. */
+function longFunctions(file: string): readonly string[] {
+  const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.ES2022, true);
+  const lineOf = (position: number): number => source.getLineAndCharacterOfPosition(position).line;
+  const found: string[] = [];
+  const visit = (node: TypeScript.Node): void => {
+    const isFunction = ts.isFunctionLike(node) && 'body' in node && node.body !== undefined;
+    if (isFunction && lineOf(node.end) - lineOf(node.getStart(source)) + 1 > MOST_LINES.function) {
+      const named = node.name ?? ('name' in node.parent ? node.parent.name : undefined);
+      found.push(`${file}: ${named?.getText(source) ?? 'constructor'}`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+// Decision AD3.
+test('no file of src has more than 350 lines, and no test more than 400', () => {
+  const sources = [
+    ...files('src', /\.ts$/),
+    ...files('installer', /\.ts$/),
+    ...files('src/api/console', /\.(?:js|css)$/),
+  ];
+  expect(sources.filter((file) => isLong(file, MOST_LINES.file))).toEqual(LONG_FILES);
+  expect(files('test', /\.ts$/).filter((file) => isLong(file, MOST_LINES.test))).toEqual([]);
+});
+
+test('no function of src has more than 60 lines, but for those that are listed', () => {
+  const found = [...files('src', /\.ts$/), ...files('installer', /\.ts$/)].flatMap(longFunctions);
+  expect(found.sort()).toEqual([...LONG_FUNCTIONS].sort());
+});

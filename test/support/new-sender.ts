@@ -1,0 +1,10 @@
+import { Sender, type SenderOptions } from '../../src/mac/sender/sender.ts';
+import { openSentRows, type SentRowsParts } from '../../src/mac/sender/sent-rows.ts';
+
+export type NewSenderOptions = Omit<SenderOptions, 'rows'> & SentRowsParts;
+
+/** Creates a sender, and what finds the rows of its sends, from one set of options. */
+export function newSender(options: NewSenderOptions) {
+  const rows = openSentRows(options);
+  return { sender: new Sender({ ...options, rows }), origins: rows.origins };
+}

@@ -87,7 +87,7 @@ $(ALL_MARK) node_modules/.complete: package-lock.json
 	npm ci --no-audit --no-fund
 	@touch $@
 
-# Without the native libraries, so that nothing is compiled: SQLite is then Node's own (src/cli/another-node.ts).
+# Without the native libraries, so that nothing is compiled: SQLite is then Node's own (src/core/cli/another-node.ts).
 $(RUN_MARK): package-lock.json tools/package-lock.json
 	@$(NODE_IS_NEW)
 	npm ci --prefix tools --no-audit --no-fund

@@ -26,7 +26,7 @@ function copyAssets() {
 
 /** Minifies the console's scripts and style sheets, and replaces each style sheet's imports by their content. */
 async function shrinkConsole() {
-  const folder = 'src/api/console';
+  const folder = 'src/features/console';
   const files = (ending) =>
     readdirSync(`${root}${folder}`)
       .filter((name) => name.endsWith(ending))

@@ -2,13 +2,13 @@
 import { closeSync, mkdirSync, openSync, readdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { ArchiveSource } from '../dist/src/features/archive/archive-source.js';
+import { Connection } from '../dist/src/core/chatdb/connection.js';
+import { withDetails } from '../dist/src/core/chatdb/message-details.js';
+import { ChatLog } from '../dist/src/core/chatdb/message-log.js';
+import { systemClock } from '../dist/src/core/runtime/clock.js';
 import { exportArchive } from '../dist/src/features/archive/export.js';
 import { verifyArchive } from '../dist/src/features/archive/verify.js';
-import { ArchiveSource } from '../dist/src/mac/chatdb/archive-source.js';
-import { Connection } from '../dist/src/mac/chatdb/connection.js';
-import { withDetails } from '../dist/src/mac/chatdb/message-details.js';
-import { ChatLog } from '../dist/src/mac/chatdb/message-log.js';
-import { systemClock } from '../dist/src/runtime/clock.js';
 
 const [work, path, folder] = process.argv.slice(2);
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };

@@ -1,18 +1,18 @@
 // Measures what a message contains besides its text: decoding it, reading it with a list, and searching it.
 
+import { decodeAttributedBody } from '../dist/src/core/chatdb/attributed-body.js';
+import { ChatDbHandle } from '../dist/src/core/chatdb/chatdb-handle.js';
+import { Connection } from '../dist/src/core/chatdb/connection.js';
+import { readAttributedText } from '../dist/src/core/chatdb/content/attributed-runs.js';
+import { decodeRow } from '../dist/src/core/chatdb/content/message-content.js';
+import { Typedstream } from '../dist/src/core/chatdb/content/typedstream.js';
+import { IndexReader } from '../dist/src/core/chatdb/index-source.js';
+import { messageOf } from '../dist/src/core/chatdb/message.js';
+import { withDetails } from '../dist/src/core/chatdb/message-details.js';
+import { hasContent } from '../dist/src/core/chatdb/row-kinds.js';
+import { Snapshot } from '../dist/src/core/chatdb/snapshot.js';
 import { CONTENT_ROWS } from '../dist/src/features/simulator/content-rows.js';
 import { encodeAttributedBody } from '../dist/src/features/simulator/typedstream.js';
-import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
-import { ChatDbHandle } from '../dist/src/mac/chatdb/chatdb-handle.js';
-import { Connection } from '../dist/src/mac/chatdb/connection.js';
-import { readAttributedText } from '../dist/src/mac/chatdb/content/attributed-runs.js';
-import { decodeRow } from '../dist/src/mac/chatdb/content/message-content.js';
-import { Typedstream } from '../dist/src/mac/chatdb/content/typedstream.js';
-import { IndexReader } from '../dist/src/mac/chatdb/index-source.js';
-import { messageOf } from '../dist/src/mac/chatdb/message.js';
-import { withDetails } from '../dist/src/mac/chatdb/message-details.js';
-import { hasContent } from '../dist/src/mac/chatdb/row-kinds.js';
-import { Snapshot } from '../dist/src/mac/chatdb/snapshot.js';
 import { SPOKEN, transcriptsDatabase } from './database.mjs';
 import { sideBySide, summary } from './figures.mjs';
 import { startProcess, wait } from './live-process.mjs';

@@ -1,10 +1,10 @@
 // The databases for all measurements. The simulator makes each once, and bench/.cache keeps it.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { decodeAttributedBody } from '../dist/src/core/chatdb/attributed-body.js';
 import { ChatDatabase } from '../dist/src/features/simulator/chat-database.js';
 import { fillLarge } from '../dist/src/features/simulator/fill.js';
 import { encodeAttributedBody } from '../dist/src/features/simulator/typedstream.js';
-import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
 import { retext } from './search-texts.mjs';
 
 const CACHE = new URL('.cache/', import.meta.url).pathname;

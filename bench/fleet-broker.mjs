@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { createFleet, createMac } from '../dist/src/fleet/protocol/streams.js';
+import { createFleet, createMac } from '../dist/src/features/fleet/protocol/streams.js';
 import { wait } from './live-process.mjs';
 
 const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';

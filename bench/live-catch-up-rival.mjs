@@ -1,6 +1,6 @@
 // Reads and stringifies rows in a loop, the fastest way with plain SQL. Argument: the database.
 import Sqlite from 'better-sqlite3';
-import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
+import { decodeAttributedBody } from '../dist/src/core/chatdb/attributed-body.js';
 import { answer } from './live-process.mjs';
 
 const PAGE = 256;

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { includeSet, NO_INCLUDES } from '../dist/src/domain/include.js';
+import { includeSet, NO_INCLUDES } from '../dist/src/core/model/include.js';
+import { systemClock } from '../dist/src/core/runtime/clock.js';
+import { AddressBook } from '../dist/src/features/contacts/address-book.js';
 import { AddressBookSource, addressBookFile } from '../dist/src/features/simulator/address-book.js';
-import { AddressBook } from '../dist/src/mac/contacts/address-book.js';
-import { systemClock } from '../dist/src/runtime/clock.js';
 import { sideBySide, summary } from './figures.mjs';
 import { load } from './http.mjs';
 import { openReader } from './reader.mjs';

@@ -1,7 +1,7 @@
 // Compares Postern with other packages from npm. Runs in its own process, because imessage-kit must believe that it is
 // on a Mac.
 import Sqlite from 'better-sqlite3';
-import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
+import { decodeAttributedBody } from '../dist/src/core/chatdb/attributed-body.js';
 import { sideBySide } from './figures.mjs';
 import { openReader, whenThere } from './reader.mjs';
 

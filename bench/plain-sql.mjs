@@ -1,6 +1,6 @@
 // The rival of every read: prepared statements for exactly these rows, decoding, and JSON.stringify.
 import Sqlite from 'better-sqlite3';
-import { decodeAttributedBody } from '../dist/src/mac/chatdb/attributed-body.js';
+import { decodeAttributedBody } from '../dist/src/core/chatdb/attributed-body.js';
 
 const COLUMNS = `m.ROWID, m.guid, h.id, m.text, m.attributedBody, m.date / 1000000000, m.is_from_me, m.error, m.is_read,
   m.date_read, m.is_delivered, m.date_delivered, m.is_sent, m.cache_has_attachments, m.destination_caller_id`;

@@ -1,9 +1,9 @@
 // Measures reads in one process, without HTTP.
 import Sqlite from 'better-sqlite3';
-import { ChatDbHandle } from '../dist/src/mac/chatdb/chatdb-handle.js';
-import { Connection } from '../dist/src/mac/chatdb/connection.js';
-import { ChatReader } from '../dist/src/mac/chatdb/reader.js';
-import { Snapshot } from '../dist/src/mac/chatdb/snapshot.js';
+import { ChatDbHandle } from '../dist/src/core/chatdb/chatdb-handle.js';
+import { Connection } from '../dist/src/core/chatdb/connection.js';
+import { ChatReader } from '../dist/src/core/chatdb/reader.js';
+import { Snapshot } from '../dist/src/core/chatdb/snapshot.js';
 import { sideBySide, summary } from './figures.mjs';
 import { openPlainSql } from './plain-sql.mjs';
 

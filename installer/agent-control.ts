@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { AppError } from '../src/domain/errors.ts';
-import { Launchd, noSession } from '../src/mac/system/launchd.ts';
+import { Launchd, noSession } from '../src/core/mac/launchd.ts';
+import { AppError } from '../src/core/model/errors.ts';
 import { LABEL, layoutOf } from './install-layout.ts';
 import { Agent } from './launch-agent.ts';
 import type { Machine } from './machine.ts';

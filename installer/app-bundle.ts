@@ -3,7 +3,7 @@ import { chmodSync, constants, copyFileSync, existsSync, mkdirSync, writeFileSyn
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'plist';
-import { AppError } from '../src/domain/errors.ts';
+import { AppError } from '../src/core/model/errors.ts';
 import { BUNDLE_ID, type Layout } from './install-layout.ts';
 import { type MachSlice, replaceUuids } from './mach-o.ts';
 import type { Machine } from './machine.ts';

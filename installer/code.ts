@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError } from '../src/domain/errors.ts';
+import { AppError } from '../src/core/model/errors.ts';
 import { runtimeOf } from './app-bundle.ts';
 import type { Layout } from './install-layout.ts';
 import { installLibraries, lastLines } from './libraries.ts';

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorCode } from '../src/domain/errors.ts';
+import { errorCode } from '../src/core/model/errors.ts';
 import { signatureOf } from './app-bundle.ts';
 import { BUNDLE_ID, type Layout, layoutOf } from './install-layout.ts';
 import type { Machine } from './machine.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
-import { appMessages } from '../src/domain/app-messages.ts';
-import { AppError } from '../src/domain/errors.ts';
-import { Launchd, noSession } from '../src/mac/system/launchd.ts';
+import { Launchd, noSession } from '../src/core/mac/launchd.ts';
+import { appMessages } from '../src/core/model/app-messages.ts';
+import { AppError } from '../src/core/model/errors.ts';
 import { settleGrants } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './install-layout.ts';
 import { Agent, type AgentConfig } from './launch-agent.ts';

@@ -1,10 +1,10 @@
 import { isPosternError, PosternClient } from '../src/client/postern-client.ts';
-import type { Config } from '../src/config/config.ts';
-import { trustedSocketOf, urlOf } from '../src/config/service-address.ts';
-import type { JobState, Launchd } from '../src/mac/system/launchd.ts';
-import { portListeners } from '../src/mac/system/port-listeners.ts';
-import { backgroundSwitch } from '../src/mac/system/settings-panes.ts';
-import { pause } from '../src/runtime/clock.ts';
+import type { Config } from '../src/core/config/config.ts';
+import { trustedSocketOf, urlOf } from '../src/core/config/service-address.ts';
+import type { JobState, Launchd } from '../src/core/mac/launchd.ts';
+import { portListeners } from '../src/core/mac/port-listeners.ts';
+import { backgroundSwitch } from '../src/core/mac/settings-panes.ts';
+import { pause } from '../src/core/runtime/clock.ts';
 import type { Machine } from './machine.ts';
 
 /** The part of the configuration that the installer uses. */

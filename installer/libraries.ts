@@ -12,7 +12,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { basename, delimiter, join } from 'node:path';
-import { AppError, errorCode } from '../src/domain/errors.ts';
+import { AppError, errorCode } from '../src/core/model/errors.ts';
 import type { Layout } from './install-layout.ts';
 import type { Machine } from './machine.ts';
 

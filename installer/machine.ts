@@ -1,5 +1,5 @@
-import type { Clock } from '../src/domain/ports/host-ports.ts';
-import type { RunCommand } from '../src/runtime/command.ts';
+import type { Clock } from '../src/core/model/ports/host-ports.ts';
+import type { RunCommand } from '../src/core/runtime/command.ts';
 
 /** Everything outside the program that an installation touches, passed in so that tests can replace it. */
 export interface Machine {

@@ -1,7 +1,7 @@
 import { accessSync, constants, realpathSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError } from '../src/domain/errors.ts';
-import { fetchNodePackage, type NodePackage } from '../src/runtime/node-package.ts';
+import { AppError } from '../src/core/model/errors.ts';
+import { fetchNodePackage, type NodePackage } from '../src/core/runtime/node-package.ts';
 import { type MachSlice, machSlicesOf } from './mach-o.ts';
 import type { Machine } from './machine.ts';
 

@@ -1,5 +1,5 @@
-import { AppError, isAppError } from '../src/domain/errors.ts';
-import { lockFile } from '../src/runtime/file-lock.ts';
+import { AppError, isAppError } from '../src/core/model/errors.ts';
+import { lockFile } from '../src/core/runtime/file-lock.ts';
 import type { Layout } from './install-layout.ts';
 
 /**

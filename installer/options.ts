@@ -1,4 +1,4 @@
-import type { NodePackage } from '../src/runtime/node-package.ts';
+import type { NodePackage } from '../src/core/runtime/node-package.ts';
 import type { AgentConfig } from './launch-agent.ts';
 
 /** The configuration, as read by the version that is being installed. */

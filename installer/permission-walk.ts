@@ -1,6 +1,6 @@
 import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
-import type { PermissionReport } from '../src/domain/ports/permissions-ports.ts';
-import { pause } from '../src/runtime/clock.ts';
+import type { PermissionReport } from '../src/core/model/ports/permissions-ports.ts';
+import { pause } from '../src/core/runtime/clock.ts';
 import { resetAutomation } from './grants.ts';
 import type { Layout } from './install-layout.ts';
 import type { Machine } from './machine.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
-import { errorCode } from '../src/domain/errors.ts';
-import { portHolder } from '../src/mac/system/port-listeners.ts';
-import type { RunCommand } from '../src/runtime/command.ts';
+import { portHolder } from '../src/core/mac/port-listeners.ts';
+import { errorCode } from '../src/core/model/errors.ts';
+import type { RunCommand } from '../src/core/runtime/command.ts';
 
 /** The state of a host and port: free, taken by a program, or impossible to listen on. */
 export type PortState =

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { openSqlite, sqliteLibrary } from '../src/runtime/sqlite.ts';
+import { openSqlite, sqliteLibrary } from '../src/core/runtime/sqlite.ts';
 
 /**
  * The installer runs this program once, on the private Node in a new version's folder. It loads every required library

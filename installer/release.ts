@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { build, type PlistValue, parse } from 'plist';
-import { AppError } from '../src/domain/errors.ts';
-import type { CommandResult } from '../src/runtime/command.ts';
-import { NODE_PACKAGES } from '../src/runtime/node-package.ts';
+import { AppError } from '../src/core/model/errors.ts';
+import type { CommandResult } from '../src/core/runtime/command.ts';
+import { NODE_PACKAGES } from '../src/core/runtime/node-package.ts';
 import { isBundleSound, stageBundle } from './app-bundle.ts';
 import { installCode } from './code.ts';
 import { knownCdhash } from './grants.ts';

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { AppError, errorCode } from '../src/domain/errors.ts';
+import { AppError, errorCode } from '../src/core/model/errors.ts';
 
 /** A complete folder beside its destination. */
 export interface StagedFolder {

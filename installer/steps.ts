@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
-import { errorCode } from '../src/domain/errors.ts';
+import { errorCode } from '../src/core/model/errors.ts';
 import { writeWhole } from './staging.ts';
 
 /** A change to the Mac that can be undone. */

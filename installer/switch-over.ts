@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError, isAppError } from '../src/domain/errors.ts';
-import type { Launchd } from '../src/mac/system/launchd.ts';
+import type { Launchd } from '../src/core/mac/launchd.ts';
+import { AppError, isAppError } from '../src/core/model/errors.ts';
 import { registerBundle } from './grants.ts';
 import type { Layout } from './install-layout.ts';
 import type { Agent } from './launch-agent.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError, errorCode } from '../src/domain/errors.ts';
-import { readStagedFoldersInUse } from '../src/mac/chatdb/attachment-files.ts';
-import { Launchd } from '../src/mac/system/launchd.ts';
+import { readStagedFoldersInUse } from '../src/core/chatdb/attachment-files.ts';
+import { Launchd } from '../src/core/mac/launchd.ts';
+import { AppError, errorCode } from '../src/core/model/errors.ts';
 import { resetPermissions, sharedWith, unregisterBundle } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './install-layout.ts';
 import type { Machine } from './machine.ts';

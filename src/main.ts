@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Command, CommanderError } from 'commander';
-import { EXIT } from './cli/context.ts';
-import { isServing, type Runs } from './cli/declaration.ts';
-import { outputWritten, processContext } from './cli/process-context.ts';
-import { declareProgram } from './cli/program.ts';
-import { usageMistake } from './cli/usage-mistake.ts';
-import { packageVersion } from './cli/version.ts';
-import { isAppError } from './domain/errors.ts';
+import { EXIT } from './core/cli/context.ts';
+import { isServing, type Runs } from './core/cli/declaration.ts';
+import { outputWritten, processContext } from './core/cli/process-context.ts';
+import { declareProgram } from './core/cli/program.ts';
+import { usageMistake } from './core/cli/usage-mistake.ts';
+import { packageVersion } from './core/cli/version.ts';
+import { isAppError } from './core/model/errors.ts';
 import { FEATURES } from './features/list.ts';
 
 const context = processContext(packageVersion(), FEATURES);
@@ -36,7 +36,7 @@ async function run(argv: readonly string[]): Promise<number> {
     return exitCode;
   } catch (error) {
     if (isAppError(error) && error.code === 'sqlite_missing') {
-      return (await import('./cli/another-node.ts')).runOnAnotherNode(error, context);
+      return (await import('./core/cli/another-node.ts')).runOnAnotherNode(error, context);
     }
     if (!isCommanderError(error)) throw error;
     if (error.exitCode === 0) return EXIT.ok;

@@ -37,7 +37,13 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Rooms that others of the same district may import. All other rooms of a district do not import each other. */
-const SHARED_ROOMS = ['fleet/protocol', 'search/language', 'search/index', 'search/query', 'api/openapi'];
+const SHARED_ROOMS = [
+  'features/fleet/protocol',
+  'features/search/language',
+  'features/search/index',
+  'features/search/query',
+  'core/http/openapi',
+];
 const DISTRICTS_WITH_ROOMS = ['features', 'mac', 'events', 'search', 'store', 'api', 'fleet'];
 
 /** The districts or rooms that may use an outside package, or a module of Node that touches the machine. */
@@ -45,25 +51,25 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'better-sqlite3': ['runtime'],
   // Requested from Node at run time, because some builds of Node lack it.
   'node:sqlite': [],
-  '@tinyhttp/app': ['api/http'],
-  'rate-limiter-flexible': ['api/http'],
-  'raw-body': ['api/http'],
-  '@fastify/busboy': ['api/http'],
-  'prom-client': ['api/http'],
-  ws: ['events/streams', 'client'],
-  axios: ['events/webhooks'],
-  'axios-retry': ['events/webhooks'],
+  '@tinyhttp/app': ['core/http'],
+  'rate-limiter-flexible': ['core/http'],
+  'raw-body': ['core/http'],
+  '@fastify/busboy': ['core/http'],
+  'prom-client': ['core/http'],
+  ws: ['core/streams', 'client'],
+  axios: ['core/webhooks'],
+  'axios-retry': ['core/webhooks'],
   '@ltd/j-toml': ['config'],
   'markdown-it': ['schema'],
   // mcp: the protocol's package takes the input schemas of tools.
-  zod: ['schema', 'api/mcp', 'api/openapi', 'core', 'features'],
-  '@modelcontextprotocol/server': ['api/mcp'],
+  zod: ['schema', 'features/mcp', 'core/http/openapi', 'core', 'features'],
+  '@modelcontextprotocol/server': ['features/mcp'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
   commander: ['main', 'cli', 'core', 'features'],
   plist: ['installer'],
-  'node-mac-permissions': ['mac/system'],
-  '@nats-io/transport-node': ['fleet/protocol'],
+  'node-mac-permissions': ['core/mac'],
+  '@nats-io/transport-node': ['features/fleet/protocol'],
   '@nats-io/nats-core': ['fleet'],
   '@nats-io/jetstream': ['fleet'],
   '@nats-io/kv': ['fleet'],
@@ -105,7 +111,7 @@ function districtOf(file: string): string {
   return top === 'src' ? second.replace(/\.ts$/, '') : (top ?? '');
 }
 
-/** Returns the room of a file, such as `mac/chatdb`; its district if that has no rooms. */
+/** Returns the room of a file, such as `core/chatdb`; its district if that has no rooms. */
 function roomOf(file: string): string {
   const district = districtOf(file);
   return DISTRICTS_WITH_ROOMS.includes(district) ? file.split('/').slice(1, 3).join('/') : district;
@@ -117,41 +123,41 @@ const everyImport = [...sources('src'), ...sources('installer')].flatMap(imports
 
 /** The module that parses URLs from outside, and the files that parse others or those that it has checked. */
 const URL_PARSERS: readonly string[] = [
-  'domain/parsed-url.ts',
+  'core/model/parsed-url.ts',
   // Webhooks, subscriptions and redirect addresses that were checked when they were registered.
-  'api/oauth/consents.ts',
-  'cli/commands/restore-command.ts',
-  'domain/status.ts',
-  'domain/webhook.ts',
-  'events/webhooks/delivery-record.ts',
-  'events/webhooks/poster.ts',
-  'fleet/hub/webhooks/hub-webhooks.ts',
-  'store/state/state-database.ts',
-  'store/state/webhooks-store.ts',
+  'features/oauth/consents.ts',
+  'core/cli/commands/restore-command.ts',
+  'core/model/status.ts',
+  'core/model/webhook.ts',
+  'core/webhooks/delivery-record.ts',
+  'core/webhooks/poster.ts',
+  'features/fleet/hub/webhooks/hub-webhooks.ts',
+  'core/state/state-database.ts',
+  'core/state/webhooks-store.ts',
   // The owner's configuration, options and environment, and the addresses of a fleet.
-  'api/http/issuer-host.ts',
+  'core/http/issuer-host.ts',
   'app/bluebubbles.ts',
   'cli/commands/imsg-command.ts',
-  'cli/commands/open-command.ts',
-  'cli/commands/webhooks-listen-command.ts',
-  'cli/listen-receiver.ts',
-  'cli/mcp-pipe.ts',
-  'cli/service-connection.ts',
+  'core/cli/commands/open-command.ts',
+  'core/cli/commands/webhooks-listen-command.ts',
+  'core/cli/listen-receiver.ts',
+  'core/cli/mcp-pipe.ts',
+  'core/cli/service-connection.ts',
   'cli/update-notice.ts',
-  'config/config.ts',
-  'config/fleet-settings.ts',
-  'config/service-address.ts',
-  'config/settings.ts',
-  'domain/local-network.ts',
-  'fleet/protocol/tls.ts',
-  'fleet/setup/addresses.ts',
-  'fleet/setup/invitation.ts',
+  'core/config/config.ts',
+  'core/config/fleet-settings.ts',
+  'core/config/service-address.ts',
+  'core/config/settings.ts',
+  'core/model/local-network.ts',
+  'features/fleet/protocol/tls.ts',
+  'features/fleet/setup/addresses.ts',
+  'features/fleet/setup/invitation.ts',
   // The service's own answers, and the program's own files.
-  'api/http/routes/static-files.ts',
+  'core/http/routes/static-files.ts',
   'client/postern-client.ts',
   'client/request.ts',
   'client/search-results.ts',
-  'mac/system/permission-watcher.ts',
+  'core/mac/permission-watcher.ts',
 ];
 
 describe('the districts', () => {
@@ -227,8 +233,8 @@ describe('the districts', () => {
 
   test('domain imports nothing, not even of Node', () => {
     const isOwn = ({ file, target }: Import): boolean =>
-      target.startsWith('.') && relative(root, resolve(root, dirname(file), target)).startsWith('src/domain/');
-    const wrong = everyImport.filter((one) => one.file.startsWith('src/domain/') && !isOwn(one));
+      target.startsWith('.') && relative(root, resolve(root, dirname(file), target)).startsWith('src/core/model/');
+    const wrong = everyImport.filter((one) => one.file.startsWith('src/core/model/') && !isOwn(one));
     expect(wrong).toEqual([]);
   });
 

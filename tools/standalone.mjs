@@ -3,9 +3,9 @@
  * modules.
  */
 export const STANDALONE = [
-  'src/app/reader-worker',
+  'src/reader-worker',
   'src/client/postern-client',
-  'src/mac/system/open-once',
+  'src/core/mac/open-once',
   'src/features/simulator/messages-process',
   'installer/proof',
 ];

@@ -11,7 +11,7 @@ const manifest = JSON.parse(readFileSync(`${root}installer/mcpb/manifest.json`, 
 
 const { outputFiles } = await build({
   absWorkingDir: root,
-  entryPoints: ['src/cli/mcpb.ts'],
+  entryPoints: ['src/core/cli/mcpb.ts'],
   write: false,
   bundle: true,
   format: 'esm',

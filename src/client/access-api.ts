@@ -1,9 +1,9 @@
-import type { Approval, ApprovalState } from '../domain/approval.ts';
-import type { AuditAction, AuditEntry } from '../domain/audit.ts';
-import type { ClientLines } from '../domain/client-lines.ts';
-import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset, Scope } from '../domain/key.ts';
-import type { SelfChatRecord } from '../domain/ports/self-chat-ports.ts';
-import type { SignInCode } from '../domain/sign-in.ts';
+import type { Approval, ApprovalState } from '../core/model/approval.ts';
+import type { AuditAction, AuditEntry } from '../core/model/audit.ts';
+import type { ClientLines } from '../core/model/client-lines.ts';
+import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.ts';
+import type { SelfChatRecord } from '../core/model/ports/self-chat-ports.ts';
+import type { SignInCode } from '../core/model/sign-in.ts';
 import { queryOf, type Requests } from './request.ts';
 
 /**

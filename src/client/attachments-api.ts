@@ -1,5 +1,5 @@
-import type { ListedAttachment } from '../domain/listed-attachment.ts';
-import type { Upload } from '../domain/upload.ts';
+import type { ListedAttachment } from '../core/model/listed-attachment.ts';
+import type { Upload } from '../core/model/upload.ts';
 import { has, notPostern, parsed } from './postern-error.ts';
 import { queryOf } from './request.ts';
 import type { TransportRequest, TransportResponse } from './transport.ts';

@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
+import type { Cancel, Clock } from '../core/model/ports/host-ports.ts';
 import type { SocketDestination, SocketEvent } from './event-socket.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { latin1Header } from './transport.ts';

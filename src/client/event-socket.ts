@@ -1,6 +1,6 @@
 import type * as ws from 'ws';
-import type { ChangeEvent, Event } from '../domain/event.ts';
-import type { Cancel, Clock } from '../domain/ports/host-ports.ts';
+import type { ChangeEvent, Event } from '../core/model/event.ts';
+import type { Cancel, Clock } from '../core/model/ports/host-ports.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Overview, ShownSetting } from '../domain/overview.ts';
-import type { StatisticKind, StatisticSeries, StatisticSpan } from '../domain/statistics.ts';
+import type { Overview, ShownSetting } from '../core/model/overview.ts';
+import type { StatisticKind, StatisticSeries, StatisticSpan } from '../core/model/statistics.ts';
 import { queryOf, type Requests } from './request.ts';
 
 /** Reads the data of the console's home page, the counts over time, and the settings in use. */

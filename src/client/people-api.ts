@@ -1,5 +1,5 @@
-import type { Message } from '../domain/message.ts';
-import type { Person } from '../domain/ports/people-ports.ts';
+import type { Message } from '../core/model/message.ts';
+import type { Person } from '../core/model/ports/people-ports.ts';
 import type { Included } from './options.ts';
 import { queryOf, type Requests } from './request.ts';
 

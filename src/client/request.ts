@@ -1,5 +1,5 @@
-import type { Capabilities } from '../domain/capabilities.ts';
-import type { StatusReport } from '../domain/status.ts';
+import type { Capabilities } from '../core/model/capabilities.ts';
+import type { StatusReport } from '../core/model/status.ts';
 import { has, noAnswer, notPostern, PosternError, parsed, refusal } from './postern-error.ts';
 import { latin1Header, type Transport, type TransportRequest, type TransportResponse } from './transport.ts';
 

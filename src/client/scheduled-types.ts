@@ -1,5 +1,5 @@
-import type { HeldFile } from '../domain/approval.ts';
-import type { ServiceChoice } from '../domain/send-service.ts';
+import type { HeldFile } from '../core/model/approval.ts';
+import type { ServiceChoice } from '../core/model/send-service.ts';
 
 /** The states of a scheduled send (decision X1). `sent` and all states after it are final. */
 export type ScheduledState =

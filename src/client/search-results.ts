@@ -1,4 +1,4 @@
-import type { SearchHit } from '../domain/search.ts';
+import type { SearchHit } from '../core/model/search.ts';
 import type { Included } from './options.ts';
 
 export interface SearchFilter extends Included {

@@ -1,4 +1,4 @@
-import type { Message } from '../domain/message.ts';
+import type { Message } from '../core/model/message.ts';
 import type { HeldSend, SentMessage } from './options.ts';
 import { has, notPostern, onlyDryRun, parsed } from './postern-error.ts';
 import type { Requests } from './request.ts';

@@ -1,19 +1,19 @@
 // All types of the client's answers and options.
-export type { Approval, ApprovalState } from '../domain/approval.ts';
-export type { AuditAction, AuditEntry } from '../domain/audit.ts';
-export type { ClientLines } from '../domain/client-lines.ts';
-export type { Conversation } from '../domain/conversation.ts';
-export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../domain/details.ts';
-export type { ChangeEvent, ChangeName, Event, EventType } from '../domain/event.ts';
-export type { Include } from '../domain/include.ts';
-export type { KeyRecord, KeyRevocation, Preset, Scope } from '../domain/key.ts';
-export type { ListedAttachment } from '../domain/listed-attachment.ts';
-export type { Message, MessageStatus } from '../domain/message.ts';
-export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../domain/overview.ts';
-export type { Contact } from '../domain/ports/contacts-ports.ts';
-export type { AmbiguousAddress, Person } from '../domain/ports/people-ports.ts';
-export type { Reaction, ReactionType } from '../domain/reaction.ts';
-export type { Highlight, SearchHit } from '../domain/search.ts';
+export type { Approval, ApprovalState } from '../core/model/approval.ts';
+export type { AuditAction, AuditEntry } from '../core/model/audit.ts';
+export type { ClientLines } from '../core/model/client-lines.ts';
+export type { Conversation } from '../core/model/conversation.ts';
+export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../core/model/details.ts';
+export type { ChangeEvent, ChangeName, Event, EventType } from '../core/model/event.ts';
+export type { Include } from '../core/model/include.ts';
+export type { KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.ts';
+export type { ListedAttachment } from '../core/model/listed-attachment.ts';
+export type { Message, MessageStatus } from '../core/model/message.ts';
+export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../core/model/overview.ts';
+export type { Contact } from '../core/model/ports/contacts-ports.ts';
+export type { AmbiguousAddress, Person } from '../core/model/ports/people-ports.ts';
+export type { Reaction, ReactionType } from '../core/model/reaction.ts';
+export type { Highlight, SearchHit } from '../core/model/search.ts';
 export type {
   KeyUse,
   StatisticKind,
@@ -21,9 +21,9 @@ export type {
   StatisticSeries,
   StatisticSpan,
   SubjectSeries,
-} from '../domain/statistics.ts';
-export type { StatusReport, WebhookSummary } from '../domain/status.ts';
-export type { Upload } from '../domain/upload.ts';
+} from '../core/model/statistics.ts';
+export type { StatusReport, WebhookSummary } from '../core/model/status.ts';
+export type { Upload } from '../core/model/upload.ts';
 export type {
   DeliveryRecord,
   FailureMode,
@@ -33,7 +33,7 @@ export type {
   WebhookFilter,
   WebhookStatus,
   WebhookTestResult,
-} from '../domain/webhook.ts';
+} from '../core/model/webhook.ts';
 export type * from './access-api.ts';
 export type * from './attachments-api.ts';
 export type * from './options.ts';

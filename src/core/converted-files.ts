@@ -1,6 +1,6 @@
-import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../domain/ports/reading-ports.ts';
-import { problem } from '../domain/problems.ts';
-import type { AttachmentFiles } from '../mac/chatdb/attachment-files.ts';
+import type { AttachmentFiles } from './chatdb/attachment-files.ts';
+import type { AttachmentFile, AttachmentReader, ConvertedForm } from './model/ports/reading-ports.ts';
+import { problem } from './model/problems.ts';
 
 /** Opens the files of attachments. A feature may convert them; without it, only the originals are available. */
 export class ConvertedFiles implements AttachmentReader {

@@ -1,31 +1,31 @@
 import { join } from 'node:path';
-import { DiagnosticsRunner } from '../app/diagnostics-runner.ts';
-import { openEventLog } from '../app/event-log.ts';
-import { openStatistics } from '../app/home-page.ts';
-import type { Host } from '../app/host.ts';
-import { openSearchIndex } from '../app/open-search.ts';
-import { openHeldFiles, openSender } from '../app/open-sender.ts';
-import { openStatus } from '../app/open-status.ts';
-import type { Config } from '../config/config.ts';
-import { OWNER } from '../domain/audit.ts';
-import type { Caller } from '../domain/caller.ts';
-import type { IncludeSet } from '../domain/include.ts';
-import { rowOffset } from '../domain/offset.ts';
-import { HttpStreams } from '../events/streams/http-streams.ts';
-import { WebSocketClients } from '../events/streams/web-socket-clients.ts';
-import { Dispatcher } from '../events/webhooks/dispatcher.ts';
-import { Poster } from '../events/webhooks/poster.ts';
-import { chatDbNames, messageColumns } from '../mac/chatdb/lookups.ts';
-import { namedReader } from '../mac/contacts/named-reader.ts';
-import { UPLOADS } from '../mac/sender/checked-attachments.ts';
-import { OriginReader } from '../mac/sender/origins.ts';
-import type { Cleanup } from '../runtime/cleanup.ts';
-import { ClockWatch } from '../runtime/clock-watch.ts';
-import { eventSerializer } from '../schema/event-json.ts';
-import { hasKeys } from '../store/state/keys-store.ts';
-import { webhookStore } from '../store/state/webhooks-store.ts';
-import { UploadStore } from '../store/uploads/upload-store.ts';
+import { namedReader } from '../features/contacts/named-reader.ts';
+import { openStatistics } from '../features/overview/home-page.ts';
+import { openSearchIndex } from '../features/search/open-search.ts';
+import { chatDbNames, messageColumns } from './chatdb/lookups.ts';
+import type { Config } from './config/config.ts';
+import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
+import { openEventLog } from './event-log.ts';
+import type { Host } from './host.ts';
+import { OWNER } from './model/audit.ts';
+import type { Caller } from './model/caller.ts';
+import type { IncludeSet } from './model/include.ts';
+import { rowOffset } from './model/offset.ts';
 import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
+import { openHeldFiles, openSender } from './open-sender.ts';
+import { openStatus } from './open-status.ts';
+import type { Cleanup } from './runtime/cleanup.ts';
+import { ClockWatch } from './runtime/clock-watch.ts';
+import { eventSerializer } from './schema/event-json.ts';
+import { UPLOADS } from './sender/checked-attachments.ts';
+import { OriginReader } from './sender/origins.ts';
+import { hasKeys } from './state/keys-store.ts';
+import { UploadStore } from './state/upload-store.ts';
+import { webhookStore } from './state/webhooks-store.ts';
+import { HttpStreams } from './streams/http-streams.ts';
+import { WebSocketClients } from './streams/web-socket-clients.ts';
+import { Dispatcher } from './webhooks/dispatcher.ts';
+import { Poster } from './webhooks/poster.ts';
 
 /** The parts of the core, with which every feature is opened. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
@@ -185,7 +185,7 @@ function openOwner(
     chats: chatDbNames(connection),
   };
   access.loadedBy(async () => {
-    const { accessParts } = await import('../app/access-parts.ts');
+    const { accessParts } = await import('../features/access/access-parts.ts');
     return accessParts({
       ...core,
       deferral: core.deferrals,

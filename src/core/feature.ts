@@ -1,20 +1,20 @@
 import type { Command } from 'commander';
 import type * as z from 'zod';
-import type { Handler } from '../api/http/router.ts';
-import type { HttpServer } from '../api/http/server.ts';
-import type { Tool } from '../api/mcp/tools/tool.ts';
-import type { Operation } from '../api/openapi/operation.ts';
-import type { Runs } from '../cli/declaration.ts';
-import type { Finding } from '../cli/doctor/finding.ts';
-import type { Config } from '../config/config.ts';
-import type { SettingTable, ValuesOf } from '../config/setting.ts';
-import type { ClientLines, ClientSetup } from '../domain/client-lines.ts';
-import type { HiddenText } from '../domain/hidden-text.ts';
-import type { ProblemText } from '../domain/problem-text.ts';
-import type { StatusReport, StatusWarning } from '../domain/status.ts';
-import type { Sqlite } from '../runtime/sqlite.ts';
-import type { Route } from '../schema/routes.ts';
+import type { Tool } from '../features/mcp/tools/tool.ts';
+import type { Runs } from './cli/declaration.ts';
+import type { Config } from './config/config.ts';
+import type { SettingTable, ValuesOf } from './config/setting.ts';
 import type { Core } from './core.ts';
+import type { Finding } from './doctor/finding.ts';
+import type { Operation } from './http/openapi/operation.ts';
+import type { Handler } from './http/router.ts';
+import type { HttpServer } from './http/server.ts';
+import type { ClientLines, ClientSetup } from './model/client-lines.ts';
+import type { HiddenText } from './model/hidden-text.ts';
+import type { ProblemText } from './model/problem-text.ts';
+import type { StatusReport, StatusWarning } from './model/status.ts';
+import type { Sqlite } from './runtime/sqlite.ts';
+import type { Route } from './schema/routes.ts';
 
 /**
  * One option of Postern, with all of its parts. A feature is declared by a small module that loads no other

@@ -1,14 +1,14 @@
-import { HttpServer } from '../api/http/server.ts';
-import { lazyMcpService } from '../api/mcp/lazy-service.ts';
-import { HomePage } from '../app/home-page.ts';
-import { openIssuer } from '../app/issuer.ts';
-import { listenOnSocket } from '../app/socket.ts';
-import type { McpService } from '../domain/ports/mcp-ports.ts';
-import { junkAmong } from '../mac/chatdb/message-filter.ts';
-import { assertPortFree } from '../mac/system/port-listeners.ts';
-import { localTimeZone } from '../runtime/clock.ts';
+import { lazyMcpService } from '../features/mcp/lazy-service.ts';
+import { openIssuer } from '../features/oauth/open-issuer.ts';
+import { HomePage } from '../features/overview/home-page.ts';
+import { junkAmong } from './chatdb/message-filter.ts';
 import type { Core } from './core.ts';
 import type { Gauge } from './feature.ts';
+import { HttpServer } from './http/server.ts';
+import { assertPortFree } from './mac/port-listeners.ts';
+import type { McpService } from './model/ports/mcp-ports.ts';
+import { localTimeZone } from './runtime/clock.ts';
+import { listenOnSocket } from './socket.ts';
 
 /** Limits at shutdown: 10 s in all (decision A7). osascript is killed after 8 s, and its request is still answered. */
 const WORK_ENDS_WITHIN_MS = 8700;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect } from '@jest/globals';
 import type { Route } from 'playwright-core';
-import type { Message } from '../../src/domain/message.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -1,6 +1,6 @@
-import { channelContent, McpChannel } from '../../src/cli/mcp-channel.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { callbackHost } from '../../src/domain/callback-hosts.ts';
+import { channelContent, McpChannel } from '../../src/core/cli/mcp-channel.ts';
+import { callbackHost } from '../../src/core/model/callback-hosts.ts';
 import { boundedLines } from '../../src/features/imsg/bounded-lines.ts';
 import { imsgMessage } from '../../src/features/imsg/imsg-message.ts';
 import type { ImsgMethods } from '../../src/features/imsg/imsg-methods.ts';

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
-import { lazyMcpService } from '../../src/api/mcp/lazy-service.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { Counters } from '../../src/core/runtime/counters.ts';
 import { BlueBubbles } from '../../src/features/bluebubbles/blue-bubbles.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { Counters } from '../../src/runtime/counters.ts';
+import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
 import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
 import { HttpGateway, KEY } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { EventStore } from '../../src/fleet/hub/event-store.ts';
-import { openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
-import type { ReceivedEvent } from '../../src/fleet/hub/stored-event.ts';
+import { EventStore } from '../../src/features/fleet/hub/event-store.ts';
+import { openHubDatabase } from '../../src/features/fleet/hub/hub-database.ts';
+import type { ReceivedEvent } from '../../src/features/fleet/hub/stored-event.ts';
 import { costOf } from '../support/processor-time.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { type ContentRow, decodeRow } from '../../src/core/chatdb/content/message-content.ts';
 import { Chance } from '../../src/features/simulator/chatter.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
-import { type ContentRow, decodeRow } from '../../src/mac/chatdb/content/message-content.ts';
 import { isLong } from '../support/conditions.ts';
 import { type Crafted, classChain, craftedArchive, craftedPlist, members, Uid } from '../support/crafted-archives.ts';
 import { processorMs, slowness } from '../support/processor-time.ts';

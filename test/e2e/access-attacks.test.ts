@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
-import type { Message } from '../../src/domain/message.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import { AccessFixture, ANA, BEN, GARDEN } from '../support/access-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

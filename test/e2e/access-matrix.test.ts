@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Operation } from '../../src/api/openapi/operation.ts';
-import { OPERATIONS } from '../../src/api/openapi/operations.ts';
-import { SCOPES, type Scope } from '../../src/domain/key.ts';
-import { pathOf, ROUTES, type Route, type RouteId } from '../../src/schema/routes.ts';
+import type { Operation } from '../../src/core/http/openapi/operation.ts';
+import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
+import { SCOPES, type Scope } from '../../src/core/model/key.ts';
+import { pathOf, ROUTES, type Route, type RouteId } from '../../src/core/schema/routes.ts';
 import { AccessFixture, ANA, BEN, GARDEN, type LimitedClient, WORDS } from '../support/access-fixture.ts';
 
 /** Combinations of scopes that a key can have; `webhooks` requires `events`. */

@@ -4,7 +4,7 @@ import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, readFileSync } 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { NODE_PACKAGES } from '../../src/runtime/node-package.ts';
+import { NODE_PACKAGES } from '../../src/core/runtime/node-package.ts';
 import { testIf } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { node22 } from '../support/node-22.ts';

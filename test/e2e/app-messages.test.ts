@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
-import type { SearchHit } from '../../src/domain/search.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
+import type { AssociatedRows } from '../../src/core/model/associated-rows.ts';
+import type { SearchHit } from '../../src/core/model/search.ts';
+import type { StatusReport } from '../../src/core/model/status.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { connectMcp } from '../support/mcp-clients.ts';

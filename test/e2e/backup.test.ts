@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { type Ended, postern } from '../support/postern.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PosternClient, type TrackedEvent } from '../../src/client/postern-client.ts';
-import { encodeOffset } from '../../src/domain/offset.ts';
+import { encodeOffset } from '../../src/core/model/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { nextOf } from '../support/next-page.ts';
 import { postern, startPostern } from '../support/postern.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Message } from '../../src/domain/message.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import type { ScheduledSend } from '../../src/features/scheduled/scheduled.ts';
 import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { type Ended, type PosternOptions, postern, startPostern } from '../support/postern.ts';

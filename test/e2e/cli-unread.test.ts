@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Conversation } from '../../src/domain/conversation.ts';
+import type { Conversation } from '../../src/core/model/conversation.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { type Ended, postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';

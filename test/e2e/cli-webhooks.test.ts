@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Webhook } from '../../src/domain/webhook.ts';
+import type { Webhook } from '../../src/core/model/webhook.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { type Ended, postern, type Running, startPostern } from '../support/postern.ts';

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const FOLDER = join(import.meta.dirname, '../../src/api/console');
+const FOLDER = join(import.meta.dirname, '../../src/features/console');
 const KB = 1000;
 const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8');
 const HTML = 'console.html';

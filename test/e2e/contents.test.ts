@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { SearchHit } from '../../src/domain/search.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { SearchHit } from '../../src/core/model/search.ts';
+import type { StatusReport } from '../../src/core/model/status.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import type { WrittenContents } from '../../src/features/simulator/row-commands.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { contentVectors } from '../support/content-vectors.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';

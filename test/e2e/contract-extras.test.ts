@@ -3,20 +3,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { examples } from '../../src/api/openapi/examples.ts';
-import { conversationSchema } from '../../src/schema/conversation-schema.ts';
-import { diagnosticsSchema } from '../../src/schema/diagnostics-schema.ts';
-import { eventSchema } from '../../src/schema/event-schema.ts';
-import { healthSchema } from '../../src/schema/health-schema.ts';
-import { messageSchema } from '../../src/schema/message-schema.ts';
-import { problemSchema } from '../../src/schema/problem-schema.ts';
-import { permissionsSchema, statusSchema } from '../../src/schema/status-schema.ts';
+import { examples } from '../../src/core/http/openapi/examples.ts';
+import { conversationSchema } from '../../src/core/schema/conversation-schema.ts';
+import { diagnosticsSchema } from '../../src/core/schema/diagnostics-schema.ts';
+import { eventSchema } from '../../src/core/schema/event-schema.ts';
+import { healthSchema } from '../../src/core/schema/health-schema.ts';
+import { messageSchema } from '../../src/core/schema/message-schema.ts';
+import { problemSchema } from '../../src/core/schema/problem-schema.ts';
+import { permissionsSchema, statusSchema } from '../../src/core/schema/status-schema.ts';
 import {
   deliverySchema,
   webhookSchema,
   webhookStatusSchema,
   webhookTestSchema,
-} from '../../src/schema/webhook-schema.ts';
+} from '../../src/core/schema/webhook-schema.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import type { Conversation } from '../../src/domain/conversation.ts';
-import type { ListedAttachment } from '../../src/domain/listed-attachment.ts';
+import type { Conversation } from '../../src/core/model/conversation.ts';
+import type { ListedAttachment } from '../../src/core/model/listed-attachment.ts';
 import { AccessFixture, ANA, BEN, GARDEN, WORDS } from '../support/access-fixture.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { nextOf } from '../support/next-page.ts';

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { Message } from '../../src/domain/message.ts';
-import type { SearchHit } from '../../src/domain/search.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
+import type { Finding } from '../../src/core/doctor/finding.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import type { SearchHit } from '../../src/core/model/search.ts';
+import type { StatusReport } from '../../src/core/model/status.ts';
 import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';

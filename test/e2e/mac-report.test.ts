@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { MacReport } from '../../src/cli/doctor/mac-report.ts';
+import type { MacReport } from '../../src/core/doctor/mac-report.ts';
 import { postern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';

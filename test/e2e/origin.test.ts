@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { Message } from '../../src/domain/message.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { OWN_ADDRESS } from '../../src/features/simulator/chat-database.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { type Listener, Service } from '../support/service.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Approval } from '../../src/domain/approval.ts';
-import type { AuditEntry } from '../../src/domain/audit.ts';
-import type { Overview, ShownSetting } from '../../src/domain/overview.ts';
-import type { StatisticSeries } from '../../src/domain/statistics.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
-import type { Webhook, WebhookStatus } from '../../src/domain/webhook.ts';
+import type { Approval } from '../../src/core/model/approval.ts';
+import type { AuditEntry } from '../../src/core/model/audit.ts';
+import type { Overview, ShownSetting } from '../../src/core/model/overview.ts';
+import type { StatisticSeries } from '../../src/core/model/statistics.ts';
+import type { StatusReport } from '../../src/core/model/status.ts';
+import type { Webhook, WebhookStatus } from '../../src/core/model/webhook.ts';
 import { AccessFixture, ANA, BEN, MALLORY } from '../support/access-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { nextOf } from '../support/next-page.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { MessageDetails } from '../../src/domain/details.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
 import { OWN_ADDRESS } from '../../src/features/simulator/chat-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { nextOf } from '../support/next-page.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import type { Message } from '../../src/domain/message.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { connectMcp } from '../support/mcp-clients.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { SearchHit } from '../../src/domain/search.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
-import type { Problem } from '../../src/schema/problem-document.ts';
+import type { SearchHit } from '../../src/core/model/search.ts';
+import type { StatusReport } from '../../src/core/model/status.ts';
+import type { Problem } from '../../src/core/schema/problem-document.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';

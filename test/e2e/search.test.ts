@@ -1,10 +1,10 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Finding } from '../../src/cli/doctor/finding.ts';
-import type { SearchHit } from '../../src/domain/search.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import type { Finding } from '../../src/core/doctor/finding.ts';
+import type { SearchHit } from '../../src/core/model/search.ts';
+import type { StatusReport } from '../../src/core/model/status.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Webhook } from '../../src/domain/webhook.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import type { Webhook } from '../../src/core/model/webhook.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { AccessFixture, ANA } from '../support/access-fixture.ts';
 import { postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';

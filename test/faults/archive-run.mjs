@@ -1,9 +1,10 @@
 // Runs one export, for a test that kills it: node archive-run.mjs CHAT_DB FOLDER
+
+import { ArchiveSource } from '../../dist/src/features/archive/archive-source.js';
+import { AttachmentFiles } from '../../dist/src/core/chatdb/attachment-files.js';
+import { Connection } from '../../dist/src/core/chatdb/connection.js';
+import { systemClock } from '../../dist/src/core/runtime/clock.js';
 import { exportArchive } from '../../dist/src/features/archive/export.js';
-import { ArchiveSource } from '../../dist/src/mac/chatdb/archive-source.js';
-import { AttachmentFiles } from '../../dist/src/mac/chatdb/attachment-files.js';
-import { Connection } from '../../dist/src/mac/chatdb/connection.js';
-import { systemClock } from '../../dist/src/runtime/clock.js';
 
 const [path, folder] = process.argv.slice(2);
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };

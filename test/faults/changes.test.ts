@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { PosternClient, type TrackedEvent } from '../../src/client/postern-client.ts';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import { LATE_S } from '../../src/domain/event.ts';
-import type { Message } from '../../src/domain/message.ts';
-import type { Clock } from '../../src/domain/ports/host-ports.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import { LATE_S } from '../../src/core/model/event.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import type { Clock } from '../../src/core/model/ports/host-ports.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Chance } from '../../src/features/simulator/chatter.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { isLong } from '../support/conditions.ts';
 import { waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { openSqlite, type SqlValue } from '../../src/runtime/sqlite.ts';
+import { openSqlite, type SqlValue } from '../../src/core/runtime/sqlite.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';

@@ -1,5 +1,5 @@
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { splitId } from '../../src/domain/fleet.ts';
+import { splitId } from '../../src/core/model/fleet.ts';
 import { nextOf } from '../support/next-page.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY } from '../support/service.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
+import { ROW_EVENT_TYPES } from '../../src/core/model/event.ts';
 import { waitFor } from '../support/eventually.ts';
 import { MAIN } from '../support/postern.ts';
 import { freePort, KEY } from '../support/service.ts';

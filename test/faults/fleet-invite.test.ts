@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { agentKeys, Envelope, hubKeys } from '../../src/fleet/protocol/envelope.ts';
-import { joinSubject } from '../../src/fleet/protocol/layout.ts';
-import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
-import { awaitJoining, joinFleet, newSecret, readToken, tokenOf } from '../../src/fleet/setup/invitation.ts';
-import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
+import { agentKeys, Envelope, hubKeys } from '../../src/features/fleet/protocol/envelope.ts';
+import { joinSubject } from '../../src/features/fleet/protocol/layout.ts';
+import { FleetFolder } from '../../src/features/fleet/setup/fleet-folder.ts';
+import { awaitJoining, joinFleet, newSecret, readToken, tokenOf } from '../../src/features/fleet/setup/invitation.ts';
+import { connectOperator } from '../../src/features/fleet/setup/operator-connection.ts';
 import { waitFor } from '../support/eventually.ts';
 import { FleetServer, newFleet } from '../support/fleet-server.ts';
 import { describeWithNats } from '../support/nats-server.ts';

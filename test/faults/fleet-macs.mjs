@@ -3,9 +3,9 @@
 // JSON.
 import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkConfig } from '../../dist/src/config/config.js';
-import { processEnvironment } from '../../dist/src/config/environment.js';
-import { systemClock } from '../../dist/src/runtime/clock.js';
+import { checkConfig } from '../../dist/src/core/config/config.js';
+import { processEnvironment } from '../../dist/src/core/config/environment.js';
+import { systemClock } from '../../dist/src/core/runtime/clock.js';
 
 // Loads the bundled program: its few files load in half the time of several hundred modules.
 const program = new URL('../../dist/program/', import.meta.url);

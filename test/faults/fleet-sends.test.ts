@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, nanos, type Subscription } from '@nats-io/nats-core';
-import { Envelope } from '../../src/fleet/protocol/envelope.ts';
-import { outcomeSubject, SENDS, sendConsumer, sendSubject } from '../../src/fleet/protocol/layout.ts';
-import { encodeOrder, keyHash, unpackOutcome } from '../../src/fleet/protocol/sends.ts';
-import type { SendOutcome } from '../../src/schema/fleet-records-schema.ts';
+import type { SendOutcome } from '../../src/core/schema/fleet-records-schema.ts';
+import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
+import { outcomeSubject, SENDS, sendConsumer, sendSubject } from '../../src/features/fleet/protocol/layout.ts';
+import { encodeOrder, keyHash, unpackOutcome } from '../../src/features/fleet/protocol/sends.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf } from '../support/fleet-mac.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { decodeAttributedBody } from '../../src/mac/chatdb/attributed-body.ts';
+import { decodeAttributedBody } from '../../src/core/chatdb/attributed-body.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { visible } from '../../src/domain/visible.ts';
+import { visible } from '../../src/core/model/visible.ts';
 import { BlueBubblesClient } from '../support/bluebubbles-client.ts';
 import { ChannelSession } from '../support/channel-session.ts';
 import { eventually, waitFor } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
-import type { DeliveryRecord } from '../../src/domain/webhook.ts';
+import { ROW_EVENT_TYPES } from '../../src/core/model/event.ts';
+import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

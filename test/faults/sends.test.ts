@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import type { Message } from '../../src/domain/message.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';

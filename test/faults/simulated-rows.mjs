@@ -1,6 +1,6 @@
+import { systemClock } from '../../dist/src/core/runtime/clock.js';
 import { Chance } from '../../dist/src/features/simulator/chatter.js';
 import { Messages } from '../../dist/src/features/simulator/simulated-messages.js';
-import { systemClock } from '../../dist/src/runtime/clock.js';
 
 const PERSON = '+15550100';
 /**

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
-import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
-import type { WebhookStatus } from '../../src/domain/webhook.ts';
+import { ROW_EVENT_TYPES } from '../../src/core/model/event.ts';
+import type { WebhookStatus } from '../../src/core/model/webhook.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { type Delivery, Receiver } from '../support/receiver.ts';

@@ -3,13 +3,19 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, nanos } from '@nats-io/nats-core';
-import { HOUR_MS } from '../../src/domain/durations.ts';
+import { HOUR_MS } from '../../src/core/model/durations.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import {
+  agentKeys,
+  Envelope,
+  hubKeys,
+  macKeyLine,
+  newFleetKeyLine,
+} from '../../src/features/fleet/protocol/envelope.ts';
+import { encodeEvent, eventId } from '../../src/features/fleet/protocol/event-message.ts';
+import { BUCKETS, EVENTS, eventSubject, readSubject, WHO } from '../../src/features/fleet/protocol/layout.ts';
+import { unpackPresence } from '../../src/features/fleet/protocol/presence.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
-import { agentKeys, Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
-import { encodeEvent, eventId } from '../../src/fleet/protocol/event-message.ts';
-import { BUCKETS, EVENTS, eventSubject, readSubject, WHO } from '../../src/fleet/protocol/layout.ts';
-import { unpackPresence } from '../../src/fleet/protocol/presence.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { clientOf, FleetMac, rowsOf, streamOf } from '../support/fleet-mac.ts';

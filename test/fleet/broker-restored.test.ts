@@ -1,9 +1,9 @@
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { Envelope } from '../../src/fleet/protocol/envelope.ts';
-import { sendSubject } from '../../src/fleet/protocol/layout.ts';
-import { encodeOrder, unpackOutcome } from '../../src/fleet/protocol/sends.ts';
+import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
+import { sendSubject } from '../../src/features/fleet/protocol/layout.ts';
+import { encodeOrder, unpackOutcome } from '../../src/features/fleet/protocol/sends.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, FleetMac, rowsOf as rowsIn, streamOf } from '../support/fleet-mac.ts';
 import { allIdsAfter, eventsOf, hasEvents, rowsOf } from '../support/hub-clients.ts';

@@ -2,20 +2,26 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Msg } from '@nats-io/nats-core';
-import { checkConfig } from '../../src/config/config.ts';
-import { processEnvironment } from '../../src/config/environment.ts';
-import { parseToml } from '../../src/config/toml.ts';
-import { nameOfOne, qualify, splitId } from '../../src/domain/fleet.ts';
-import type { Message } from '../../src/domain/message.ts';
-import { problem } from '../../src/domain/problems.ts';
+import { checkConfig } from '../../src/core/config/config.ts';
+import { processEnvironment } from '../../src/core/config/environment.ts';
+import { parseToml } from '../../src/core/config/toml.ts';
+import { nameOfOne, qualify, splitId } from '../../src/core/model/fleet.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import { problem } from '../../src/core/model/problems.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { qualifiedMessage } from '../../src/features/fleet/hub/qualified.ts';
+import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
+import {
+  agentKeys,
+  Envelope,
+  hubKeys,
+  macKeyLine,
+  newFleetKeyLine,
+} from '../../src/features/fleet/protocol/envelope.ts';
+import { encodeEvent, eventId, openEvent, readEventHeaders } from '../../src/features/fleet/protocol/event-message.ts';
+import { HEADERS, readSubject } from '../../src/features/fleet/protocol/layout.ts';
+import { ask, readQuestion, respond, toProblem } from '../../src/features/fleet/protocol/requests.ts';
 import { FEATURES } from '../../src/features/list.ts';
-import { qualifiedMessage } from '../../src/fleet/hub/qualified.ts';
-import { FleetConnection } from '../../src/fleet/protocol/connection.ts';
-import { agentKeys, Envelope, hubKeys, macKeyLine, newFleetKeyLine } from '../../src/fleet/protocol/envelope.ts';
-import { encodeEvent, eventId, openEvent, readEventHeaders } from '../../src/fleet/protocol/event-message.ts';
-import { HEADERS, readSubject } from '../../src/fleet/protocol/layout.ts';
-import { ask, readQuestion, respond, toProblem } from '../../src/fleet/protocol/requests.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { temporaryFolder } from '../support/temporary.ts';

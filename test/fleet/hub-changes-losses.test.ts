@@ -1,9 +1,9 @@
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { CHAIN_START, changesEpoch } from '../../src/fleet/protocol/event-message.ts';
-import { HEADERS } from '../../src/fleet/protocol/layout.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import { CHAIN_START, changesEpoch } from '../../src/features/fleet/protocol/event-message.ts';
+import { HEADERS } from '../../src/features/fleet/protocol/layout.ts';
 import { eventually } from '../support/eventually.ts';
 import { FleetMac } from '../support/fleet-mac.ts';
 import { ChangesReader, edit, hasChangesOf, markRead } from '../support/hub-changes.ts';

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { writePair } from '../../src/features/fleet/protocol/streams.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
-import { writePair } from '../../src/fleet/protocol/streams.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, FleetMac } from '../support/fleet-mac.ts';
 import { ChangesReader, edit, erase, hasChangesOf, markRead } from '../support/hub-changes.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
-import { BUCKETS, SENDS } from '../../src/fleet/protocol/layout.ts';
-import { writePair } from '../../src/fleet/protocol/streams.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import { BUCKETS, SENDS } from '../../src/features/fleet/protocol/layout.ts';
+import { writePair } from '../../src/features/fleet/protocol/streams.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { clientOf } from '../support/fleet-mac.ts';
 import { Line } from '../support/line.ts';

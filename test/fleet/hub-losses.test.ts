@@ -1,7 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { DAY_MS } from '../../src/domain/durations.ts';
-import { decodeOffset, encodeStreamOffset, type StreamOffset } from '../../src/domain/offset.ts';
+import { DAY_MS } from '../../src/core/model/durations.ts';
+import { decodeOffset, encodeStreamOffset, type StreamOffset } from '../../src/core/model/offset.ts';
 import { eventually } from '../support/eventually.ts';
 import { allIdsAfter, eventsOf, hasEvents, idsOf, listenTo, rowsOf, type ShownEvent } from '../support/hub-clients.ts';
 import { Line } from '../support/line.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
-import { managerOf } from '../../src/fleet/protocol/connect-once.ts';
-import { createFleet } from '../../src/fleet/protocol/streams.ts';
-import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
-import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
-import { connectOperator } from '../../src/fleet/setup/operator-connection.ts';
+import { managerOf } from '../../src/features/fleet/protocol/connect-once.ts';
+import { createFleet } from '../../src/features/fleet/protocol/streams.ts';
+import { FleetFolder } from '../../src/features/fleet/setup/fleet-folder.ts';
+import { MEMBER_FILES } from '../../src/features/fleet/setup/member-files.ts';
+import { connectOperator } from '../../src/features/fleet/setup/operator-connection.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FleetServer, newFleet } from '../support/fleet-server.ts';
 import { HubFixture } from '../support/hub-fixture.ts';

@@ -4,8 +4,16 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { jetstream } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, headers as newHeaders } from '@nats-io/nats-core';
-import { FleetConnection } from '../../src/fleet/protocol/connection.ts';
-import { Envelope } from '../../src/fleet/protocol/envelope.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import {
+  CHUNK_BYTES,
+  type FleetAnswer,
+  type FleetOperation,
+  type FleetRequest,
+} from '../../src/core/schema/fleet-reads-schema.ts';
+import type { SendOrder, SendOutcome } from '../../src/core/schema/fleet-records-schema.ts';
+import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
+import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
 import {
   BUCKETS,
   HEADERS,
@@ -15,17 +23,9 @@ import {
   SENDS,
   sendConsumer,
   sendSubject,
-} from '../../src/fleet/protocol/layout.ts';
-import { ask } from '../../src/fleet/protocol/requests.ts';
-import { encodeOrder, hashOfRequest, keyHash, unpackOutcome } from '../../src/fleet/protocol/sends.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import {
-  CHUNK_BYTES,
-  type FleetAnswer,
-  type FleetOperation,
-  type FleetRequest,
-} from '../../src/schema/fleet-reads-schema.ts';
-import type { SendOrder, SendOutcome } from '../../src/schema/fleet-records-schema.ts';
+} from '../../src/features/fleet/protocol/layout.ts';
+import { ask } from '../../src/features/fleet/protocol/requests.ts';
+import { encodeOrder, hashOfRequest, keyHash, unpackOutcome } from '../../src/features/fleet/protocol/sends.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf, FleetMac, streamOf } from '../support/fleet-mac.ts';
 import { collectingLog } from '../support/log.ts';

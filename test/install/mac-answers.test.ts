@@ -13,7 +13,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { machSlicesOf } from '../../installer/mach-o.ts';
 import { uninstall } from '../../installer/uninstall.ts';
-import { Launchd } from '../../src/mac/system/launchd.ts';
+import { Launchd } from '../../src/core/mac/launchd.ts';
 import { type CommandFault, failingCommands, firstCalls } from '../support/failing-commands.ts';
 import { machFile } from '../support/mach-o.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';

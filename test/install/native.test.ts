@@ -19,8 +19,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { installCode } from '../../installer/code.ts';
 import { layoutOf } from '../../installer/install-layout.ts';
 import type { Machine } from '../../installer/machine.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { commandRunner } from '../../src/runtime/command.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { commandRunner } from '../../src/core/runtime/command.ts';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

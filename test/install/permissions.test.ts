@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { uninstall } from '../../installer/uninstall.ts';
-import { examples } from '../../src/api/openapi/examples.ts';
+import { examples } from '../../src/core/http/openapi/examples.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { machFile } from '../support/mach-o.ts';

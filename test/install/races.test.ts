@@ -4,7 +4,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { copyState } from '../../installer/switch-over.ts';
 import { uninstall } from '../../installer/uninstall.ts';
-import { isAppError } from '../../src/domain/errors.ts';
+import { isAppError } from '../../src/core/model/errors.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 const macs: StandInMac[] = [];

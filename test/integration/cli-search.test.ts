@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { type SearchOptions, search } from '../../src/cli/commands/search-command.ts';
-import type { ClientContext } from '../../src/cli/context.ts';
-import { withService } from '../../src/cli/service-connection.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { type SearchOptions, search } from '../../src/core/cli/commands/search-command.ts';
+import type { ClientContext } from '../../src/core/cli/context.ts';
+import { withService } from '../../src/core/cli/service-connection.ts';
+import type { StatusReport } from '../../src/core/model/status.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
 import { HttpGateway, KEY, MESSAGE, STATUS } from '../support/http-gateway.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { postern } from '../support/postern.ts';

@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { openApi } from '../../src/api/openapi/openapi.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
 import { documentsOf } from '../../src/core/feature.ts';
+import { openApi } from '../../src/core/http/openapi/openapi.ts';
 import { FEATURES } from '../../src/features/list.ts';
 
 const documents = await documentsOf(FEATURES);

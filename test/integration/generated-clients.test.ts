@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import { openApi } from '../../src/api/openapi/openapi.ts';
-import type { Operation } from '../../src/api/openapi/operation.ts';
-import { OPERATIONS } from '../../src/api/openapi/operations.ts';
 import { documentsOf } from '../../src/core/feature.ts';
+import { openApi } from '../../src/core/http/openapi/openapi.ts';
+import type { Operation } from '../../src/core/http/openapi/operation.ts';
+import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/core/schema/routes.ts';
 import { FEATURES } from '../../src/features/list.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
 import { isLong, testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

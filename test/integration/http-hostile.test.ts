@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { TIMEOUTS } from '../../src/api/http/server.ts';
+import { TIMEOUTS } from '../../src/core/http/server.ts';
 import { type Call, HttpGateway, KEY } from '../support/http-gateway.ts';
 
 let gateway: HttpGateway;

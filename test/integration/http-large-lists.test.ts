@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { LogEntry } from '../../src/domain/event.ts';
-import type { Message } from '../../src/domain/message.ts';
-import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
-import type { EventFeed } from '../../src/domain/ports/feed-ports.ts';
-import type { MessageQuery, Page } from '../../src/domain/ports/reading-ports.ts';
-import { eventSerializer } from '../../src/schema/event-json.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { LogEntry } from '../../src/core/model/event.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import { encodeOffset, rowOffset } from '../../src/core/model/offset.ts';
+import type { EventFeed } from '../../src/core/model/ports/feed-ports.ts';
+import type { MessageQuery, Page } from '../../src/core/model/ports/reading-ports.ts';
+import { eventSerializer } from '../../src/core/schema/event-json.ts';
 import { HttpGateway, MESSAGE, MemorySearch } from '../support/http-gateway.ts';
 
 const MAX_BYTES = 16_000_000;

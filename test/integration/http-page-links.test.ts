@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Operation } from '../../src/api/openapi/operation.ts';
-import { OPERATIONS } from '../../src/api/openapi/operations.ts';
-import type { AccessService } from '../../src/domain/ports/access-ports.ts';
-import type { People, Person } from '../../src/domain/ports/people-ports.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
+import type { Operation } from '../../src/core/http/openapi/operation.ts';
+import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
+import type { AccessService } from '../../src/core/model/ports/access-ports.ts';
+import type { People, Person } from '../../src/core/model/ports/people-ports.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/core/schema/routes.ts';
 import { CONVERSATION, HttpGateway } from '../support/http-gateway.ts';
 
 /** A value of each parameter of the lists. A new parameter needs one here. */

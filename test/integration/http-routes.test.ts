@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { NO_INCLUDES } from '../../src/domain/include.ts';
-import { problem } from '../../src/domain/problems.ts';
+import { NO_INCLUDES } from '../../src/core/model/include.ts';
+import { problem } from '../../src/core/model/problems.ts';
 import { CONVERSATION, HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 
 let gateway: HttpGateway;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Contact } from '../../src/domain/ports/contacts-ports.ts';
-import type { ChatNames } from '../../src/domain/ports/search-ports.ts';
-import { problem } from '../../src/domain/problems.ts';
-import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
+import type { Contact } from '../../src/core/model/ports/contacts-ports.ts';
+import type { ChatNames } from '../../src/core/model/ports/search-ports.ts';
+import { problem } from '../../src/core/model/problems.ts';
+import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 import { HttpGateway, MESSAGE } from '../support/http-gateway.ts';

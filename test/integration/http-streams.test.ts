@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
-import { problem } from '../../src/domain/problems.ts';
+import { encodeOffset, rowOffset } from '../../src/core/model/offset.ts';
+import { problem } from '../../src/core/model/problems.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { KEY } from '../support/http-gateway.ts';
 import { arrival } from '../support/memory-log.ts';

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Operation } from '../../src/api/openapi/operation.ts';
-import { OPERATIONS } from '../../src/api/openapi/operations.ts';
-import { problem } from '../../src/domain/problems.ts';
-import { streamQuery } from '../../src/schema/event-request.ts';
-import { readQuery } from '../../src/schema/query-parameters.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/schema/routes.ts';
-import { asksForStrict } from '../../src/schema/strict.ts';
+import type { Operation } from '../../src/core/http/openapi/operation.ts';
+import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
+import { problem } from '../../src/core/model/problems.ts';
+import { streamQuery } from '../../src/core/schema/event-request.ts';
+import { readQuery } from '../../src/core/schema/query-parameters.ts';
+import { pathOf, ROUTES, type RouteId } from '../../src/core/schema/routes.ts';
+import { asksForStrict } from '../../src/core/schema/strict.ts';
 import { type HttpAnswer, HttpGateway, KEY } from '../support/http-gateway.ts';
 
 const STRICT = { prefer: 'handling=strict' };

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
-import type { Wire } from '../../src/domain/ports/wires-ports.ts';
-import { problem } from '../../src/domain/problems.ts';
+import type { Wire } from '../../src/core/model/ports/wires-ports.ts';
+import { problem } from '../../src/core/model/problems.ts';
 import { ANY_KEY, LIMITED_KEY } from '../support/any-key.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { lazyMcpService } from '../../src/api/mcp/lazy-service.ts';
-import type { Contacts } from '../../src/domain/ports/contacts-ports.ts';
-import type { AttachmentFile } from '../../src/domain/ports/reading-ports.ts';
-import { noContacts } from '../../src/mac/contacts/no-contacts.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { Counters } from '../../src/runtime/counters.ts';
+import type { Contacts } from '../../src/core/model/ports/contacts-ports.ts';
+import type { AttachmentFile } from '../../src/core/model/ports/reading-ports.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { Counters } from '../../src/core/runtime/counters.ts';
+import { noContacts } from '../../src/features/contacts/no-contacts.ts';
+import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Call, type HttpAnswer, HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,12 +1,12 @@
 import { copyFileSync, existsSync, readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { ThreadTargets } from '../../src/app/reader-worker.ts';
-import { includeSet } from '../../src/domain/include.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
-import { ReaderThread } from '../../src/runtime/reader-thread.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import { ReaderThread } from '../../src/core/runtime/reader-thread.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import type { ThreadTargets } from '../../src/reader-worker.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { testIf } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';
@@ -44,7 +44,7 @@ function open() {
   const clock = new FakeClock();
   const log = collectingLog();
   const connection = new Connection({ path, home: '/home', log });
-  const script = new URL('../../dist/src/app/reader-worker.js', import.meta.url);
+  const script = new URL('../../dist/src/reader-worker.js', import.meta.url);
   const thread = new ReaderThread<ThreadTargets>({ path, home: '/home', clock, log, script });
   toClose.push(
     () => connection.close(),

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Message } from '../../src/domain/message.ts';
-import type { SearchQuery } from '../../src/domain/search.ts';
+import { IndexReader } from '../../src/core/chatdb/index-source.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import type { SearchQuery } from '../../src/core/model/search.ts';
+import { parseSearch } from '../../src/features/search/language/search-text.ts';
+import { Finder, matcherOf } from '../../src/features/search/query/finder.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
-import { IndexReader } from '../../src/mac/chatdb/index-source.ts';
-import { parseSearch } from '../../src/search/language/search-text.ts';
-import { Finder, matcherOf } from '../../src/search/query/finder.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
 import { ANYTHING, bodies, ids, searchFixture } from '../support/search-fixture.ts';

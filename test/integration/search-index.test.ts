@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import type { SqlValue } from '../../src/runtime/sqlite.ts';
-import { expressionOf } from '../../src/search/query/expression.ts';
+import type { SqlValue } from '../../src/core/runtime/sqlite.ts';
+import { expressionOf } from '../../src/features/search/query/expression.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { contentVectors, storedValue } from '../support/content-vectors.ts';
 import { bodies, ids, searchFixture } from '../support/search-fixture.ts';

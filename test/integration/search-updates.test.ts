@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { problem } from '../../src/domain/problems.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { problem } from '../../src/core/model/problems.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { bodies, ids, searchFixture } from '../support/search-fixture.ts';

@@ -189,7 +189,7 @@ describe('where better-sqlite3 cannot be loaded', () => {
   );
 
   onNode22('only the warning that SQLite is experimental is left out', () => {
-    const module = new URL('../../dist/src/runtime/sqlite/node.js', import.meta.url).href;
+    const module = new URL('../../dist/src/core/runtime/sqlite/node.js', import.meta.url).href;
     const script = `const { loadNodeSqlite } = await import('${module}');
       loadNodeSqlite()(':memory:', { readonly: false, busyTimeoutMs: 0 }).close();
       process.emitWarning('SQLite something', 'Warning');

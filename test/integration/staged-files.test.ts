@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
+import { osascript } from '../../src/core/sender/osascript.ts';
 import type { Behaviour } from '../../src/features/simulator/commands.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
-import { osascript } from '../../src/mac/sender/osascript.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { InMemoryStore } from '../support/in-memory-messages.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { Poster } from '../../src/events/webhooks/poster.ts';
-import { isPublicAddress } from '../../src/runtime/public-address.ts';
-import { cursorStore } from '../../src/store/state/cursor-store.ts';
+import { isPublicAddress } from '../../src/core/runtime/public-address.ts';
+import { cursorStore } from '../../src/core/state/cursor-store.ts';
+import { Poster } from '../../src/core/webhooks/poster.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Callback, OTHER_SECRET, SECRET, signatureOf } from '../support/mcp-events.ts';
 import { SubscriptionFixture } from '../support/subscription-fixture.ts';

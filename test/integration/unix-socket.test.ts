@@ -15,7 +15,7 @@ import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import WebSocket from 'ws';
-import { socketTrouble } from '../../src/runtime/unix-socket.ts';
+import { socketTrouble } from '../../src/core/runtime/unix-socket.ts';
 import { testIf } from '../support/conditions.ts';
 import { HttpGateway, KEY } from '../support/http-gateway.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';

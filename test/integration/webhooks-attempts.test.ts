@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { hook, newReceiver, rowsAt, WebhookFixture } from '../support/webhook-fixture.ts';

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { DeliveryErrors } from '../../src/events/webhooks/delivery-errors.ts';
-import { Poster } from '../../src/events/webhooks/poster.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { DeliveryErrors } from '../../src/core/webhooks/delivery-errors.ts';
+import { Poster } from '../../src/core/webhooks/poster.ts';
 import { Receiver } from '../support/receiver.ts';
 import { freePort } from '../support/service.ts';
 

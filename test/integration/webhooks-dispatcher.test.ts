@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { includeSet } from '../../src/domain/include.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { arrival } from '../support/memory-log.ts';
 import { hook, newReceiver, range, rowsAt, WebhookFixture } from '../support/webhook-fixture.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { PendingRow } from '../../src/domain/event.ts';
+import type { PendingRow } from '../../src/core/model/event.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { arrival } from '../support/memory-log.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
-import type { FeedReader } from '../../src/domain/ports/feed-ports.ts';
-import { Channel } from '../../src/events/log/channel.ts';
-import { Feed } from '../../src/events/log/feed.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
+import { Channel } from '../../src/core/log/channel.ts';
+import { Feed } from '../../src/core/log/feed.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
+import type { FeedReader } from '../../src/core/model/ports/feed-ports.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { type Post, Poster, type PosterOptions, type Target } from '../../src/events/webhooks/poster.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { OwnListeners } from '../../src/runtime/own-listeners.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
+import { type Post, Poster, type PosterOptions, type Target } from '../../src/core/webhooks/poster.ts';
 import { Receiver } from '../support/receiver.ts';
 
 const closers: (() => unknown)[] = [];

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import type { PendingRow } from '../../src/domain/event.ts';
+import type { PendingRow } from '../../src/core/model/event.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { longWaits } from '../support/long-waits.ts';

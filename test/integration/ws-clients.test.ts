@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { arrival } from '../support/memory-log.ts';
 import {

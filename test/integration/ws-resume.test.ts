@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { bulky, range, refusal, WebSocketFixture } from '../support/websocket-fixture.ts';
 

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Approval } from '../../src/domain/approval.ts';
-import type { AuditEntry } from '../../src/domain/audit.ts';
-import type { KeyRecord } from '../../src/domain/key.ts';
+import type { Approval } from '../../src/core/model/approval.ts';
+import type { AuditEntry } from '../../src/core/model/audit.ts';
+import type { KeyRecord } from '../../src/core/model/key.ts';
 import { appleNs, ChatFixture } from './chat-fixture.ts';
 import { FakeExecutable } from './fake-osascript.ts';
 import { type Answer, Service, type ServiceOptions } from './service.ts';

@@ -1,4 +1,4 @@
-import { DEFAULT_CAPS, type Key, SCOPES } from '../../src/domain/key.ts';
+import { DEFAULT_CAPS, type Key, SCOPES } from '../../src/core/model/key.ts';
 
 export const LIMITED_KEY = 'postern_00000000_limited';
 

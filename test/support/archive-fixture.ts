@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { AttachmentFiles } from '../../src/core/chatdb/attachment-files.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
 import { ArchiveSource } from '../../src/features/archive/archive-source.ts';
 import type { ArchivedLine } from '../../src/features/archive/archived-line.ts';
 import { ArchiveComparison, type Comparison } from '../../src/features/archive/compare.ts';
 import { type ExportOptions, exportArchive } from '../../src/features/archive/export.ts';
 import type { ExportReport } from '../../src/features/archive/export-report.ts';
 import { type VerifyReport, verifyArchive } from '../../src/features/archive/verify.ts';
-import { AttachmentFiles } from '../../src/mac/chatdb/attachment-files.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { collectingLog } from './log.ts';
 
 const NEVER = new AbortController().signal;

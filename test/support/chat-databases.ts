@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
-import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
-import type { HiddenText } from '../../src/domain/hidden-text.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import type { AssociatedRows } from '../../src/core/model/associated-rows.ts';
+import type { HiddenText } from '../../src/core/model/hidden-text.ts';
 import { ChatFixture, type Schema } from './chat-fixture.ts';
 import { collectingLog } from './log.ts';
 import { temporaryFolder } from './temporary.ts';

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { SqlValue } from '../../src/core/runtime/sqlite.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { loadableSchema, MACOS_VERSIONS, type MacosVersion } from '../../src/features/simulator/macos-versions.ts';
 import { Tables } from '../../src/features/simulator/tables.ts';
-import type { SqlValue } from '../../src/runtime/sqlite.ts';
 
 export type Schema = `macos-${MacosVersion}` | 'bare';
 export const MACOS_SCHEMAS = MACOS_VERSIONS.map((version) => `macos-${version}` as const);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type MessageDetails, PosternClient, type PosternError } from '../../src/client/postern-client.ts';
-import { ROW_EVENT_TYPES } from '../../src/domain/event.ts';
+import { ROW_EVENT_TYPES } from '../../src/core/model/event.ts';
 import { eventually, waitFor } from './eventually.ts';
 import { freePort, KEY, type Service } from './service.ts';
 

@@ -1,5 +1,5 @@
-import { encodeOffset } from '../../src/domain/offset.ts';
-import { type EventJson, eventSerializer } from '../../src/schema/event-json.ts';
+import { encodeOffset } from '../../src/core/model/offset.ts';
+import { type EventJson, eventSerializer } from '../../src/core/schema/event-json.ts';
 
 /** Returns the JSON of events as the service writes it without details and names. */
 export function plainJson(): EventJson {

@@ -1,6 +1,6 @@
-import { Channel } from '../../src/events/log/channel.ts';
-import { Feed } from '../../src/events/log/feed.ts';
-import { Publisher } from '../../src/events/log/publisher.ts';
+import { Channel } from '../../src/core/log/channel.ts';
+import { Feed } from '../../src/core/log/feed.ts';
+import { Publisher } from '../../src/core/log/publisher.ts';
 import { FakeClock } from './fake-clock.ts';
 import { collectingLog } from './log.ts';
 import { MemoryCursor, MemoryLog } from './memory-log.ts';

@@ -1,4 +1,4 @@
-import type { CommandResult, RunCommand } from '../../src/runtime/command.ts';
+import type { CommandResult, RunCommand } from '../../src/core/runtime/command.ts';
 
 export interface CommandFault {
   /** Called with the command line; true makes this call fail. */

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/domain/ports/host-ports.ts';
+import type { Clock } from '../../src/core/model/ports/host-ports.ts';
 
 /** A clock that stands still until a test advances it, and runs timers in order. */
 export class FakeClock implements Clock {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
+import { FleetFolder } from '../../src/features/fleet/setup/fleet-folder.ts';
 import { waitFor } from './eventually.ts';
 import { whenFileEnds } from './temporary.ts';
 

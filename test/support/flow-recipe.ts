@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import type { DeliveryRecord } from '../../src/domain/webhook.ts';
+import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
 import { SimulatedMac } from '../../src/features/simulator/mac.ts';
 import { eventually } from './eventually.ts';
 import { Service } from './service.ts';

@@ -1,13 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startHub } from '../../src/app/hub.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { checkConfig } from '../../src/config/config.ts';
-import { processEnvironment } from '../../src/config/environment.ts';
-import type { Clock } from '../../src/domain/ports/host-ports.ts';
+import { checkConfig } from '../../src/core/config/config.ts';
+import { processEnvironment } from '../../src/core/config/environment.ts';
+import type { Clock } from '../../src/core/model/ports/host-ports.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { startHub } from '../../src/features/fleet/open-hub.ts';
 import { FEATURES } from '../../src/features/list.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { waitFor } from './eventually.ts';
 import { collectingLog } from './log.ts';
 import { KEY } from './service.ts';

@@ -1,5 +1,5 @@
-import { type IdempotencyKey, storedKey } from '../../src/domain/idempotency-key.ts';
-import type { Message } from '../../src/domain/message.ts';
+import { type IdempotencyKey, storedKey } from '../../src/core/model/idempotency-key.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import type {
   IdempotencyStore,
   KnownChat,
@@ -9,8 +9,8 @@ import type {
   SendLookup,
   SendPart,
   StoredOutcome,
-} from '../../src/domain/ports/sending-ports.ts';
-import { problem } from '../../src/domain/problems.ts';
+} from '../../src/core/model/ports/sending-ports.ts';
+import { problem } from '../../src/core/model/problems.ts';
 
 /** An in-memory chat.db of own rows. */
 export class InMemoryChat implements SendLookup {

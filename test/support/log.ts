@@ -1,4 +1,4 @@
-import type { Log } from '../../src/domain/ports/host-ports.ts';
+import type { Log } from '../../src/core/model/ports/host-ports.ts';
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';

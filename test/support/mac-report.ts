@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { examples } from '../../src/api/openapi/examples.ts';
-import { type MacReport, macReport, type ReportOptions } from '../../src/cli/doctor/mac-report.ts';
-import type { ReportClient } from '../../src/cli/doctor/report-client.ts';
-import { PARTS } from '../../src/cli/doctor/send-to-me.ts';
-import type { RunCommand } from '../../src/runtime/command.ts';
+import { type MacReport, macReport, type ReportOptions } from '../../src/core/doctor/mac-report.ts';
+import type { ReportClient } from '../../src/core/doctor/report-client.ts';
+import { PARTS } from '../../src/core/doctor/send-to-me.ts';
+import { examples } from '../../src/core/http/openapi/examples.ts';
+import type { RunCommand } from '../../src/core/runtime/command.ts';
 import type { StandInMac } from './stand-in-mac.ts';
 
 /** Replaces npm, which takes half a second and prints only a version here. */

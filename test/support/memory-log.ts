@@ -1,8 +1,8 @@
-import type { Cursor } from '../../src/domain/cursor.ts';
-import type { PendingRow } from '../../src/domain/event.ts';
-import { type Offset, rowOffset } from '../../src/domain/offset.ts';
-import type { CursorStore, MessageLog } from '../../src/domain/ports/feed-ports.ts';
-import { problem } from '../../src/domain/problems.ts';
+import type { Cursor } from '../../src/core/model/cursor.ts';
+import type { PendingRow } from '../../src/core/model/event.ts';
+import { type Offset, rowOffset } from '../../src/core/model/offset.ts';
+import type { CursorStore, MessageLog } from '../../src/core/model/ports/feed-ports.ts';
+import { problem } from '../../src/core/model/problems.ts';
 
 /** Returns a row as the log reports it; complete unless said otherwise. */
 export function arrival(rowId: number, options: Partial<PendingRow> = {}): PendingRow {

@@ -1,5 +1,5 @@
-import { Sender, type SenderOptions } from '../../src/mac/sender/sender.ts';
-import { openSentRows, type SentRowsParts } from '../../src/mac/sender/sent-rows.ts';
+import { Sender, type SenderOptions } from '../../src/core/sender/sender.ts';
+import { openSentRows, type SentRowsParts } from '../../src/core/sender/sent-rows.ts';
 
 export type NewSenderOptions = Omit<SenderOptions, 'rows'> & SentRowsParts;
 

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
-import { HubEventLog } from '../../src/fleet/hub/event-log.ts';
-import { EventReader } from '../../src/fleet/hub/event-reader.ts';
-import { EventStore } from '../../src/fleet/hub/event-store.ts';
-import { type HubDatabase, openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
-import { Offsets } from '../../src/fleet/hub/offsets.ts';
-import type { PairChanges } from '../../src/fleet/hub/pair-changes.ts';
-import { PairCopies } from '../../src/fleet/hub/pair-copies.ts';
-import { Pairs } from '../../src/fleet/hub/pairs.ts';
-import { Envelope } from '../../src/fleet/protocol/envelope.ts';
+import { HubEventLog } from '../../src/features/fleet/hub/event-log.ts';
+import { EventReader } from '../../src/features/fleet/hub/event-reader.ts';
+import { EventStore } from '../../src/features/fleet/hub/event-store.ts';
+import { type HubDatabase, openHubDatabase } from '../../src/features/fleet/hub/hub-database.ts';
+import { Offsets } from '../../src/features/fleet/hub/offsets.ts';
+import type { PairChanges } from '../../src/features/fleet/hub/pair-changes.ts';
+import { PairCopies } from '../../src/features/fleet/hub/pair-copies.ts';
+import { Pairs } from '../../src/features/fleet/hub/pairs.ts';
+import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
 
 /** When the pair was created. */
 export const START_MS = Date.UTC(2026, 0, 2);

@@ -1,5 +1,5 @@
-import type { ChangeEvent, Event } from '../../src/domain/event.ts';
-import type { Message } from '../../src/domain/message.ts';
+import type { ChangeEvent, Event } from '../../src/core/model/event.ts';
+import type { Message } from '../../src/core/model/message.ts';
 
 export const MACS = ['m1', 'm2'] as const;
 

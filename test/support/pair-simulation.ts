@@ -1,11 +1,11 @@
-import { isAppError } from '../../src/domain/errors.ts';
-import type { LogEntry } from '../../src/domain/event.ts';
-import { decodeOffset, rowOffset, type StreamOffset } from '../../src/domain/offset.ts';
+import { isAppError } from '../../src/core/model/errors.ts';
+import type { LogEntry } from '../../src/core/model/event.ts';
+import { decodeOffset, rowOffset, type StreamOffset } from '../../src/core/model/offset.ts';
+import type { EventStore } from '../../src/features/fleet/hub/event-store.ts';
+import type { Hole, ReceivedEvent, StreamPlace } from '../../src/features/fleet/hub/stored-event.ts';
+import { contradicts, isSameMessage } from '../../src/features/fleet/hub/stream-place.ts';
+import { CHAIN_START, CHAIN_START_BODY } from '../../src/features/fleet/protocol/event-message.ts';
 import type { Chance } from '../../src/features/simulator/chatter.ts';
-import type { EventStore } from '../../src/fleet/hub/event-store.ts';
-import type { Hole, ReceivedEvent, StreamPlace } from '../../src/fleet/hub/stored-event.ts';
-import { contradicts, isSameMessage } from '../../src/fleet/hub/stream-place.ts';
-import { CHAIN_START, CHAIN_START_BODY } from '../../src/fleet/protocol/event-message.ts';
 import { HUBS, ModelHub, type PairFiles, START_MS } from './pair-hub.ts';
 import { MACS, PairMacs } from './pair-macs.ts';
 

@@ -1,4 +1,4 @@
-import { painter } from '../../src/cli/output/style.ts';
+import { painter } from '../../src/core/cli/output/style.ts';
 
 /** Members of a command's context: no colour, no progress, lines of any length. */
 export const PLAIN = {

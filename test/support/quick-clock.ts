@@ -1,6 +1,6 @@
 import { afterAll } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
-import type { Clock } from '../../src/domain/ports/host-ports.ts';
+import type { Clock } from '../../src/core/model/ports/host-ports.ts';
 import { FakeClock } from './fake-clock.ts';
 
 const STEP_MS = 10;

@@ -5,7 +5,7 @@ import ts from 'typescript';
 
 /** A regular expression in a source file. */
 export interface Expression {
-  /** `src/search/index/tokens.ts:21`. */
+  /** `src/features/search/index/tokens.ts:21`. */
   readonly place: string;
   readonly source: string;
   readonly flags: string;

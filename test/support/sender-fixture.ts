@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { SendRequest, SendResult } from '../../src/domain/ports/sending-ports.ts';
-import type { SentPartStore } from '../../src/domain/ports/sent-parts-ports.ts';
-import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
-import { openStateDatabase } from '../../src/store/state/state-database.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { SendRequest, SendResult } from '../../src/core/model/ports/sending-ports.ts';
+import type { SentPartStore } from '../../src/core/model/ports/sent-parts-ports.ts';
+import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryChat, InMemoryMessages, InMemoryStore } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const runtime = new URL('../../dist/src/runtime/', import.meta.url);
+const runtime = new URL('../../dist/src/core/runtime/', import.meta.url);
 const { wrap } = await import(`${runtime}sqlite.js`);
 const loaders = {
   'better-sqlite3': async () => (await import(`${runtime}sqlite/better-sqlite3.js`)).loadBetterSqlite3(),

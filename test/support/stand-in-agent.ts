@@ -3,16 +3,23 @@ import { join } from 'node:path';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type NatsConnection, headers as newHeaders, nkeyAuthenticator } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
-import type { Event } from '../../src/domain/event.ts';
-import { Envelope } from '../../src/fleet/protocol/envelope.ts';
-import { encodeEvent, eventId } from '../../src/fleet/protocol/event-message.ts';
-import { BUCKETS, EVENTS, eventSubject, HEADERS, inboxPrefix, readSubject } from '../../src/fleet/protocol/layout.ts';
-import { packPresence } from '../../src/fleet/protocol/presence.ts';
-import { type Reply, readQuestion, respond } from '../../src/fleet/protocol/requests.ts';
-import type { FleetFolder } from '../../src/fleet/setup/fleet-folder.ts';
-import { MEMBER_FILES } from '../../src/fleet/setup/member-files.ts';
-import type { FleetOperation, FleetRequest, RowEvent } from '../../src/schema/fleet-reads-schema.ts';
-import type { LastPublished } from '../../src/schema/fleet-records-schema.ts';
+import type { Event } from '../../src/core/model/event.ts';
+import type { FleetOperation, FleetRequest, RowEvent } from '../../src/core/schema/fleet-reads-schema.ts';
+import type { LastPublished } from '../../src/core/schema/fleet-records-schema.ts';
+import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
+import { encodeEvent, eventId } from '../../src/features/fleet/protocol/event-message.ts';
+import {
+  BUCKETS,
+  EVENTS,
+  eventSubject,
+  HEADERS,
+  inboxPrefix,
+  readSubject,
+} from '../../src/features/fleet/protocol/layout.ts';
+import { packPresence } from '../../src/features/fleet/protocol/presence.ts';
+import { type Reply, readQuestion, respond } from '../../src/features/fleet/protocol/requests.ts';
+import type { FleetFolder } from '../../src/features/fleet/setup/fleet-folder.ts';
+import { MEMBER_FILES } from '../../src/features/fleet/setup/member-files.ts';
 
 /** Plays an agent: publishes events of invented rows. */
 export class StandInAgent {

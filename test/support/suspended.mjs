@@ -1,6 +1,6 @@
 // Runs a limit of 300 ms on this process's clock, stops itself, and prints what both clocks say once it continues.
-import { AwakeClock } from '../../dist/src/runtime/awake-clock.js';
-import { systemClock } from '../../dist/src/runtime/clock.js';
+import { AwakeClock } from '../../dist/src/core/runtime/awake-clock.js';
+import { systemClock } from '../../dist/src/core/runtime/clock.js';
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 const clock = new AwakeClock(systemClock, quiet, { beatMs: 20, lateMs: 400 });

@@ -1,6 +1,6 @@
 import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { isPublicAddress } from '../../src/runtime/public-address.ts';
+import { isPublicAddress } from '../../src/core/runtime/public-address.ts';
 
 /** The answer of a service behind a tunnel. */
 export interface Forwarded {

@@ -1,7 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { closedGroups, destinationOf, isSameGroup, mayRead, maySend, personId } from '../../src/access/policy.ts';
-import { rightsAddress } from '../../src/domain/address.ts';
-import type { ChatMembers } from '../../src/domain/ports/access-ports.ts';
+import { rightsAddress } from '../../src/core/model/address.ts';
+import type { ChatMembers } from '../../src/core/model/ports/access-ports.ts';
+import {
+  closedGroups,
+  destinationOf,
+  isSameGroup,
+  mayRead,
+  maySend,
+  personId,
+} from '../../src/features/access/policy.ts';
 
 const ANA = '+15550100';
 

@@ -285,8 +285,8 @@ describe('over a restart', () => {
       service.state.prepare("UPDATE approval SET state = 'approved', decided_at = 'x' WHERE id = ?").run(id);
     // States left by a process that dies after the decision, after the claim, and after osascript.
     for (const { id } of [fresh, begun, done]) decide(id);
-    const { idempotencyStore } = await import('../../src/store/state/idempotency-store.ts');
-    const { requestHash } = await import('../../src/mac/sender/idempotency.ts');
+    const { idempotencyStore } = await import('../../src/core/state/idempotency-store.ts');
+    const { requestHash } = await import('../../src/core/sender/idempotency.ts');
     const store = idempotencyStore(service.state);
     for (const [held, body] of [
       [begun, 'begun'],

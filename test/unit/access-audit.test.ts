@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Caller } from '../../src/domain/caller.ts';
-import type { AuditNote } from '../../src/domain/ports/access-ports.ts';
+import type { Caller } from '../../src/core/model/caller.ts';
+import type { AuditNote } from '../../src/core/model/ports/access-ports.ts';
+import type { Sqlite } from '../../src/core/runtime/sqlite.ts';
+import { auditStore } from '../../src/core/state/audit-store.ts';
 import { SCHEDULED } from '../../src/features/scheduled/port.ts';
-import type { Sqlite } from '../../src/runtime/sqlite.ts';
-import { auditStore } from '../../src/store/state/audit-store.ts';
 import { AccessSending, ANA, BEN, codeOf } from '../support/access-sending.ts';
 import { eventually } from '../support/eventually.ts';
 import { failed } from '../support/in-memory-messages.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { LogEntry } from '../../src/domain/event.ts';
-import { auditStore } from '../../src/store/state/audit-store.ts';
+import type { LogEntry } from '../../src/core/model/event.ts';
+import { auditStore } from '../../src/core/state/audit-store.ts';
 import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Approval } from '../../src/domain/approval.ts';
-import type { StoredApproval } from '../../src/domain/ports/access-ports.ts';
-import { approvalStore } from '../../src/store/state/approvals-store.ts';
+import type { Approval } from '../../src/core/model/approval.ts';
+import type { StoredApproval } from '../../src/core/model/ports/access-ports.ts';
+import { approvalStore } from '../../src/core/state/approvals-store.ts';
 import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
 import { SelfChatFixture } from '../support/self-chat.ts';
 import { idle } from '../support/sender-fixture.ts';

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { narrowed, type Rules } from '../../src/access/narrowing.ts';
-import { ReadableChats } from '../../src/access/readable.ts';
-import { MESSAGE_DETAILS, statusRules } from '../../src/access/shown-members.ts';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { ChatDirectory } from '../../src/domain/ports/access-ports.ts';
-import type { StatusReport } from '../../src/domain/status.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { ChatDirectory } from '../../src/core/model/ports/access-ports.ts';
+import type { StatusReport } from '../../src/core/model/status.ts';
+import { narrowed, type Rules } from '../../src/features/access/narrowing.ts';
+import { ReadableChats } from '../../src/features/access/readable.ts';
+import { MESSAGE_DETAILS, statusRules } from '../../src/features/access/shown-members.ts';
 
 interface Shape {
   readonly plain: string;

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import type { LimitedKey } from '../../src/access/limited-key.ts';
-import { endForbidden, limitedSubscriptions } from '../../src/access/limited-subscriptions.ts';
-import type { StoredSubscription, SubscriptionRequest } from '../../src/domain/subscription.ts';
-import { OwnListeners } from '../../src/runtime/own-listeners.ts';
+import type { StoredSubscription, SubscriptionRequest } from '../../src/core/model/subscription.ts';
+import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
+import type { LimitedKey } from '../../src/features/access/limited-key.ts';
+import { endForbidden, limitedSubscriptions } from '../../src/features/access/limited-subscriptions.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { ANY_KEY } from '../support/any-key.ts';
 import { noSubscriptions, SECRET } from '../support/mcp-events.ts';

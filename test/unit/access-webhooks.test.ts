@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { limitedWebhooks } from '../../src/access/limited-webhooks.ts';
-import { ReadableChats } from '../../src/access/readable.ts';
-import type { ChatDirectory } from '../../src/domain/ports/access-ports.ts';
-import type { NewWebhook, WebhookRegistry } from '../../src/domain/ports/webhooks-ports.ts';
-import { OwnListeners } from '../../src/runtime/own-listeners.ts';
+import type { ChatDirectory } from '../../src/core/model/ports/access-ports.ts';
+import type { NewWebhook, WebhookRegistry } from '../../src/core/model/ports/webhooks-ports.ts';
+import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
+import { limitedWebhooks } from '../../src/features/access/limited-webhooks.ts';
+import { ReadableChats } from '../../src/features/access/readable.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { Message } from '../../src/domain/message.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import { ArchiveIndex } from '../../src/features/archive/archive-index.ts';
 import { INDEX } from '../../src/features/archive/archive-layout.ts';
 import { lineWindow } from '../../src/features/archive/chain.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { includeSet } from '../../src/domain/include.ts';
-import type { Message } from '../../src/domain/message.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { withDetails } from '../../src/core/chatdb/message-details.ts';
+import { reactionTargets } from '../../src/core/chatdb/queries.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import { ArchiveSource } from '../../src/features/archive/archive-source.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { withDetails } from '../../src/mac/chatdb/message-details.ts';
-import { reactionTargets } from '../../src/mac/chatdb/queries.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { contentVectors, storedValue } from '../support/content-vectors.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { PermissionReport } from '../../src/domain/ports/permissions-ports.ts';
-import { Publisher } from '../../src/events/log/publisher.ts';
-import { askAutomation } from '../../src/mac/system/automation.ts';
-import { AwakeClock } from '../../src/runtime/awake-clock.ts';
-import { type CommandResult, commandRunner } from '../../src/runtime/command.ts';
+import { Publisher } from '../../src/core/log/publisher.ts';
+import { askAutomation } from '../../src/core/mac/automation.ts';
+import type { PermissionReport } from '../../src/core/model/ports/permissions-ports.ts';
+import { AwakeClock } from '../../src/core/runtime/awake-clock.ts';
+import { type CommandResult, commandRunner } from '../../src/core/runtime/command.ts';
 import { eventPipeline, ids, nothing } from '../support/event-pipeline.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeExecutable } from '../support/fake-osascript.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { callbackHost, mayCallBack } from '../../src/domain/callback-hosts.ts';
+import { callbackHost, mayCallBack } from '../../src/core/model/callback-hosts.ts';
 
 test.each([
   ['NAS.local', 'nas.local'],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { decodeOffset, encodeOffset } from '../../src/domain/offset.ts';
+import { decodeOffset, encodeOffset } from '../../src/core/model/offset.ts';
 import { MemoryChangeStore } from '../support/changes/memory-change-store.ts';
 import { ModelChat } from '../support/changes/model-chat.ts';
 import { ModelService } from '../support/changes/model-service.ts';

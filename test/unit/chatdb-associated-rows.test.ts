@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
-import { includeSet } from '../../src/domain/include.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
-import { Fingerprints } from '../../src/mac/chatdb/fingerprints.ts';
-import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { Fingerprints } from '../../src/core/chatdb/fingerprints.ts';
+import { ChatLog } from '../../src/core/chatdb/message-log.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import type { AssociatedRows } from '../../src/core/model/associated-rows.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { decodeAttributedBody } from '../../src/core/chatdb/attributed-body.ts';
+import { MAX_BLOB_BYTES } from '../../src/core/chatdb/content/typedstream.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
-import { decodeAttributedBody } from '../../src/mac/chatdb/attributed-body.ts';
-import { MAX_BLOB_BYTES } from '../../src/mac/chatdb/content/typedstream.ts';
 import { isLong } from '../support/conditions.ts';
 
 type Vector = { readonly name: string; readonly text: string; readonly hex: string };

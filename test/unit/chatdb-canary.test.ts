@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
-import { eventFilter } from '../../src/domain/event-filter.ts';
-import type { HiddenText } from '../../src/domain/hidden-text.ts';
-import { includeSet } from '../../src/domain/include.ts';
-import { wantedBy } from '../../src/domain/narrowing.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { IndexReader } from '../../src/core/chatdb/index-source.ts';
+import { ChatLog } from '../../src/core/chatdb/message-log.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import { eventFilter } from '../../src/core/model/event-filter.ts';
+import type { HiddenText } from '../../src/core/model/hidden-text.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import { wantedBy } from '../../src/core/model/narrowing.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { CANARY_LENGTH, CANARY_START, canaryText } from '../../src/features/canary/text.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
-import { IndexReader } from '../../src/mac/chatdb/index-source.ts';
-import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import type { ChatNames } from '../../src/domain/ports/search-ports.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { chatDbNames, chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { chatDbNames, chatSendLookup } from '../../src/core/chatdb/lookups.ts';
+import type { ChatNames } from '../../src/core/model/ports/search-ports.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';

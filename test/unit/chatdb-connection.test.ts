@@ -15,10 +15,10 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { rowOffset } from '../../src/domain/offset.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
-import { toUnavailable } from '../../src/mac/chatdb/unavailable.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ChatLog } from '../../src/core/chatdb/message-log.ts';
+import { toUnavailable } from '../../src/core/chatdb/unavailable.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Conversation } from '../../src/domain/conversation.ts';
-import { includeSet } from '../../src/domain/include.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import type { Conversation } from '../../src/core/model/conversation.ts';
+import { includeSet } from '../../src/core/model/include.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, MACOS_SCHEMAS, type Schema } from '../support/chat-fixture.ts';
 

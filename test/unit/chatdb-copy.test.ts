@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import Database from 'better-sqlite3';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { examples } from '../../src/api/openapi/examples.ts';
+import { KNOWN_COLUMNS } from '../../src/core/chatdb/data-shapes.ts';
+import { DiagnosticReader } from '../../src/core/chatdb/diagnostic-reader.ts';
+import { examples } from '../../src/core/http/openapi/examples.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import { diagnosticsSchema } from '../../src/core/schema/diagnostics-schema.ts';
 import { loadableSchema, MACOS_VERSIONS } from '../../src/features/simulator/macos-versions.ts';
-import { KNOWN_COLUMNS } from '../../src/mac/chatdb/data-shapes.ts';
-import { DiagnosticReader } from '../../src/mac/chatdb/diagnostic-reader.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { diagnosticsSchema } from '../../src/schema/diagnostics-schema.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

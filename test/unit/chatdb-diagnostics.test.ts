@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { DiagnosticReader, prefixCounts } from '../../src/mac/chatdb/diagnostic-reader.ts';
+import { DiagnosticReader, prefixCounts } from '../../src/core/chatdb/diagnostic-reader.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../../src/domain/fingerprint.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { Fingerprints } from '../../src/core/chatdb/fingerprints.ts';
+import { changesBetween, NO_PRINT, type Print, REACTION_PRINT } from '../../src/core/model/fingerprint.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { encodeBinaryPlist } from '../../src/features/simulator/binary-plist.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
-import { Fingerprints } from '../../src/mac/chatdb/fingerprints.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { type ChatFixture, isSince13, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
+import { ChatLog } from '../../src/core/chatdb/message-log.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
-import { chatSendLookup } from '../../src/mac/chatdb/lookups.ts';
-import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, MACOS_SCHEMAS, type Schema } from '../support/chat-fixture.ts';
 

@@ -1,10 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { includeSet } from '../../src/domain/include.ts';
-import type { Message } from '../../src/domain/message.ts';
+import { ListReader } from '../../src/core/chatdb/reader.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
-import { ListReader } from '../../src/mac/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
 

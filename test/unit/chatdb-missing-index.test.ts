@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
-import { ReadAround } from '../../src/mac/chatdb/read-around.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
-import type { Sqlite } from '../../src/runtime/sqlite.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ChatLog } from '../../src/core/chatdb/message-log.ts';
+import { ReadAround } from '../../src/core/chatdb/read-around.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import type { Sqlite } from '../../src/core/runtime/sqlite.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { waitFor } from '../support/eventually.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { oneToOneChats } from '../../src/mac/chatdb/one-to-one-chats.ts';
+import { oneToOneChats } from '../../src/core/chatdb/one-to-one-chats.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 

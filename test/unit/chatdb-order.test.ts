@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Message } from '../../src/domain/message.ts';
-import type { MessageQuery, Page } from '../../src/domain/ports/reading-ports.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import type { MessageQuery, Page } from '../../src/core/model/ports/reading-ports.ts';
 import { ChatFixture, isSince13, type Schema } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { readSchemaInfo } from '../../src/mac/chatdb/chatdb-handle.ts';
-import { unreadQueriesOf } from '../../src/mac/chatdb/conversation-details.ts';
-import { dateQueriesOf, listQueriesOf, orderQueriesOf } from '../../src/mac/chatdb/list-queries.ts';
-import { queriesOf } from '../../src/mac/chatdb/queries.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { readSchemaInfo } from '../../src/core/chatdb/chatdb-handle.ts';
+import { unreadQueriesOf } from '../../src/core/chatdb/conversation-details.ts';
+import { dateQueriesOf, listQueriesOf, orderQueriesOf } from '../../src/core/chatdb/list-queries.ts';
+import { queriesOf } from '../../src/core/chatdb/queries.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { ChatFixture, MACOS_SCHEMAS } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

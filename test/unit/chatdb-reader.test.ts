@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { includeSet } from '../../src/domain/include.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import { includeSet } from '../../src/core/model/include.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type Schema } from '../support/chat-fixture.ts';
 

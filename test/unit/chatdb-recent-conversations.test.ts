@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import type { Chance } from '../../src/features/simulator/chatter.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { includeSet } from '../../src/domain/include.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
-import { ChatLog } from '../../src/mac/chatdb/message-log.ts';
-import { ListReader } from '../../src/mac/chatdb/reader.ts';
+import { ChatLog } from '../../src/core/chatdb/message-log.ts';
+import { ListReader } from '../../src/core/chatdb/reader.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { readStagedFoldersInUse } from '../../src/mac/chatdb/attachment-files.ts';
+import { readStagedFoldersInUse } from '../../src/core/chatdb/attachment-files.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { includeSet } from '../../src/domain/include.ts';
+import { ListReader } from '../../src/core/chatdb/reader.ts';
+import { includeSet } from '../../src/core/model/include.ts';
 import { encodeBinaryPlist } from '../../src/features/simulator/binary-plist.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
-import { ListReader } from '../../src/mac/chatdb/reader.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
 

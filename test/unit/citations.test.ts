@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { ProblemText } from '../../src/domain/problem-text.ts';
-import { PROBLEMS } from '../../src/domain/problems.ts';
+import type { ProblemText } from '../../src/core/model/problem-text.ts';
+import { PROBLEMS } from '../../src/core/model/problems.ts';
 import { SCHEDULED_PROBLEMS } from '../../src/features/scheduled/problems.ts';
 
 const ROOT = join(import.meta.dirname, '../..');

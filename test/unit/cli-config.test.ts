@@ -10,8 +10,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { configPath, createConfig, readConfig } from '../../src/config/config-file.ts';
-import { rotateOwnerKey } from '../../src/config/key-rotation.ts';
+import { configPath, createConfig, readConfig } from '../../src/core/config/config-file.ts';
+import { rotateOwnerKey } from '../../src/core/config/key-rotation.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { eventLine } from '../../src/cli/output/event-line.ts';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { ChangeName } from '../../src/domain/event.ts';
-import type { Message } from '../../src/domain/message.ts';
-import type { Reaction } from '../../src/domain/reaction.ts';
+import { eventLine } from '../../src/core/cli/output/event-line.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { ChangeName } from '../../src/core/model/event.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import type { Reaction } from '../../src/core/model/reaction.ts';
 
 const at = new Date(2026, 0, 2, 3, 4, 5);
 const nowMs = at.getTime() + 1000;

@@ -1,12 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ProgressLine } from '../../src/cli/output/progress.ts';
-import { isColoured, painter, stateStyle } from '../../src/cli/output/style.ts';
-import { table } from '../../src/cli/output/table.ts';
-import { columnsOf, fitted, json, jsonLine, oneLine, printable, wrapped } from '../../src/cli/output/text.ts';
-import { shownSpan, shownTime } from '../../src/cli/output/time.ts';
-import { atTime, sinceTime } from '../../src/cli/since.ts';
+import { ProgressLine } from '../../src/core/cli/output/progress.ts';
+import { isColoured, painter, stateStyle } from '../../src/core/cli/output/style.ts';
+import { table } from '../../src/core/cli/output/table.ts';
+import { columnsOf, fitted, json, jsonLine, oneLine, printable, wrapped } from '../../src/core/cli/output/text.ts';
+import { shownSpan, shownTime } from '../../src/core/cli/output/time.ts';
+import { atTime, sinceTime } from '../../src/core/cli/since.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 describe('text of others on a terminal', () => {

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import type { CommanderError } from 'commander';
-import type { ClientContext } from '../../src/cli/context.ts';
-import { declareProgram } from '../../src/cli/program.ts';
-import { usageMistake } from '../../src/cli/usage-mistake.ts';
+import type { ClientContext } from '../../src/core/cli/context.ts';
+import { declareProgram } from '../../src/core/cli/program.ts';
+import { usageMistake } from '../../src/core/cli/usage-mistake.ts';
 import { FEATURES } from '../../src/features/list.ts';
 
 const CONTEXT = {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { type ClientSetup, clientLines } from '../../src/domain/client-lines.ts';
-import { SCOPES, type Scope } from '../../src/domain/key.ts';
+import { type ClientSetup, clientLines } from '../../src/core/model/client-lines.ts';
+import { SCOPES, type Scope } from '../../src/core/model/key.ts';
 import { bluebubbles } from '../../src/features/bluebubbles/feature.ts';
 import { imsg } from '../../src/features/imsg/feature.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { ClockWatch } from '../../src/runtime/clock-watch.ts';
+import { ClockWatch } from '../../src/core/runtime/clock-watch.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isOwnUrl } from '../../src/config/service-address.ts';
+import { isOwnUrl } from '../../src/core/config/service-address.ts';
 
 const server = { host: '127.0.0.1', port: 3001, allowedHosts: [] };
 const listed = { ...server, allowedHosts: ['mini.tailnet.ts.net', 'messages.example.net:8443', '[fd00::1]'] };

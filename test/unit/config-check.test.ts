@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type CheckedConfig, checkConfig } from '../../src/config/config.ts';
-import { type Environment, processEnvironment } from '../../src/config/environment.ts';
-import { parseToml } from '../../src/config/toml.ts';
+import { type CheckedConfig, checkConfig } from '../../src/core/config/config.ts';
+import { type Environment, processEnvironment } from '../../src/core/config/environment.ts';
+import { parseToml } from '../../src/core/config/toml.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type ConfigReading, createConfig, readConfig } from '../../src/config/config-file.ts';
-import { configFolder, demoFolder, logLevel, processEnvironment } from '../../src/config/environment.ts';
+import { type ConfigReading, createConfig, readConfig } from '../../src/core/config/config-file.ts';
+import { configFolder, demoFolder, logLevel, processEnvironment } from '../../src/core/config/environment.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';

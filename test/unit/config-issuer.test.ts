@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { startHub } from '../../src/app/hub.ts';
-import { checkConfig } from '../../src/config/config.ts';
-import { processEnvironment } from '../../src/config/environment.ts';
+import { checkConfig } from '../../src/core/config/config.ts';
+import { processEnvironment } from '../../src/core/config/environment.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { startHub } from '../../src/features/fleet/open-hub.ts';
 import { FEATURES } from '../../src/features/list.ts';
-import { systemClock } from '../../src/runtime/clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseToml } from '../../src/config/toml.ts';
+import { parseToml } from '../../src/core/config/toml.ts';
 
 describe('a syntax error', () => {
   test.each([

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 
 /** The console's own modules, as a browser loads them. */
-const CONSOLE = '../../src/api/console';
+const CONSOLE = '../../src/features/console';
 const modules = {
   events: `${CONSOLE}/event-words.js`,
   words: `${CONSOLE}/words.js`,

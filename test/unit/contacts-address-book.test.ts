@@ -1,14 +1,14 @@
 import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import { AddressBook, type AddressBookOptions } from '../../src/features/contacts/address-book.ts';
 import {
   AddressBookSource,
   addressBookFile,
   type NewPerson,
   writeAddressBook,
 } from '../../src/features/simulator/address-book.ts';
-import { AddressBook, type AddressBookOptions } from '../../src/mac/contacts/address-book.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

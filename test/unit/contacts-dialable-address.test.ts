@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { callingCodeOf, dialableAddress } from '../../src/mac/contacts/dialable-address.ts';
+import { callingCodeOf, dialableAddress } from '../../src/features/contacts/dialable-address.ts';
 
 describe('an address', () => {
   test.each([

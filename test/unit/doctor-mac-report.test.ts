@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
-import { examples } from '../../src/api/openapi/examples.ts';
-import { MAC_PROBES } from '../../src/cli/doctor/probes.ts';
-import type { ReportClient } from '../../src/cli/doctor/report-client.ts';
-import { PARTS } from '../../src/cli/doctor/send-to-me.ts';
 import { PosternError } from '../../src/client/postern-client.ts';
-import type { RunCommand } from '../../src/runtime/command.ts';
+import { MAC_PROBES } from '../../src/core/doctor/probes.ts';
+import type { ReportClient } from '../../src/core/doctor/report-client.ts';
+import { PARTS } from '../../src/core/doctor/send-to-me.ts';
+import { examples } from '../../src/core/http/openapi/examples.ts';
+import type { RunCommand } from '../../src/core/runtime/command.ts';
 import { reportClient, reportOf } from '../support/mac-report.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 

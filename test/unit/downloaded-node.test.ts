@@ -13,10 +13,10 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { systemClock } from '../../src/runtime/clock.ts';
-import { commandRunner } from '../../src/runtime/command.ts';
-import { downloadedNode } from '../../src/runtime/downloaded-node.ts';
-import { integrityOf, type VerifiedNodePackage } from '../../src/runtime/node-package.ts';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { commandRunner } from '../../src/core/runtime/command.ts';
+import { downloadedNode } from '../../src/core/runtime/downloaded-node.ts';
+import { integrityOf, type VerifiedNodePackage } from '../../src/core/runtime/node-package.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const PROGRAM = '#!/bin/sh\necho a Node\n';

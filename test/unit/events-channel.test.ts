@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
-import { Channel } from '../../src/events/log/channel.ts';
+import { Channel } from '../../src/core/log/channel.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { eventPipeline, ids, nothing } from '../support/event-pipeline.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { arrival } from '../support/memory-log.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import type { LogEntry } from '../../src/domain/event.ts';
-import { type Offset, rowOffset } from '../../src/domain/offset.ts';
-import type { ConsumerTask, Handled } from '../../src/domain/ports/feed-ports.ts';
-import { problem } from '../../src/domain/problems.ts';
-import { Channel } from '../../src/events/log/channel.ts';
-import { Feed } from '../../src/events/log/feed.ts';
+import { Channel } from '../../src/core/log/channel.ts';
+import { Feed } from '../../src/core/log/feed.ts';
+import type { LogEntry } from '../../src/core/model/event.ts';
+import { type Offset, rowOffset } from '../../src/core/model/offset.ts';
+import type { ConsumerTask, Handled } from '../../src/core/model/ports/feed-ports.ts';
+import { problem } from '../../src/core/model/problems.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { eventPipeline, ids, look, nothing } from '../support/event-pipeline.ts';
 import { eventually } from '../support/eventually.ts';
 import { arrival } from '../support/memory-log.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
-import { Channel } from '../../src/events/log/channel.ts';
-import { Feed } from '../../src/events/log/feed.ts';
-import { untilPublished } from '../../src/events/log/published.ts';
+import { Channel } from '../../src/core/log/channel.ts';
+import { Feed } from '../../src/core/log/feed.ts';
+import { untilPublished } from '../../src/core/log/published.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { arrival, MemoryLog } from '../support/memory-log.ts';

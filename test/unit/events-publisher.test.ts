@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { isReplaced } from '../../src/domain/cursor.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
+import { isReplaced } from '../../src/core/model/cursor.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
 import { eventPipeline, ids, look, nothing } from '../support/event-pipeline.ts';
 import { eventually } from '../support/eventually.ts';
 import { arrival } from '../support/memory-log.ts';

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { PosternError } from '../../src/client/postern-client.ts';
-import { mayHaveBeenSent } from '../../src/domain/failed-send.ts';
-import type { ProblemText } from '../../src/domain/problem-text.ts';
-import { PROBLEMS, problem } from '../../src/domain/problems.ts';
+import { mayHaveBeenSent } from '../../src/core/model/failed-send.ts';
+import type { ProblemText } from '../../src/core/model/problem-text.ts';
+import { PROBLEMS, problem } from '../../src/core/model/problems.ts';
 import { sendError } from '../../src/features/imsg/rpc-error.ts';
 
 const CODES = new Set(Object.entries(PROBLEMS).map(([name, { code = name }]: [string, ProblemText]) => code));

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import type { Headers } from '../../src/api/http/answer.ts';
-import { RateLimit } from '../../src/api/http/rate-limit.ts';
+import type { Headers } from '../../src/core/http/answer.ts';
+import { RateLimit } from '../../src/core/http/rate-limit.ts';
 
 const START_MS = Date.UTC(2026, 0, 2);
 

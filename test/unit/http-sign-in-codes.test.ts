@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { SignInCodes } from '../../src/api/http/sign-in-codes.ts';
+import { SignInCodes } from '../../src/core/http/sign-in-codes.ts';
 
 let nowMs = 0;
 const newCodes = (): SignInCodes => {

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { decodeOffset, type StreamOffset } from '../../src/domain/offset.ts';
-import { EventStore } from '../../src/fleet/hub/event-store.ts';
-import { openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
-import { Offsets } from '../../src/fleet/hub/offsets.ts';
-import type { ReceivedEvent, StoredEvent } from '../../src/fleet/hub/stored-event.ts';
-import { changesOf } from '../../src/fleet/hub/waiting-table.ts';
-import { CHAIN_START, changesEpoch } from '../../src/fleet/protocol/event-message.ts';
+import { decodeOffset, type StreamOffset } from '../../src/core/model/offset.ts';
+import { EventStore } from '../../src/features/fleet/hub/event-store.ts';
+import { openHubDatabase } from '../../src/features/fleet/hub/hub-database.ts';
+import { Offsets } from '../../src/features/fleet/hub/offsets.ts';
+import type { ReceivedEvent, StoredEvent } from '../../src/features/fleet/hub/stored-event.ts';
+import { changesOf } from '../../src/features/fleet/hub/waiting-table.ts';
+import { CHAIN_START, changesEpoch } from '../../src/features/fleet/protocol/event-message.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();

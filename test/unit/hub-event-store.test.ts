@@ -1,11 +1,11 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { encodeStreamOffset, type StreamOffset } from '../../src/domain/offset.ts';
-import { EventStore } from '../../src/fleet/hub/event-store.ts';
-import { openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
-import { Offsets } from '../../src/fleet/hub/offsets.ts';
-import type { ReceivedEvent } from '../../src/fleet/hub/stored-event.ts';
+import { encodeStreamOffset, type StreamOffset } from '../../src/core/model/offset.ts';
+import { EventStore } from '../../src/features/fleet/hub/event-store.ts';
+import { openHubDatabase } from '../../src/features/fleet/hub/hub-database.ts';
+import { Offsets } from '../../src/features/fleet/hub/offsets.ts';
+import type { ReceivedEvent } from '../../src/features/fleet/hub/stored-event.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();

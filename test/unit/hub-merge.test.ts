@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { type MacList, merged } from '../../src/fleet/hub/merge.ts';
+import { type MacList, merged } from '../../src/features/fleet/hub/merge.ts';
 import { collectingLog } from '../support/log.ts';
 
 test('merges the lists of many Macs with one comparison for each item and Mac, and keeps the order of equal items', async () => {

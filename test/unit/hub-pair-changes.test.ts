@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, expect, test } from '@jest/globals';
-import type { ChangeEvent, ChangeName, Event } from '../../src/domain/event.ts';
-import type { Message } from '../../src/domain/message.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
-import { CHAIN_START, CHAIN_START_BODY, changesEpoch } from '../../src/fleet/protocol/event-message.ts';
+import type { ChangeEvent, ChangeName, Event } from '../../src/core/model/event.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
+import { CHAIN_START, CHAIN_START_BODY, changesEpoch } from '../../src/features/fleet/protocol/event-message.ts';
 import { ModelHub, PairFiles, START_MS } from '../support/pair-hub.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

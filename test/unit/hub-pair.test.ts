@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { nameOfOne } from '../../src/domain/fleet.ts';
-import { decodeOffset, type StreamOffset } from '../../src/domain/offset.ts';
-import { EventReader } from '../../src/fleet/hub/event-reader.ts';
-import { EventStore } from '../../src/fleet/hub/event-store.ts';
-import { type HubDatabase, openHubDatabase } from '../../src/fleet/hub/hub-database.ts';
-import { Offsets } from '../../src/fleet/hub/offsets.ts';
-import { PairCopies } from '../../src/fleet/hub/pair-copies.ts';
-import { Pairs } from '../../src/fleet/hub/pairs.ts';
-import type { ReceivedEvent, StoredEvent } from '../../src/fleet/hub/stored-event.ts';
-import { Envelope } from '../../src/fleet/protocol/envelope.ts';
+import { nameOfOne } from '../../src/core/model/fleet.ts';
+import { decodeOffset, type StreamOffset } from '../../src/core/model/offset.ts';
+import { EventReader } from '../../src/features/fleet/hub/event-reader.ts';
+import { EventStore } from '../../src/features/fleet/hub/event-store.ts';
+import { type HubDatabase, openHubDatabase } from '../../src/features/fleet/hub/hub-database.ts';
+import { Offsets } from '../../src/features/fleet/hub/offsets.ts';
+import { PairCopies } from '../../src/features/fleet/hub/pair-copies.ts';
+import { Pairs } from '../../src/features/fleet/hub/pairs.ts';
+import type { ReceivedEvent, StoredEvent } from '../../src/features/fleet/hub/stored-event.ts';
+import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();

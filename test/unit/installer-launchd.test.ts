@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { Launchd } from '../../src/mac/system/launchd.ts';
-import type { CommandResult } from '../../src/runtime/command.ts';
+import { Launchd } from '../../src/core/mac/launchd.ts';
+import type { CommandResult } from '../../src/core/runtime/command.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const result = (code: number | null, stdout = '', trouble: CommandResult['trouble'] = null): CommandResult => ({

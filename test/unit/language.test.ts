@@ -146,7 +146,11 @@ say("can be had at 'http://anew'"); // Knows what it is.
   });
 
   test('are absent from the documents', () => {
-    const pages = [...filesIn('docs', /\.md$/), ...filesIn('.', /\.md$/), ...filesIn('src/api/console', /\.html$/)];
+    const pages = [
+      ...filesIn('docs', /\.md$/),
+      ...filesIn('.', /\.md$/),
+      ...filesIn('src/features/console', /\.html$/),
+    ];
     const finds = pages.flatMap((path) => named(path, findsIn(readFileSync(join(ROOT, path), 'utf8'), [ANY_IDIOM])));
     expect(finds).toEqual([]);
   });

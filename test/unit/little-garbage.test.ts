@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { littleGarbage } from '../../src/runtime/memory.ts';
+import { littleGarbage } from '../../src/core/runtime/memory.ts';
 
 const SET = ['--semi-space-growth-factor=1', '--heap-growing-percent=100'];
 const RESET = ['--semi-space-growth-factor=2', '--heap-growing-percent=0'];

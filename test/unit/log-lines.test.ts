@@ -1,9 +1,9 @@
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { problem } from '../../src/domain/problems.ts';
-import { type LogOptions, openLog, type ProcessLog } from '../../src/runtime/log.ts';
-import { maskAddress } from '../../src/runtime/redaction.ts';
+import { problem } from '../../src/core/model/problems.ts';
+import { type LogOptions, openLog, type ProcessLog } from '../../src/core/runtime/log.ts';
+import { maskAddress } from '../../src/core/runtime/redaction.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();

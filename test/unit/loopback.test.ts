@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isLoopback } from '../../src/domain/loopback.ts';
+import { isLoopback } from '../../src/core/model/loopback.ts';
 
 test.each(['localhost', 'LOCALHOST', '127.0.0.1', '127.255.0.9', '::1', '[::1]'])('%s is this machine', (host) => {
   expect(isLoopback(host)).toBe(true);

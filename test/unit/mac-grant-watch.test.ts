@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { PermissionWatcher } from '../../src/mac/system/permission-watcher.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
+import { PermissionWatcher } from '../../src/core/mac/permission-watcher.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
@@ -84,7 +84,7 @@ describe('a permission that was just granted', () => {
     }
     const clock = new FakeClock();
     let granted = 0;
-    const moduleFolder = new URL('../../dist/src/mac/system/', import.meta.url);
+    const moduleFolder = new URL('../../dist/src/core/mac/', import.meta.url);
     const watch = new PermissionWatcher({
       path,
       clock,

@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { MacPermissions } from '../../src/mac/system/mac-permissions.ts';
+import { MacPermissions } from '../../src/core/mac/mac-permissions.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { FakeExecutable } from '../support/fake-osascript.ts';

@@ -2,8 +2,8 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { portState } from '../../installer/port.ts';
-import { assertPortFree, portHolder, portListeners } from '../../src/mac/system/port-listeners.ts';
-import { commandRunner } from '../../src/runtime/command.ts';
+import { assertPortFree, portHolder, portListeners } from '../../src/core/mac/port-listeners.ts';
+import { commandRunner } from '../../src/core/runtime/command.ts';
 import { freePort } from '../support/service.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { AnswersInFlight } from '../../src/api/mcp/endpoint.ts';
+import { AnswersInFlight } from '../../src/features/mcp/endpoint.ts';
 
 const MB = 1_000_000;
 

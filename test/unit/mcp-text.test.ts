@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { fenced } from '../../src/api/mcp/text/fence.ts';
-import { Labels, type NameOf } from '../../src/api/mcp/text/labels.ts';
-import { DayLines, MAX_SHOWN_BODY } from '../../src/api/mcp/text/lines.ts';
-import { LocalTime } from '../../src/api/mcp/text/times.ts';
-import { indented, shortLine, visibleJson } from '../../src/api/mcp/text/visible.ts';
-import type { Poll } from '../../src/domain/cards.ts';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { Message } from '../../src/domain/message.ts';
-import type { Reaction } from '../../src/domain/reaction.ts';
+import type { Poll } from '../../src/core/model/cards.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { Message } from '../../src/core/model/message.ts';
+import type { Reaction } from '../../src/core/model/reaction.ts';
+import { fenced } from '../../src/features/mcp/text/fence.ts';
+import { Labels, type NameOf } from '../../src/features/mcp/text/labels.ts';
+import { DayLines, MAX_SHOWN_BODY } from '../../src/features/mcp/text/lines.ts';
+import { LocalTime } from '../../src/features/mcp/text/times.ts';
+import { indented, shortLine, visibleJson } from '../../src/features/mcp/text/visible.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { menuText } from '../../src/api/http/routes/menu-text.ts';
-import { accountWarning } from '../../src/domain/messages-account.ts';
-import type { StatusReport, StatusWarning } from '../../src/domain/status.ts';
+import { menuText } from '../../src/core/http/routes/menu-text.ts';
+import { accountWarning } from '../../src/core/model/messages-account.ts';
+import type { StatusReport, StatusWarning } from '../../src/core/model/status.ts';
 
 const url = 'http://127.0.0.1:3001';
 const fine: StatusReport = {

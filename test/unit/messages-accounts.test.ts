@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { PermissionReport } from '../../src/domain/ports/permissions-ports.ts';
-import { MessagesAccounts } from '../../src/mac/system/messages-accounts.ts';
+import { MessagesAccounts } from '../../src/core/mac/messages-accounts.ts';
+import type { PermissionReport } from '../../src/core/model/ports/permissions-ports.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { decodeOffset, encodeOffset, encodeStreamOffset } from '../../src/domain/offset.ts';
+import { decodeOffset, encodeOffset, encodeStreamOffset } from '../../src/core/model/offset.ts';
 
 test('the text of an offset is read back as it was, and a row id stays a row id', () => {
   for (const rowId of [0, 1, 1195, Number.MAX_SAFE_INTEGER]) {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
-import { openApi } from '../../src/api/openapi/openapi.ts';
-import { OPERATIONS } from '../../src/api/openapi/operations.ts';
-import { ROUTES, type RouteId } from '../../src/schema/routes.ts';
+import { openApi } from '../../src/core/http/openapi/openapi.ts';
+import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
+import { ROUTES, type RouteId } from '../../src/core/schema/routes.ts';
 
 const IDS = Object.keys(ROUTES) as RouteId[];
 

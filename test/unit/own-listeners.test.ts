@@ -1,6 +1,6 @@
 import { networkInterfaces } from 'node:os';
 import { expect, test } from '@jest/globals';
-import { OwnListeners } from '../../src/runtime/own-listeners.ts';
+import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 
 const PORT = 3284;
 const listening = (address: string): OwnListeners =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parsedUrl } from '../../src/domain/parsed-url.ts';
+import { parsedUrl } from '../../src/core/model/parsed-url.ts';
 import { linked } from '../../src/features/archive/html.ts';
 
 const host = (characters: number): string =>

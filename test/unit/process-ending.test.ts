@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { openLog } from '../../src/runtime/log.ts';
-import { Shutdown } from '../../src/runtime/shutdown.ts';
+import { openLog } from '../../src/core/runtime/log.ts';
+import { Shutdown } from '../../src/core/runtime/shutdown.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 async function newEnding(): Promise<Shutdown> {

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
-import { restore } from '../../src/cli/commands/restore-command.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { writeBackup } from '../../src/store/state/backup.ts';
-import { openStateDatabase } from '../../src/store/state/state-database.ts';
+import { restore } from '../../src/core/cli/commands/restore-command.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import { writeBackup } from '../../src/core/state/backup.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

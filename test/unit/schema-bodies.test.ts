@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { z } from 'zod';
-import { hubSendBody, sendBody } from '../../src/schema/message-request.ts';
-import { checkBody } from '../../src/schema/mistakes.ts';
-import { strictBody } from '../../src/schema/strict.ts';
-import { replayBody, webhookBody, webhookChangesBody } from '../../src/schema/webhook-request.ts';
+import { hubSendBody, sendBody } from '../../src/core/schema/message-request.ts';
+import { checkBody } from '../../src/core/schema/mistakes.ts';
+import { strictBody } from '../../src/core/schema/strict.ts';
+import { replayBody, webhookBody, webhookChangesBody } from '../../src/core/schema/webhook-request.ts';
 
 function pointers(schema: z.ZodType, body: unknown): string[] {
   const checked = checkBody(schema, body);

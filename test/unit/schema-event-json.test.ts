@@ -1,11 +1,11 @@
 import { expect, test } from '@jest/globals';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import type { LogEntry } from '../../src/domain/event.ts';
-import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
-import { encodeOffset, rowOffset } from '../../src/domain/offset.ts';
-import type { NameLookup } from '../../src/domain/ports/contacts-ports.ts';
-import type { Reaction, ReactionDetails } from '../../src/domain/reaction.ts';
-import { eventSerializer } from '../../src/schema/event-json.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import type { LogEntry } from '../../src/core/model/event.ts';
+import { includeSet, NO_INCLUDES } from '../../src/core/model/include.ts';
+import { encodeOffset, rowOffset } from '../../src/core/model/offset.ts';
+import type { NameLookup } from '../../src/core/model/ports/contacts-ports.ts';
+import type { Reaction, ReactionDetails } from '../../src/core/model/reaction.ts';
+import { eventSerializer } from '../../src/core/schema/event-json.ts';
 
 const message = {
   id: '7',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseInstant } from '../../src/schema/instant.ts';
+import { parseInstant } from '../../src/core/schema/instant.ts';
 import { anyText } from '../support/any-text.ts';
 
 describe('an instant', () => {

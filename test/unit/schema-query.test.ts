@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { isAppError, type Mistake } from '../../src/domain/errors.ts';
-import { includeSet } from '../../src/domain/include.ts';
-import { conversationQuery } from '../../src/schema/conversation-request.ts';
-import { eventsQuery, streamQuery } from '../../src/schema/event-request.ts';
-import { messageQuery, singleMessageQuery } from '../../src/schema/message-request.ts';
-import { parseQuery, readQuery } from '../../src/schema/query-parameters.ts';
+import { isAppError, type Mistake } from '../../src/core/model/errors.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import { conversationQuery } from '../../src/core/schema/conversation-request.ts';
+import { eventsQuery, streamQuery } from '../../src/core/schema/event-request.ts';
+import { messageQuery, singleMessageQuery } from '../../src/core/schema/message-request.ts';
+import { parseQuery, readQuery } from '../../src/core/schema/query-parameters.ts';
 import { anyText } from '../support/any-text.ts';
 
 function mistakes(work: () => unknown): readonly Mistake[] {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { conversationQuery } from '../../src/schema/conversation-request.ts';
-import { conversationSchema } from '../../src/schema/conversation-schema.ts';
-import { eventSchema } from '../../src/schema/event-schema.ts';
-import { healthSchema } from '../../src/schema/health-schema.ts';
-import { messageQuery, sendBody } from '../../src/schema/message-request.ts';
-import { messageSchema } from '../../src/schema/message-schema.ts';
-import { problemSchema } from '../../src/schema/problem-schema.ts';
-import { webhookBody } from '../../src/schema/webhook-request.ts';
-import { webhookSchema } from '../../src/schema/webhook-schema.ts';
+import { conversationQuery } from '../../src/core/schema/conversation-request.ts';
+import { conversationSchema } from '../../src/core/schema/conversation-schema.ts';
+import { eventSchema } from '../../src/core/schema/event-schema.ts';
+import { healthSchema } from '../../src/core/schema/health-schema.ts';
+import { messageQuery, sendBody } from '../../src/core/schema/message-request.ts';
+import { messageSchema } from '../../src/core/schema/message-schema.ts';
+import { problemSchema } from '../../src/core/schema/problem-schema.ts';
+import { webhookBody } from '../../src/core/schema/webhook-request.ts';
+import { webhookSchema } from '../../src/core/schema/webhook-schema.ts';
 import { CONVERSATION, MESSAGE } from '../support/http-gateway.ts';
 
 describe('the schemas', () => {

@@ -1,11 +1,11 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import type { AssociatedRows } from '../../src/domain/associated-rows.ts';
-import type { SearchQuery } from '../../src/domain/search.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
-import { openIndex } from '../../src/search/index/index-database.ts';
-import { openSearch } from '../../src/search/index/open-search.ts';
+import type { AssociatedRows } from '../../src/core/model/associated-rows.ts';
+import type { SearchQuery } from '../../src/core/model/search.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import { openIndex } from '../../src/features/search/index/index-database.ts';
+import { openSearch } from '../../src/features/search/index/open-search.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { MemoryLog } from '../support/memory-log.ts';

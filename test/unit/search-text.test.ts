@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { parseSearch } from '../../src/search/language/search-text.ts';
+import { parseSearch } from '../../src/features/search/language/search-text.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 

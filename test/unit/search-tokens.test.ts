@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { SearchedText, toPattern } from '../../src/search/index/searched-text.ts';
-import { isUnspaced, mergedHighlights, segment, tokensOf } from '../../src/search/index/tokens.ts';
-import { sequenceOf } from '../../src/search/query/expression.ts';
+import { SearchedText, toPattern } from '../../src/features/search/index/searched-text.ts';
+import { isUnspaced, mergedHighlights, segment, tokensOf } from '../../src/features/search/index/tokens.ts';
+import { sequenceOf } from '../../src/features/search/query/expression.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 

@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { type CheckedFile, checkAttachments, openChecked } from '../../src/mac/sender/checked-attachments.ts';
-import { Staging } from '../../src/mac/sender/staging.ts';
+import { type CheckedFile, checkAttachments, openChecked } from '../../src/core/sender/checked-attachments.ts';
+import { Staging } from '../../src/core/sender/staging.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

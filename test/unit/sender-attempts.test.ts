@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Attempt, KnownChat, RunOutcome, SendRequest } from '../../src/domain/ports/sending-ports.ts';
-import { plan } from '../../src/mac/sender/attempts.ts';
-import { attemptInTurn } from '../../src/mac/sender/delivery.ts';
-import { chosenPlan } from '../../src/mac/sender/service-choice.ts';
+import type { Attempt, KnownChat, RunOutcome, SendRequest } from '../../src/core/model/ports/sending-ports.ts';
+import { plan } from '../../src/core/sender/attempts.ts';
+import { attemptInTurn } from '../../src/core/sender/delivery.ts';
+import { chosenPlan } from '../../src/core/sender/service-choice.ts';
 import { failed, InMemoryMessages } from '../support/in-memory-messages.ts';
 
 const ANA = '+15550100';

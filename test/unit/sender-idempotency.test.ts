@@ -1,10 +1,10 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { IdempotencyStore, SendRequest } from '../../src/domain/ports/sending-ports.ts';
-import { idempotencyStore } from '../../src/store/state/idempotency-store.ts';
-import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
-import { openStateDatabase } from '../../src/store/state/state-database.ts';
+import type { IdempotencyStore, SendRequest } from '../../src/core/model/ports/sending-ports.ts';
+import { idempotencyStore } from '../../src/core/state/idempotency-store.ts';
+import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failed, InMemoryChat, InMemoryMessages } from '../support/in-memory-messages.ts';

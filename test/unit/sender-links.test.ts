@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { MessageDetails, Origin } from '../../src/domain/details.ts';
-import type { OwnRow } from '../../src/domain/ports/sending-ports.ts';
+import type { MessageDetails, Origin } from '../../src/core/model/details.ts';
+import type { OwnRow } from '../../src/core/model/ports/sending-ports.ts';
 import { idle, NO_DETAILS, setUp } from '../support/sender-fixture.ts';
 
 const URL = 'https://example.com/a?b=1';

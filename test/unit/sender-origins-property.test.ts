@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Origin } from '../../src/domain/details.ts';
+import type { Origin } from '../../src/core/model/details.ts';
 import { isLong } from '../support/conditions.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { idle, NO_DETAILS, setUp } from '../support/sender-fixture.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { MessageDetails, Origin } from '../../src/domain/details.ts';
-import type { OwnRow } from '../../src/domain/ports/sending-ports.ts';
+import type { MessageDetails, Origin } from '../../src/core/model/details.ts';
+import type { OwnRow } from '../../src/core/model/ports/sending-ports.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { idle, NO_DETAILS, obedient, other, photo, setUp } from '../support/sender-fixture.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { SenderOptions } from '../../src/mac/sender/sender.ts';
+import type { SenderOptions } from '../../src/core/sender/sender.ts';
 import { eventually } from '../support/eventually.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { folder, idle, photo, setUp } from '../support/sender-fixture.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { RunOutcome } from '../../src/domain/ports/sending-ports.ts';
+import type { RunOutcome } from '../../src/core/model/ports/sending-ports.ts';
 import { failed } from '../support/in-memory-messages.ts';
 import { idle, obedient, other, photo, setUp } from '../support/sender-fixture.ts';
 

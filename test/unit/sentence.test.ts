@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { MessageDetails } from '../../src/domain/details.ts';
-import { bodySentence, sentenceOf } from '../../src/domain/sentence.ts';
+import type { MessageDetails } from '../../src/core/model/details.ts';
+import { bodySentence, sentenceOf } from '../../src/core/model/sentence.ts';
 
 const DETAILS: MessageDetails = {
   service: 'iMessage',

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { Message } from '../../src/domain/message.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import { ChatDatabase } from '../../src/features/simulator/chat-database.ts';
 import { fillLarge } from '../../src/features/simulator/fill.ts';
 import { MACOS_VERSIONS, type MacosVersion } from '../../src/features/simulator/macos-versions.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { loadableSchema, type MacosVersion } from '../../src/features/simulator/macos-versions.ts';
-import { openSqlite } from '../../src/runtime/sqlite.ts';
 
 /** Returns `table.column` with its type and default. */
 function columnsOf(version: MacosVersion): ReadonlyMap<string, string> {

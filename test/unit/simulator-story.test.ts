@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { includeSet } from '../../src/domain/include.ts';
-import type { Message } from '../../src/domain/message.ts';
+import { Connection } from '../../src/core/chatdb/connection.ts';
+import { ChatReader } from '../../src/core/chatdb/reader.ts';
+import { includeSet } from '../../src/core/model/include.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import { Messages } from '../../src/features/simulator/simulated-messages.ts';
 import { SimulatedPeople } from '../../src/features/simulator/simulated-people.ts';
 import { HISTORY, STORY } from '../../src/features/simulator/story.ts';
-import { Connection } from '../../src/mac/chatdb/connection.ts';
-import { ChatReader } from '../../src/mac/chatdb/reader.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';

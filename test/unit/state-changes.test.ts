@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import { CHANGE_NAMES } from '../../src/domain/event.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
-import type { Change } from '../../src/domain/ports/changes-ports.ts';
-import { changeStore } from '../../src/store/state/changes-store.ts';
-import { cursorStore } from '../../src/store/state/cursor-store.ts';
-import { openStateDatabase } from '../../src/store/state/state-database.ts';
+import { CHANGE_NAMES } from '../../src/core/model/event.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
+import type { Change } from '../../src/core/model/ports/changes-ports.ts';
+import { changeStore } from '../../src/core/state/changes-store.ts';
+import { cursorStore } from '../../src/core/state/cursor-store.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { MemoryChangeStore } from '../support/changes/memory-change-store.ts';
 import { isLong } from '../support/conditions.ts';
 import { seededChance } from '../support/seed.ts';

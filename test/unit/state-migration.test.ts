@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { includeSet, NO_INCLUDES } from '../../src/domain/include.ts';
-import { rowOffset } from '../../src/domain/offset.ts';
-import { DEFAULT_SETTINGS } from '../../src/domain/webhook.ts';
-import { openSqlite, type Sqlite } from '../../src/runtime/sqlite.ts';
-import { cursorStore } from '../../src/store/state/cursor-store.ts';
-import { idempotencyStore } from '../../src/store/state/idempotency-store.ts';
-import { sentPartStore } from '../../src/store/state/sent-parts-store.ts';
-import { assertOwnSchema, openStateDatabase } from '../../src/store/state/state-database.ts';
-import { webhookStore } from '../../src/store/state/webhooks-store.ts';
+import { includeSet, NO_INCLUDES } from '../../src/core/model/include.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
+import { DEFAULT_SETTINGS } from '../../src/core/model/webhook.ts';
+import { openSqlite, type Sqlite } from '../../src/core/runtime/sqlite.ts';
+import { cursorStore } from '../../src/core/state/cursor-store.ts';
+import { idempotencyStore } from '../../src/core/state/idempotency-store.ts';
+import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
+import { assertOwnSchema, openStateDatabase } from '../../src/core/state/state-database.ts';
+import { webhookStore } from '../../src/core/state/webhooks-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

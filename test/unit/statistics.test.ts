@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { Statistics } from '../../src/app/statistics.ts';
-import type { DeliveryRecord } from '../../src/domain/webhook.ts';
-import { Counters } from '../../src/runtime/counters.ts';
-import { openStateDatabase } from '../../src/store/state/state-database.ts';
-import { statisticStore } from '../../src/store/state/statistics-store.ts';
+import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
+import { Counters } from '../../src/core/runtime/counters.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
+import { statisticStore } from '../../src/core/state/statistics-store.ts';
+import { Statistics } from '../../src/features/overview/statistics.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';

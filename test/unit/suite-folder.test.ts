@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { layoutOf } from '../../installer/install-layout.ts';
-import { socketOf } from '../../src/config/service-address.ts';
+import { socketOf } from '../../src/core/config/service-address.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

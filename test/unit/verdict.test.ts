@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
-import type { FleetMac, StatusReport, WebhookSummary } from '../../src/domain/status.ts';
-import { type Verdict, verdictOf } from '../../src/domain/verdict.ts';
+import type { FleetMac, StatusReport, WebhookSummary } from '../../src/core/model/status.ts';
+import { type Verdict, verdictOf } from '../../src/core/model/verdict.ts';
 
 /** The console's own module, as a browser loads it. */
-const CONSOLE: string = '../../src/api/console/verdict.js';
+const CONSOLE: string = '../../src/features/console/verdict.js';
 
 const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary => ({
   id: 'w1',

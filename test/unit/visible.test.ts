@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { visible } from '../../src/domain/visible.ts';
+import { visible } from '../../src/core/model/visible.ts';
 
 test.each([
   ['blank braille', 'a\u2800b', 'a⟨U+2800⟩b'],

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { eventFilter } from '../../src/domain/event-filter.ts';
+import { eventFilter } from '../../src/core/model/event-filter.ts';
 import { arrival } from '../support/memory-log.ts';
 
 const of = (conversationId: string) => {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { rowOffset } from '../../src/domain/offset.ts';
-import type { WebhookStore } from '../../src/domain/ports/webhooks-ports.ts';
-import type { DeliveryRecord } from '../../src/domain/webhook.ts';
-import { ProgressBatcher } from '../../src/events/webhooks/progress-batcher.ts';
+import { rowOffset } from '../../src/core/model/offset.ts';
+import type { WebhookStore } from '../../src/core/model/ports/webhooks-ports.ts';
+import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
+import { ProgressBatcher } from '../../src/core/webhooks/progress-batcher.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 

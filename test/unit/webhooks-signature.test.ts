@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { failureSentence, refusalSentence } from '../../src/events/webhooks/delivery-errors.ts';
-import { deliveryId } from '../../src/events/webhooks/delivery-record.ts';
-import { contractSignature, standardSignature } from '../../src/events/webhooks/poster.ts';
+import { failureSentence, refusalSentence } from '../../src/core/webhooks/delivery-errors.ts';
+import { deliveryId } from '../../src/core/webhooks/delivery-record.ts';
+import { contractSignature, standardSignature } from '../../src/core/webhooks/poster.ts';
 
 const body = Buffer.from('{"type":"message.received","data":{"body":"Grüße 👋"}}', 'utf8');
 

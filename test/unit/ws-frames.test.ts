@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import type { LogEntry } from '../../src/domain/event.ts';
-import { BatchCache, type EventBatch } from '../../src/events/streams/batch.ts';
-import { TEXT_FRAMES } from '../../src/events/streams/web-socket-clients.ts';
+import type { LogEntry } from '../../src/core/model/event.ts';
+import { BatchCache, type EventBatch } from '../../src/core/streams/batch.ts';
+import { TEXT_FRAMES } from '../../src/core/streams/web-socket-clients.ts';
 import { arrival } from '../support/memory-log.ts';
 
 const LIMIT = 256 * 1024;

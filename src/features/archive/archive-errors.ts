@@ -1,4 +1,4 @@
-import { AppError, errorCode, isAppError } from '../../domain/errors.ts';
+import { AppError, errorCode, isAppError } from '../../core/model/errors.ts';
 
 const FROM_A_COPY = 'Nothing was written. Put the file back from a copy of the archive, or export into another folder.';
 

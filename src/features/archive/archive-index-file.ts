@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { openSqlite, type Sqlite } from '../../runtime/sqlite.ts';
+import { openSqlite, type Sqlite } from '../../core/runtime/sqlite.ts';
 
 const VERSION = 4;
 const CACHE_KIB = 8192;

@@ -1,4 +1,4 @@
-import type { Row, Sqlite, Statement } from '../../runtime/sqlite.ts';
+import type { Row, Sqlite, Statement } from '../../core/runtime/sqlite.ts';
 import { openIndexFile } from './archive-index-file.ts';
 import { type ArchivedFile, pathsOf } from './archived-line.ts';
 import type { Head } from './chain.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { chatIdentity } from '../../domain/address.ts';
-import { memoized } from '../../domain/memoized.ts';
+import { chatIdentity } from '../../core/model/address.ts';
+import { memoized } from '../../core/model/memoized.ts';
 
 // The paths in an archive, relative to its folder.
 

@@ -1,7 +1,4 @@
-import type { Event } from '../../domain/event.ts';
-import { NO_PRINT, type Print } from '../../domain/fingerprint.ts';
-import type { Reaction } from '../../domain/reaction.ts';
-import { type ChatDbHandle, perSchema } from '../../mac/chatdb/chatdb-handle.ts';
+import { type ChatDbHandle, perSchema } from '../../core/chatdb/chatdb-handle.ts';
 import {
   ARCHIVED_COLUMNS,
   ENTRY_COLUMNS,
@@ -10,11 +7,11 @@ import {
   TEXT_PARAM,
   toText,
   toUnixMs,
-} from '../../mac/chatdb/columns.ts';
-import type { Connection } from '../../mac/chatdb/connection.ts';
-import { printSql, printsWith } from '../../mac/chatdb/fingerprints.ts';
-import { withDetails } from '../../mac/chatdb/message-details.ts';
-import { toRowEntry } from '../../mac/chatdb/message-log.ts';
+} from '../../core/chatdb/columns.ts';
+import type { Connection } from '../../core/chatdb/connection.ts';
+import { printSql, printsWith } from '../../core/chatdb/fingerprints.ts';
+import { withDetails } from '../../core/chatdb/message-details.ts';
+import { toRowEntry } from '../../core/chatdb/message-log.ts';
 import {
   anyChat,
   column,
@@ -23,14 +20,17 @@ import {
   messageParts,
   reactionParts,
   textBytes,
-} from '../../mac/chatdb/queries.ts';
-import { ReactedTo } from '../../mac/chatdb/reacted-to.ts';
-import { reactionDetailsOf } from '../../mac/chatdb/reaction-details.ts';
-import { damageSentence } from '../../mac/chatdb/read-around.ts';
-import { isPartOfPoll } from '../../mac/chatdb/row-kinds.ts';
-import { MAX_LARGE_BYTES, type Snapshot } from '../../mac/chatdb/snapshot.ts';
-import { isCorrupt } from '../../mac/chatdb/temporary-tables.ts';
-import type { Row } from '../../runtime/sqlite.ts';
+} from '../../core/chatdb/queries.ts';
+import { ReactedTo } from '../../core/chatdb/reacted-to.ts';
+import { reactionDetailsOf } from '../../core/chatdb/reaction-details.ts';
+import { damageSentence } from '../../core/chatdb/read-around.ts';
+import { isPartOfPoll } from '../../core/chatdb/row-kinds.ts';
+import { MAX_LARGE_BYTES, type Snapshot } from '../../core/chatdb/snapshot.ts';
+import { isCorrupt } from '../../core/chatdb/temporary-tables.ts';
+import type { Event } from '../../core/model/event.ts';
+import { NO_PRINT, type Print } from '../../core/model/fingerprint.ts';
+import type { Reaction } from '../../core/model/reaction.ts';
+import type { Row } from '../../core/runtime/sqlite.ts';
 
 const { at } = ARCHIVED_COLUMNS;
 

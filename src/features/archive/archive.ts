@@ -1,8 +1,8 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { AppError, errorCode } from '../../domain/errors.ts';
-import { lockFile } from '../../runtime/file-lock.ts';
-import { claimPrivateFile } from '../../runtime/private-file.ts';
+import { AppError, errorCode } from '../../core/model/errors.ts';
+import { lockFile } from '../../core/runtime/file-lock.ts';
+import { claimPrivateFile } from '../../core/runtime/private-file.ts';
 import { damaged } from './archive-errors.ts';
 import { ArchiveIndex, type ChainRecord, NOT_COMPARED, REMOVED } from './archive-index.ts';
 import { CONVERSATIONS, chainOf, INDEX, LOCK, LOG, MANIFEST, PART } from './archive-layout.ts';

@@ -1,5 +1,5 @@
-import type { Message } from '../../domain/message.ts';
-import type { Reaction } from '../../domain/reaction.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { Reaction } from '../../core/model/reaction.ts';
 
 /** One attachment in an archive; `n` is its number in `GET /messages/{id}/attachments/{n}`. */
 export type ArchivedFile = StoredFile | MissingFile;

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { NameLookup } from '../../domain/ports/contacts-ports.ts';
+import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
 import { PEOPLE } from './archive-layout.ts';
 import { readWhole, writeWhole } from './private-files.ts';
 

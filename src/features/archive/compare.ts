@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { MessageDetails } from '../../domain/details.ts';
-import type { Message } from '../../domain/message.ts';
-import type { Reaction } from '../../domain/reaction.ts';
-import { openSqlite, type Sqlite, type Statement } from '../../runtime/sqlite.ts';
+import type { MessageDetails } from '../../core/model/details.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { Reaction } from '../../core/model/reaction.ts';
+import { openSqlite, type Sqlite, type Statement } from '../../core/runtime/sqlite.ts';
 import type { ArchiveSource } from './archive-source.ts';
 import { type ArchivedLine, keyOfLine, rowKey } from './archived-line.ts';
 

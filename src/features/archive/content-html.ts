@@ -1,8 +1,8 @@
-import type { AppCard, LinkPreview, Poll } from '../../domain/cards.ts';
-import type { MessagePart, TextRun } from '../../domain/content.ts';
-import type { MessageDetails } from '../../domain/details.ts';
-import type { NameLookup } from '../../domain/ports/contacts-ports.ts';
-import { appSentence, linkSentence } from '../../domain/sentence.ts';
+import type { AppCard, LinkPreview, Poll } from '../../core/model/cards.ts';
+import type { MessagePart, TextRun } from '../../core/model/content.ts';
+import type { MessageDetails } from '../../core/model/details.ts';
+import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import { appSentence, linkSentence } from '../../core/model/sentence.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 
 /** Key: the name of a text style. Value: the name of the HTML element that shows it. */

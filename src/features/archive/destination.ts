@@ -1,6 +1,6 @@
 import { type BigIntStats, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { AppError, errorCode } from '../../domain/errors.ts';
+import { AppError, errorCode } from '../../core/model/errors.ts';
 import { explained } from './archive-errors.ts';
 
 /** A folder that must not contain an archive. */

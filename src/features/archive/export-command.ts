@@ -1,11 +1,11 @@
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { type ClientContext, EXIT, type FolderOptions, quoted } from '../../cli/context.ts';
-import { reportFailure } from '../../cli/failure.ts';
-import { json } from '../../cli/output/text.ts';
-import { progressOf } from '../../cli/output/work-progress.ts';
-import { Refusal } from '../../cli/service-connection.ts';
-import { localTimeZone, systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT, type FolderOptions, quoted } from '../../core/cli/context.ts';
+import { reportFailure } from '../../core/cli/failure.ts';
+import { json } from '../../core/cli/output/text.ts';
+import { progressOf } from '../../core/cli/output/work-progress.ts';
+import { Refusal } from '../../core/cli/service-connection.ts';
+import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
 import { destination } from './destination.ts';
 import { exportArchive } from './export.ts';
 import type { ExportProgress, ExportReport } from './export-report.ts';

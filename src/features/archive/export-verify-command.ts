@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { type ClientContext, EXIT, type FolderOptions } from '../../cli/context.ts';
-import { reportFailure } from '../../cli/failure.ts';
-import { json, oneLine } from '../../cli/output/text.ts';
-import { progressOf } from '../../cli/output/work-progress.ts';
-import { systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT, type FolderOptions } from '../../core/cli/context.ts';
+import { reportFailure } from '../../core/cli/failure.ts';
+import { json, oneLine } from '../../core/cli/output/text.ts';
+import { progressOf } from '../../core/cli/output/work-progress.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { FILES } from './archive-layout.ts';
 import { ArchiveComparison, type Comparison } from './compare.ts';
 import { openMessages } from './messages-source.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isoSecond } from '../../domain/iso-second.ts';
-import type { NameLookup } from '../../domain/ports/contacts-ports.ts';
-import type { Clock } from '../../domain/ports/host-ports.ts';
-import type { AttachmentReader } from '../../domain/ports/reading-ports.ts';
-import { withLittleGarbage } from '../../runtime/memory.ts';
+import { isoSecond } from '../../core/model/iso-second.ts';
+import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
+import type { AttachmentReader } from '../../core/model/ports/reading-ports.ts';
+import { withLittleGarbage } from '../../core/runtime/memory.ts';
 import { type OpenArchive, openArchive } from './archive.ts';
 import { explained } from './archive-errors.ts';
 import { conversationKey, LOG } from './archive-layout.ts';

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
-import { gathered, helpExamples, nonEmpty, SERVICE_COMMANDS } from '../../cli/declaration.ts';
-import { SINCE_FORMS, sinceTime } from '../../cli/since.ts';
+import { gathered, helpExamples, nonEmpty, SERVICE_COMMANDS } from '../../core/cli/declaration.ts';
+import { SINCE_FORMS, sinceTime } from '../../core/cli/since.ts';
 import { feature } from '../../core/feature.ts';
-import { systemClock } from '../../runtime/clock.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 
 /** Archives everything in chat.db in a folder, and verifies an archive. Needs no running service. */
 export const archive = feature({

@@ -1,5 +1,5 @@
 import { extname } from 'node:path';
-import type { AttachmentDetails } from '../../domain/details.ts';
+import type { AttachmentDetails } from '../../core/model/details.ts';
 import { type ArchivedFile, isStored, type MissingFile, type StoredFile } from './archived-line.ts';
 import { type Html, html } from './html.ts';
 

@@ -1,4 +1,4 @@
-import { isoSecond } from '../../domain/iso-second.ts';
+import { isoSecond } from '../../core/model/iso-second.ts';
 import { CONVERSATIONS } from './archive-layout.ts';
 import { Html, html } from './html.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';

@@ -1,4 +1,4 @@
-import { parsedUrl } from '../../domain/parsed-url.ts';
+import { parsedUrl } from '../../core/model/parsed-url.ts';
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { errorCode } from '../../domain/errors.ts';
+import { errorCode } from '../../core/model/errors.ts';
 import type { ArchiveIndex, StoredPath } from './archive-index.ts';
 import { FILES } from './archive-layout.ts';
 import type { ArchiveSource } from './archive-source.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { AppError } from '../../domain/errors.ts';
+import { AppError } from '../../core/model/errors.ts';
 import { damaged } from './archive-errors.ts';
 import { chainOf, LOG, MANIFEST } from './archive-layout.ts';
 import { type Head, NO_LINES } from './chain.ts';

@@ -1,8 +1,8 @@
-import type { MessageDetails, MessageKind } from '../../domain/details.ts';
-import type { Message } from '../../domain/message.ts';
-import type { NameLookup } from '../../domain/ports/contacts-ports.ts';
-import type { Reaction } from '../../domain/reaction.ts';
-import { eventSentence } from '../../domain/sentence.ts';
+import type { MessageDetails, MessageKind } from '../../core/model/details.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import type { Reaction } from '../../core/model/reaction.ts';
+import { eventSentence } from '../../core/model/sentence.ts';
 import type { ArchivedFile } from './archived-line.ts';
 import { cardsHtml, emptyWords, formerTexts, remarks, textHtml } from './content-html.ts';
 import { filesHtml } from './file-html.ts';

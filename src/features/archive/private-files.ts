@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errorCode } from '../../domain/errors.ts';
+import { errorCode } from '../../core/model/errors.ts';
 import { PART } from './archive-layout.ts';
 
 // Reads and writes files that only their owner can read: 0600, in folders of 0700. Follows no symbolic link.

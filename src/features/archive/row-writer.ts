@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { Message } from '../../domain/message.ts';
-import type { Reaction } from '../../domain/reaction.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { Reaction } from '../../core/model/reaction.ts';
 import { type ArchiveIndex, type Entry, REMOVED } from './archive-index.ts';
 import { chainOf, chainPath, conversationKey } from './archive-layout.ts';
 import type { ArchiveSource, SourceChat, SourceEntry, SourceRow } from './archive-source.ts';

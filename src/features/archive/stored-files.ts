@@ -1,10 +1,10 @@
 import { createHash, hash } from 'node:crypto';
 import { lstatSync, utimesSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
-import type { AttachmentDetails } from '../../domain/details.ts';
-import { errorCode, isAppError } from '../../domain/errors.ts';
-import type { Message } from '../../domain/message.ts';
-import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../domain/ports/reading-ports.ts';
+import type { AttachmentDetails } from '../../core/model/details.ts';
+import { errorCode, isAppError } from '../../core/model/errors.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../core/model/ports/reading-ports.ts';
 import { explained } from './archive-errors.ts';
 import { FILES, storedPath } from './archive-layout.ts';
 import type { ArchivedFile, StoredFile } from './archived-line.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream, existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { errorCode, isAppError } from '../../domain/errors.ts';
+import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { chainsIn } from './archive.ts';
 import { noArchiveAt } from './archive-errors.ts';
 import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, storedHash } from './archive-layout.ts';

@@ -1,11 +1,11 @@
-import { type Access, assertAllowed } from '../../domain/caller.ts';
-import type { Conversation } from '../../domain/conversation.ts';
-import { includeSet } from '../../domain/include.ts';
-import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../domain/ports/wires-ports.ts';
-import { invalidRequest, problem } from '../../domain/problems.ts';
-import type { StoredWebhook } from '../../domain/webhook.ts';
-import type { Counters } from '../../runtime/counters.ts';
-import { readBody } from '../../schema/mistakes.ts';
+import { type Access, assertAllowed } from '../../core/model/caller.ts';
+import type { Conversation } from '../../core/model/conversation.ts';
+import { includeSet } from '../../core/model/include.ts';
+import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
+import { invalidRequest, problem } from '../../core/model/problems.ts';
+import type { StoredWebhook } from '../../core/model/webhook.ts';
+import type { Counters } from '../../core/runtime/counters.ts';
+import { readBody } from '../../core/schema/mistakes.ts';
 import { unlisted } from './event-json.ts';
 import { attachmentKey, chatObject, givenForm, messageObject } from './objects.ts';
 import {

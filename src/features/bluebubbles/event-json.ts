@@ -1,8 +1,8 @@
-import type { Caller } from '../../domain/caller.ts';
-import type { Conversation } from '../../domain/conversation.ts';
-import type { LogEntry } from '../../domain/event.ts';
-import { includeSet } from '../../domain/include.ts';
-import type { Message } from '../../domain/message.ts';
+import type { Caller } from '../../core/model/caller.ts';
+import type { Conversation } from '../../core/model/conversation.ts';
+import type { LogEntry } from '../../core/model/event.ts';
+import { includeSet } from '../../core/model/include.ts';
+import type { Message } from '../../core/model/message.ts';
 import { messageObject } from './objects.ts';
 
 const DETAILS = includeSet(['details']);

@@ -1,8 +1,8 @@
-import { urlOf } from '../../config/service-address.ts';
-import { integer, type Setting } from '../../config/setting.ts';
-import { isHost } from '../../config/settings.ts';
+import { urlOf } from '../../core/config/service-address.ts';
+import { integer, type Setting } from '../../core/config/setting.ts';
+import { isHost } from '../../core/config/settings.ts';
 import { feature } from '../../core/feature.ts';
-import { hostClassOf } from '../../domain/local-network.ts';
+import { hostClassOf } from '../../core/model/local-network.ts';
 
 const OFF = 'Set bluebubbles.port in config.toml and restart Postern. Then:';
 

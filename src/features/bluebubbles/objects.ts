@@ -1,7 +1,7 @@
-import type { Conversation } from '../../domain/conversation.ts';
-import type { AttachmentDetails } from '../../domain/details.ts';
-import type { Message } from '../../domain/message.ts';
-import type { ConvertedForm } from '../../domain/ports/reading-ports.ts';
+import type { Conversation } from '../../core/model/conversation.ts';
+import type { AttachmentDetails } from '../../core/model/details.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { ConvertedForm } from '../../core/model/ports/reading-ports.ts';
 
 /** Values of a chat's `style`, the same in the protocol and in chat.db. */
 const GROUP = 43;

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { approvalInConsole } from '../../domain/approval.ts';
-import type { Message } from '../../domain/message.ts';
-import type { WireRequest } from '../../domain/ports/wires-ports.ts';
-import type { Counters } from '../../runtime/counters.ts';
-import { countedSend } from '../../runtime/send-counter.ts';
-import { rendered, sendBody } from '../../schema/message-request.ts';
-import { readBody } from '../../schema/mistakes.ts';
+import { approvalInConsole } from '../../core/model/approval.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { WireRequest } from '../../core/model/ports/wires-ports.ts';
+import type { Counters } from '../../core/runtime/counters.ts';
+import { countedSend } from '../../core/runtime/send-counter.ts';
+import { rendered, sendBody } from '../../core/schema/message-request.ts';
+import { readBody } from '../../core/schema/mistakes.ts';
 
 export interface WireSend {
   readonly recipient: string;

@@ -1,5 +1,5 @@
-import type { Setting } from '../../config/setting.ts';
-import { ownAddress, SELF_ADDRESS } from '../../config/settings.ts';
+import type { Setting } from '../../core/config/setting.ts';
+import { ownAddress, SELF_ADDRESS } from '../../core/config/settings.ts';
 import { feature } from '../../core/feature.ts';
 import { CANARY_LENGTH, CANARY_START } from './text.ts';
 

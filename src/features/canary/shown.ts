@@ -1,4 +1,4 @@
-import { shownSpan } from '../../cli/output/time.ts';
+import { shownSpan } from '../../core/cli/output/time.ts';
 import type { ShownStatus } from '../../core/feature.ts';
 import type { CanaryReport } from './text.ts';
 

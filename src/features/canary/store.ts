@@ -1,6 +1,6 @@
-import type { Sqlite } from '../../runtime/sqlite.ts';
-import { columnTypes, recordOf } from '../../store/state/record.ts';
-import { durably } from '../../store/state/state-database.ts';
+import type { Sqlite } from '../../core/runtime/sqlite.ts';
+import { columnTypes, recordOf } from '../../core/state/record.ts';
+import { durably } from '../../core/state/state-database.ts';
 import type { CanaryRecord, CanaryStore } from './ports.ts';
 
 const record = recordOf<CanaryRecord>({

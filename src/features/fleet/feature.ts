@@ -1,12 +1,12 @@
 import { feature } from '../../core/feature.ts';
 
-/** Connects this Mac with others over NATS. Its code is still in src/fleet; this is only its place in the list. */
+/** Connects this Mac with others over NATS. Its code is still in src/features/fleet; this is only its place in the list. */
 export const fleet = feature({
   name: 'fleet',
   async findings({ config: { fleet: settings }, isUp, status }) {
     const member = status?.fleet?.mac ?? settings?.mac ?? '';
     if (settings === undefined || member === '') return [];
-    const { fleetFindings } = await import('../../cli/doctor/fleet-findings.ts');
+    const { fleetFindings } = await import('../../core/doctor/fleet-findings.ts');
     return fleetFindings(settings, { mac: member }, { connects: !isUp });
   },
   async open({ config, host, state, connection, idempotency, feed, owner, json, counters, chatLog, status, onHealth }) {

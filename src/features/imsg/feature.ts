@@ -1,5 +1,5 @@
-import { quoted } from '../../cli/context.ts';
-import { connected, helpExamples } from '../../cli/declaration.ts';
+import { quoted } from '../../core/cli/context.ts';
+import { connected, helpExamples } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 
 /** Speaks imsg's JSON-RPC over stdin and stdout, for programs that start imsg. */

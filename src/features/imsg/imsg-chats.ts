@@ -1,5 +1,5 @@
 import { type Conversation, isPosternError, type PosternClient } from '../../client/postern-client.ts';
-import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { notStarted, RPC, RpcError } from './rpc-error.ts';
 
 /** How long the members and the name of a conversation are cached. */

@@ -1,11 +1,16 @@
 import { join } from 'node:path';
-import { type ClientContext, EXIT } from '../../cli/context.ts';
-import { json, oneLine } from '../../cli/output/text.ts';
-import { type ConnectionOptions, limitedDestinationOf, Refusal, reportRefusal } from '../../cli/service-connection.ts';
 import { PosternClient } from '../../client/postern-client.ts';
-import { cacheFolder } from '../../config/environment.ts';
-import { LIMITED_KEY } from '../../domain/key.ts';
-import { systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT } from '../../core/cli/context.ts';
+import { json, oneLine } from '../../core/cli/output/text.ts';
+import {
+  type ConnectionOptions,
+  limitedDestinationOf,
+  Refusal,
+  reportRefusal,
+} from '../../core/cli/service-connection.ts';
+import { cacheFolder } from '../../core/config/environment.ts';
+import { LIMITED_KEY } from '../../core/model/key.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { boundedLines } from './bounded-lines.ts';
 import { ImsgFiles } from './imsg-files.ts';
 import { IMSG_STATUS, ImsgMethods, RPC_METHODS } from './imsg-methods.ts';

@@ -4,7 +4,7 @@ import { extname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AttachmentDetails, AttachmentForm, Message, PosternClient } from '../../client/postern-client.ts';
-import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { MediaCache } from '../media/port.ts';
 import type { ImsgAttachment } from './imsg-message.ts';
 

@@ -1,5 +1,5 @@
 import type { Conversation, Message, Reaction } from '../../client/postern-client.ts';
-import type { ReactionType } from '../../domain/reaction.ts';
+import type { ReactionType } from '../../core/model/reaction.ts';
 import { chatIdentifier, type ImsgChat } from './imsg-chats.ts';
 
 /**

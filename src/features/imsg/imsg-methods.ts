@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { upload } from '../../cli/files.ts';
-import { Refusal } from '../../cli/service-connection.ts';
 import type { Message, PosternClient, SendOptions } from '../../client/postern-client.ts';
-import type { Clock } from '../../domain/ports/host-ports.ts';
+import { upload } from '../../core/cli/files.ts';
+import { Refusal } from '../../core/cli/service-connection.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { type ImsgChat, ImsgChats } from './imsg-chats.ts';
 import type { ImsgFiles } from './imsg-files.ts';
 import { imsgChat, imsgMessage } from './imsg-message.ts';

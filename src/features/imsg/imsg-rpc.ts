@@ -1,5 +1,5 @@
-import { json } from '../../cli/output/text.ts';
 import { isPosternError } from '../../client/postern-client.ts';
+import { json } from '../../core/cli/output/text.ts';
 import type { ImsgMethods } from './imsg-methods.ts';
 import { type ImsgMethod, type ImsgParams, imsgParams, readImsgParams } from './imsg-request.ts';
 import type { ImsgWatch } from './imsg-watch.ts';

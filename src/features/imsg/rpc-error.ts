@@ -1,5 +1,5 @@
-import { mayHaveSent } from '../../cli/failed-send.ts';
 import { isPosternError, type PosternError } from '../../client/postern-client.ts';
+import { mayHaveSent } from '../../core/cli/failed-send.ts';
 
 /** Codes of JSON-RPC, and codes that imsg adds. */
 export const RPC = {

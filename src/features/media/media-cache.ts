@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
 
 const MAX_BYTES = 500_000_000;
 /** How long a working folder that a crash left behind is kept. */

@@ -1,4 +1,4 @@
-import { errorCode } from '../../domain/errors.ts';
+import { errorCode } from '../../core/model/errors.ts';
 
 /** Reads at most `length` bytes at an offset in a file. */
 export type ReadAt = (offset: number, length: number) => Promise<Buffer>;

@@ -1,11 +1,11 @@
-import { EXIT } from '../../cli/context.ts';
-import { stateStyle } from '../../cli/output/style.ts';
-import type { Column } from '../../cli/output/table.ts';
-import { oneLine } from '../../cli/output/text.ts';
-import { shownTime } from '../../cli/output/time.ts';
-import { Refusal, type Served } from '../../cli/service-connection.ts';
 import type { ScheduledState } from '../../client/types.ts';
-import { localTimeZone, systemClock } from '../../runtime/clock.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { stateStyle } from '../../core/cli/output/style.ts';
+import type { Column } from '../../core/cli/output/table.ts';
+import { oneLine } from '../../core/cli/output/text.ts';
+import { shownTime } from '../../core/cli/output/time.ts';
+import { Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
 
 const SHORT_ID = 8;
 

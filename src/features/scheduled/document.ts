@@ -1,5 +1,5 @@
-import { CHAT_DB, STATE_DB } from '../../api/openapi/operation.ts';
 import type { FeatureDocument } from '../../core/feature.ts';
+import { CHAT_DB, STATE_DB } from '../../core/http/openapi/operation.ts';
 import type { ScheduledSend } from './scheduled.ts';
 import { scheduledAnswerSchema, scheduledQuery, scheduledSchema } from './schema.ts';
 

@@ -1,8 +1,8 @@
 import { Option } from 'commander';
-import { connected, helpExamples, nonEmpty, served } from '../../cli/declaration.ts';
+import { connected, helpExamples, nonEmpty, served } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
-import { isoSecond } from '../../domain/iso-second.ts';
-import type { Sqlite } from '../../runtime/sqlite.ts';
+import { isoSecond } from '../../core/model/iso-second.ts';
+import type { Sqlite } from '../../core/runtime/sqlite.ts';
 import { SCHEDULED_PROBLEMS } from './problems.ts';
 import { SCHEDULED_STATES } from './scheduled.ts';
 

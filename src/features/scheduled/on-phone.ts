@@ -1,6 +1,6 @@
-import { perSchema } from '../../mac/chatdb/chatdb-handle.ts';
-import type { Connection } from '../../mac/chatdb/connection.ts';
-import { messageOf } from '../../mac/chatdb/message.ts';
+import { perSchema } from '../../core/chatdb/chatdb-handle.ts';
+import type { Connection } from '../../core/chatdb/connection.ts';
+import { messageOf } from '../../core/chatdb/message.ts';
 import type { ScheduledSend } from './scheduled.ts';
 
 const MAX_LISTED = 200;

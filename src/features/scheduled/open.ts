@@ -1,6 +1,6 @@
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
-import { sentPartStore } from '../../store/state/sent-parts-store.ts';
+import { sentPartStore } from '../../core/state/sent-parts-store.ts';
 import { scheduledOnPhone } from './on-phone.ts';
 import { SCHEDULED } from './port.ts';
 import { SendScheduler } from './scheduler.ts';

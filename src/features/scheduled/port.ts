@@ -1,4 +1,4 @@
-import type { Port } from '../../domain/port.ts';
+import type { Port } from '../../core/model/port.ts';
 import type { ScheduledSends } from './ports.ts';
 import { scheduledProblem } from './problems.ts';
 import type { ScheduledSend } from './scheduled.ts';

@@ -1,4 +1,4 @@
-import type { DueSend } from '../../domain/ports/deferral-ports.ts';
+import type { DueSend } from '../../core/model/ports/deferral-ports.ts';
 import type { ScheduledSend, ScheduledSource, ScheduledState } from './scheduled.ts';
 
 /** A scheduled send in its stored form. */

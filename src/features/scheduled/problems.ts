@@ -1,4 +1,4 @@
-import { type MakeProblem, problemsOf } from '../../domain/problems.ts';
+import { type MakeProblem, problemsOf } from '../../core/model/problems.ts';
 
 /** The problems that only scheduled sends have. Key: the problem's name. */
 export const SCHEDULED_PROBLEMS = {

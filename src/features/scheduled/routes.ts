@@ -1,5 +1,5 @@
-import type { Handler } from '../../api/http/router.ts';
-import { readQuery } from '../../schema/query-parameters.ts';
+import type { Handler } from '../../core/http/router.ts';
+import { readQuery } from '../../core/schema/query-parameters.ts';
 import { SCHEDULED } from './port.ts';
 import { scheduledQuery } from './schema.ts';
 

@@ -1,10 +1,10 @@
-import { OWNER } from '../../domain/audit.ts';
-import { isAppError } from '../../domain/errors.ts';
-import { mayHaveBeenSent, wasSentInPart } from '../../domain/failed-send.ts';
-import type { IdempotencyKey } from '../../domain/idempotency-key.ts';
-import type { Cancel } from '../../domain/ports/host-ports.ts';
-import type { SendResult } from '../../domain/ports/sending-ports.ts';
-import { sendOptions } from '../../domain/send-service.ts';
+import { OWNER } from '../../core/model/audit.ts';
+import { isAppError } from '../../core/model/errors.ts';
+import { mayHaveBeenSent, wasSentInPart } from '../../core/model/failed-send.ts';
+import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
+import type { Cancel } from '../../core/model/ports/host-ports.ts';
+import type { SendResult } from '../../core/model/ports/sending-ports.ts';
+import { sendOptions } from '../../core/model/send-service.ts';
 import type { StoredScheduled } from './ports.ts';
 import type { ScheduledState } from './scheduled.ts';
 import type { SchedulerParts } from './scheduler.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { SERVICE_CHOICES } from '../../domain/send-service.ts';
-import { shapeOf } from '../../schema/shape.ts';
+import { SERVICE_CHOICES } from '../../core/model/send-service.ts';
+import { shapeOf } from '../../core/schema/shape.ts';
 import { SCHEDULED_SOURCES, SCHEDULED_STATES, type ScheduledSend } from './scheduled.ts';
 
 /** A scheduled send (decision X1). */

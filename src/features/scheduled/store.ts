@@ -1,9 +1,9 @@
-import type { HeldFile } from '../../domain/approval.ts';
-import { isoSecond } from '../../domain/iso-second.ts';
-import { type SendPreferences, sendOptions } from '../../domain/send-service.ts';
-import type { Row, Sqlite } from '../../runtime/sqlite.ts';
-import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../store/state/record.ts';
-import { durably } from '../../store/state/state-database.ts';
+import type { HeldFile } from '../../core/model/approval.ts';
+import { isoSecond } from '../../core/model/iso-second.ts';
+import { type SendPreferences, sendOptions } from '../../core/model/send-service.ts';
+import type { Row, Sqlite } from '../../core/runtime/sqlite.ts';
+import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../core/state/record.ts';
+import { durably } from '../../core/state/state-database.ts';
 import type { ScheduledStore, StoredScheduled } from './ports.ts';
 import type { ScheduledState } from './scheduled.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { HOUR_MS } from '../../domain/durations.ts';
-import type { Clock } from '../../domain/ports/host-ports.ts';
+import { HOUR_MS } from '../../core/model/durations.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { ChatDatabase } from './chat-database.ts';
 import type { Command } from './commands.ts';
 import { type Delays, LATE_JOIN_AFTER_MS } from './delays.ts';

@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { safeFileName } from '../../domain/file-name.ts';
+import { safeFileName } from '../../core/model/file-name.ts';
 import type { Behaviour } from './commands.ts';
 
 /** A file of a message: its path as chat.db stores it, and its size. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { SqlValue } from '../../runtime/sqlite.ts';
+import type { SqlValue } from '../../core/runtime/sqlite.ts';
 import { isSince26, loadableSchema, type MacosVersion } from './macos-versions.ts';
 import { Tables } from './tables.ts';
 import { encodeAttributedBody, type Run } from './typedstream.ts';

@@ -1,4 +1,4 @@
-import type { SqlValue } from '../../runtime/sqlite.ts';
+import type { SqlValue } from '../../core/runtime/sqlite.ts';
 
 /** A fault in the next sends, as many as the command's `times` says. After these sends, Messages works again. */
 export type Scenario =

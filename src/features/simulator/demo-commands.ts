@@ -1,5 +1,5 @@
 import { type Command, Help, InvalidArgumentError } from 'commander';
-import { count, helpExamples, nonEmpty, type Runs } from '../../cli/declaration.ts';
+import { count, helpExamples, nonEmpty, type Runs } from '../../core/cli/declaration.ts';
 
 const OF_THE_SERVICE: ReadonlySet<string | undefined> = new Set(['--port', '--quiet', '--host', '--allow-network']);
 

@@ -1,4 +1,4 @@
-import { invalidRequest } from '../../domain/problems.ts';
+import { invalidRequest } from '../../core/model/problems.ts';
 import { type Command, reactionNamed } from './commands.ts';
 import type { DemoPeople, TheirRow } from './demo-ports.ts';
 import type { SimulatedMac } from './mac.ts';

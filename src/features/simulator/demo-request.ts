@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { NOT_AN_OBJECT, text } from '../../schema/text.ts';
+import { NOT_AN_OBJECT, text } from '../../core/schema/text.ts';
 
 const from = text('`from`', 512).refine(
   (value) => value.trim() !== '' && !/\p{Cc}/u.test(value),

@@ -5,7 +5,7 @@ import {
   portNumber,
   SERVICE_COMMANDS,
   servesUntilStopped,
-} from '../../cli/declaration.ts';
+} from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { declareDemoCommands } from './demo-commands.ts';
 

@@ -1,4 +1,4 @@
-import type { SqlValue, Statement } from '../../runtime/sqlite.ts';
+import type { SqlValue, Statement } from '../../core/runtime/sqlite.ts';
 import type { ChatDatabase } from './chat-database.ts';
 
 const ROWS_A_STATEMENT = 20;

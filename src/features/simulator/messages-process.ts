@@ -3,8 +3,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import { createServer, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { systemClock } from '../../runtime/clock.ts';
-import { openSqlite } from '../../runtime/sqlite.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { openSqlite } from '../../core/runtime/sqlite.ts';
 import type { Command } from './commands.ts';
 import type { MacosVersion } from './macos-versions.ts';
 import { Messages } from './simulated-messages.ts';

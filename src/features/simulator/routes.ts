@@ -1,5 +1,5 @@
-import type { Handler } from '../../api/http/router.ts';
-import { readBody } from '../../schema/mistakes.ts';
+import type { Handler } from '../../core/http/router.ts';
+import { readBody } from '../../core/schema/mistakes.ts';
 import type { DemoPeople } from './demo-ports.ts';
 import { demoReactBody, demoReadBody, demoSayBody } from './demo-request.ts';
 

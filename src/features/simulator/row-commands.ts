@@ -1,4 +1,4 @@
-import type { SqlValue } from '../../runtime/sqlite.ts';
+import type { SqlValue } from '../../core/runtime/sqlite.ts';
 import { encodeBinaryPlist } from './binary-plist.ts';
 import { appleDate, type ChatDatabase } from './chat-database.ts';
 import type { Command } from './commands.ts';

@@ -1,11 +1,11 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { firstLaunch, serveConfigured } from '../../cli/commands/serve-command.ts';
-import type { CommonOptions, Context } from '../../cli/context.ts';
-import { withLog } from '../../cli/run-service.ts';
-import { readConfig } from '../../config/config-file.ts';
-import { configFolder } from '../../config/environment.ts';
-import { errorCode } from '../../domain/errors.ts';
+import { firstLaunch, serveConfigured } from '../../core/cli/commands/serve-command.ts';
+import type { CommonOptions, Context } from '../../core/cli/context.ts';
+import { withLog } from '../../core/cli/run-service.ts';
+import { readConfig } from '../../core/config/config-file.ts';
+import { configFolder } from '../../core/config/environment.ts';
+import { errorCode } from '../../core/model/errors.ts';
 import { demo } from './demo-command.ts';
 
 const NO_ACCESS = [

@@ -1,4 +1,4 @@
-import type { Clock } from '../../domain/ports/host-ports.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { Behaviour, ScriptEnd } from './commands.ts';
 
 /** Timeouts of Apple events in milliseconds, as Postern's scripts set them. */

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../domain/ports/host-ports.ts';
-import { pause } from '../../runtime/clock.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
+import { pause } from '../../core/runtime/clock.ts';
 import { arrive } from './arrivals.ts';
 import { AttachmentFolder, type SimulatedFile } from './attachment-folder.ts';
 import { appleDate, ChatDatabase } from './chat-database.ts';

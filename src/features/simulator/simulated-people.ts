@@ -1,5 +1,5 @@
-import { HOUR_MS } from '../../domain/durations.ts';
-import type { Cancel, Clock } from '../../domain/ports/host-ports.ts';
+import { HOUR_MS } from '../../core/model/durations.ts';
+import type { Cancel, Clock } from '../../core/model/ports/host-ports.ts';
 import { isSelfChat } from './own-messages.ts';
 import type { Messages } from './simulated-messages.ts';
 import { ANA, BEN, CHO, GARDEN, HISTORY, LATER, STORY } from './story.ts';

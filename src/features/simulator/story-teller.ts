@@ -1,4 +1,4 @@
-import type { SqlValue } from '../../runtime/sqlite.ts';
+import type { SqlValue } from '../../core/runtime/sqlite.ts';
 import { appleDate, type ChatDatabase } from './chat-database.ts';
 import { hum, landscape } from './media.ts';
 import { changeRow, contentColumns, linkBalloon, POLLS, voteColumns } from './row-commands.ts';

@@ -1,4 +1,4 @@
-import { openSqlite, type Sqlite, type SqlValue, type Statement } from '../../runtime/sqlite.ts';
+import { openSqlite, type Sqlite, type SqlValue, type Statement } from '../../core/runtime/sqlite.ts';
 
 /** Writes rows to a SQLite file. Skips columns that the file's schema lacks. */
 export class Tables {

@@ -1,5 +1,5 @@
-import { FLAGS } from '../../../src/domain/fingerprint.ts';
-import { BLOCK_ROWS } from '../../../src/domain/ports/changes-ports.ts';
+import { FLAGS } from '../../../src/core/model/fingerprint.ts';
+import { BLOCK_ROWS } from '../../../src/core/model/ports/changes-ports.ts';
 import type { MemoryChangeStore } from './memory-change-store.ts';
 import type { ModelChat, ModelRow } from './model-chat.ts';
 import type { CommitName } from './schedule.ts';

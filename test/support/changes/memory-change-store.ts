@@ -1,14 +1,14 @@
-import type { Cursor } from '../../../src/domain/cursor.ts';
-import { type Print, type PrintArray, REACTION_PRINT } from '../../../src/domain/fingerprint.ts';
-import { type Offset, rowOffset } from '../../../src/domain/offset.ts';
+import type { Cursor } from '../../../src/core/model/cursor.ts';
+import { type Print, type PrintArray, REACTION_PRINT } from '../../../src/core/model/fingerprint.ts';
+import { type Offset, rowOffset } from '../../../src/core/model/offset.ts';
 import {
   BLOCK_ROWS,
   type Change,
   type ChangeStore,
   type DetectionState,
   type LoggedChange,
-} from '../../../src/domain/ports/changes-ports.ts';
-import type { CursorStore } from '../../../src/domain/ports/feed-ports.ts';
+} from '../../../src/core/model/ports/changes-ports.ts';
+import type { CursorStore } from '../../../src/core/model/ports/feed-ports.ts';
 
 /** The committed state in memory: cursor, prints, change log and the offsets of consumers. */
 export class MemoryChangeStore implements ChangeStore, CursorStore {

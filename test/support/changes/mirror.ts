@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../../src/domain/event.ts';
+import type { LogEntry } from '../../../src/core/model/event.ts';
 import { type ModelChat, messageOf } from './model-chat.ts';
 import type { ModelService } from './model-service.ts';
 

@@ -1,12 +1,12 @@
-import type { Cursor, LogIdentity } from '../../../src/domain/cursor.ts';
-import type { PendingRow, RowEntry } from '../../../src/domain/event.ts';
-import { FLAGS, type Print, printOf, REACTION_PRINT } from '../../../src/domain/fingerprint.ts';
-import type { Message } from '../../../src/domain/message.ts';
-import { type Offset, rowOffset } from '../../../src/domain/offset.ts';
-import type { PrintReader, PrintsRead, RowOrigin } from '../../../src/domain/ports/changes-ports.ts';
-import type { MessageLog } from '../../../src/domain/ports/feed-ports.ts';
-import { problem } from '../../../src/domain/problems.ts';
-import type { Reaction } from '../../../src/domain/reaction.ts';
+import type { Cursor, LogIdentity } from '../../../src/core/model/cursor.ts';
+import type { PendingRow, RowEntry } from '../../../src/core/model/event.ts';
+import { FLAGS, type Print, printOf, REACTION_PRINT } from '../../../src/core/model/fingerprint.ts';
+import type { Message } from '../../../src/core/model/message.ts';
+import { type Offset, rowOffset } from '../../../src/core/model/offset.ts';
+import type { PrintReader, PrintsRead, RowOrigin } from '../../../src/core/model/ports/changes-ports.ts';
+import type { MessageLog } from '../../../src/core/model/ports/feed-ports.ts';
+import { problem } from '../../../src/core/model/problems.ts';
+import type { Reaction } from '../../../src/core/model/reaction.ts';
 
 /** One row of the model; `version` counts its edits. */
 export interface ModelRow {

@@ -1,6 +1,6 @@
-import type { LogEntry } from '../../../src/domain/event.ts';
-import { decodeOffset, encodeOffset, isAfter, type Offset } from '../../../src/domain/offset.ts';
-import type { EventConsumer, FeedReader } from '../../../src/domain/ports/feed-ports.ts';
+import type { LogEntry } from '../../../src/core/model/event.ts';
+import { decodeOffset, encodeOffset, isAfter, type Offset } from '../../../src/core/model/offset.ts';
+import type { EventConsumer, FeedReader } from '../../../src/core/model/ports/feed-ports.ts';
 import { Mirror } from './mirror.ts';
 import type { ModelChat } from './model-chat.ts';
 import type { ModelService } from './model-service.ts';

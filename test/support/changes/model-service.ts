@@ -1,9 +1,9 @@
-import type { Clock } from '../../../src/domain/ports/host-ports.ts';
-import { ChangeDetection } from '../../../src/events/changes/detection.ts';
-import { ChangeStream } from '../../../src/events/log/change-stream.ts';
-import { Channel } from '../../../src/events/log/channel.ts';
-import { Feed } from '../../../src/events/log/feed.ts';
-import { Publisher } from '../../../src/events/log/publisher.ts';
+import { ChangeStream } from '../../../src/core/log/change-stream.ts';
+import { Channel } from '../../../src/core/log/channel.ts';
+import { Feed } from '../../../src/core/log/feed.ts';
+import { Publisher } from '../../../src/core/log/publisher.ts';
+import type { Clock } from '../../../src/core/model/ports/host-ports.ts';
+import { ChangeDetection } from '../../../src/features/changes/detection.ts';
 import type { FakeClock } from '../fake-clock.ts';
 import { collectingLog } from '../log.ts';
 import type { MemoryChangeStore } from './memory-change-store.ts';
@@ -24,7 +24,7 @@ export interface Surroundings {
   readonly lateByMs?: number;
 }
 
-/** One process of the service, connected as in `app/service.ts`. Once it is dead, nothing it does has an effect. */
+/** One process of the service, connected as in `core/service.ts`. Once it is dead, nothing it does has an effect. */
 export class ModelService {
   isDead = false;
   readonly log = collectingLog();

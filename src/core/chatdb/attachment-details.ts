@@ -1,0 +1,168 @@
+import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
+import type { MessagePart, TextRun } from '../model/content.ts';
+import { type AttachmentDetails, type AttachmentState, TRANSFER_STATES, type TransferState } from '../model/details.ts';
+import type { Row } from '../runtime/sqlite.ts';
+import { ATTACHMENT_COLUMNS, toText } from './columns.ts';
+import { RowBudget } from './content/row-budget.ts';
+import { STICKER_HEAD_BYTES, stickerEffectOf, stickerOf } from './content/sticker.ts';
+import { transcriptOf } from './content/transcript.ts';
+import { contactOf, locationOf, MAX_CARD_BYTES } from './content/vcard.ts';
+import { ATTACHMENT_CONTENT_COLUMNS, contentQueriesOf } from './content-queries.ts';
+import type { Snapshot } from './snapshot.ts';
+
+const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
+/** The first name in `TRANSFER_STATES` stands for this value of `transfer_state`. */
+const FIRST_STATE = -1;
+
+/** Returns a message's listed attachments, in the order in which chat.db stores them (decision B5). */
+export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
+  const { at } = ATTACHMENT_COLUMNS;
+  return snapshot.listedAttachments(rowId).map(({ n, path, row }, index) => {
+    const bytes = row[at.bytes];
+    const transfer = TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null;
+    return {
+      ...(n !== index && { n }),
+      name: toText(row[at.transferName]) || basename(path),
+      mime_type: toText(row[at.mediaType]) || null,
+      bytes: typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
+      transfer,
+      state: stateOf(path, transfer),
+      path,
+    };
+  });
+}
+
+/** Returns the attachment whose number is `wanted`; undefined if the message lists no such attachment. */
+export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number): AttachmentDetails | undefined {
+  return attachmentsOf(snapshot, rowId).find(({ n }, index) => (n ?? index) === wanted);
+}
+
+/**
+ * Returns the state of an attachment's file without opening it. Opening a file that is only in iCloud would wait for
+ * its download.
+ */
+function stateOf(path: string, transfer: TransferState | null): AttachmentState {
+  try {
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return 'available';
+  } catch {
+    return 'missing';
+  }
+  if (transfer === 'waiting' || transfer === 'archiving') return 'in_cloud';
+  return transfer !== null && ARRIVING.has(transfer) ? 'downloading' : 'missing';
+}
+
+/** The attachments of a message with their content. */
+interface AttachmentContents {
+  readonly attachments: readonly AttachmentDetails[];
+  /** Transcripts of the attachments that are voice messages. */
+  readonly transcripts: readonly string[];
+}
+
+/**
+ * Returns a message's attachments with what Postern can decode from them: stickers, contacts, locations, transcripts
+ * and the sizes of pictures. `budget` is the row's; it notes the columns that could not be decoded.
+ */
+export function attachmentContentsOf(
+  snapshot: Snapshot,
+  rowId: number,
+  parts: readonly MessagePart[] = [],
+  budget = new RowBudget(),
+): AttachmentContents {
+  const attachments = attachmentsOf(snapshot, rowId);
+  if (attachments.length === 0) return { attachments, transcripts: [] };
+  const { database } = snapshot;
+  const { attachment: query } = contentQueriesOf(database.schema);
+  const runs = new Map(parts.flatMap((part) => part.runs ?? []).map((run) => [run.attachment_guid, run]));
+  const transcripts: string[] = [];
+  const rows = snapshot.listedAttachments(rowId).map(({ row }) => row[ATTACHMENT_COLUMNS.at.rowId]);
+  const detailed = attachments.map((attachment, index) => {
+    const row = database.get(query, rows[index] as number);
+    if (row === undefined) return attachment;
+    const content = snapshot.decoding(rowId, () => attachmentContentOf(snapshot, attachment, row, runs, budget));
+    if (content.transcript !== undefined) transcripts.push(content.transcript);
+    return { ...attachment, ...content };
+  });
+  return { attachments: detailed, transcripts };
+}
+
+const { at } = ATTACHMENT_CONTENT_COLUMNS;
+
+/** Reads the content of one attachment. */
+function attachmentContentOf(
+  snapshot: Snapshot,
+  { mime_type: type, name, bytes, state, path }: AttachmentDetails,
+  row: Row,
+  runs: ReadonlyMap<string | undefined, TextRun>,
+  budget: RowBudget,
+): Partial<AttachmentDetails> {
+  const beginning = (most: number): Buffer | undefined =>
+    state === 'available' && !snapshot.isRowLeftOut
+      ? beginningOf(snapshot.database.options.path, path, most)
+      : undefined;
+  const sticker = (): NonNullable<AttachmentDetails['sticker']> => {
+    const blob = snapshot.storedBlob(row[at.attribution]);
+    const attribution = blob === 'too_large' ? undefined : blob;
+    const description = toText(row[at.description]) || undefined;
+    const found = budget.read('sticker_user_info', snapshot.storedBlob(row[at.stickerInfo]), (userInfo) =>
+      stickerOf({ userInfo, attribution, description }, budget),
+    );
+    const head = found?.source === 'user' ? beginning(STICKER_HEAD_BYTES) : undefined;
+    const effect = head && stickerEffectOf(head);
+    return { ...found, ...(effect !== undefined && { effect }) };
+  };
+  const card = (): Pick<AttachmentDetails, 'contact' | 'location'> => {
+    const isLocation = type === 'text/x-vlocation' || name.toLowerCase().endsWith('.loc.vcf');
+    if (!isLocation && type !== 'text/vcard') return {};
+    const text = ((bytes ?? 0) > MAX_CARD_BYTES ? undefined : beginning(MAX_CARD_BYTES))?.toString('utf8') ?? '';
+    const contact = isLocation ? undefined : contactOf(text);
+    const location = isLocation ? locationOf(text) : undefined;
+    return { ...(contact && { contact }), ...(location && { location }) };
+  };
+  const guid = toText(row[at.guid]);
+  const run = runs.get(guid);
+  // Most attachments have a `user_info` of another kind, which is not `undecoded`.
+  const userInfo = run?.transcript === undefined ? snapshot.storedBlob(row[at.userInfo]) : undefined;
+  const decoded =
+    userInfo instanceof Uint8Array ? budget.within('user_info', () => transcriptOf(userInfo, budget)) : undefined;
+  const transcript = run?.transcript ?? decoded;
+  return {
+    ...(guid !== '' && { guid }),
+    ...(transcript !== undefined && { transcript }),
+    ...(run?.width !== undefined && { width: run.width }),
+    ...(run?.height !== undefined && { height: run.height }),
+    ...(row[at.isSticker] === 1 && { sticker: sticker() }),
+    ...card(),
+  };
+}
+
+/**
+ * Flags that open a file without following a symbolic link or waiting for a pipe's writer. A link or a pipe may have
+ * replaced the file since it was checked.
+ */
+export const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * Returns up to `bytes` bytes from the beginning of a file below the Attachments folder beside chat.db. Returns
+ * undefined for any other file. Also returns undefined for a file that is only in iCloud: it occupies no blocks, and
+ * opening it would download it.
+ */
+function beginningOf(databasePath: string, path: string, bytes: number): Buffer | undefined {
+  let file: number | undefined;
+  try {
+    const folder = realpathSync(join(dirname(databasePath), 'Attachments'));
+    const real = realpathSync(path);
+    const { size, blocks, nlink } = statSync(real);
+    // The path may be a hard link to chat.db. Opening and closing it here would drop SQLite's locks on chat.db
+    // (decision B1).
+    if (!real.startsWith(folder + sep) || nlink !== 1 || size === 0 || blocks === 0) return undefined;
+    file = openSync(real, READ_PLAINLY);
+    if (!fstatSync(file).isFile()) return undefined;
+    const buffer = Buffer.alloc(Math.min(bytes, size));
+    return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));
+  } catch {
+    return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}

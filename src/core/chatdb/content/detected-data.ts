@@ -1,0 +1,100 @@
+import type { DetectedData } from '../../model/content.ts';
+import { readKeyedArchive } from './keyed-archive.ts';
+import { isList, present, textIn } from './members.ts';
+import type { RowBudget } from './row-budget.ts';
+import type { TypedDictionary } from './typed-value.ts';
+
+/** The attributes with data that macOS detected in a text. The value of each is an archived DDScannerResult. */
+const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'].map(
+  (name) => `__kIM${name}AttributeName`,
+);
+
+type Scanned = ReadonlyMap<string, unknown>;
+
+/** Types of detected data. Key: the kind that macOS stores in a result's member `T`. Value: Postern's type. */
+const TYPES: Readonly<Record<string, DetectedData['type']>> = {
+  Money: 'money',
+  PhysicalAmount: 'quantity',
+  FlightInformation: 'flight',
+  TrackingNumber: 'tracking_number',
+  FullAddress: 'address',
+};
+/** Kinds that are skipped here, because the same run already contains them as a link or as a one-time code. */
+const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', 'Email', 'AuthCode']);
+
+/** Reads the detected data in the runs of a message. Decodes each result once, however many runs refer to it. */
+export class DetectedDataReader {
+  readonly #budget: RowBudget;
+  readonly #read = new Map<Uint8Array, DetectedData | undefined>();
+
+  constructor(budget: RowBudget) {
+    this.#budget = budget;
+  }
+
+  /** Returns a run's detected data; undefined if there are none, or if they are unreadable. */
+  read(attributes: TypedDictionary): DetectedData | undefined {
+    for (const key of KEYS) {
+      const data = attributes.get(key);
+      if (!(data instanceof Uint8Array)) continue;
+      if (!this.#read.has(data)) {
+        const result = readKeyedArchive(data, this.#budget);
+        this.#read.set(data, result instanceof Map ? detectedOf(result) : undefined);
+      }
+      const detected = this.#read.get(data);
+      if (detected !== undefined) return detected;
+    }
+    return undefined;
+  }
+}
+
+function detectedOf(result: Scanned): DetectedData | undefined {
+  const kind = textIn(result, 'T');
+  if (kind === undefined || TOLD_ELSEWHERE.has(kind)) return undefined;
+  const type = TYPES[kind] ?? (kind.includes('Date') || kind.includes('Time') ? 'date' : 'other');
+  return { type, ...present({ text: textIn(result, 'MS'), ...membersOf(type, result) }) };
+}
+
+function membersOf(type: DetectedData['type'], result: Scanned): Omit<DetectedData, 'type' | 'text'> {
+  switch (type) {
+    case 'money':
+      return { currency: storedValueOf(child(result, 'Currency')) };
+    case 'quantity':
+      return { unit: storedValueOf(child(result, 'Unit')) };
+    case 'flight':
+      return {
+        airline: storedValueOf(child(result, 'AirlineCode')),
+        number: storedValueOf(child(result, 'FlightNumber')),
+      };
+    case 'tracking_number':
+      return { carrier: textIn(childrenOf(result)[0] ?? new Map(), 'T') };
+    case 'address':
+      return {
+        street: foundTextOf(child(result, 'Street')),
+        city: foundTextOf(child(result, 'City')),
+        state: foundTextOf(child(result, 'State')),
+        postal_code: foundTextOf(child(result, 'ZipCode')),
+        country: foundTextOf(child(result, 'Country')),
+        country_code: storedValueOf(child(child(result, 'Country'), 'CountryCode')),
+      };
+    default:
+      return {};
+  }
+}
+
+function childrenOf(result: Scanned | undefined): readonly Scanned[] {
+  const children = result?.get('SR');
+  return isList(children) ? children.filter((one): one is Scanned => one instanceof Map) : [];
+}
+
+function child(result: Scanned | undefined, kind: string): Scanned | undefined {
+  return childrenOf(result).find((one) => one.get('T') === kind);
+}
+
+/** Returns the value that macOS derived, else the detected text. */
+function storedValueOf(result: Scanned | undefined): string | undefined {
+  return result && (textIn(result, 'V') ?? textIn(result, 'MS'));
+}
+
+function foundTextOf(result: Scanned | undefined): string | undefined {
+  return result && (textIn(result, 'MS') ?? textIn(result, 'V'));
+}

@@ -1,0 +1,74 @@
+import type { ContactCard, LocationPin } from '../../model/cards.ts';
+import { distinct, present } from './members.ts';
+
+/** Maximum size of a contact's or location's card, in bytes. Larger cards are not opened. */
+export const MAX_CARD_BYTES = 65_536;
+
+interface CardLine {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Returns the contact in a vCard; undefined if the text is not a vCard. */
+export function contactOf(text: string): ContactCard | undefined {
+  const lines = linesOf(text);
+  if (lines === undefined) return undefined;
+  const first = (name: string): string | undefined => lines.find((line) => line.name === name)?.value;
+  const all = (name: string): readonly string[] =>
+    distinct(lines.filter((line) => line.name === name && line.value !== '').map(({ value }) => unescaped(value)));
+  const [last, given, middle] = fieldsOf(first('N'));
+  const name = unescaped(first('FN') ?? '') || [given, middle, last].filter(Boolean).join(' ');
+  const organization = fieldsOf(first('ORG')).filter(Boolean).join(', ');
+  return {
+    ...present({ name: name || undefined, organization: organization || undefined }),
+    phones: all('TEL'),
+    emails: all('EMAIL'),
+  };
+}
+
+/**
+ * Returns the location in a location card; undefined if the text is not a vCard. Omits coordinates that are out of
+ * range.
+ */
+export function locationOf(text: string): LocationPin | undefined {
+  const lines = linesOf(text);
+  if (lines === undefined) return undefined;
+  const value = (name: string): string | undefined => {
+    const found = lines.find((line) => line.name === name)?.value;
+    return found === undefined ? undefined : unescaped(found) || undefined;
+  };
+  const url = value('URL');
+  return present({ name: value('FN'), ...coordinatesIn(url), url }) ?? {};
+}
+
+function coordinatesIn(url = ''): Pick<LocationPin, 'latitude' | 'longitude'> {
+  const [, first = '', second = ''] =
+    /[?&](?:ll|q)=(-?\d{1,3}(?:\.\d{1,15})?),(-?\d{1,3}(?:\.\d{1,15})?)(?:&|$)/.exec(url) ?? [];
+  const [latitude, longitude] = [Number(first), Number(second)];
+  const isOnGlobe = first !== '' && Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180;
+  return isOnGlobe ? { latitude, longitude } : {};
+}
+
+/**
+ * Returns the name and the value of each line, without groups (`item1.`) and parameters; undefined if the text is not a
+ * vCard. A line that begins with a space or a tab continues the previous one.
+ */
+function linesOf(text: string): readonly CardLine[] | undefined {
+  const lines = text.replace(/\r?\n[ \t]/g, '').split(/\r?\n/);
+  if (lines[0]?.trim().toUpperCase() !== 'BEGIN:VCARD') return undefined;
+  return lines.flatMap((line) => {
+    const colon = line.indexOf(':');
+    if (colon < 0) return [];
+    const [property = ''] = line.slice(0, colon).split(';', 1);
+    return [{ name: property.slice(property.indexOf('.') + 1).toUpperCase(), value: line.slice(colon + 1) }];
+  });
+}
+
+/** Splits a value at its semicolons and returns the fields, without escapes. */
+function fieldsOf(value = ''): readonly string[] {
+  return value.split(/(?<!\\);/).map(unescaped);
+}
+
+function unescaped(value: string): string {
+  return value.replace(/\\([\\,;nN])/g, (_, character: string) => (character.toLowerCase() === 'n' ? '\n' : character));
+}

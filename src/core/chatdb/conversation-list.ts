@@ -1,0 +1,73 @@
+import type { Conversation } from '../model/conversation.ts';
+import { NO_INCLUDES } from '../model/include.ts';
+import type { Message } from '../model/message.ts';
+import type { ConversationQuery, Page, ReadOptions } from '../model/ports/reading-ports.ts';
+import { APPLE_EPOCH, type Instant, isoOf } from './columns.ts';
+import { withConversationDetails } from './conversation-details.ts';
+import { cursorTo, positionAt, type RecentConversation } from './conversation-position.ts';
+import { messageOf } from './message.ts';
+import { listCost } from './message-list.ts';
+import { chatsOf, lastMessageAt, type RecentConversations } from './recent-conversations.ts';
+import type { Chat, Snapshot } from './snapshot.ts';
+
+/** Returns the conversation that best matches an id. */
+export function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): Conversation | undefined {
+  const [chat] = chatsOf(snapshot, id);
+  if (chat === undefined) return undefined;
+  return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
+}
+
+/** A page of the list of conversations, before anything but the order was read. */
+export interface ListedPage {
+  readonly listed: readonly RecentConversation[];
+  readonly next?: string;
+}
+
+/** Returns the order of one page of the conversations; undefined if that would take more than `maxRows` reads. */
+export function listedPage(
+  snapshot: Snapshot,
+  recent: RecentConversations,
+  query: ConversationQuery,
+  maxRows = Number.POSITIVE_INFINITY,
+): ListedPage | undefined {
+  const after = query.cursor ? positionAt(query.cursor) : undefined;
+  const found = recent.page(snapshot, { ...query, limit: query.limit + 1, after }, maxRows);
+  if (found === undefined) return undefined;
+  const listed = found.slice(0, query.limit);
+  const end = found.length > query.limit ? listed.at(-1) : undefined;
+  return end === undefined ? { listed } : { listed, next: cursorTo(end) };
+}
+
+/** Reads the conversations of a page. Leaves out those that were deleted since the order was read. */
+export function shownPage(
+  snapshot: Snapshot,
+  { listed, ...next }: ListedPage,
+  options: ReadOptions,
+): Page<Conversation> {
+  const hasDetails = options.include?.has('details') === true;
+  const items = listed.flatMap(({ chatId, last, rowId }) => {
+    const chat = snapshot.chat(chatId);
+    if (chat === undefined) return [];
+    // Without an index, finding a chat's newest message is expensive. The row that determines the chat's position in
+    // the list is used instead, if that row is known and is a message.
+    const isExpensive = hasDetails && rowId !== undefined && listCost(snapshot, chatId, 0) > 0;
+    return [toConversation(snapshot, chat, last, options, isExpensive ? messageOf(snapshot, rowId) : undefined)];
+  });
+  return { items, ...next };
+}
+
+function toConversation(
+  snapshot: Snapshot,
+  chat: Chat,
+  last: Instant | undefined,
+  { include = NO_INCLUDES }: ReadOptions,
+  newest?: Message,
+): Conversation {
+  const conversation = {
+    id: chat.guid,
+    display_name: chat.displayName,
+    participants: chat.participants(),
+    last_message_at: isoOf(last ?? APPLE_EPOCH),
+  };
+  return include.has('details') ? withConversationDetails(snapshot, chat, conversation, newest) : conversation;
+}

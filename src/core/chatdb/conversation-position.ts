@@ -1,0 +1,36 @@
+import { problem } from '../model/problems.ts';
+import type { Instant } from './columns.ts';
+
+/**
+ * A conversation's position in the list of conversations. `last` is the conversation's `last_message_at`; undefined if
+ * the conversation has no row that counts (decision B12).
+ */
+export interface RecentConversation {
+  readonly chatId: number;
+  readonly last: Instant | undefined;
+  /** Row id of a row in the conversation that is dated `last`; undefined if unknown. */
+  readonly rowId: number | undefined;
+}
+
+/**
+ * The bounds of a page of the list of conversations. If `after` is defined, the page begins directly behind it, and
+ * `offset` is ignored.
+ */
+export interface PageOfOrder {
+  readonly limit: number;
+  readonly offset: number;
+  readonly after: RecentConversation | undefined;
+}
+
+/** Returns a conversation's position in the list as an opaque text for `Page.next`. */
+export function cursorTo({ chatId, last }: RecentConversation): string {
+  return `${last?.seconds ?? ''}.${last?.nanos ?? ''}.${chatId}`;
+}
+
+/** Returns the position that `cursorTo` wrote. Throws `invalid_cursor` for any other text. */
+export function positionAt(cursor: string): RecentConversation {
+  const [, seconds, nanos, chatId] = /^(-?\d{1,15})?\.(\d{1,9})?\.(-?\d{1,16})$/.exec(cursor) ?? [];
+  if (chatId === undefined || (seconds === undefined) !== (nanos === undefined)) throw problem('invalid_cursor');
+  const last = seconds === undefined ? undefined : { seconds: Number(seconds), nanos: Number(nanos) };
+  return { chatId: Number(chatId), last, rowId: undefined };
+}

@@ -1,0 +1,138 @@
+import type { MessageContent } from '../model/content.ts';
+import type { Message } from '../model/message.ts';
+import type { DecodingNotes, IndexSource, ListedRows, SearchedSource } from '../model/ports/search-ports.ts';
+import type { SearchableMessage, SearchedTextKind } from '../model/search.ts';
+import type { ReaderThread } from '../runtime/reader-thread.ts';
+import type { Row } from '../runtime/sqlite.ts';
+import { attachmentContentsOf } from './attachment-details.ts';
+import { perSchema } from './chatdb-handle.ts';
+import { MESSAGE_COLUMNS } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { RowBudget } from './content/row-budget.ts';
+import { toMessage } from './message.ts';
+import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
+import { isListed, isNotHidden, LOWEST_CHAT, messageParts } from './queries.ts';
+import { rowContentOf } from './row-content.ts';
+import { hasContent, isMessage } from './row-kinds.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** Maximum length of each text besides the body, in UTF-16 units. The rest of a longer text cannot be searched. */
+const MAX_TEXT = 8192;
+const SOUND = /\.(?:caf|amr|m4a)$/i;
+
+/**
+ * Returns the message with its searchable texts besides the body, such as a link's title. Decodes the row's content
+ * only if `hasMore` is true or a file may have a transcript, because most rows have nothing besides their text.
+ */
+function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, notes: DecodingNotes): SearchableMessage {
+  const rowId = Number(message.id);
+  const hasSound = message.attachments.some((path) => SOUND.test(path));
+  if ((!hasMore && !hasSound) || notes.isSkipped(rowId)) return message;
+  notes.begin(rowId);
+  const budget = new RowBudget();
+  const content: MessageContent = (hasMore ? rowContentOf(snapshot, message, false, budget)?.content : undefined) ?? {};
+  const isVoice = hasSound && content.transcript === undefined;
+  const voice = isVoice ? attachmentContentsOf(snapshot, rowId, [], budget).transcripts : [];
+  const { link, poll, app, subject, transcript = voice.join('\n') } = content;
+  const found: readonly (readonly [SearchedTextKind, readonly (string | undefined)[]])[] = [
+    ['transcript', [transcript]],
+    ['link', [link?.title, link?.summary, link?.site_name]],
+    ['poll', [poll?.question, ...(poll?.options ?? []).map(({ text }) => text)]],
+    ['app', [app?.title, app?.subtitle, app?.caption, app?.subcaption, app?.summary]],
+    ['subject', [subject]],
+  ];
+  const texts = found
+    .map(([kind, parts]) => [kind, parts.filter(Boolean).join('\n').slice(0, MAX_TEXT)] as const)
+    .filter(([, text]) => text !== '');
+  return texts.length === 0 ? message : { ...message, texts };
+}
+
+/**
+ * SQL for the messages to index. Its last column is 1 if the row has content besides its text. Parameter: a JSON array
+ * of row ids.
+ */
+const messagesSql = perSchema(
+  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}, ${hasContent(schema)}
+    FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage(schema)}
+      AND ${isListed(schema)} AND ${isNotHidden(schema)}`,
+);
+
+function rowsOf(snapshot: Snapshot, rowIds: readonly number[]): readonly (Row | undefined)[] {
+  const rows = snapshot.database.all(messagesSql(snapshot.database.schema), JSON.stringify(rowIds));
+  const found = new Map(rows.map((row) => [row[MESSAGE_COLUMNS.at.rowId], row]));
+  return rowIds.map((rowId) => found.get(rowId));
+}
+
+const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
+
+/**
+ * Performs the reads of `ChatIndexSource` in the thread of the caller, which is the main thread or the reader thread.
+ * Only the reader thread calls `searchable`, if there is one.
+ */
+export class IndexReader implements SearchedSource {
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  listed(after: string | undefined, limit: number): ListedRows {
+    return this.#connection.read((snapshot) => {
+      const all: List = { chatId: undefined, order: 'desc', ...EVERYTHING };
+      return listedRows(snapshot, after === undefined ? all : behindCursor(all, after), limit);
+    });
+  }
+
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+    return this.#connection.read((snapshot) => rowsOf(snapshot, rowIds).map((row) => row && toMessage(row, snapshot)));
+  }
+
+  searchable(rowIds: readonly number[], notes: DecodingNotes): readonly (SearchableMessage | undefined)[] {
+    return this.#connection.read((snapshot) =>
+      rowsOf(snapshot, rowIds).map(
+        (row) => row && searchable(snapshot, toMessage(row, snapshot), row.at(-1) === 1, notes),
+      ),
+    );
+  }
+
+  conversations(rowIds: readonly number[]): readonly (string | undefined)[] {
+    return this.#connection.read((snapshot) =>
+      rowIds.map((rowId) => {
+        const chat = snapshot.database.get(conversationSql, rowId)?.[0];
+        return typeof chat === 'number' ? snapshot.chat(chat)?.guid : undefined;
+      }),
+    );
+  }
+
+  count(): number {
+    return this.#connection.read(({ database }) => Number(database.get('SELECT count(*) FROM message')?.[0]));
+  }
+}
+
+/**
+ * Reads chat.db for the search index. Lists and counts may wait for the disk, so they run in the reader thread if there
+ * is one.
+ */
+export class ChatIndexSource implements IndexSource {
+  readonly #reader: IndexReader;
+  readonly #thread: ReaderThread<{ readonly index: IndexReader }> | undefined;
+
+  constructor(connection: Connection, thread?: ReaderThread<{ readonly index: IndexReader }>) {
+    this.#reader = new IndexReader(connection);
+    this.#thread = thread;
+  }
+
+  async listed(after: string | undefined, limit: number): Promise<ListedRows> {
+    return this.#thread === undefined
+      ? this.#reader.listed(after, limit)
+      : this.#thread.call('index', 'listed', after, limit);
+  }
+
+  messages(rowIds: readonly number[]): readonly (Message | undefined)[] {
+    return this.#reader.messages(rowIds);
+  }
+
+  async count(): Promise<number> {
+    return this.#thread === undefined ? this.#reader.count() : this.#thread.call('index', 'count');
+  }
+}

@@ -1,0 +1,264 @@
+import { basename } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { addressOf } from '../model/address.ts';
+import { isChatDbAway } from '../model/errors.ts';
+import { folded } from '../model/folded.ts';
+import type { ChatDirectory, ChatMembers } from '../model/ports/access-ports.ts';
+import type { ChatNames } from '../model/ports/search-ports.ts';
+import type { OwnRow, SendLookup } from '../model/ports/sending-ports.ts';
+import type { Row } from '../runtime/sqlite.ts';
+import { stagedFoldersInUse } from './attachment-files.ts';
+import { perSchema } from './chatdb-handle.ts';
+import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { messageOf, toMessage } from './message.ts';
+import { chatsOf } from './recent-conversations.ts';
+import type { Chat, Snapshot } from './snapshot.ts';
+
+/** Maximum number of outgoing rows that each look-up for a send returns. */
+const MAX_OWN_ROWS = 1000;
+
+/**
+ * SQL that is 1 if no chat of a row had a message before a send, and NULL if the row is in no chat. Parameters: the
+ * highest row id before the send, and the row id of the row.
+ */
+const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
+    WHERE old.chat_id = j.chat_id AND old.message_id <= ${INT_PARAM}))
+  FROM chat_message_join j WHERE j.message_id = ${INT_PARAM}`;
+
+/**
+ * SQL for the service of the newest delivered message to an address. For services other than iMessage, a message that
+ * was only sent counts too, because such services may have no receipts. Undefined without an index on `handle_id`.
+ * Parameter: address.
+ */
+const serviceToSql = perSchema((schema) => {
+  const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
+  if (!has('service', 'is_sent', 'error', 'is_delivered') || !schema.hasIndex('message', 'handle_id')) return undefined;
+  return `SELECT m.service FROM handle h CROSS JOIN ${schema.messagesByIndex} m ON m.handle_id = h.ROWID
+    WHERE h.id = ${TEXT_PARAM} AND m.is_from_me AND m.error = 0
+      AND (m.is_delivered OR (m.is_sent AND m.service <> 'iMessage'))
+    ORDER BY m.date DESC LIMIT 1`;
+});
+
+/**
+ * Looks up for a send which chat the recipient refers to, and whether the send's row has arrived (decisions D2, D5).
+ */
+export function chatSendLookup(connection: Connection): SendLookup {
+  return {
+    chats: (recipient) =>
+      connection.read((snapshot) => chatsMeant(snapshot, recipient).map(({ guid, service }) => ({ guid, service }))),
+    highestRowId: () =>
+      connection.read(({ database, queries }) => Number(database.get(queries.highestRowId)?.[0] ?? 0)),
+    ownRowsAbove: (rowId) =>
+      connection.read((snapshot) =>
+        snapshot.database.all(snapshot.queries.ownRows, rowId, MAX_OWN_ROWS).map((row) => toOwnRow(snapshot, row)),
+      ),
+    newestServiceTo: (address) =>
+      connection.read(({ database }) => {
+        const sql = serviceToSql(database.schema);
+        return sql === undefined ? undefined : toText(database.get(sql, address)?.[0]) || undefined;
+      }),
+    isNewChat: (rowId, afterRowId) =>
+      connection.read(({ database }) => database.get(IS_NEW_CHAT, afterRowId, rowId)?.[0] === 1),
+    message: (rowId) => connection.read((snapshot) => messageOf(snapshot, rowId)),
+    async stagedFoldersInUse(stagingFolder) {
+      const names = new Set<string>();
+      for (const found of stagedFoldersInUse(connection, stagingFolder)) {
+        for (const name of found) names.add(name);
+        // Lets the event loop run other work between two slices.
+        await setImmediate();
+      }
+      return names;
+    },
+  };
+}
+
+function toOwnRow(snapshot: Snapshot, row: Row): OwnRow {
+  const message = toMessage(row, snapshot);
+  const rowId = row[MESSAGE_COLUMNS.at.rowId] as number;
+  const textGuid = toText(row.at(-1));
+  return {
+    rowId,
+    guid: message.guid,
+    datedMs: Date.parse(message.timestamp),
+    address: message.conversation_id === '' ? null : addressOf(message.conversation_id),
+    body: message.body,
+    attachmentNames: attachmentNames(snapshot, rowId),
+    ...(textGuid !== '' && { textGuid }),
+  };
+}
+
+/**
+ * Returns the chats that a recipient may refer to. A recipient with `;` is a chat's guid in any variant. Any other
+ * recipient is an address, and refers to the one-to-one chats with that address. If there are none, the recipient is
+ * the bare identifier of a group.
+ */
+function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
+  if (recipient.includes(';')) return chatsOf(snapshot, recipient);
+  const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
+  return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);
+}
+
+/** Returns each attachment's name on disk and its transferred name, because Messages may rename a staged file. */
+function attachmentNames({ database, queries }: Snapshot, rowId: number): readonly string[] {
+  const { at } = ATTACHMENT_COLUMNS;
+  const names = database
+    .all(queries.attachments, rowId)
+    .flatMap((row) => [basename(toText(row[at.filename])), toText(row[at.transferName])]);
+  return [...new Set(names.filter((name) => name !== ''))];
+}
+
+interface DirectoryQueries {
+  /** Selects the row ids of the chats that have the address as a member. Parameter: the address. */
+  readonly withMember: string;
+  /** Like `withMember`, ignoring the case of the address. */
+  readonly withMemberAnyCase: string;
+  /** Selects a row if the chat has an outgoing message. Parameter: row id of the chat. */
+  readonly ownMessage: string;
+}
+
+const MAX_KNOWN_CHATS = 1000;
+
+const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
+  const hasMembers = schema.hasTable('chat_handle_join');
+  const withMember = (id: string): string =>
+    hasMembers
+      ? `SELECT DISTINCT j.chat_id FROM handle h CROSS JOIN chat_handle_join j ON j.handle_id = h.ROWID
+         WHERE ${id} = ${TEXT_PARAM} ORDER BY j.chat_id`
+      : 'SELECT NULL WHERE ? IS NULL';
+  return {
+    withMember: withMember('h.id'),
+    withMemberAnyCase: withMember('lower(h.id)'),
+    ownMessage: `SELECT 1 FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
+      WHERE j.chat_id = ${INT_PARAM} AND m.is_from_me LIMIT 1`,
+  };
+});
+
+/** Reads the members of each chat, for access checks. */
+export class MessagesDirectory implements ChatDirectory {
+  readonly #connection: Connection;
+  readonly #chats = new Map<string, ChatMembers | undefined>();
+  /** The result of `version()` when `#chats` was read. */
+  #chatsVersion: unknown;
+  #version: unknown;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /**
+   * Returns an object that stands for the current state of chat.db. Asks SQLite at most once per task of the event
+   * loop, because one task may serve a thousand clients.
+   */
+  version(): unknown {
+    if (this.#version === undefined) {
+      this.#version = this.#connection.snapshot();
+      queueMicrotask(() => {
+        this.#version = undefined;
+      });
+    }
+    return this.#version;
+  }
+
+  meant(recipient: string): readonly ChatMembers[] {
+    return this.#connection.read((snapshot) => chatsMeant(snapshot, recipient).map(toMembers));
+  }
+
+  chat(guid: string): ChatMembers | undefined {
+    const version = this.version();
+    if (version !== this.#chatsVersion || this.#chats.size >= MAX_KNOWN_CHATS) {
+      this.#chatsVersion = version;
+      this.#chats.clear();
+    }
+    const known = this.#chats.get(guid);
+    if (known !== undefined || this.#chats.has(guid)) return known;
+    const chat = this.#readChat(guid);
+    this.#chats.set(guid, chat);
+    return chat;
+  }
+
+  withMember(address: string): readonly ChatMembers[] {
+    return this.#connection.read((snapshot) => this.#chatsWith(snapshot, address).map(toMembers));
+  }
+
+  conversationOf(rowId: number): string | undefined {
+    return this.#connection.read((snapshot) => messageOf(snapshot, rowId)?.conversation_id);
+  }
+
+  hasOwnMessage(guid: string): boolean {
+    return this.#connection.read((snapshot) => {
+      const { ownMessage } = directoryQueriesOf(snapshot.database.schema);
+      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
+      return chats.some(({ rowId }) => snapshot.database.get(ownMessage, rowId) !== undefined);
+    });
+  }
+
+  #readChat(guid: string): ChatMembers | undefined {
+    return this.#connection.read((snapshot) => {
+      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
+      if (chats.length === 0) return undefined;
+      // A damaged database may have two chats with one guid. The members of both count.
+      const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
+      return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
+    });
+  }
+
+  #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
+    const { withMember, withMemberAnyCase } = directoryQueriesOf(snapshot.database.schema);
+    // A phone number has only one spelling, so an index finds it. An e-mail address may be stored in upper or lower
+    // case.
+    return snapshot.database
+      .all(address.includes('@') ? withMemberAnyCase : withMember, address)
+      .map(([rowId]) => snapshot.chat(rowId as number))
+      .filter((chat) => chat !== undefined);
+  }
+}
+
+function toMembers(chat: Chat): ChatMembers {
+  return { guid: chat.guid, isGroup: chat.isGroup, members: chat.participants() };
+}
+
+const nameQueriesOf = perSchema((schema) => ({
+  /** Selects a row if a handle has this address, ignoring case. Parameter: address. */
+  handle: `SELECT 1 FROM handle WHERE id = ${TEXT_PARAM} COLLATE NOCASE LIMIT 1`,
+  /** Guid and display name of every chat that has a display name. */
+  displayNames: schema.hasColumn('chat', 'display_name')
+    ? "SELECT guid, display_name FROM chat WHERE display_name <> '' ORDER BY ROWID"
+    : 'SELECT guid, NULL FROM chat WHERE 0',
+}));
+
+/** Looks up in chat.db the conversations and senders that a search names (decision J2). */
+export function chatDbNames(connection: Connection): ChatNames {
+  return {
+    conversations(idOrAddress) {
+      const guids = connection.read((snapshot) => chatsMeant(snapshot, idOrAddress).map(({ guid }) => guid));
+      return idOrAddress.includes(';') ? guids.slice(0, 1) : guids;
+    },
+    named(name) {
+      const wanted = folded(name);
+      return connection.read(({ database }) =>
+        database
+          .all(nameQueriesOf(database.schema).displayNames)
+          .filter(([, displayName]) => folded(toText(displayName)) === wanted)
+          .map(([guid]) => toText(guid))
+          .filter((guid) => guid !== ''),
+      );
+    },
+    isAddress: (text) =>
+      connection.read(({ database }) => database.get(nameQueriesOf(database.schema).handle, text) !== undefined),
+  };
+}
+
+/** Returns a function that reports whether the message table has a column; undefined while chat.db is unreadable. */
+export function messageColumns(connection: Connection): ((name: string) => boolean) | undefined {
+  try {
+    return connection.read(
+      ({ database: { schema } }) =>
+        (name) =>
+          schema.hasColumn('message', name),
+    );
+  } catch (error) {
+    if (isChatDbAway(error)) return undefined;
+    throw error;
+  }
+}

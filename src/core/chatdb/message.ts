@@ -1,0 +1,172 @@
+import type { Message, MessageStatus } from '../model/message.ts';
+import type { Reaction, ReactionType } from '../model/reaction.ts';
+import type { Row } from '../runtime/sqlite.ts';
+import { decodeAttributedBody } from './attributed-body.ts';
+import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
+import type { Chat, Snapshot } from './snapshot.ts';
+
+const { at } = MESSAGE_COLUMNS;
+
+/** Key: one of `STATUS_CODE`. Value: the status of the message in the API. */
+const STATUSES: Readonly<Record<number, MessageStatus>> = {
+  [STATUS_CODE.received]: 'delivered',
+  [STATUS_CODE.readHere]: 'read',
+  [STATUS_CODE.scheduled]: 'pending', // Send Later (decision B13)
+  [STATUS_CODE.failed]: 'failed',
+  [STATUS_CODE.read]: 'read',
+  [STATUS_CODE.delivered]: 'delivered',
+  [STATUS_CODE.sent]: 'sent',
+  [STATUS_CODE.unsent]: 'pending',
+};
+
+const NO_ATTACHMENTS: readonly string[] = [];
+
+/** Returns the message of a row; undefined for an unknown row id and for a reaction (decision B8). */
+export function messageOf(snapshot: Snapshot, rowId: number): Message | undefined {
+  const row = snapshot.database.get(snapshot.queries.message, rowId);
+  return row && toMessage(row, snapshot);
+}
+
+/** Returns the messages with these row ids, in the same order. Leaves out row ids without a message. */
+export function messagesOf(snapshot: Snapshot, rowIds: readonly number[]): readonly Message[] {
+  const rows = snapshot.database.all(snapshot.queries.messagesById, JSON.stringify(rowIds));
+  return rows.map((row) => toMessage(row, snapshot));
+}
+
+/** Returns the message of a row. The row's columns must be `MESSAGE_COLUMNS`, or begin with them. */
+export function toMessage(row: Row, snapshot: Snapshot): Message {
+  const status = row[at.status] as number;
+  const rowId = row[at.rowId] as number;
+  const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
+  const isFromMe = status >= STATUS_CODE.scheduled;
+  return {
+    id: String(rowId),
+    guid: toText(row[at.guid]),
+    conversation_id: chat === undefined ? '' : chat.guid,
+    sender: isFromMe ? ownAddress(row, chat) : senderOf(row, chat, snapshot),
+    body: cleanBody(bodyOf(row, snapshot)),
+    attachments: row[at.attachments] === 0 ? NO_ATTACHMENTS : snapshot.attachments(rowId),
+    timestamp: isoOf(instantAt(row, at.date)),
+    is_from_me: isFromMe,
+    status: STATUSES[status] ?? 'pending',
+  };
+}
+
+/** Returns the stored text of a row, including the placeholder characters for attachments and balloons. */
+export function bodyOf(row: Row, snapshot: Snapshot): string {
+  const stored = row[at.body];
+  if (typeof stored === 'string') return stored;
+  if (stored === null || stored === undefined) return '';
+  const blob = typeof stored === 'object' ? stored : snapshot.largeBody(row[at.rowId] as number, Number(stored));
+  const text = blob && decodeAttributedBody(blob);
+  if (text === undefined) {
+    snapshot.database.options.log.debug('a message body could not be decoded', { rowId: row[at.rowId] });
+  }
+  return text ?? '';
+}
+
+/**
+ * Returns the owner's address from which an outgoing row was sent; `me` if no address is known (decision B3). The
+ * column `account` contains texts like `E:me@example.org` or `P:+15550100`.
+ */
+function ownAddress(row: Row, chat: Chat | undefined): string {
+  const stored = toText(row[at.party]);
+  const address = stored.startsWith('E:') || stored.startsWith('P:') ? stored.slice(2) : stored;
+  return address || chat?.ownAddress || 'me';
+}
+
+function senderOf(row: Row, chat: Chat | undefined, snapshot: Snapshot): string {
+  const handle = row[at.party];
+  const address = typeof handle === 'number' && handle !== 0 ? snapshot.address(handle) : undefined;
+  return address ?? chat?.counterpart() ?? '';
+}
+
+const REACTION_TYPES: readonly ReactionType[] = [
+  'love',
+  'thumbs_up',
+  'thumbs_down',
+  'haha',
+  'exclamation',
+  'question',
+  'emoji',
+  'sticker',
+];
+const STICKER_PLACED = 1000;
+
+/** Returns the reaction of a row of `ENTRY_COLUMNS` (decision C8). */
+export function toReaction(row: Row, snapshot: Snapshot): Reaction {
+  const type = Number(row[ENTRY_COLUMNS.at.associatedType]);
+  const isTapback = type >= 2000 && type < 4000;
+  const reactionType = type === STICKER_PLACED ? 'sticker' : isTapback ? REACTION_TYPES[type % 1000] : undefined;
+  const messageGuid = withoutTarget(toText(row[ENTRY_COLUMNS.at.associatedGuid]));
+  const status = row[at.status] as number;
+  const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
+  return {
+    id: String(row[at.rowId]),
+    guid: toText(row[at.guid]),
+    conversation_id: chat?.guid ?? '',
+    sender: status >= STATUS_CODE.scheduled ? ownAddress(row, chat) : senderOf(row, chat, snapshot),
+    is_from_me: status >= STATUS_CODE.scheduled,
+    reaction_type: reactionType ?? 'other',
+    emoji: reactionType === 'emoji' ? toText(row[ENTRY_COLUMNS.at.associatedEmoji]) || null : null,
+    message_id: messageGuid === '' ? '' : String(snapshot.rowIdOf(messageGuid) ?? ''),
+    message_guid: messageGuid,
+    timestamp: isoOf(instantAt(row, at.date)),
+    associated_message_type: Number.isFinite(type) ? type : 0,
+  };
+}
+
+/**
+ * Returns the guid of the message that a reaction refers to: its `associated_message_guid` without the prefix `p:N/` or
+ * `bp:`.
+ */
+export function withoutTarget(guid: string): string {
+  return guid.replace(/^(?:p:-?\d+\/|bp:)/, '');
+}
+
+const OBJECT = 0xfffc; // an attachment
+const REPLACEMENT = 0xfffd; // an app's own balloon
+
+/**
+ * Removes the placeholders from a text. If a placeholder is at the start or the end of the text, also removes the line
+ * break next to it (decision B2).
+ */
+function cleanBody(text: string): string {
+  if (!text.includes('\uFFFC') && !text.includes('\uFFFD')) return text;
+  let start = 0;
+  while (start < text.length && isPlaceholder(text.charCodeAt(start))) {
+    start += 1;
+    if (!isPlaceholder(text.charCodeAt(start))) start += lineBreakAfter(text, start);
+  }
+  let end = text.length;
+  while (end > start && isPlaceholder(text.charCodeAt(end - 1))) {
+    end -= 1;
+    if (!isPlaceholder(text.charCodeAt(end - 1))) end -= lineBreakBefore(text, end, start);
+  }
+  return text.slice(start, end).replace(/[\uFFFC\uFFFD]/g, '');
+}
+
+/** Returns the number of attachment placeholders in a text. */
+export function countPlaceholders(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf('\uFFFC'); at >= 0; at = text.indexOf('\uFFFC', at + 1)) count += 1;
+  return count;
+}
+
+function isPlaceholder(code: number): boolean {
+  return code === OBJECT || code === REPLACEMENT;
+}
+
+function isLineBreak(code: number): boolean {
+  return code === 0x0a || code === 0x0d || code === 0x2028 || code === 0x2029;
+}
+
+function lineBreakAfter(text: string, at: number): number {
+  if (!isLineBreak(text.charCodeAt(at))) return 0;
+  return text.charCodeAt(at) === 0x0d && text.charCodeAt(at + 1) === 0x0a ? 2 : 1;
+}
+
+function lineBreakBefore(text: string, at: number, start: number): number {
+  if (at <= start || !isLineBreak(text.charCodeAt(at - 1))) return 0;
+  return at - 1 > start && text.charCodeAt(at - 1) === 0x0a && text.charCodeAt(at - 2) === 0x0d ? 2 : 1;
+}

@@ -1,0 +1,95 @@
+import type { MessageContent } from '../model/content.ts';
+import type { Message } from '../model/message.ts';
+import type { Reaction } from '../model/reaction.ts';
+import type { Row } from '../runtime/sqlite.ts';
+import { toText } from './columns.ts';
+import { effectOf, groupEventOf, locationShareOf, replyPartOf } from './content/group-event.ts';
+import { type DecodedRow, decodeRow } from './content/message-content.ts';
+import { RowBudget } from './content/row-budget.ts';
+import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
+import { withoutTarget } from './message.ts';
+import { pollOf } from './polls.ts';
+import { VOTE_TYPE } from './row-kinds.ts';
+import type { Snapshot } from './snapshot.ts';
+
+const { at } = ROW_CONTENT_COLUMNS;
+const LOCATION_SHARE = 4;
+const SCHEDULED = 2;
+
+/**
+ * Reads and decodes the content of a row besides its text; undefined if the row is gone. `budget` is the row's, if its
+ * attachments are decoded too.
+ */
+export function rowContentOf(
+  snapshot: Snapshot,
+  message: Message | Reaction,
+  isUnsent = false,
+  budget = new RowBudget(),
+): Pick<DecodedRow, 'kind' | 'content'> | undefined {
+  return snapshot.decoding(Number(message.id), () => decodedContent(snapshot, message, isUnsent, budget));
+}
+
+function decodedContent(
+  snapshot: Snapshot,
+  message: Message | Reaction,
+  isUnsent: boolean,
+  budget: RowBudget,
+): Pick<DecodedRow, 'kind' | 'content'> | undefined {
+  const { database } = snapshot;
+  const { leftOut } = snapshot;
+  const row = database.get(contentQueriesOf(database.schema).row, Number(message.id));
+  if (row === undefined) return undefined;
+  const columns = {
+    guid: toText(row[at.guid]),
+    text: toText(row[at.text]),
+    attributedBody: snapshot.storedBlob(row[at.attributedBody]),
+    summaryInfo: snapshot.storedBlob(row[at.summaryInfo]),
+    payload: snapshot.storedBlob(row[at.payload]),
+    balloon: toText(row[at.balloon]),
+    associatedGuid: withoutTarget(toText(row[at.associatedGuid])),
+    isVote: row[at.associatedType] === VOTE_TYPE,
+    isUnsent,
+  };
+  const decoded = decodeRow(columns, budget);
+  const poll = decoded.poll && pollOf(snapshot, message, decoded.poll, budget);
+  return {
+    kind: decoded.kind,
+    content: {
+      ...decoded.content,
+      ...(poll && { poll }),
+      ...budget.undecoded(),
+      ...columnContent(snapshot, message, row),
+      ...(snapshot.leftOut > leftOut && { content_left_out: true }),
+    },
+  };
+}
+
+/** Returns the content that chat.db stores in columns of numbers and texts, without a blob to decode. */
+function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
+  const number = (index: number): number => (typeof row[index] === 'number' ? row[index] : 0);
+  const itemType = number(at.itemType);
+  const other = number(at.otherHandle);
+  const event = groupEventOf({
+    itemType,
+    action: number(at.groupAction),
+    title: toText(row[at.groupTitle]),
+    by: number(at.handle),
+    other,
+    who: other === 0 ? undefined : snapshot.address(other),
+  });
+  const effect = effectOf(toText(row[at.effect]));
+  const subject = toText(row[at.subject]);
+  const state = row[at.scheduleState];
+  return {
+    ...(event && { group_event: event }),
+    ...(itemType === LOCATION_SHARE && {
+      location_share: locationShareOf(number(at.shareStatus), row[at.isFromMe] === 1, other, number(at.shareDirection)),
+    }),
+    ...(effect && { effect }),
+    ...(subject !== '' && { subject }),
+    ...(toText(row[at.threadGuid]) !== '' && replyPartOf(toText(row[at.threadPart]))),
+    ...(row[at.scheduleType] === SCHEDULED && {
+      scheduled: { for: timestamp, state: typeof state === 'number' ? state : null },
+    }),
+  };
+}

@@ -1,0 +1,274 @@
+import { dirname, isAbsolute, join, sep } from 'node:path';
+import { chatGuidVariants } from '../model/address.ts';
+import type { Row, SqlValue } from '../runtime/sqlite.ts';
+import type { ChatDbHandle } from './chatdb-handle.ts';
+import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
+import { readAttributedText } from './content/attributed-runs.ts';
+import { textIn } from './content/members.ts';
+import { ATTACHMENT_GUID } from './content/parts.ts';
+import { RowBudget, type StoredBlob } from './content/row-budget.ts';
+import { MAX_BLOB_BYTES } from './content/typedstream.ts';
+import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
+import { type Queries, queriesOf } from './queries.ts';
+
+/** A chat, from its own row and its participants. */
+export interface Chat {
+  readonly rowId: number;
+  readonly guid: string;
+  /** Null for one-to-one conversations and unnamed groups (decision B12). */
+  readonly displayName: string | null;
+  readonly isGroup: boolean;
+  /** The owner's address that was last used in this chat; "" if unknown. */
+  readonly ownAddress: string;
+  /** The service in the chat's row; null if the row names no service, or the service `any`. */
+  readonly service: string | null;
+  /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
+  participants(): readonly string[];
+  /**
+   * Returns the other person's address in a one-to-one chat; "" for a group, or if the number of participants is not
+   * one.
+   */
+  counterpart(): string;
+}
+
+/** One file listed by a message. */
+interface ListedAttachment {
+  /** The attachment's number in `GET /messages/{id}/attachments/{n}`. */
+  readonly n: number;
+  readonly path: string;
+  /** The stored row of the attachment, with `ATTACHMENT_COLUMNS`. */
+  readonly row: Row;
+}
+
+/** Facts about the dates of the rows of a chat, or of all chats. */
+export interface ListDates {
+  /**
+   * True if some rows are dated in seconds instead of nanoseconds (decision B6). The date index sorts such rows apart
+   * from the others.
+   */
+  readonly hasSeconds: boolean;
+  /**
+   * Number of rows that the date index does not sort by time, such as rows without a date. Counts at most
+   * `MAX_COUNTED` rows of each such kind.
+   */
+  readonly unindexed: number;
+}
+
+const MAX_KNOWN_IDS = 1000;
+export const STYLE_GROUP = 43;
+/**
+ * Maximum total bytes of the bodies above `SMALL_BODY_BYTES` that one read decodes: as much as two hundred long
+ * letters. Only an attack exceeds it. The remaining messages with such bodies appear without text (decision B2).
+ */
+export const MAX_LARGE_BYTES = 4_194_304;
+/**
+ * Maximum total bytes of content blobs that one read decodes: as much as a hundred drawings. Only an attack exceeds it.
+ */
+const MAX_CONTENT_BYTES = 16_777_216;
+
+/**
+ * Caches chats and handles for one state of the database, so that each is read once instead of once per row. Discarded
+ * when `PRAGMA data_version` changes, so it is never stale.
+ */
+export class Snapshot {
+  readonly database: ChatDbHandle;
+  readonly queries: Queries;
+  readonly #handles = new Map<number, string | undefined>();
+  readonly #chats = new Map<number, Chat | undefined>();
+  readonly #ids = new Map<string, readonly number[]>();
+  readonly #dates = new Map<number | undefined, ListDates>();
+
+  #largeBytesLeft = MAX_LARGE_BYTES;
+  #contentBytesLeft = MAX_CONTENT_BYTES;
+  #leftOut = 0;
+  #isRowLeftOut = false;
+
+  constructor(database: ChatDbHandle) {
+    this.database = database;
+    this.queries = queriesOf(database.schema);
+  }
+
+  /** Begins a read. Allows it to decode `MAX_LARGE_BYTES` of large bodies and `MAX_CONTENT_BYTES` of content blobs. */
+  beginRead(): void {
+    this.#largeBytesLeft = MAX_LARGE_BYTES;
+    this.#contentBytesLeft = MAX_CONTENT_BYTES;
+  }
+
+  /** Number of content blobs that this snapshot left out so far, because a read had exhausted `MAX_CONTENT_BYTES`. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  /** Runs `decode`, which decodes content of this row, and notes that it does. */
+  decoding<Result>(rowId: number, decode: () => Result): Result {
+    const { decoding } = this.database.options;
+    if (decoding === undefined) return decode();
+    this.#isRowLeftOut = decoding.isLeftOut(rowId);
+    decoding.begin(rowId);
+    try {
+      return decode();
+    } finally {
+      decoding.end();
+      this.#isRowLeftOut = false;
+    }
+  }
+
+  /** True while `decoding` runs for a row whose content is left out. */
+  get isRowLeftOut(): boolean {
+    return this.#isRowLeftOut;
+  }
+
+  /**
+   * Returns a selected content blob; undefined if it is missing or exceeds the bytes left for this read. Returns
+   * `too_large` if the query selected the blob's length in its place, or if the row's content is left out.
+   */
+  storedBlob(value: SqlValue | undefined): StoredBlob {
+    if (typeof value === 'number') return 'too_large';
+    if (typeof value !== 'object' || value === null) return undefined;
+    if (this.#isRowLeftOut) return 'too_large';
+    if (value.length > this.#contentBytesLeft) {
+      this.#leftOut += 1;
+      return undefined;
+    }
+    this.#contentBytesLeft -= value.length;
+    return value;
+  }
+
+  /**
+   * Reads an attributedBody that is too large to be selected with its row. Returns undefined if it exceeds
+   * `MAX_BLOB_BYTES`, or the rest of `MAX_LARGE_BYTES` that this read may still decode.
+   */
+  largeBody(rowId: number, bytes: number): Uint8Array | undefined {
+    if (bytes > Math.min(MAX_BLOB_BYTES, this.#largeBytesLeft)) return undefined;
+    this.#largeBytesLeft -= bytes;
+    const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
+    return typeof body === 'object' && body !== null ? body : undefined;
+  }
+
+  /** Returns the address of a handle; undefined if the handle is missing or has no address. */
+  address(handleId: number): string | undefined {
+    return remember(this.#handles, handleId, () => {
+      const id = toText(this.database.get(this.queries.handle, handleId)?.[0]);
+      return id === '' ? undefined : id;
+    });
+  }
+
+  chat(rowId: number): Chat | undefined {
+    return remember(this.#chats, rowId, () => this.#readChat(rowId));
+  }
+
+  /** Returns the chats that an id may refer to, in any order (decision B4). */
+  chatsWithId(id: string): readonly Chat[] {
+    if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
+    const rowIds = remember(this.#ids, id, () =>
+      this.database.all(this.queries.chatRowIds, ...chatGuidVariants(id)).map(([rowId]) => rowId as number),
+    );
+    return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
+  }
+
+  /** Returns facts about the dates of a chat, or of all chats if `chatId` is undefined. */
+  dates(chatId: number | undefined): ListDates {
+    return remember(this.#dates, chatId, () => {
+      const { all, chat } = dateQueriesOf(this.database.schema);
+      const row =
+        chatId === undefined ? this.database.get(all) : this.database.get(chat, chatId, ...UNINDEXED.map(() => chatId));
+      return { hasSeconds: row?.[0] === 1, unindexed: Number(row?.[1] ?? 0) };
+    });
+  }
+
+  /** Returns the absolute paths of a message's attachments, in stored order (decision B5). */
+  attachments(rowId: number): readonly string[] {
+    return this.listedAttachments(rowId).map(({ path }) => path);
+  }
+
+  /**
+   * Returns the attachments that a message lists, in stored order. The files of link previews and of unsent parts are
+   * not listed, but `n` counts them, so that hiding a file changes no other file's number (decision U8).
+   */
+  listedAttachments(rowId: number): readonly ListedAttachment[] {
+    const { at } = ATTACHMENT_COLUMNS;
+    const rows = this.database.all(this.queries.attachments, rowId);
+    const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? this.#attachmentsInBody(rowId) : undefined;
+    return rows
+      .flatMap((row) => {
+        const path = this.absolutePath(toText(row[at.filename]));
+        return path === undefined ? [] : [{ path, row }];
+      })
+      .map(({ path, row }, n) => ({ n, path, row }))
+      .filter(({ path, row }) => !isLinkPreview(path) && left?.has(toText(row[at.guid])) !== false);
+  }
+
+  /**
+   * Returns the absolute path for a stored file name (decision B5). If chat.db is in a folder `Library/Messages`, `~`
+   * is the folder above `Library`, else it is `home`. Returns undefined for a file that has no name yet.
+   */
+  absolutePath(stored: string): string | undefined {
+    if (stored.trim() === '') return undefined;
+    const { path, home } = this.database.options;
+    const folder = dirname(path);
+    if (stored === '~' || stored.startsWith('~/')) {
+      const base = folder.endsWith(join(sep, 'Library', 'Messages')) ? dirname(dirname(folder)) : home;
+      return join(base, stored.slice(1));
+    }
+    return isAbsolute(stored) ? stored : join(folder, stored);
+  }
+
+  /** Returns the guids of the attachments that a body refers to; undefined if the body is unreadable. */
+  #attachmentsInBody(rowId: number): ReadonlySet<string> | undefined {
+    const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
+    const text = typeof body === 'object' && body !== null ? readAttributedText(body, new RowBudget()) : undefined;
+    if (text?.runs === undefined) return undefined;
+    return new Set(text.runs.map(({ attributes }) => textIn(attributes, ATTACHMENT_GUID) ?? ''));
+  }
+
+  rowIdOf(guid: string): number | undefined {
+    return this.database.get(this.queries.rowIdOfGuid, guid)?.[0] as number | undefined;
+  }
+
+  #readChat(rowId: number): Chat | undefined {
+    const { at } = CHAT_COLUMNS;
+    const row = this.database.get(this.queries.chat, rowId);
+    if (row === undefined) return undefined;
+    const guid = toText(row[at.guid]);
+    const style = row[at.style];
+    const isGroup = typeof style === 'number' ? style === STYLE_GROUP : guid.includes(';+;');
+    const service = toText(row[at.service]);
+    let participants: readonly string[] | undefined;
+    const chat: Chat = {
+      rowId,
+      guid,
+      displayName: toText(row[at.displayName]) || null,
+      ownAddress: toText(row[at.ownAddress]),
+      isGroup,
+      service: service === '' || service.toLowerCase() === 'any' ? null : service,
+      participants: () => {
+        participants ??= this.#readParticipants(rowId);
+        return participants;
+      },
+      counterpart: () => (!isGroup && chat.participants().length === 1 ? (chat.participants()[0] ?? '') : ''),
+    };
+    return chat;
+  }
+
+  #readParticipants(chatId: number): readonly string[] {
+    const rows = this.database.all(this.queries.participants, chatId);
+    return [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+  }
+}
+
+/** Returns the cached value of a key, computed on first use. */
+function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Value): Value {
+  const value = known.get(key);
+  if (value !== undefined || known.has(key)) return value as Value;
+  const learned = learn();
+  known.set(key, learned);
+  return learned;
+}
+
+/**
+ * Reports whether a file is part of a link preview, which Messages adds by itself. Not all such files have
+ * `hide_attachment`, so the name decides too. Source: imessage-exporter, counted over 37,573 attachments.
+ */
+function isLinkPreview(path: string): boolean {
+  return path.toLowerCase().endsWith('.pluginpayloadattachment');
+}

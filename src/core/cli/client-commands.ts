@@ -1,0 +1,186 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { SERVICE_CHOICES } from '../model/send-service.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { declareAccessCommands } from './access-commands.ts';
+import { WAIT_STATES } from './commands/send-wait.ts';
+import {
+  connected,
+  count,
+  eventTypes,
+  gathered,
+  helpExamples,
+  nonEmpty,
+  type Runs,
+  rowOrOffset,
+  secondsUpTo,
+  served,
+} from './declaration.ts';
+import { AT_FORMS, atTime, maxAgeSeconds, SINCE_FORMS, sinceTime } from './since.ts';
+import { declareWebhookCommands } from './webhook-commands.ts';
+
+/** Declares the commands that talk to a running service. */
+export function declareClientCommands(program: Command, runs: Runs): void {
+  connected(program.command('status'))
+    .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
+    .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
+    .action(runs(served(async () => (await import('./commands/status-command.ts')).status)));
+  connected(program.command('open'), { json: false })
+    .description('Open the console in a browser, signed in.')
+    .addHelpText('after', helpExamples('postern open', 'postern open --demo'))
+    .action(runs(async () => (await import('./commands/open-command.ts')).open));
+  connected(program.command('send'))
+    .description('Send a message.')
+    .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)
+    .argument('[text]', 'the text; - reads it from stdin')
+    .option('--attach <file>', 'a file to attach; may be repeated', gathered)
+    .option('--markdown', 'the text is Markdown, which Postern converts to plain text')
+    .addOption(new Option('--service <service>', 'send by this service').choices(SERVICE_CHOICES))
+    .addOption(new Option('--fallback <service>', 'send by SMS if iMessage fails').choices(['sms']))
+    .option('--from <mac>', 'at a hub: the Mac to send from, by id or by one of its addresses', nonEmpty)
+    .option('--at <time>', `send it later: ${AT_FORMS}`, (value) => atTime(value, systemClock.now()))
+    .option('--until <time>', 'give up after this time (an hour after --at)', (value) =>
+      atTime(value, systemClock.now()),
+    )
+    .option(
+      '--idempotency-key <text>',
+      'send nothing if a send within the last day had the same idempotency key',
+      nonEmpty,
+    )
+    .addOption(
+      new Option('--wait <state>', 'wait for this state; exits with 1 if the send failed').choices(WAIT_STATES),
+    )
+    .option('--timeout <seconds>', 'how long --wait waits (60); exits with 124 after that', secondsUpTo(3600))
+    .addHelpText(
+      'after',
+      helpExamples(
+        "postern send +15550100 'On my way'",
+        "postern send 'Ana Silva' 'On my way'",
+        'uptime | postern send ana@example.com -',
+        'postern send +15550100 --attach photo.jpg',
+        'postern send +15550100 --markdown - < notes.md',
+        "postern send +15550100 'Alarm!' --wait delivered",
+        "postern send +15550100 'Happy birthday!' --at 'tomorrow 08:00'",
+      ),
+    )
+    .action(runs(served(async () => (await import('./commands/send-command.ts')).send)));
+  connected(program.command('conversations'))
+    .description('List conversations, most recent first.')
+    .option('--limit <number>', 'maximum number (50)', count)
+    .option('--unread', 'only those with unread messages')
+    .addHelpText('after', helpExamples('postern conversations --limit 5', 'postern conversations --unread'))
+    .action(runs(served(async () => (await import('./commands/conversations-command.ts')).conversations)));
+  connected(program.command('people'))
+    .description('List the people you have conversations with, each with all their addresses.')
+    .argument('[words...]', 'only those whose name or addresses contain every word')
+    .option('--limit <number>', 'maximum number (50), at most 200', count)
+    .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
+    .action(runs(served(async () => (await import('./commands/people-command.ts')).people)));
+  connected(program.command('messages'))
+    .description('List the newest messages, oldest at the top. With --json the newest comes first.')
+    .argument('[conversation]', 'the conversation: its id, address or name')
+    .option('--since <time>', `only messages after: ${SINCE_FORMS}`, (value) => sinceTime(value, systemClock.now()))
+    .addOption(
+      new Option(
+        '--person <person>',
+        'only messages with this person, at any address: a name, an address, or an id from postern people',
+      )
+        .argParser(nonEmpty)
+        .conflicts('since'),
+    )
+    .option('--limit <number>', 'maximum number (20)', count)
+    .option('--details', 'with --json: add what each message contains')
+    .addHelpText(
+      'after',
+      helpExamples(
+        'postern messages +15550100 --limit 5',
+        "postern messages --person 'Ana Silva'",
+        "postern messages 'Ana Silva' --since yesterday",
+        "postern messages --since 2h --json | jq -r '.[].body'",
+      ),
+    )
+    .action(runs(served(async () => (await import('./commands/messages-command.ts')).messages)));
+  connected(program.command('search'))
+    .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
+    .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
+    .option('--limit <number>', 'maximum number (20)', count)
+    .option('--status', 'show how much is indexed; on a terminal, keep showing it until the index is complete')
+    .addHelpText(
+      'after',
+      helpExamples(
+        'postern search dinner saturday',
+        `postern search '"see you" from:me after:2026-01-31 -work'`,
+        'postern search --status',
+      ),
+    )
+    .action(runs(served<[readonly string[]]>(async () => (await import('./commands/search-command.ts')).search)));
+  connected(program.command('tail'))
+    .description('Print events as they happen. Reconnects by itself and misses nothing.')
+    .argument('[conversation]', 'only this conversation: its id, address or name', nonEmpty)
+    .option('--after <row>', 'start with everything after this row id or offset; 0 for all', rowOrOffset)
+    .option('--changes', 'include edits, unsends, reads, deliveries and deletions')
+    .option(
+      '--max-age <stretch>',
+      'skip messages that took longer than this to arrive, such as 30m or 2h',
+      maxAgeSeconds,
+    )
+    .option('--details', 'with --json or --exec: add what each message contains')
+    .option('--no-junk', 'skip what macOS 27 filed as junk')
+    .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
+    .option('--exec <command>', 'run this command for each event, with the event as JSON on stdin', nonEmpty)
+    .addHelpText(
+      'after',
+      helpExamples(
+        'postern tail',
+        'postern tail --changes',
+        'postern tail --type message.received --json | jq -r .data.body',
+        "postern tail 'Ana Silva' --exec 'jq -r .data.body >> ana.txt'",
+      ),
+    )
+    .action(runs(served(async () => (await import('./commands/tail-command.ts')).tail)));
+  declareAttachmentCommands(program, runs);
+  declareWebhookCommands(program, runs);
+  declareAccessCommands(program, runs);
+  connected(program.command('mcp'), { json: false })
+    .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
+    .option('--channel', 'pass incoming messages on to Claude Code, which answers with its tool "reply"')
+    .addOption(
+      new Option('--since <row>', 'with --channel: start after this row id or offset instead of now').argParser(
+        rowOrOffset,
+      ),
+    )
+    .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
+    .action(runs(async () => (await import('./commands/mcp-command.ts')).mcp));
+}
+
+/** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */
+function declareAttachmentCommands(program: Command, runs: Runs): void {
+  const attachments = program
+    .command('attachments')
+    .description('Save attachments of messages, and upload files to send.')
+    .addHelpText('after', helpExamples('postern attachments get 1204', 'postern attachments upload photo.jpg'));
+  connected(attachments.command('get'))
+    .description('Write an attachment of a message to a file.')
+    .argument('<message>', 'the id of the message', nonEmpty)
+    .argument('[n]', 'which one, counted from 0', attachmentIndex, 0)
+    .option('--out <file>', 'the file to write (in this folder, named like the attachment)', nonEmpty)
+    .addOption(new Option('--as <form>', 'convert it').choices(['jpeg', 'm4a']))
+    .option('--max <pixels>', 'maximum length of the longer side of a picture', count)
+    .addHelpText(
+      'after',
+      helpExamples(
+        'postern attachments get 1204',
+        'postern attachments get 1204 1 --as jpeg --max 1568 --out photo.jpg',
+      ),
+    )
+    .action(runs(served(async () => (await import('./commands/attachments-commands.ts')).getAttachment)));
+  connected(attachments.command('upload'))
+    .description('Upload a file and print the id to send it with. postern send --attach does both.')
+    .argument('<file>', 'the file', nonEmpty)
+    .addHelpText('after', helpExamples('postern attachments upload photo.jpg'))
+    .action(runs(served(async () => (await import('./commands/attachments-commands.ts')).uploadAttachment)));
+}
+
+function attachmentIndex(value: string): number {
+  if (!/^\d{1,4}$/.test(value)) throw new InvalidArgumentError('It must be a whole number from 0 to 9999.');
+  return Number(value);
+}

@@ -1,0 +1,64 @@
+import type { PosternClient } from '../../../client/postern-client.ts';
+import type { Include } from '../../model/include.ts';
+import type { Message } from '../../model/message.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { EXIT } from '../context.ts';
+import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
+import { conversationIdOf, personIdOf } from '../recipient.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
+import { withNames } from '../shown-names.ts';
+
+export interface MessagesFlags extends ConnectionOptions {
+  readonly since?: string;
+  readonly person?: string;
+  readonly limit?: number;
+  /** With --json: also prints the `details` of each message. */
+  readonly details?: boolean;
+}
+
+/** Maximum page size of the API. */
+const PAGE = 200;
+
+/**
+ * `postern messages`: prints the newest messages, the newest at the bottom. With --json the newest is first, as in the
+ * API.
+ */
+export async function messages(
+  conversation: string | undefined,
+  { since, person, limit = 20, details = false, json = false }: MessagesFlags,
+  { client, list }: Served,
+): Promise<void> {
+  const page = { limit: Math.min(limit, PAGE) };
+  const pages =
+    person === undefined ? await listed(client, conversation, since) : await ofPerson(client, person, conversation);
+  const collect = async (included: Included): Promise<Message[]> => {
+    const found: Message[] = [];
+    for await (const message of pages({ ...page, ...included })) {
+      found.push(message);
+      if (found.length >= limit) break;
+    }
+    return found;
+  };
+  // --json prints the service's plain answer, without extra includes.
+  const plain: Included = details ? { include: ['details'] } : {};
+  const found = json ? await collect(plain) : await withNames(collect, ['details']);
+  const rows = found.toReversed().map((message) => messageRow(message, systemClock.now()));
+  list(found, MESSAGE_LIST, rows, 'There are no such messages.');
+}
+
+type Included = { readonly include?: readonly Include[] };
+type Page = Included & { readonly limit: number };
+
+async function listed(client: PosternClient, conversation: string | undefined, since: string | undefined) {
+  const filter = {
+    ...(since !== undefined && { since }),
+    ...(conversation !== undefined && { conversation_id: await conversationIdOf(client, conversation) }),
+  };
+  return (page: Page) => client.allMessages({ ...filter, ...page });
+}
+
+async function ofPerson(client: PosternClient, person: string, conversation: string | undefined) {
+  if (conversation !== undefined) throw new Refusal(EXIT.usage, 'Name either a conversation or a person, not both.');
+  const id = await personIdOf(client, person);
+  return (page: Page) => client.people.allMessages(id, page);
+}

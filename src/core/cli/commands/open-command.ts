@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isPosternError, type PosternClient } from '../../../client/postern-client.ts';
+import type { SignInCode } from '../../model/sign-in.ts';
+import { trimmedEnd } from '../../model/trimmed-end.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { commandRunner } from '../../runtime/command.ts';
+import { type ClientContext, EXIT, folderOf } from '../context.ts';
+import { printable } from '../output/text.ts';
+import { type ConnectionOptions, Refusal, reportRefusal, unsignedConsole, withService } from '../service-connection.ts';
+
+const KEPT_SECONDS = 60;
+const PAGE = /^console-[0-9a-f]{16}\.html$/;
+
+/**
+ * `postern open`: opens the console. If the service has a Unix socket, a one-time code signs the user in; otherwise the
+ * user enters the key. The code is in the URL's fragment, because browsers never send a fragment.
+ */
+export function open(options: ConnectionOptions, context: ClientContext): Promise<number> {
+  return reportRefusal(options, context, async () => {
+    const unsigned = unsignedConsole(options, context);
+    if (unsigned === undefined) {
+      return withService(options, context, ({ client }) => openSignedIn(client, options, context));
+    }
+    const address = `${trimmedEnd(unsigned.url, /\//)}/console`;
+    if (await isOpened(address, context)) {
+      context.stdout(...[`Opened ${address} in the browser.`, ...unsigned.lines].map(printable));
+      return EXIT.ok;
+    }
+    context.stderr(...[noBrowser(context), `Open this address: ${address}`, ...unsigned.lines].map(printable));
+    return EXIT.crash;
+  });
+}
+
+/**
+ * Opens the signed-in console through a page that only this user can read. If the browser was started with the
+ * console's address, the process list would show the one-time code to other users.
+ */
+async function openSignedIn(
+  client: PosternClient,
+  options: ConnectionOptions,
+  context: ClientContext,
+): Promise<number> {
+  const { url } = await signInCode(client);
+  const folder = folderOf(options, context);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  removeOldPages(folder);
+  const page = join(folder, `console-${randomBytes(8).toString('hex')}.html`);
+  writeFileSync(page, pageTo(url), { mode: 0o600, flag: 'wx' });
+  // Removes the page in the background, so that this command need not wait for a minute.
+  const removal = `(sleep ${KEPT_SECONDS}; rm -f -- "$1") >/dev/null 2>&1 &`;
+  await commandRunner(context.environment.env)('/bin/sh', ['-c', removal, 'sh', page], { hasOwnGroup: true });
+  if (await isOpened(page, context)) {
+    context.stdout(printable(`Opened the console of ${new URL(url).origin} in the browser.`));
+    return EXIT.ok;
+  }
+  context.stderr(
+    noBrowser(context),
+    `Open this file within ${KEPT_SECONDS} seconds, in a browser on this machine: ${page}`,
+  );
+  return EXIT.crash;
+}
+
+async function signInCode(client: PosternClient): Promise<SignInCode> {
+  try {
+    return await client.keys.signInCode();
+  } catch (error) {
+    if (!isPosternError(error) || error.code !== 'not_found') throw error;
+    throw new Refusal(
+      EXIT.unavailable,
+      'The running service is older than this command.',
+      'Restart it: postern restart',
+    );
+  }
+}
+
+function openerOf({ environment }: ClientContext): string {
+  return environment.platform === 'darwin' ? 'open' : 'xdg-open';
+}
+
+async function isOpened(target: string, context: ClientContext): Promise<boolean> {
+  const { code } = await commandRunner(context.environment.env)(openerOf(context), [target]);
+  return code === 0;
+}
+
+function noBrowser(context: ClientContext): string {
+  return `${openerOf(context)} could not open a browser.`;
+}
+
+/** Removes pages of earlier runs that still exist because the machine was switched off before their removal. */
+function removeOldPages(folder: string): void {
+  for (const name of readdirSync(folder).filter((name) => PAGE.test(name))) {
+    const page = join(folder, name);
+    const ageMs = systemClock.now() - (statSync(page, { throwIfNoEntry: false })?.mtimeMs ?? 0);
+    if (ageMs > KEPT_SECONDS * 1000) rmSync(page, { force: true });
+  }
+}
+
+function pageTo(address: string): string {
+  const safe = address.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');
+  return [
+    '<!doctype html>',
+    '<html lang="en">',
+    '<meta charset="utf-8">',
+    '<meta name="referrer" content="no-referrer">',
+    `<meta http-equiv="refresh" content="0; url=${safe}">`,
+    '<title>Postern</title>',
+    `<p><a href="${safe}">Open the console</a></p>`,
+    '</html>',
+    '',
+  ].join('\n');
+}

@@ -1,0 +1,220 @@
+import { isPosternError } from '../../../client/postern-client.ts';
+import type { Feature, ShownStatus } from '../../feature.ts';
+import { accountTrouble } from '../../model/messages-account.ts';
+import type { Overview } from '../../model/overview.ts';
+import type { FleetReport } from '../../model/ports/fleet-ports.ts';
+import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
+import { type Verdict, verdictOf } from '../../model/verdict.ts';
+import { systemClock } from '../../runtime/clock.ts';
+import { type ClientContext, EXIT } from '../context.ts';
+import type { Style } from '../output/style.ts';
+import { oneLine, printable, wrapped } from '../output/text.ts';
+import { shownSpan } from '../output/time.ts';
+import type { Served } from '../service-connection.ts';
+import { type CounterLine, counterLines, counterTables } from './status-counters.ts';
+
+/**
+ * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while a Mac's
+ * service cannot read Messages, or while a hub cannot reach its fleet.
+ */
+export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
+  const { report, overview } = await read(json === true, service);
+  const ofFeatures = await featureLines(report, service.environment.features ?? []);
+  service.answer(report, ...(json === true ? [] : page(report, overview, ofFeatures, service)));
+  return report.backend.connected ? EXIT.ok : EXIT.unavailable;
+}
+
+interface Answer {
+  readonly report: StatusReport;
+  readonly overview?: Overview;
+}
+
+/**
+ * Reads the status and, if possible, the overview. A limited key may not read the overview, and --json does not print
+ * it.
+ */
+async function read(isJson: boolean, { client, isLimited }: Served): Promise<Answer> {
+  if (isJson || isLimited) return { report: await client.status() };
+  try {
+    const overview = await client.home.overview();
+    return { report: overview.status, overview };
+  } catch (error) {
+    // A hub answers 501 and an older service 404, because neither has an overview.
+    if (!isPosternError(error) || (error.status !== 501 && error.status !== 404)) throw error;
+    return { report: await client.status() };
+  }
+}
+
+/** Returns what the features say about their members of the status. */
+function featureLines(report: StatusReport, features: readonly Feature[]): Promise<readonly ShownStatus[]> {
+  const members = report as unknown as Readonly<Record<string, unknown>>;
+  const shown = features.flatMap(({ name, shown: load }) => {
+    const member = members[name];
+    return load === undefined || member === undefined ? [] : [load().then((text) => text(member as never))];
+  });
+  return Promise.all(shown);
+}
+
+function page(
+  report: StatusReport,
+  overview: Overview | undefined,
+  ofFeatures: readonly ShownStatus[],
+  service: Served,
+): readonly string[] {
+  const { isTerminal, paint, columns, address } = service;
+  const { tone, text, next } = verdictOf(report);
+  const nowMs = systemClock.now();
+  const counters = overview === undefined ? [] : counterLines(overview, nowMs);
+  return [
+    // Prints the verdict only on a terminal, because scripts expect the first line to begin with `Postern`.
+    ...(isTerminal
+      ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
+      : []),
+    ...lines(report, address, ofFeatures).flatMap((line) => shownLine(line, service)),
+    ...counters.flatMap((line) => shownCounter(line, service)),
+    ...(overview === undefined ? [] : counterTables(overview, service)),
+  ];
+}
+
+const TONES: Readonly<Record<Verdict['tone'], Style>> = { good: 'green', warn: 'yellow', bad: 'red' };
+
+/** A label and its text. On a terminal, the text is wrapped. */
+interface Line {
+  readonly name: string;
+  readonly text: string;
+  readonly style?: Style | undefined;
+}
+
+const NAME_COLUMNS = 12;
+
+function shownLine({ name, text, style }: Line, { paint, columns }: ClientContext): readonly string[] {
+  const [first = '', ...others] = wrapped(printable(text), columns, NAME_COLUMNS);
+  return [`${paint('bold', name)}${' '.repeat(NAME_COLUMNS - name.length)}${paint(style, first.trimStart())}`].concat(
+    others.map((rest) => paint(style, rest)),
+  );
+}
+
+function shownCounter(
+  { name, bars, text }: CounterLine,
+  { paint, columns, isTerminal }: ClientContext,
+): readonly string[] {
+  const before = isTerminal && bars !== undefined ? `${bars}  ` : '';
+  const [first = '', ...others] = wrapped(text, columns, NAME_COLUMNS + before.length);
+  return [`${paint('bold', name.padEnd(NAME_COLUMNS))}${paint('cyan', before)}${first.trimStart()}`, ...others];
+}
+
+function lines(report: StatusReport, address: string, ofFeatures: readonly ShownStatus[]): readonly Line[] {
+  const {
+    backend,
+    newest_row: newestRow,
+    newest_event: newest,
+    webhooks,
+    changes,
+    search,
+    fleet,
+    macs,
+    permissions,
+    messages_account: account,
+  } = report;
+  const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
+  const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
+  return [
+    line('Postern', `${report.version} at ${address}, up ${shownSpan(report.uptime_s)}`),
+    line(
+      macs === undefined ? 'Messages' : 'Servers',
+      `${backend.connected ? 'connected' : 'not connected'}${backend.message ? `: ${backend.message}` : ''}`,
+      backend.connected ? 'green' : 'red',
+    ),
+    ...(macs === undefined
+      ? [
+          line('Newest row', newestRow === null ? 'unknown' : String(newestRow)),
+          line('Last event', newest.row_id === 0 ? 'none yet' : `row ${newest.row_id}, ${age}`),
+        ]
+      : [line('Last event', age), ...macLines(macs)]),
+    line('Webhooks', webhooksText(webhooks)),
+    ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
+      const what = state === 'held' ? 'keeps retrying a held event' : `failed ${times} times`;
+      return line(
+        '',
+        oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`),
+        state === 'held' ? 'yellow' : 'red',
+      );
+    }),
+    ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
+    ...(search === undefined ? [] : [line('Search', searchText(search))]),
+    ...(fleet === undefined ? [] : [line('Fleet', fleetText(fleet))]),
+    ...(account === undefined
+      ? []
+      : [
+          line(
+            'iMessage',
+            accountTrouble(account.state) ?? 'signed in',
+            account.state === 'imessage' ? undefined : 'red',
+          ),
+        ]),
+    ...ofFeatures.map(({ label, text, tone }) => line(label, text, tone)),
+    ...permissions.map(({ name, state, detail }) =>
+      line(
+        'Permission',
+        `${name.replaceAll('_', ' ')}: ${state}${state === 'granted' ? '' : `. ${detail}`}`,
+        permissionStyle(state),
+      ),
+    ),
+  ];
+}
+
+function webhooksText(webhooks: StatusReport['webhooks']): string {
+  if (webhooks.length === 0) return 'none';
+  const count = (name: WebhookSummary['state']): number => webhooks.filter(({ state }) => state === name).length;
+  const others = (['held', 'paused'] as const).filter((state) => count(state) > 0);
+  return [`${webhooks.length}, ${count('failing')} failing`, ...others.map((state) => `${count(state)} ${state}`)].join(
+    ', ',
+  );
+}
+
+function changesText({ state, logged }: ChangesReport): string {
+  return state === 'on'
+    ? `detected, ${logged} kept`
+    : 'detected in recent messages; older ones are still being read for the first time';
+}
+
+function searchText({
+  state,
+  indexed_rows: rows,
+  total_rows: total,
+  problem,
+  skipped_rows: skipped = 0,
+}: SearchReport): string {
+  if (state === 'failing') return oneLine(`does not work now: ${problem ?? 'the reason is not known'}`);
+  const text = state === 'complete' ? `${rows} messages` : `building the index, ${rows} of at most ${total} messages`;
+  return skipped === 0 ? text : `${text}, ${skipped} by their text only`;
+}
+
+function permissionStyle(state: StatusReport['permissions'][number]['state']): Style {
+  return state === 'granted' ? 'green' : state === 'denied' ? 'red' : 'yellow';
+}
+
+function fleetText({ mac, state, behind, problem }: FleetReport): string {
+  const lag = behind === 0 ? '' : `, ${behind} rows behind`;
+  return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
+}
+
+/** Returns one line per Mac of a hub. The line of a Mac with a problem names the problem. */
+function macLines(macs: readonly FleetMac[]): readonly Line[] {
+  if (macs.length === 0) return [line('Macs', 'none yet')];
+  return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused, pair, sends }, index) => {
+    const role =
+      pair === undefined
+        ? ''
+        : `, in the pair ${pair}${sends === true && state === 'present' ? ' (the one that sends)' : ''}`;
+    const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
+    const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
+    const rival = refused === undefined ? '' : `; another machine, "${refused}", has the same key and was refused`;
+    const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${role}${lag}${cannotRead}${rival}`);
+    return line(index === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
+  });
+}
+
+function line(name: string, text: string, style?: Style): Line {
+  return { name, text, style };
+}

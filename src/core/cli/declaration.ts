@@ -1,0 +1,122 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { SETTINGS } from '../config/settings.ts';
+import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../model/event.ts';
+import { decodeOffset } from '../model/offset.ts';
+import type { ClientContext } from './context.ts';
+import type { ConnectionOptions, Served } from './service-connection.ts';
+
+/**
+ * Makes the action of a command from `load`, which is called when the command is used. `load` returns a function, which
+ * receives the command's arguments, its options and the context. The function returns the exit code; without a result,
+ * the command exits with 0.
+ */
+export type Runs = <Given extends unknown[]>(
+  load: () => Promise<
+    (...given: [...Given, options: never, context: ClientContext]) => number | Promise<number> | Promise<void>
+  >,
+) => (...given: unknown[]) => Promise<void>;
+
+/** The groups of commands in the help. */
+export const SERVICE_COMMANDS = 'Run and manage the service:';
+export const CLIENT_COMMANDS = 'Use the running service:';
+
+const serving = new WeakSet<Command>();
+
+/**
+ * Marks a command that runs until a signal stops it. Being stopped counts as its success (decision A3), even while it
+ * is still starting.
+ */
+export function servesUntilStopped(command: Command): Command {
+  serving.add(command);
+  return command;
+}
+
+export const isServing = (command: Command): boolean => serving.has(command);
+
+/**
+ * Makes the command receive a connected service in place of the context. Any failure becomes a sentence and an exit
+ * code.
+ */
+export function served<Given extends unknown[]>(
+  load: () => Promise<(...given: [...Given, options: never, service: Served]) => Promise<number> | Promise<void>>,
+) {
+  return async () => {
+    const [command, { withService }] = await Promise.all([load(), import('./service-connection.ts')]);
+    return (...all: [...Given, options: ConnectionOptions, context: ClientContext]): Promise<number> => {
+      const [options, context] = all.slice(-2) as [never, ClientContext];
+      return withService(options, context, (service) => command(...(all.slice(0, -2) as Given), options, service));
+    };
+  };
+}
+
+/** Adds the options of every command that talks to the service. */
+export function connected(command: Command, { json = true } = {}): Command {
+  const made = command
+    .option('--demo', 'the service of postern demo')
+    .option('--url <address>', 'URL of the service (environment: POSTERN_URL)', nonEmpty)
+    .option('--key-file <file>', 'file with the API key (or POSTERN_API_KEY in the environment)', nonEmpty);
+  return json ? made.option('--json', 'as JSON') : made;
+}
+
+/** Returns the examples at the end of a command's help. */
+export function helpExamples(...lines: readonly string[]): string {
+  const title = lines.length === 1 ? 'Example:' : 'Examples:';
+  return ['', title, ...lines.map((line) => `  ${line}`), '', 'Exit codes: postern --help'].join('\n');
+}
+
+// Parsers of option values. They throw InvalidArgumentError for invalid values. Commander prints the error's message
+// after "argument … is invalid.".
+
+export function nonEmpty(value: string): string {
+  if (value === '') throw new InvalidArgumentError('It is empty.');
+  return value;
+}
+
+export function portNumber(value: string): number {
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : -1;
+  if (port < 0 || port > 65_535) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
+  return port;
+}
+
+export function hostName(value: string): string {
+  const host = SETTINGS.host.read(value);
+  if (host === undefined) throw new InvalidArgumentError(`It must be ${SETTINGS.host.allowed}.`);
+  return host;
+}
+
+/** Parses a whole number of seconds from 0 to `limit`. */
+export function secondsUpTo(limit: number): (value: string) => number {
+  return (value) => {
+    const seconds = /^\d{1,4}$/.test(value) ? Number(value) : -1;
+    if (seconds < 0 || seconds > limit) throw new InvalidArgumentError(`It must be a whole number from 0 to ${limit}.`);
+    return seconds;
+  };
+}
+
+/** Accepts a row id, or the `offset` of an event. */
+export function rowOrOffset(value: string): string {
+  if (decodeOffset(value) === undefined) {
+    throw new InvalidArgumentError('It must be a row id, a whole number of 0 or more, or an offset.');
+  }
+  return value;
+}
+
+export function count(value: string): number {
+  if (!/^[1-9]\d{0,6}$/.test(value)) throw new InvalidArgumentError('It must be a whole number of 1 or more.');
+  return Number(value);
+}
+
+/** Collects the values of an option that may be repeated. */
+export function gathered(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, nonEmpty(value)];
+}
+
+/** Returns a repeatable option for event types. */
+export function eventTypes(flags: string, description: string): Option {
+  const option = new Option(flags, description).choices([...ROW_EVENT_TYPES, ...CHANGE_EVENT_TYPES]);
+  const check = option.parseArg;
+  return option.argParser((value, before: readonly string[] | undefined) => {
+    check?.(value, undefined as never);
+    return gathered(value, before);
+  });
+}

@@ -1,0 +1,69 @@
+import { createReadStream, createWriteStream, statSync } from 'node:fs';
+import { basename, extname, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import type { AttachmentContent, PosternClient, Upload } from '../../client/postern-client.ts';
+import { errorCode } from '../model/errors.ts';
+import { safeFileName } from '../model/file-name.ts';
+import { EXIT } from './context.ts';
+import { Refusal } from './service-connection.ts';
+
+/** MIME types of files that Messages shows to the receiver with a preview. Key: the file extension. */
+const TYPES: Readonly<Record<string, string>> = {
+  gif: 'image/gif',
+  heic: 'image/heic',
+  jpeg: 'image/jpeg',
+  jpg: 'image/jpeg',
+  m4a: 'audio/mp4',
+  mov: 'video/quicktime',
+  mp3: 'audio/mpeg',
+  mp4: 'video/mp4',
+  pdf: 'application/pdf',
+  png: 'image/png',
+  txt: 'text/plain',
+  vcf: 'text/vcard',
+};
+
+/** Uploads a file of this machine, because the service may run on another one. */
+export async function upload(client: PosternClient, path: string): Promise<Upload> {
+  assertFile(path);
+  const type = TYPES[extname(path).slice(1).toLowerCase()];
+  const content = createReadStream(path);
+  try {
+    return await client.attachments.upload({ name: basename(resolve(path)), content, ...(type && { type }) });
+  } catch (error) {
+    throw content.errored === null ? error : unreadable(path, content.errored);
+  } finally {
+    content.destroy();
+  }
+}
+
+/**
+ * Writes an attachment to a new file that only the user can read, and returns its path. Without `path`, uses the attachment's name, made safe: it
+ * names no other folder and is never read as an option.
+ */
+export async function save({ name, content }: AttachmentContent, path: string | undefined): Promise<string> {
+  const target = path ?? safeFileName(name).replace(/^-/, '_');
+  try {
+    await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o600 }));
+    return target;
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'EEXIST') {
+      throw new Refusal(EXIT.crash, `${target} already exists. Nothing was written.`, 'Name another file with --out.');
+    }
+    throw new Refusal(EXIT.crash, `${target} could not be written completely (${code ?? 'the connection broke'}).`);
+  }
+}
+
+function assertFile(path: string): void {
+  try {
+    if (statSync(path).isFile()) return;
+  } catch (error) {
+    throw unreadable(path, error);
+  }
+  throw new Refusal(EXIT.refusedInput, `${path} is not a regular file. Nothing was sent.`);
+}
+
+function unreadable(path: string, error: unknown): Refusal {
+  return new Refusal(EXIT.refusedInput, `The file ${path} cannot be read (${errorCode(error)}). Nothing was sent.`);
+}

@@ -1,0 +1,210 @@
+import { join } from 'node:path';
+import { isPosternError, PosternClient } from '../../client/postern-client.ts';
+import type { Config } from '../config/config.ts';
+import { type ConfigReading, configPath, protectConfig } from '../config/config-file.ts';
+import { cacheFolder, logLevel } from '../config/environment.ts';
+import { urlOf } from '../config/service-address.ts';
+import type { Feature } from '../feature.ts';
+import { type AppError, errorCode, isAppError } from '../model/errors.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { commandRunner } from '../runtime/command.ts';
+import { openLog, type ProcessLog } from '../runtime/log.ts';
+import { Shutdown } from '../runtime/shutdown.ts';
+import { assertSqlite, sqliteLibrary } from '../runtime/sqlite.ts';
+import type { RunningApp, startApp } from '../service.ts';
+import { type Context, EXIT } from './context.ts';
+import { isDemoRunning } from './demo-running.ts';
+import { invocationOf, programText } from './invocation.ts';
+
+export interface ServiceOptions {
+  readonly supervised: boolean;
+  readonly platform: string;
+  readonly homeFolder: string;
+  /** Features of this run alone, besides those of the program. */
+  readonly more?: readonly Feature[];
+  /** Called once this process has locked the configuration folder. */
+  readonly onLocked?: () => Promise<void>;
+  /** Called once the service answers. */
+  readonly onStart?: (url: string) => void;
+  /** Starts the service; default: the gateway of this Mac. */
+  readonly start?: typeof startApp;
+}
+
+/** Runs `work` with the log of a serving process, and waits until the log is written. */
+export async function withLog(
+  { environment, isTerminal }: Context,
+  work: (log: ProcessLog) => Promise<number>,
+): Promise<number> {
+  const { level, warnings } = logLevel(environment);
+  const log = await openLog({ level, isTerminal });
+  for (const warning of warnings) log.warn(warning);
+  const exitCode = await work(log);
+  await log.drained();
+  return exitCode;
+}
+
+/** Runs the gateway until a stop is requested. Resolves with the exit code. */
+export async function runService(
+  config: Config,
+  log: ProcessLog,
+  context: Context,
+  { supervised, platform, homeFolder, more = [], onLocked, onStart, start }: ServiceOptions,
+): Promise<number> {
+  assertSqlite();
+  const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
+  ending.watch();
+  for (const warning of protectConfig(config.dir)) log.warn(warning);
+  const run = start ?? (await import('../service.ts')).startApp;
+  let app: RunningApp;
+  try {
+    app = await run(config, {
+      clock: systemClock,
+      log,
+      supervised,
+      version: context.version,
+      features: [...(context.environment.features ?? []), ...more],
+      platform,
+      homeFolder,
+      ...(onLocked && { onLocked }),
+      cacheFolder: platform === 'simulated' ? join(config.dir, 'cache') : cacheFolder(context.environment),
+      run: commandRunner(context.environment.env),
+      invocation: (command) => invocationOf(command, { configDir: config.dir }, context),
+      restart: () => ending.want(EXIT.startAgain),
+    });
+  } catch (error) {
+    const refusal = await startRefusal(error, config, platform, context);
+    if (refusal === undefined) throw error;
+    return refuse(refusal, supervised, log, context);
+  }
+  log.info('serving', {
+    url: app.url,
+    config: configPath(config.dir),
+    version: context.version,
+    sqlite: sqliteLibrary,
+  });
+  onStart?.(app.url);
+  await ending.wanted;
+  await app.close();
+  log.info('stopped');
+  return ending.exitCode;
+}
+
+/** Reports the configuration's mistakes (decision A4). Returns the exit code. */
+export function refuseConfig(
+  reading: Exclude<ConfigReading, { state: 'usable' }>,
+  supervised: boolean,
+  log: ProcessLog,
+  context: Context,
+): number {
+  const { mistakes, warnings } =
+    reading.state === 'absent' ? { mistakes: ['There is no such file.'], warnings: [] } : reading;
+  for (const warning of warnings) log.warn(warning);
+  const sentence = `Postern does not start: ${reading.path} cannot be used.`;
+  return refuse({ exitCode: EXIT.config, sentence, details: mistakes }, supervised, log, context);
+}
+
+interface StartRefusal {
+  readonly exitCode: number;
+  readonly sentence: string;
+  readonly details: readonly string[];
+}
+
+/**
+ * Reports why the service does not start: on stderr, or only in the log if the process is supervised. Returns the exit
+ * code. For an unusable configuration a supervised process returns 0, so that launchd does not restart it forever
+ * (decision A3).
+ */
+function refuse(
+  { exitCode, sentence, details }: StartRefusal,
+  supervised: boolean,
+  log: ProcessLog,
+  { stderr, paintError }: Context,
+): number {
+  if (!supervised) {
+    stderr(paintError('red', sentence), ...details.map((detail) => `  ${detail}`));
+    return exitCode;
+  }
+  log.error(sentence, { details });
+  return exitCode === EXIT.config ? EXIT.ok : exitCode;
+}
+
+function finderOf(port: number, { environment }: Context): string {
+  return environment.platform === 'darwin' ? `lsof -nP -iTCP:${port} -sTCP:LISTEN` : `ss -ltnp 'sport = :${port}'`;
+}
+
+const ANSWER_LIMIT_MS = 5000;
+
+/** Reports whether a Postern answers at `url`. Sends a false key: another program could read the real one. */
+async function isPosternAt(url: string): Promise<boolean> {
+  return new PosternClient({ url, key: 'none', timeoutMs: ANSWER_LIMIT_MS }).health().then(
+    () => true,
+    (error: unknown) => isPosternError(error) && error.code === 'unauthorized',
+  );
+}
+
+/** Returns the exit code, the sentence and the advice for a known failure to start; undefined for any other failure. */
+async function startRefusal(
+  error: unknown,
+  config: Config,
+  platform: string,
+  context: Context,
+): Promise<StartRefusal | undefined> {
+  const { host, port } = config.server;
+  const path = configPath(config.dir);
+  switch (errorCode(error)) {
+    case 'already_running':
+    case 'restore_unfinished':
+    case 'fleet_missing':
+    case 'fleet_file_unreadable':
+    case 'fleet_key_unusable':
+    case 'state_db_unusable': {
+      const { code, message, hint } = error as AppError;
+      const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;
+      return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
+    }
+    case 'port_taken':
+    case 'EADDRINUSE': {
+      const other =
+        platform === 'simulated'
+          ? `Or choose another port: ${programText(context)} demo --port ${port + 1}`
+          : `Or set another server.port in ${path}.`;
+      const isPostern = await isPosternAt(urlOf(config.server));
+      const who = isPostern
+        ? ' by another Postern.'
+        : `: ${isAppError(error) ? error.message : 'another program listens there.'}`;
+      return {
+        exitCode: EXIT.portTaken,
+        sentence: `${host}:${port} is taken${who}`,
+        details: [
+          ...((await isDemoRunning(context))
+            ? ['A demo is running on this machine. Stop it with Ctrl+C in its terminal.']
+            : []),
+          `To find it: ${finderOf(port, context)}`,
+          other,
+        ],
+      };
+    }
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return {
+        exitCode: EXIT.config,
+        sentence: `Postern does not start: this machine has no address ${host}.`,
+        details: [`Set another server.host in ${path}.`],
+      };
+    case 'EACCES':
+      if ((error as { syscall?: unknown }).syscall !== 'listen') return undefined;
+      return {
+        exitCode: EXIT.config,
+        sentence: `Postern does not start: this user is not permitted to listen on port ${port}.`,
+        details: [`Set a server.port above 1023 in ${path}.`],
+      };
+    default:
+      if (errorCode(error)?.startsWith('SQLITE_') !== true) return undefined;
+      return {
+        exitCode: EXIT.config,
+        sentence: `Postern does not start: state.db in ${config.dir} cannot be used: ${(error as Error).message}.`,
+        details: ['Check the disk, and who owns that folder and its files.'],
+      };
+  }
+}

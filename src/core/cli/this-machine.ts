@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Machine } from '../../../installer/machine.ts';
+import type { Settings } from '../../../installer/options.ts';
+import { readConfig } from '../config/config-file.ts';
+import type { Environment } from '../config/environment.ts';
+import { SETTINGS } from '../config/settings.ts';
+import { isAppError } from '../model/errors.ts';
+import { systemClock } from '../runtime/clock.ts';
+import { commandRunner } from '../runtime/command.ts';
+import { type Context, EXIT } from './context.ts';
+
+/** Returns the real machine, for the installer and doctor. */
+export function thisMachine({ environment, stdout, progress }: Context): Machine {
+  return {
+    platform: environment.platform,
+    arch: process.arch,
+    uid: process.getuid?.() ?? 0,
+    home: environment.homeFolder,
+    usersFolder: '/Users',
+    temporaryFolder: tmpdir(),
+    execPath: process.execPath,
+    path: (environment.env.PATH ?? '').split(delimiter).filter(Boolean),
+    prefixes: prefixesOf(environment),
+    run: commandRunner(environment.env),
+    clock: systemClock,
+    stdout(line) {
+      stdout(line);
+      progress('Working');
+    },
+  };
+}
+
+/** Returns the usual folders for a user's programs on a Mac. POSTERN_PREFIX replaces them. */
+function prefixesOf({ env, homeFolder }: Environment): readonly string[] {
+  if (env.POSTERN_PREFIX) return [resolve(env.POSTERN_PREFIX)];
+  return ['/opt/homebrew', '/usr/local', join(homeFolder, '.local')];
+}
+
+/** Returns the folder with package-lock.json that contains this file, compiled or not. */
+export function projectRoot(): string {
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (!existsSync(join(folder, 'package-lock.json')) && folder !== dirname(folder)) folder = dirname(folder);
+  return folder;
+}
+
+/** Returns the parts of the configuration that the installer needs. */
+export function settingsIn(configDir: string, environment: Environment): Settings {
+  const reading = readConfig(configDir, environment);
+  if (reading.state === 'absent') return { kind: 'none', server: firstLaunchServer() };
+  if (reading.state === 'unusable') return { kind: 'unusable', mistakes: reading.mistakes };
+  return { kind: 'usable', config: reading.config, warnings: reading.warnings };
+}
+
+function firstLaunchServer(): { readonly host: string; readonly port: number } {
+  const { host, port } = SETTINGS;
+  return { host: host.defaultValue(), port: Number(port.defaultValue()) };
+}
+
+/** Awaits `work`. An AppError becomes its sentence and advice, and exit code 1. */
+export async function reportErrors(work: Promise<void>, { stderr, paintError, progress }: Context): Promise<number> {
+  try {
+    await work;
+    return EXIT.ok;
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    stderr(paintError('red', error.message), ...(error.hint === undefined ? [] : [error.hint]));
+    return EXIT.crash;
+  } finally {
+    progress(undefined);
+  }
+}

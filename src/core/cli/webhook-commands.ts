@@ -1,0 +1,167 @@
+import { type Command, Option } from 'commander';
+import { INCLUDES } from '../model/include.ts';
+import { FAILURE_MODES } from '../model/webhook.ts';
+import {
+  connected,
+  eventTypes,
+  gathered,
+  helpExamples,
+  nonEmpty,
+  type Runs,
+  rowOrOffset,
+  served,
+} from './declaration.ts';
+import { maxAgeSeconds } from './since.ts';
+
+const ID = 'the id, the beginning of it, or the name';
+
+/** The commands for webhooks: settings, deliveries, and a receiver for trying them out. */
+export function declareWebhookCommands(program: Command, runs: Runs): void {
+  const webhooks = program
+    .command('webhooks')
+    .description('List, add, change, test and replay webhooks, or receive them here.')
+    .addHelpText(
+      'after',
+      helpExamples(
+        'postern webhooks',
+        'postern webhooks listen',
+        'postern webhooks add https://example.net/hook --secret-file secret.txt --on-failure hold',
+      ),
+    );
+  connected(webhooks.command('list', { isDefault: true }))
+    .description('List the webhooks (the default).')
+    .addHelpText('after', helpExamples('postern webhooks list --json'))
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).listWebhooks)));
+  declareSettings(webhooks, runs);
+  connected(webhooks.command('deliveries'))
+    .description('List the delivery that a webhook holds, then its last 100 deliveries.')
+    .argument('<webhook>', ID, nonEmpty)
+    .addHelpText('after', helpExamples('postern webhooks deliveries 3f2a'))
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).listDeliveries)));
+  connected(webhooks.command('test'))
+    .description('Send a test event and print the receiver’s response; exits with 1 if it failed.')
+    .argument('<webhook>', ID, nonEmpty)
+    .addHelpText('after', helpExamples('postern webhooks test 3f2a'))
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).testWebhook)));
+  connected(webhooks.command('retry'))
+    .description('Try a held delivery now and print how it ended; exits with 1 if it failed again, or none is held.')
+    .argument('<webhook>', ID, nonEmpty)
+    .addHelpText('after', helpExamples("postern webhooks retry 'My receiver'"))
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).retryWebhook)));
+  connected(webhooks.command('replay'))
+    .description('Redeliver all events after a row, or dropped events; or skip undelivered events.')
+    .argument('<webhook>', ID, nonEmpty)
+    .option('--after <row>', 'the row id or offset to go back to; 0 for all', rowOrOffset)
+    .option('--dropped', 'deliver dropped events, before the next event')
+    .option('--latest', 'skip everything undelivered and continue with the next event')
+    .addHelpText(
+      'after',
+      helpExamples('postern webhooks replay 3f2a --after 1200', 'postern webhooks replay 3f2a --dropped'),
+    )
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).replayWebhook)));
+  filters(connected(webhooks.command('listen')))
+    .description(
+      'Receive events here for a while: registers a webhook, checks and prints the deliveries, then removes it.',
+    )
+    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
+    .option('--forward-to <url>', 'also post each delivery to this URL, and return its answer', nonEmpty)
+    .option('--secret-file <file>', 'file with the secret that signs deliveries (default: a random secret)', nonEmpty)
+    .addHelpText(
+      'after',
+      helpExamples('postern webhooks listen', 'postern webhooks listen --forward-to http://127.0.0.1:8080/hook'),
+    )
+    .action(runs(served(async () => (await import('./commands/webhooks-listen-command.ts')).listen)));
+}
+
+function declareSettings(webhooks: Command, runs: Runs): void {
+  settings(connected(webhooks.command('add')))
+    .description('Register a webhook. It receives events from now on.')
+    .argument('<url>', 'the URL that events are posted to')
+    .option('--paused', 'deliver nothing until it is resumed')
+    .addHelpText(
+      'after',
+      helpExamples(
+        'postern webhooks add http://127.0.0.1:8080/hook --event message.received',
+        "postern webhooks add https://n8n.example/webhook/messages --headers-file headers.txt --conversation 'Ana Silva'",
+        'postern webhooks add http://127.0.0.1:8080/hook --event message.updated --event message.removed',
+      ),
+    )
+    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).addWebhook)));
+  settings(connected(webhooks.command('edit')))
+    .description('Change the given settings of a webhook. It keeps all others, and its position.')
+    .argument('<webhook>', ID, nonEmpty)
+    .option('--to <url>', 'the URL that events are posted to', nonEmpty)
+    .option('--no-name', 'remove the name')
+    .option('--no-secret', 'remove the secret: deliveries are not signed')
+    .option('--remove-header <name>', 'remove this header; may be repeated', gathered)
+    .option('--no-filter', 'remove the filter: events of all conversations and senders')
+    .addHelpText(
+      'after',
+      helpExamples(
+        'postern webhooks edit 3f2a --to https://example.net/new-hook',
+        'postern webhooks edit 3f2a --secret-file new.txt',
+      ),
+    )
+    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).editWebhook)));
+  connected(webhooks.command('show'))
+    .description('Show the settings and the state of a webhook.')
+    .argument('<webhook>', ID, nonEmpty)
+    .addHelpText('after', helpExamples('postern webhooks show 3f2a'))
+    .action(runs(served(async () => (await import('./commands/webhook-settings-commands.ts')).showWebhook)));
+  for (const change of ['pause', 'resume'] as const) {
+    connected(webhooks.command(change))
+      .description(
+        change === 'pause'
+          ? 'Pause a webhook: nothing is delivered until it is resumed. It keeps its position.'
+          : 'Resume a webhook. It then receives all events since the pause.',
+      )
+      .argument('<webhook>', ID, nonEmpty)
+      .addHelpText('after', helpExamples(`postern webhooks ${change} 3f2a`))
+      .action(
+        runs(
+          served(async () => (await import('./commands/webhook-settings-commands.ts')).pauseWebhook.bind(null, change)),
+        ),
+      );
+  }
+  connected(webhooks.command('remove'))
+    .description('Remove a webhook, so that nothing more is sent to it.')
+    .argument('<webhook>', ID, nonEmpty)
+    .addHelpText('after', helpExamples('postern webhooks remove 3f2a'))
+    .action(runs(served(async () => (await import('./commands/webhooks-commands.ts')).removeWebhook)));
+}
+
+/** Adds the settings that can be given when a webhook is added or changed. */
+function settings(command: Command): Command {
+  return filters(command)
+    .addOption(eventTypes('--event <type>', 'an event type to subscribe to; may be repeated (all but changes)'))
+    .option('--name <name>', 'what to call it', nonEmpty)
+    .option('--secret-file <file>', 'file with the secret that signs deliveries', nonEmpty)
+    .option(
+      '--headers-file <file>',
+      'file with headers for each delivery, one per line: Authorization: Bearer …',
+      nonEmpty,
+    )
+    .addOption(new Option('--on-failure <mode>', 'after 3 failures: drop, or hold and retry').choices(FAILURE_MODES))
+    .addOption(new Option('--include <part...>', 'what to add to each message').choices(INCLUDES));
+}
+
+function filters(command: Command): Command {
+  return command
+    .option(
+      '--conversation <conversation>',
+      'only events of this conversation: an id, an address or a name; may be repeated',
+      gathered,
+    )
+    .option(
+      '--sender <person>',
+      'only events by this person: an address, or a name for all of their addresses; may be repeated',
+      gathered,
+    )
+    .addOption(new Option('--from <whom>', 'only your own messages, or only those of others').choices(['me', 'others']))
+    .option(
+      '--max-age <stretch>',
+      'skip messages that took longer than this to arrive, such as 30m or 2h',
+      maxAgeSeconds,
+    )
+    .option('--no-junk', 'skip what macOS 27 filed as junk');
+}

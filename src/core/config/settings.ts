@@ -1,0 +1,259 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { rightsAddress } from '../model/address.ts';
+import { ASSOCIATED_ROWS } from '../model/associated-rows.ts';
+import { hostClassOf } from '../model/local-network.ts';
+import type { EventErrorNumbers } from '../model/subscription.ts';
+import type { Environment } from './environment.ts';
+import { FLEET_SETTINGS } from './fleet-settings.ts';
+import { absolutePath, integer, PATH, path, type Setting } from './setting.ts';
+
+const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
+
+export const SELF_ADDRESS = 'a number such as "+15550100" or a lowercase e-mail address, or empty';
+
+export type { Setting } from './setting.ts';
+
+/** Every setting (decision A4), in the order in which a new config.toml lists them. */
+export const SETTINGS = {
+  host: {
+    name: 'server.host',
+    about: 'The address to listen on. "0.0.0.0" accepts connections from other machines.',
+    allowed: 'a host name or an IP address (IPv6 without brackets)',
+    defaultValue: () => '127.0.0.1',
+    read: (written) => (typeof written === 'string' && isHost(written) ? written : undefined),
+  },
+  port: integer(
+    'server.port',
+    0,
+    65_535,
+    3001,
+    'The TCP port of the HTTP server. 0 takes any free one; the log says which.',
+  ),
+  socket: {
+    name: 'server.socket',
+    about:
+      'Whether to also listen on the Unix socket postern.sock, in the folder of this file. The command line and the menu use it.',
+    allowed: 'true or false',
+    defaultValue: () => true,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
+  rateLimitPerMinute: integer(
+    'server.rate_limit_per_minute',
+    1,
+    1_000_000_000,
+    60,
+    'Requests per minute over all clients. Excess requests get 429.',
+  ),
+  allowedHosts: {
+    name: 'server.allowed_hosts',
+    about:
+      'Names besides localhost that the Host header of a request may have, for a proxy or a tunnel. Used only while server.host is a loopback address.',
+    allowed: 'a host name or an IP address, with or without a port',
+    defaultValue: () => [],
+    read: (written) => (typeof written === 'string' && isHostHeader(written) ? asInHeader(written) : undefined),
+  },
+  allowedOrigins: {
+    name: 'server.allowed_origins',
+    about: 'Origins of web pages that may call the API from a browser.',
+    allowed: 'an origin as browsers send it, such as "https://home.example", without a trailing slash',
+    defaultValue: () => [],
+    read: (written) => (typeof written === 'string' && isOrigin(written) ? written : undefined),
+  },
+  apiKey: {
+    name: 'auth.api_key',
+    about:
+      'Clients send it in the header X-API-Key. Any string that a header can carry is allowed. A client that has it can read and send everything; only send.attachment_roots and webhooks.allowed_hosts limit it.',
+    allowed: 'text that a header can carry: not empty, no spaces around it, no control characters, at most 8192 bytes',
+    defaultValue: () => undefined,
+    read: (written) => (typeof written === 'string' && fitsHeader(written) ? written : undefined),
+    isSecret: true,
+  },
+  chatDbPath: path(
+    'backend.chat_db_path',
+    () => '$HOME/Library/Messages/chat.db',
+    'The database of Messages. Postern only reads it.',
+  ),
+  pollIntervalMs: integer(
+    'backend.poll_interval_ms',
+    10,
+    60_000,
+    1000,
+    'How often to check for new messages, in milliseconds. Lower values need more CPU.',
+  ),
+  osascriptPath: path('backend.osascript_path', osascript, 'The program that drives Messages.'),
+  associatedRows: {
+    name: 'backend.associated_rows',
+    about:
+      'How rows that refer to another message are shown. "reactions": all as reactions. "by_kind": those of apps (games, Check In, Apple Cash) as messages, votes as changes of their poll, the rest as reactions.',
+    allowed: '"reactions" or "by_kind"',
+    defaultValue: () => 'reactions',
+    read: (written) => ASSOCIATED_ROWS.find((known) => known === written),
+  },
+  confirmMs: integer(
+    'send.confirm_ms',
+    0,
+    60_000,
+    3000,
+    'How long a send waits for its message to appear in the database, in milliseconds.',
+  ),
+  attachmentRoots: {
+    name: 'send.attachment_roots',
+    about:
+      'Folders that attachments may be sent from. An empty list allows every file that Postern may read; with Full Disk Access that is nearly every file.',
+    allowed: PATH,
+    defaultValue: () => [],
+    read: absolutePath,
+  },
+  selfAddress: {
+    name: 'approval.self',
+    about:
+      'Your own address. In the conversation with yourself, you can then approve or reject by tapback what agents want to send. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
+    allowed: SELF_ADDRESS,
+    defaultValue: () => '',
+    read: ownAddress,
+  },
+  webhookHosts: {
+    name: 'webhooks.allowed_hosts',
+    about:
+      'Hosts that webhooks may post to: names, IP addresses, or "*.example.net" for all names below example.net. An empty list allows every host, including this machine and its network.',
+    allowed: 'a host name, an IP address (IPv6 without brackets), or a name after "*."',
+    defaultValue: () => [],
+    read: webhookHost,
+  },
+  contactsEnabled: {
+    name: 'contacts.enabled',
+    about:
+      'Whether clients may ask for the names of people. Postern opens the Address Book at the first such request, and only reads it.',
+    allowed: 'true or false',
+    defaultValue: () => true,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
+  addressBookPath: path(
+    'contacts.address_book_path',
+    () => '$HOME/Library/Application Support/AddressBook',
+    'The folder in which Contacts keeps the Address Book.',
+  ),
+  callingCode: {
+    name: 'contacts.calling_code',
+    about:
+      'The calling code of Address Book numbers that are written without one, such as "46". Empty: that of your own number in Messages.',
+    allowed: 'the digits of a calling code, without + and 00, or empty',
+    defaultValue: () => '',
+    read: (written) => (typeof written === 'string' && /^(?:[1-9]\d{0,2})?$/.test(written) ? written : undefined),
+  },
+  allowOwnerKey: {
+    name: 'mcp.allow_owner_key',
+    about:
+      'Whether /mcp accepts the api_key above. An agent with that key may read everything and send to everyone. "postern keys add" makes a limited key for an agent instead.',
+    allowed: 'true or false',
+    defaultValue: () => false,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
+  eventErrors: {
+    name: 'mcp.event_errors',
+    about:
+      'Which error numbers MCP Events uses. "draft": those of the draft specification, which ChatGPT and other current clients expect. "final": those of the final specification.',
+    allowed: '"draft" or "final"',
+    defaultValue: () => 'draft',
+    read: (written) => (written === 'draft' || written === 'final' ? written : undefined),
+  } satisfies Setting<EventErrorNumbers>,
+  oauthIssuer: {
+    name: 'oauth.issuer',
+    about:
+      'The https address under which a tunnel makes /mcp reachable for hosted agents, such as "https://messages.example". Agents sign in there, and you decide on a web page what each of them may do. Empty: off.',
+    allowed: 'an https origin of a host other than this machine, without a path or a trailing slash, or empty',
+    defaultValue: () => '',
+    read: (written) => (written === '' || isSecureOrigin(written) ? String(written) : undefined),
+  },
+  changeDetection: {
+    name: 'changes.enabled',
+    about:
+      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" detects them while search is on, and for 30 days after a client last asked for changes.',
+    allowed: '"auto", true or false',
+    defaultValue: () => 'auto',
+    read: (written) => (written === 'auto' || typeof written === 'boolean' ? written : undefined),
+  } satisfies Setting<'auto' | boolean>,
+  isSearchEnabled: {
+    name: 'search.enabled',
+    about:
+      'Whether messages can be searched. true creates search.db in the folder of this file, an index of all messages about a tenth of the size of the database. false deletes it.',
+    allowed: 'true or false',
+    defaultValue: () => false,
+    read: (written) => (typeof written === 'boolean' ? written : undefined),
+  },
+  ...FLEET_SETTINGS,
+} satisfies Readonly<Record<string, Setting>>;
+
+/**
+ * Returns the default path of osascript. On macOS, always /usr/bin/osascript. Elsewhere, searches PATH for a
+ * replacement first (decision A4).
+ */
+function osascript({ env, platform }: Environment): string {
+  const folders = platform === 'darwin' ? [] : (env.PATH ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
+  return folders.map((folder) => join(folder, 'osascript')).find(isExecutable) ?? '/usr/bin/osascript';
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Returns the given text. Returns undefined if it is neither empty, nor a telephone number with its country code, nor a
+ * lowercase e-mail address.
+ */
+export function ownAddress(written: unknown): string | undefined {
+  return typeof written === 'string' && (written === '' || rightsAddress(written) === written) ? written : undefined;
+}
+
+/**
+ * Reports whether the text is a valid host. Refuses a name whose last part is all digits, because it would be read as
+ * an IPv4 address.
+ */
+export function isHost(text: string): boolean {
+  if (isIP(text) !== 0) return true;
+  const labels = text.split('.');
+  const isName = labels.every((label) => /^[a-z\d_](?:[a-z\d_-]{0,61}[a-z\d_])?$/i.test(label));
+  return text.length <= 253 && isName && !/^\d+$/.test(labels.at(-1) ?? '');
+}
+
+/** Returns a host, or a pattern such as `*.example.com`, as URLs spell it; undefined if the value is neither. */
+function webhookHost(written: unknown): string | undefined {
+  if (typeof written !== 'string') return undefined;
+  const isPattern = written.startsWith('*.');
+  const host = isPattern ? written.slice(2) : written;
+  if (!isHost(host) || (isPattern && isIP(host) !== 0)) return undefined;
+  return (isPattern ? '*.' : '') + new URL(`http://${isIP(host) === 6 ? `[${host}]` : host}`).hostname;
+}
+
+function isSecureOrigin(written: unknown): boolean {
+  const isOther = typeof written === 'string' && hostClassOf(written) !== 'loopback';
+  return isOther && written.startsWith('https:') && isOrigin(written);
+}
+
+function isHostHeader(text: string): boolean {
+  if (isHost(text)) return true;
+  const { ipv6 = '', name = '', port } = HOST_HEADER.exec(text)?.groups ?? {};
+  const isPort = port === undefined || (Number(port) >= 1 && Number(port) <= 65_535);
+  return isPort && (isIP(ipv6) === 6 || isHost(name));
+}
+
+/** Spells a host as the Host header does: IPv6 in brackets, names in lower case. */
+function asInHeader(host: string): string {
+  return (isIP(host) === 6 ? `[${host}]` : host).toLowerCase();
+}
+
+function isOrigin(text: string): boolean {
+  if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
+  return /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@*]+$/.test(text);
+}
+
+function fitsHeader(key: string): boolean {
+  return key !== '' && key === key.trim() && !/\p{Cc}/u.test(key) && Buffer.byteLength(key) <= 8192;
+}

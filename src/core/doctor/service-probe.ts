@@ -1,0 +1,272 @@
+import { isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
+import { appMessages } from '../model/app-messages.ts';
+import type { AssociatedRows } from '../model/associated-rows.ts';
+import { isOnLocalNetwork, LOCAL_NETWORK } from '../model/local-network.ts';
+import type { PermissionReport } from '../model/ports/permissions-ports.ts';
+import type { FleetMac, StatusReport, WebhookSummary } from '../model/status.ts';
+import { accountFinding, askedAccount } from './account-finding.ts';
+import { type Finding, fault, finding, ok, unsure } from './finding.ts';
+import { certificateFinding, clockFinding } from './fleet-findings.ts';
+import { searchFindings } from './search-findings.ts';
+
+/** The findings about the running service, and its state. */
+export interface Asked {
+  readonly findings: readonly Finding[];
+  readonly isUp: boolean;
+  readonly isConnected: boolean;
+  /** The status of the service; undefined if it could not be asked. */
+  readonly status?: StatusReport | undefined;
+}
+
+/** Returns the findings about a hub. A hub reports its Macs instead of permissions and rows. */
+export async function askHub(client: PosternClient, address: string): Promise<Asked> {
+  const status = await answered(client.status());
+  if (isPosternError(status)) {
+    const found = troubleOf(status, address, 'Start it: `postern hub`');
+    return { findings: [found], isUp: false, isConnected: false };
+  }
+  const { backend, macs = [], version, webhooks } = status;
+  const { connected, message } = backend;
+  return {
+    findings: [
+      ok('service', `The hub answers at ${address}.`),
+      ok('running_version', `Version ${version} is running.`),
+      connected
+        ? ok('connection', 'The hub is connected to the fleet.')
+        : fault('connection', message ?? 'The hub is not connected to the fleet.', 'See fleet_servers.'),
+      ...macs.map(macFinding),
+      ...webhookFindings(webhooks, { isHub: true }),
+    ],
+    isUp: true,
+    isConnected: connected,
+  };
+}
+
+function macFinding({ id, state, seen_s: seenS, behind, backend, version }: FleetMac): Finding {
+  const name = `mac ${id}`;
+  if (state === 'away') {
+    const hint =
+      'Check that this Mac is on and online, and that Postern is running there. postern doctor on that Mac says more.';
+    return finding('warning', name, `${id} is away: it was last heard from ${seenS} s ago.`, hint);
+  }
+  if (state === 'unreadable') {
+    const hint =
+      'Its content.key differs from the one of this hub. Copy the current files to both from the machine where the fleet was set up.';
+    return fault(name, `${id} is connected, but its messages cannot be decrypted.`, hint);
+  }
+  if (backend?.connected === false) {
+    const sentence = `${id} cannot read Messages: ${backend.message ?? 'no reason given'}`;
+    return fault(name, sentence, 'postern doctor on that Mac says more.');
+  }
+  return ok(name, `${id} is connected, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
+}
+
+/**
+ * Asks a Mac's service for its health, status and diagnostics, and with `prompt` for its permissions. Waits a second
+ * before it asks for the status, and again before the permissions.
+ */
+export async function askService(
+  client: PosternClient,
+  {
+    address,
+    program,
+    start,
+    prompt,
+    pauseMs,
+    fleetServers = [],
+    associatedRows,
+    configFile,
+  }: {
+    /** The service's address, as shown in findings. */
+    readonly address: string;
+    readonly program: string;
+    readonly start: string;
+    readonly prompt: boolean;
+    readonly pauseMs: (ms: number) => Promise<void>;
+    readonly fleetServers?: readonly string[];
+    /** The setting `backend.associated_rows`. */
+    readonly associatedRows: AssociatedRows;
+    /** Path of the configuration file. */
+    readonly configFile: string;
+  },
+): Promise<Asked> {
+  const health = await answered(client.health());
+  if (isPosternError(health)) {
+    const isBusy = health.status === 429;
+    const found = isBusy
+      ? ok('service', `The service answers at ${address}, but is too busy (429) for further checks.`)
+      : troubleOf(health, address, start);
+    return { findings: [found], isUp: isBusy, isConnected: false };
+  }
+  const { connected, message } = health.backend;
+  const findings: Finding[] = [ok('service', `The service answers at ${address}.`)];
+  findings.push(
+    connected
+      ? ok('connection', message ?? 'The service reads the messages database.')
+      : fault(
+          'connection',
+          message ?? 'The service cannot read the messages database.',
+          'See full_disk_access and chat_database.',
+        ),
+  );
+
+  await pauseMs(1000);
+  const status = await answered(client.status());
+  if (!isPosternError(status)) {
+    findings.push(
+      ...eventFindings(status),
+      ...webhookFindings(status.webhooks, { isHub: false }),
+      ...contactFindings(status),
+      ...searchFindings(status),
+      ...fleetFindings(status, fleetServers),
+    );
+  } else if (status.status !== 429) findings.push(troubleOf(status, address, start));
+  else findings.push(unsure('status', 'The service is too busy (429) to report its status.'));
+
+  let reports = isPosternError(status) ? [] : status.permissions;
+  if (prompt) {
+    await pauseMs(1000);
+    const checked = await answered(client.checkPermissions());
+    if (!isPosternError(checked)) reports = checked.permissions;
+  }
+  findings.push(...reports.map((report) => permission(report, program, prompt)));
+  const isAllowed = reports.some(({ name, state }) => name === 'automation' && state === 'granted');
+  const seen = await answered(client.diagnostics({ seconds: 0, ...(prompt && isAllowed && { ask: 'messages' }) }));
+  const known = isPosternError(status) ? undefined : status.messages_account;
+  if (prompt && isAllowed) findings.push(askedAccount(isPosternError(seen) ? undefined : seen.accounts));
+  else if (known !== undefined) findings.push(accountFinding(known.state));
+  const apps = isPosternError(seen) ? undefined : appMessages(seen, associatedRows, configFile);
+  if (apps !== undefined) findings.push(finding('ok', 'app_messages', ...apps));
+  return { findings, isUp: true, isConnected: connected, status: isPosternError(status) ? undefined : status };
+}
+
+function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {
+  return answer.catch((error: unknown) => {
+    if (isPosternError(error)) return error;
+    throw error;
+  });
+}
+
+function troubleOf({ status, code }: PosternError, address: string, start: string): Finding {
+  if (status === 0) return fault('service', `Nothing answers at ${address}.`, start);
+  if (code === 'not_postern') {
+    return fault('service', `Another program answers at ${address}.`, 'Stop it, then restart Postern.');
+  }
+  if (status !== 401) return fault('service', `The service answers ${status}.`, 'Look at its log.');
+  return fault(
+    'service',
+    'The service runs with a different key from the one in the configuration.',
+    'Restart it, because it reads the key only when it starts.',
+  );
+}
+
+/** Returns no findings if this Mac is not in a fleet. */
+function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): readonly Finding[] {
+  if (fleet === undefined) return [];
+  const { mac, state, behind, problem, clock_ahead_s: aheadS, certificate_ends: ends } = fleet;
+  const rest = [
+    // An older service reports neither the clock nor the certificate.
+    ...(typeof aheadS === 'number' ? [clockFinding(aheadS * 1000)] : []),
+    ...(typeof ends === 'string' ? [certificateFinding("The server's certificate", Date.parse(ends))] : []),
+  ];
+  if (state === 'refused') return [fault('fleet', problem ?? `Another machine is already ${mac} in the fleet.`, null)];
+  if (problem !== null) {
+    const advice = /authorization/i.test(problem)
+      ? 'The servers do not know its key. Was it revoked, or has another machine taken its place?'
+      : servers.some(isOnLocalNetwork)
+        ? LOCAL_NETWORK
+        : 'Are the servers of the fleet up?';
+    const hint = `Clients of this Mac are still served. ${advice}`;
+    return [
+      finding('warning', 'fleet', `This Mac, ${mac}, is not connected to the fleet at the moment: ${problem}.`, hint),
+      ...rest,
+    ];
+  }
+  return [ok('fleet', `This Mac is ${mac} in the fleet. Its stream is ${behind} rows behind.`), ...rest];
+}
+
+function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {
+  const running = ok('running_version', `Version ${version} is running.`);
+  if (row === null) {
+    return [running, finding('unknown', 'events', 'The newest row could not be determined.', 'See connection.')];
+  }
+  const behind = row - event.row_id;
+  if (behind <= 0) return [running, ok('events', `The newest row, ${row}, has been published.`)];
+  const sentence = `The newest row is ${row}, but the newest event is of row ${event.row_id}.`;
+  return [
+    running,
+    finding(
+      'warning',
+      'events',
+      sentence,
+      'A new row becomes an event within two seconds. Run doctor again; if this stays the same, look at the log.',
+    ),
+  ];
+}
+
+function webhookFindings(
+  webhooks: readonly WebhookSummary[],
+  { isHub }: { readonly isHub: boolean },
+): readonly Finding[] {
+  if (webhooks.length === 0) return [ok('webhooks', 'There are no webhooks.')];
+  return webhooks.map((webhook) => {
+    const shortId = webhook.id.slice(0, 8);
+    const name = `webhook ${webhook.name ?? shortId}`;
+    const command = (verb: string, option = ''): string => `\`postern webhooks ${verb} ${shortId}${option}\``;
+    if (webhook.state === 'healthy') {
+      return ok(
+        name,
+        `${webhook.origin}: ${webhook.last_outcome === null ? 'nothing to deliver yet' : `last event ${webhook.last_outcome}`}.`,
+      );
+    }
+    if (webhook.state === 'paused') return ok(name, `${webhook.origin}: paused. Continue with: ${command('resume')}`);
+    if (webhook.state === 'held' && !isLocalNetworkRefused(webhook)) {
+      return fault(
+        name,
+        `${webhook.origin} holds an event and retries it until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
+        `Look at the receiver. ${isHub ? '' : `When it works again, ${command('retry')} delivers at once. `}To skip all waiting events: ${command('replay', ' --latest')}`,
+      );
+    }
+    const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
+    return isLocalNetworkRefused(webhook)
+      ? fault(name, sentence, 'The receiver is in your own network. Is it switched on?')
+      : fault(name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
+  });
+}
+
+/**
+ * Returns no findings for a service before 0.2, which does not report contacts. Also returns none while contacts are
+ * off or not loaded. The first request for names loads them.
+ */
+function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
+  if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
+  if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
+  const advice =
+    'Switch on Full Disk Access for Postern. If a file is damaged, open Contacts, which creates it again. To do without names, set contacts.enabled = false in config.toml.';
+  return [finding('warning', 'contacts', contacts.message, advice)];
+}
+
+/**
+ * Reports whether a missing Local Network permission may have caused the receiver's last failure. A receiver that is
+ * switched off fails in the same way.
+ */
+function isLocalNetworkRefused({ last_error: error }: WebhookSummary): boolean {
+  return error?.includes(LOCAL_NETWORK) === true;
+}
+
+function permission({ name, state, detail }: PermissionReport, program: string, prompted: boolean): Finding {
+  if (state === 'granted') {
+    const until = name === 'full_disk_access' ? ' If you revoke it, the service keeps access until it restarts.' : '';
+    return ok(name, `${detail} It belongs to ${program}.${until}`);
+  }
+  if (state === 'unknown') {
+    return finding('unknown', name, detail, prompted ? null : 'To have the service ask now: `postern doctor --prompt`');
+  }
+  const pane =
+    name === 'automation' ? 'Automation: switch on Messages under Postern' : 'Full Disk Access: switch on Postern';
+  return fault(
+    name,
+    `${detail} The permission is for ${program}.`,
+    `System Settings, Privacy & Security, ${pane}. If it is on already, remove it from the list and add it again.`,
+  );
+}

@@ -1,0 +1,204 @@
+import { assertAllowed, type Caller, type Callers } from '../model/caller.ts';
+import { problem } from '../model/problems.ts';
+import { API, pathOf, ROUTES, type Route } from '../schema/routes.ts';
+import type { Answer, Headers } from './answer.ts';
+import { ApiKeys, unauthorized } from './api-keys.ts';
+import type { Exchange } from './exchange.ts';
+import { KeylessRequests } from './keyless-requests.ts';
+import { isUninvited, OriginPolicy, type OriginSettings, originNotAllowed, SOCKET_POLICY } from './origin-policy.ts';
+import { RateLimit } from './rate-limit.ts';
+
+export interface AccessSettings extends OriginSettings {
+  readonly rateLimitPerMinute: number;
+}
+
+export interface AccessControlParts {
+  readonly settings: AccessSettings;
+  readonly apiKey: string;
+  readonly callers: Callers;
+  /**
+   * Paths of pages that contain no data of the user, such as `/console`. GET and HEAD requests for them need no key and
+   * are not counted (decision E9).
+   */
+  readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
+}
+
+/**
+ * Key: the path of an operation that needs no key in a header. Value: the operation takes the key from the query
+ * (`query`), needs no key (`none`), or needs a sign-in code (`code`). Only an exact match counts. Any other spelling of
+ * a path needs a key in a header, which is the safe default.
+ */
+const KEY_LOCATIONS: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
+  Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
+);
+
+/** The paths of operations that are not under `API`, the prefix of all others. */
+const OUTSIDE: ReadonlySet<string> = new Set(
+  Object.values(ROUTES).flatMap((route: Route) => (route.isOutside === true ? [route.path] : [])),
+);
+
+const EXPOSED =
+  'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
+
+/** The answer to a CORS preflight from an allowed page. */
+const PREFLIGHT: Answer = {
+  status: 204,
+  headers: {
+    'Access-Control-Allow-Methods': 'GET, HEAD, POST, PATCH, DELETE',
+    'Access-Control-Allow-Headers':
+      'X-API-Key, Authorization, Content-Type, Idempotency-Key, X-Request-Id, Prefer, Content-Disposition',
+    'Access-Control-Max-Age': '600',
+  },
+};
+
+/**
+ * Checks each request in this order: Host and Origin, rate limit, key (decision E3). Outside the API, refuses requests
+ * for unknown paths without counting them (decision S3).
+ */
+export class AccessControl {
+  readonly guard: OriginPolicy;
+  /** Creates a guard like `guard`, for the port of another protocol. */
+  readonly newGuard: () => OriginPolicy;
+  readonly #limit: RateLimit;
+  readonly #keys: ApiKeys;
+  readonly #callers: Callers;
+  readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
+  readonly #keyless = new KeylessRequests();
+
+  constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
+    this.newGuard = () => new OriginPolicy(settings);
+    this.guard = this.newGuard();
+    this.#limit = new RateLimit(settings.rateLimitPerMinute);
+    this.#keys = new ApiKeys(apiKey, callers);
+    this.#callers = callers;
+    this.#openPaths = openPaths;
+  }
+
+  /**
+   * Returns undefined if the request may proceed. Returns the answer to a CORS preflight. If the request is refused,
+   * throws the error to answer with. Sets the exchange's caller, unless the path needs no key.
+   */
+  async admit(exchange: Exchange): Promise<Answer | undefined> {
+    const admitted = this.#admit(exchange);
+    await admitted.catch(() => undefined);
+    if (!exchange.hasCaller) await this.#countKeyless(exchange);
+    return admitted;
+  }
+
+  async #admit(exchange: Exchange): Promise<Answer | undefined> {
+    const { request, method, path, rawQuery, headers, arrival } = exchange;
+    const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
+    guard.checkHost(request);
+    const source = guard.source(request);
+    const isReading = method === 'GET' || method === 'HEAD';
+    const isOpenPage = isReading && this.#openPaths.has(path);
+    if (isUninvited(source, isOpenPage)) throw originNotAllowed(arrival);
+    if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
+    if (isOpenPage) return undefined;
+    if (isNowhere(path) && !this.#openPaths.has(path)) throw problem('not_found');
+    await this.#limit.count(headers);
+    const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
+    if (isPreflight && source === 'listed') return PREFLIGHT;
+    const keyLocation = KEY_LOCATIONS.get(path);
+    if (keyLocation === 'none' && isReading) return undefined;
+    if (keyLocation === 'code') {
+      // A browser sends an Origin with every POST, so a POST without one is not from the console.
+      if (!isReading && (source !== 'own' || request.headers.origin === undefined)) {
+        throw problem('own_origin_required');
+      }
+      return undefined;
+    }
+    const caller = keyLocation === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
+    if (caller === undefined) throw unauthorized(request);
+    if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
+    exchange.caller = caller;
+    return undefined;
+  }
+
+  /**
+   * Admits a request at the port of another protocol; `guard` is the port's guard. Returns false unless `key` is a
+   * valid limited key: even the owner's key is refused.
+   */
+  async admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
+    const admitted = this.#admitWire(exchange, guard, key);
+    if ((await admitted.catch(() => false)) === false) await this.#countKeyless(exchange);
+    return admitted;
+  }
+
+  async #admitWire(exchange: Exchange, guard: OriginPolicy, key: string | undefined): Promise<boolean> {
+    const { request, headers, arrival } = exchange;
+    guard.checkHost(request);
+    if (isUninvited(guard.source(request), false)) throw originNotAllowed(arrival);
+    await this.#limit.count(headers);
+    const caller = key === undefined ? undefined : this.#callers.find(key);
+    if (caller?.key === undefined) return false;
+    await this.#limit.countKey(caller.key.id, headers);
+    exchange.caller = caller;
+    return true;
+  }
+
+  /**
+   * Admits a request with a valid access token of `caller`. Counts it like a request with the caller's key (decision
+   * Y5).
+   */
+  async admitToken(exchange: Exchange, caller: Caller): Promise<void> {
+    const { headers } = exchange;
+    await this.#limit.count(headers);
+    if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
+    exchange.caller = caller;
+  }
+
+  /**
+   * Admits a WebSocket handshake with a valid key. At the TCP port, a page of any origin may connect if it has such a
+   * key (decision E4).
+   */
+  async admitHandshake(exchange: Exchange): Promise<Caller> {
+    const admitted = this.#admitHandshake(exchange);
+    if ((await admitted.catch(() => undefined)) === undefined) await this.#countKeyless(exchange);
+    return admitted;
+  }
+
+  async #admitHandshake(exchange: Exchange): Promise<Caller> {
+    const { request, rawQuery, headers, arrival } = exchange;
+    if (arrival === 'socket') {
+      SOCKET_POLICY.checkHost(request);
+      if (isUninvited(SOCKET_POLICY.source(request), false)) throw originNotAllowed(arrival);
+    } else this.guard.checkHost(request);
+    const caller = this.#keys.inQuery(rawQuery, request);
+    // A foreign page's handshake without a valid key is not counted, so that the page cannot use up the rate limit.
+    if (caller === undefined && isUninvited(this.guard.source(request), false)) throw unauthorized(request);
+    await this.#limit.count(headers);
+    if (caller === undefined) throw unauthorized(request);
+    if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
+    assertAllowed(caller, ROUTES.openWebSocket.access);
+    return caller;
+  }
+
+  /**
+   * Counts a request without a valid key as open until its answer has been read, because the request uses memory for
+   * that long. If too many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as
+   * well. Does not count requests at the Unix socket.
+   */
+  async #countKeyless(exchange: Exchange): Promise<void> {
+    if (exchange.arrival === 'socket') return;
+    const refusal = this.#keyless.take(exchange);
+    if (refusal === undefined) return;
+    const { headers } = exchange;
+    if (headers.RateLimit === undefined) await this.#limit.count(headers);
+    throw refusal;
+  }
+}
+
+/**
+ * Reports whether a path is neither under `API` nor an operation outside it. Also true for the console's pages, which
+ * the caller checks separately.
+ */
+function isNowhere(path: string): boolean {
+  return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
+}
+
+function allowOrigin(headers: Headers, origin: string): void {
+  headers['Access-Control-Allow-Origin'] = origin;
+  headers['Access-Control-Expose-Headers'] = EXPOSED;
+  headers.Vary = 'Origin';
+}

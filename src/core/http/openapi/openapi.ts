@@ -1,0 +1,319 @@
+import type * as z from 'zod';
+import type { LoadedDocument } from '../../feature.ts';
+import { CHANGE_EVENT_TYPES } from '../../model/event.ts';
+import { PROBLEMS } from '../../model/problems.ts';
+import type { WebhookEventType } from '../../model/webhook.ts';
+import {
+  acceptedSendSchema,
+  approvalSchema,
+  approveBody,
+  dryRunSchema,
+  heldSendSchema,
+} from '../../schema/approval-schema.ts';
+import { auditSchema } from '../../schema/audit-schema.ts';
+import { contactSchema } from '../../schema/contacts-schema.ts';
+import { contentSchemas } from '../../schema/content-schema.ts';
+import { conversationSchema } from '../../schema/conversation-schema.ts';
+import {
+  conversationDetailsSchema,
+  listedAttachmentSchema,
+  messageDetailsSchema,
+} from '../../schema/details-schema.ts';
+import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
+import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
+import { healthSchema } from '../../schema/health-schema.ts';
+import { type Json, jsonSchema } from '../../schema/json-schema.ts';
+import {
+  keyBody,
+  keyChangesBody,
+  keyCheckSchema,
+  keyRevocationSchema,
+  keySchema,
+  newKeySchema,
+} from '../../schema/key-schema.ts';
+import { hubSendBody } from '../../schema/message-request.ts';
+import { messageSchema } from '../../schema/message-schema.ts';
+import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview-schema.ts';
+import { personSchema } from '../../schema/people-schema.ts';
+import { problemSchema } from '../../schema/problem-schema.ts';
+import { reactionSchema } from '../../schema/reaction-schema.ts';
+import { NOT_AT_A_HUB, pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
+import { searchHitSchema } from '../../schema/search-schema.ts';
+import { proveBody, selfChatSchema } from '../../schema/self-chat-schema.ts';
+import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
+import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
+import { uploadSchema } from '../../schema/upload-schema.ts';
+import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook-request.ts';
+import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../schema/webhook-schema.ts';
+import { examples } from './examples.ts';
+import { type Catalogue, otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
+import type { Operation, OperationAnswer } from './operation.ts';
+import { OPERATIONS } from './operations.ts';
+
+const SCHEMAS = {
+  AnyEvent: anyEventSchema,
+  Approval: approvalSchema,
+  Config: configSchema,
+  Overview: overviewSchema,
+  Statistics: statisticsSchema,
+  ApprovalDecision: approveBody,
+  AuditEntry: auditSchema,
+  ChangeEvent: changeEventSchema,
+  ...contentSchemas,
+  Contact: contactSchema,
+  Person: personSchema,
+  Conversation: conversationSchema,
+  ConversationDetails: conversationDetailsSchema,
+  Delivery: deliverySchema,
+  Diagnostics: diagnosticsSchema,
+  DryRun: dryRunSchema,
+  Event: eventSchema,
+  Health: healthSchema,
+  HeldSend: heldSendSchema,
+  Key: keySchema,
+  ListedAttachment: listedAttachmentSchema,
+  KeyChanges: keyChangesBody,
+  KeyCheck: keyCheckSchema,
+  KeyRequest: keyBody,
+  KeyRevocation: keyRevocationSchema,
+  Message: messageSchema,
+  MessageDetails: messageDetailsSchema,
+  NewKey: newKeySchema,
+  Permissions: permissionsSchema,
+  Problem: problemSchema,
+  Reaction: reactionSchema,
+  Replay: replayBody,
+  SearchHit: searchHitSchema,
+  SelfChat: selfChatSchema,
+  SelfChatCode: proveBody,
+  SendRequest: hubSendBody,
+  SignIn: signInSchema,
+  SignInCode: signInCodeSchema,
+  SignInRequest: signInBody,
+  Upload: uploadSchema,
+  Webhook: webhookSchema,
+  WebhookChanges: webhookChangesBody,
+  WebhookRegistration: webhookBody,
+  WebhookStatus: webhookStatusSchema,
+  WebhookTest: webhookTestSchema,
+} as const;
+
+/** Returns the OpenAPI 3.1 document, made from the schemas that check the requests. */
+export function openApi(version: string, documents: readonly LoadedDocument[] = []): Json {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Postern',
+      version,
+      summary: 'A local gateway to Apple Messages',
+      description: [
+        'Messages as a REST API, a WebSocket and signed webhooks.',
+        'Every error is a problem document (RFC 9457) with a stable `code`. HEAD works where GET does.',
+      ].join('\n'),
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/', description: 'The service that this document comes from.' }],
+    security: [{ key: [] }],
+    // The reference page shows the tags in this order.
+    tags: [
+      { name: 'Messages', description: 'Reading and sending' },
+      { name: 'Events', description: 'Live or resumed' },
+      { name: 'Webhooks', description: 'Events delivered to you' },
+      { name: 'Conversations', description: 'One-to-one and groups' },
+      { name: 'Contacts', description: 'Who an address belongs to' },
+      { name: 'Keys', description: 'Keys that may do less than the owner’s, and what was done with them' },
+      { name: 'Approvals', description: 'Sends that wait for the owner’s decision' },
+      { name: 'Agents', description: 'For programs that a model drives' },
+      { name: 'Service', description: 'The service itself' },
+    ],
+    paths: paths(documents),
+    webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
+    components: {
+      securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
+      schemas: Object.fromEntries(
+        Object.entries(schemasOf(documents)).map(([name, schema]) => [name, jsonSchema(schema, name)]),
+      ),
+      responses: { OtherProblem: otherProblems() },
+      examples: problemExamples(catalogueOf(documents)),
+    },
+  };
+}
+
+function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string, z.ZodType>> {
+  const members = documents.flatMap(({ name, status }) => (status === undefined ? [] : [[name, status.optional()]]));
+  return {
+    ...SCHEMAS,
+    AcceptedSend: acceptedSendSchema(documents.flatMap(({ deferred }) => deferred?.schema ?? [])),
+    Status: statusSchema.extend(Object.fromEntries(members)).meta({ id: 'Status' }),
+    ...(Object.assign({}, ...documents.map(({ schemas }) => schemas)) as Readonly<Record<string, z.ZodType>>),
+  };
+}
+
+function paths(documents: readonly LoadedDocument[]): Json {
+  const made: Record<string, Record<string, Json>> = {};
+  const catalogue = catalogueOf(documents);
+  const add = (id: string, route: Route, operation: Operation, isAtHub: boolean): void => {
+    const path = pathOf(route);
+    made[path] = {
+      ...made[path],
+      [route.method.toLowerCase()]: operationJson({ id, route, operation, isAtHub, catalogue }),
+    };
+  };
+  for (const id of Object.keys(ROUTES) as RouteId[]) {
+    const operation = id === 'sendMessage' ? withDeferred(OPERATIONS[id], documents) : OPERATIONS[id];
+    add(id, ROUTES[id], operation, !NOT_AT_A_HUB.has(id));
+  }
+  for (const { routes, operations } of documents) {
+    for (const [id, operation] of Object.entries(operations)) {
+      const problems = [...(operation.problems ?? []), 'not_available' as const];
+      add(id, routes[id] as Route, { ...operation, problems }, false);
+    }
+  }
+  return made;
+}
+
+function catalogueOf(documents: readonly LoadedDocument[]): Catalogue {
+  return Object.assign({}, PROBLEMS, ...documents.map(({ problems }) => problems)) as Catalogue;
+}
+
+/** Adds the answers of features that take over sends. */
+function withDeferred(operation: Operation, documents: readonly LoadedDocument[]): Operation {
+  const { 202: accepted } = operation.answers;
+  const examples = Object.fromEntries(
+    documents.flatMap(({ name, deferred }) => (deferred ? [[name, deferred.example]] : [])),
+  );
+  if (accepted === undefined) return operation;
+  return {
+    ...operation,
+    problems: [...(operation.problems ?? []), ...documents.flatMap(({ deferred }) => deferred?.problems ?? [])],
+    answers: { ...operation.answers, 202: { ...accepted, examples: { ...accepted.examples, ...examples } } },
+  };
+}
+
+interface Described {
+  readonly id: string;
+  readonly route: Route;
+  readonly operation: Operation;
+  readonly isAtHub: boolean;
+  readonly catalogue: Catalogue;
+}
+
+function operationJson({ id, route, operation, isAtHub, catalogue }: Described): Json {
+  const { key, access } = route;
+  const names = [...pathOf(route).matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
+  const parameters = [
+    ...names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+    ...(operation.query === undefined ? [] : queryParameters(operation.query)),
+    ...(operation.headers ?? []),
+  ];
+  return {
+    operationId: id,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: isAtHub ? operation.description : `${operation.description} Not available at a hub.`,
+    ...(key === 'header' ? {} : { security: [] }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...requestBodyOf(operation),
+    responses: {
+      ...Object.fromEntries(Object.entries(operation.answers).map(([status, answer]) => [status, answerOf(answer)])),
+      ...problemResponses(
+        operation,
+        {
+          hasKey: key === 'header' || key === 'query',
+          needsScope: access !== 'open' && access !== 'key',
+          hasParameterInPath: names.length > 0,
+          isAtHub,
+        },
+        catalogue,
+      ),
+      default: { $ref: '#/components/responses/OtherProblem' },
+    },
+  };
+}
+
+function requestBodyOf({ body, files = {} }: Operation): Json {
+  const content = {
+    ...(body !== undefined && { 'application/json': { schema: jsonSchema(body.schema), example: body.example } }),
+    ...Object.fromEntries(Object.entries(files).map(([type, schema]) => [type, { schema }])),
+  };
+  return Object.keys(content).length === 0 ? {} : { requestBody: { required: true, content } };
+}
+
+function answerOf(answer: OperationAnswer): Json {
+  const { description, schema, isList, example, examples: several, type, streams = [], headers } = answer;
+  const reference = { $ref: `#/components/schemas/${schema}` };
+  const content = {
+    ...(schema !== undefined && {
+      'application/json': {
+        schema: isList === true ? { type: 'array', items: reference } : reference,
+        ...(several === undefined ? { example } : { examples: several }),
+      },
+    }),
+    ...Object.fromEntries(
+      [...(type === undefined ? [] : [type]), ...streams].map((name) => [name, { schema: { type: 'string' } }]),
+    ),
+  };
+  return {
+    description,
+    ...(headers === undefined
+      ? {}
+      : {
+          headers: Object.fromEntries(
+            Object.entries(headers).map(([name, text]) => [name, { description: text, schema: { type: 'string' } }]),
+          ),
+        }),
+    ...(schema === undefined && type === undefined ? {} : { content }),
+  };
+}
+
+function webhookOf(type: WebhookEventType): Json {
+  const isChange = (CHANGE_EVENT_TYPES as readonly string[]).includes(type);
+  return {
+    operationId: `on_${type.replace('.', '_')}`,
+    tags: ['Webhooks'],
+    summary: `Sent to every webhook that subscribed to ${type}`,
+    security: [],
+    parameters: [
+      {
+        name: 'X-Webhook-Delivery',
+        in: 'header',
+        required: true,
+        description: 'The id of the delivery. It stays the same when the delivery is attempted or sent again.',
+        schema: { type: 'string' },
+      },
+      {
+        name: 'X-Webhook-Signature',
+        in: 'header',
+        description: '`sha256=<hex>`, if the webhook has a secret.',
+        schema: { type: 'string' },
+      },
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: { $ref: `#/components/schemas/${isChange ? 'AnyEvent' : 'Event'}` },
+          example: examples.eventOf(type),
+        },
+      },
+    },
+    responses: {
+      '2XX': { description: 'Accepted. Anything else is retried.' },
+      '4XX': { description: 'Retried.' },
+    },
+  };
+}
+
+function queryParameters(schema: z.ZodObject): Json[] {
+  const { properties = {}, required = [] } = jsonSchema(schema) as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, { description, ...property }]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    ...(description === undefined ? {} : { description }),
+    schema: property,
+  }));
+}

@@ -1,0 +1,162 @@
+import { App, type Request, type Response } from '@tinyhttp/app';
+import { type Access, assertAllowed } from '../model/caller.ts';
+import type { AppError } from '../model/errors.ts';
+import { invalidRequest, problem } from '../model/problems.ts';
+import { parseQuery } from '../schema/query-parameters.ts';
+import { pathOf, ROUTES, type Route, type RouteId } from '../schema/routes.ts';
+import { strictQueryMistakes } from '../schema/strict.ts';
+import type { Answer } from './answer.ts';
+import type { Exchange } from './exchange.ts';
+import type { Operation } from './openapi/operation.ts';
+import type { OpenPages } from './routes/static-files.ts';
+
+/** Performs one operation. Throws the AppError to answer with. */
+export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
+
+/** A handler for every operation. Uses the ports of `exchange.caller`. */
+export type Handlers = Readonly<Record<RouteId, Handler>>;
+
+/** An operation that a feature adds. */
+export interface MoreRoute {
+  readonly id: string;
+  readonly route: Route;
+  readonly handler: Handler;
+}
+
+/** Loads the description of an operation. */
+export type OperationOf = (id: string) => Promise<Operation | undefined>;
+
+interface RoutedRequest extends Request {
+  exchange: Exchange;
+}
+
+/** Finds the handler of a request that access control has admitted. */
+export class Router {
+  readonly #app: App<RoutedRequest, Response>;
+  readonly #pages: OpenPages;
+  /**
+   * Key: an operation's path with an empty id, such as `/messages/`, which tinyhttp would mistake for the list
+   * `/messages`. Value: the operation's path and handlers.
+   */
+  readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
+
+  constructor(handlers: Handlers, pages: OpenPages, more: readonly MoreRoute[], operations: OperationOf) {
+    this.#pages = pages;
+    this.#app = new App<RoutedRequest, Response>({
+      settings: { xPoweredBy: false },
+      // tinyhttp's additions to request and response take more time than all its other work, and nothing here uses
+      // them.
+      applyExtensions: (_request, _response, next) => next?.(),
+      noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
+      onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
+    });
+    for (const [path, methods] of byPath(handlers, more, operations)) {
+      this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
+      if (path.endsWith('}')) this.#withoutId.set(path.slice(0, path.lastIndexOf('{')), { path, methods });
+    }
+  }
+
+  run(exchange: Exchange, response: Response): void {
+    try {
+      checkPath(exchange.path);
+      const { isStrict } = exchange;
+      if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
+      if (exchange.rawQuery !== '') exchange.query = parseQuery(exchange.rawQuery, isStrict);
+    } catch (error) {
+      exchange.fail(error);
+      return;
+    }
+    const request = exchange.request as RoutedRequest;
+    request.exchange = exchange;
+    const page = this.#pages.get(exchange.path);
+    if (page !== undefined) {
+      // The metrics count all files of the guide as one route, and all static files as another, because each route adds
+      // metrics.
+      const [path = exchange.path] = /^\/(?:guide|static)(?=\/)/.exec(exchange.path) ?? [];
+      void route(path, new Map([['GET', page]]))(request);
+      return;
+    }
+    const withoutId = this.#withoutId.get(exchange.path);
+    if (withoutId?.methods.has(readAs(exchange.method)) === true) {
+      request.params = {};
+      void route(withoutId.path, withoutId.methods)(request);
+      return;
+    }
+    this.#app.handler(request, response);
+  }
+}
+
+/**
+ * Returns a handler for tinyhttp. It must be declared `async`, because tinyhttp catches rejections only from such
+ * functions.
+ */
+function route(path: string, methods: ReadonlyMap<string, Handler>) {
+  return async ({ exchange, params }: RoutedRequest): Promise<void> => {
+    exchange.route = path;
+    exchange.params = params;
+    try {
+      const handler = methods.get(readAs(exchange.method));
+      if (handler === undefined) throw methodNotAllowed(methods);
+      exchange.send(await handler(exchange));
+    } catch (error) {
+      exchange.fail(error);
+    }
+  };
+}
+
+/** Returns the method whose handler runs: HEAD works like GET (decision E7). */
+function readAs(method: string): string {
+  return method === 'HEAD' ? 'GET' : method;
+}
+
+function byPath(
+  handlers: Handlers,
+  more: readonly MoreRoute[],
+  operationOf: OperationOf,
+): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
+  const paths = new Map<string, Map<string, Handler>>();
+  const add = (made: Route, handler: Handler): void => {
+    const path = pathOf(made);
+    const methods = paths.get(path) ?? new Map<string, Handler>();
+    paths.set(path, methods.set(made.method, handler));
+  };
+  for (const id of Object.keys(ROUTES) as RouteId[]) {
+    add(ROUTES[id], guarded(ROUTES[id].access, handlers[id], operationOf, id));
+  }
+  for (const { id, route: made, handler } of more) add(made, guarded(made.access, handler, operationOf, id));
+  return paths;
+}
+
+/** Checks the caller's rights before the handler runs. For `Prefer: handling=strict`, also checks the query. */
+function guarded(access: Access, handler: Handler, operationOf: OperationOf, id: string): Handler {
+  return (exchange) => {
+    if (access !== 'open') assertAllowed(exchange.caller, access);
+    if (exchange.rawQuery === '' || !exchange.isStrict) return handler(exchange);
+    return assertTakesQuery(operationOf, id, exchange.query).then(() => handler(exchange));
+  };
+}
+
+/**
+ * Throws `invalid_request` if an operation without parameters receives one. Loads the table of operations only here,
+ * because few requests need it.
+ */
+async function assertTakesQuery(operationOf: OperationOf, id: string, query: URLSearchParams): Promise<void> {
+  const operation = await operationOf(id);
+  const mistakes = operation?.query === undefined ? strictQueryMistakes(undefined, query) : [];
+  if (mistakes.length > 0) throw invalidRequest(mistakes);
+}
+
+function methodNotAllowed(methods: ReadonlyMap<string, Handler>): AppError {
+  const allowed = [...methods.keys()].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])).join(', ');
+  return problem('method_not_allowed', { methods: allowed }, { headers: { Allow: allowed } });
+}
+
+/** Throws `invalid_path` unless the path is percent-encoded UTF-8 without NUL. tinyhttp needs such a path. */
+function checkPath(path: string): void {
+  try {
+    if (path.startsWith('/') && !decodeURIComponent(path).includes('\0')) return;
+  } catch {
+    // Malformed percent-encoding.
+  }
+  throw problem('invalid_path');
+}

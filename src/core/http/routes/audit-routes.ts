@@ -1,0 +1,30 @@
+import type { AuditEntry } from '../../model/audit.ts';
+import { NS_PER_MS } from '../../model/durations.ts';
+import { namesFor } from '../../model/names.ts';
+import type { AccessService } from '../../model/ports/access-ports.ts';
+import { auditQuery } from '../../schema/audit-schema.ts';
+import { pageLink } from '../../schema/page-link.ts';
+import { readQuery } from '../../schema/query-parameters.ts';
+import type { Handlers } from '../router.ts';
+
+/** Returns the handler for the audit log: who did what with which key (decision L4). */
+export function auditRoutes(access: () => Promise<AccessService>): Pick<Handlers, 'listAudit'> {
+  return {
+    async listAudit({ query, caller }) {
+      const asked = readQuery(auditQuery, query);
+      const { key: keyId, since, order, include, limit, ...rest } = asked;
+      const isNewestFirst = order === 'desc';
+      const sinceMs = since === undefined ? undefined : Number(since / NS_PER_MS);
+      const entries = (await access()).audit.list({ ...rest, keyId, sinceMs, isNewestFirst, limit });
+      if (include !== undefined) await caller.contacts.ready();
+      const body = include === undefined ? entries : entries.map((entry) => named(entry, caller.contacts.names));
+      const last = entries.at(-1);
+      if (!isNewestFirst || last === undefined || entries.length < limit) return { status: 200, body };
+      return { status: 200, body, headers: { Link: pageLink(auditQuery, query, { before: last.id }) } };
+    },
+  };
+}
+
+function named(entry: AuditEntry, lookup: Parameters<typeof namesFor>[1]): AuditEntry {
+  return { ...entry, names: namesFor(entry.target === null ? [] : [entry.target], lookup) };
+}

@@ -1,0 +1,53 @@
+import { includeSet } from '../../model/include.ts';
+import { listedAttachments } from '../../model/listed-attachment.ts';
+import { problem } from '../../model/problems.ts';
+import { conversationsJson } from '../../schema/conversation-json.ts';
+import {
+  conversationAttachmentsQuery,
+  conversationQuery,
+  singleConversationQuery,
+} from '../../schema/conversation-request.ts';
+import { pageLink } from '../../schema/page-link.ts';
+import { readQuery } from '../../schema/query-parameters.ts';
+import { partialHeader } from '../pagination.ts';
+import type { Handlers } from '../router.ts';
+
+export function conversationRoutes() {
+  return {
+    async listConversations(exchange) {
+      const { limit, offset, cursor, include } = readQuery(conversationQuery, exchange.query);
+      const start = cursor === undefined ? { offset } : { offset: 0, cursor };
+      const page = await exchange.caller.reader.listConversations({ limit, ...start, include });
+      // A client that pages by offset gets a link after every full page, because another page may follow.
+      const isFull = cursor === undefined && page.items.length === limit;
+      const more = cursor === undefined ? { offset: offset + limit } : { cursor: page.next, offset: undefined };
+      const next = (isFull || page.next !== undefined) && more;
+      const content = { type: 'application/json', text: conversationsJson(page.items) };
+      const partial = partialHeader(page);
+      if (next === false) return { status: 200, content, headers: partial };
+      const link = pageLink(conversationQuery, exchange.query, next);
+      return { status: 200, content, headers: { ...partial, Link: link } };
+    },
+
+    async getConversation(exchange) {
+      const { include } = readQuery(singleConversationQuery, exchange.query);
+      const conversation = await exchange.caller.reader.conversation(exchange.param('id'), { include });
+      if (conversation === undefined) throw problem('conversation_not_found');
+      return { status: 200, body: conversation };
+    },
+
+    async listConversationAttachments(exchange) {
+      const { limit, cursor } = readQuery(conversationAttachmentsQuery, exchange.query);
+      const { reader } = exchange.caller;
+      const conversation = await reader.conversation(exchange.param('id'));
+      if (conversation === undefined) throw problem('conversation_not_found');
+      const { id: conversationId } = conversation;
+      const files = { conversationId, order: 'desc', hasFiles: true, include: includeSet(['details']) } as const;
+      const { items, next } = await reader.listMessages({ ...files, limit, offset: 0, cursor });
+      const body = items.flatMap(listedAttachments);
+      if (next === undefined) return { status: 200, body };
+      const link = pageLink(conversationAttachmentsQuery, exchange.query, { cursor: next });
+      return { status: 200, body, headers: { Link: link } };
+    },
+  } satisfies Partial<Handlers>;
+}

@@ -1,0 +1,123 @@
+import type { Metrics } from '../../model/ports/metrics-ports.ts';
+import type { FleetMac } from '../../model/status.ts';
+import type { Counters, LabelledCount } from '../../runtime/counters.ts';
+import type { Handlers } from '../router.ts';
+
+/** Returns the handler for Prometheus metrics (decision H). Loads prom-client at the first request. */
+export function metricRoutes(metrics: () => Metrics, counters: Counters) {
+  return {
+    async getMetrics() {
+      const { Counter, Gauge, Registry } = (await import('prom-client')).default;
+      const registry = new Registry();
+      const registers = [registry];
+      const now = metrics();
+      const gauge = (name: string, help: string, value: number | null): void => {
+        if (value !== null) new Gauge({ name, help, registers }).set(value);
+      };
+      const total = (name: string, help: string, value: number): void => {
+        new Counter({ name, help, registers }).inc(value);
+      };
+      const totals = <Label extends string>(name: string, help: string, count: LabelledCount<Label>): void => {
+        const counter = new Counter({ name, help, labelNames: count.labelNames, registers });
+        for (const { labels, value } of count.counts()) counter.inc(labels, value);
+      };
+      gauge('postern_up', 'Whether chat.db can be read.', now.isConnected ? 1 : 0);
+      gauge('postern_newest_row_id', 'Highest row id in chat.db.', now.newestRow);
+      gauge('postern_newest_event_row_id', 'Row id of the newest published event.', now.newestEvent);
+      gauge('postern_websocket_clients', 'WebSocket clients connected now.', now.webSockets.clients);
+      gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', now.streams.clients);
+      total('postern_events_published_total', 'Events published since the start.', now.published);
+      total(
+        'postern_websocket_events_missed_total',
+        'Events that WebSocket clients missed because they read too slowly.',
+        now.webSockets.missed,
+      );
+      total(
+        'postern_stream_events_missed_total',
+        'Events that stream clients missed because they read too slowly.',
+        now.streams.missed,
+      );
+      if (now.changes.state !== 'off') {
+        const { state, logged, sweptAtMs } = now.changes;
+        gauge('postern_changes_complete', 'Whether changes to every message are detected.', state === 'on' ? 1 : 0);
+        gauge('postern_changes_logged', 'Changes that are kept so that readers can resume.', logged);
+        const sweptAtS = sweptAtMs === null ? null : Math.floor(sweptAtMs / 1000);
+        gauge('postern_changes_swept_timestamp_seconds', 'When all messages were last checked for changes.', sweptAtS);
+      }
+      if (now.search.isEnabled) {
+        const { isComplete, problem, indexedRows } = now.search;
+        gauge('postern_search_complete', 'Whether every message can be found by search.', isComplete ? 1 : 0);
+        gauge(
+          'postern_search_failing',
+          'Whether the search index has stopped following new messages.',
+          problem === undefined ? 0 : 1,
+        );
+        gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);
+      }
+      if (now.messagesAccount !== undefined) {
+        const isSignedIn = now.messagesAccount.state === 'imessage' ? 1 : 0;
+        gauge('postern_imessage_signed_in', 'Whether Messages has an enabled iMessage account.', isSignedIn);
+      }
+      if (now.arrivalDelay !== undefined) {
+        const { median_s: medianS, max_s: maxS } = now.arrivalDelay;
+        gauge('postern_arrival_delay_median_seconds', 'Median delay of the last 20 incoming iMessages.', medianS);
+        gauge('postern_arrival_delay_max_seconds', 'Longest delay of the last 20 incoming iMessages.', maxS);
+      }
+      now.ofFeatures?.(gauge);
+      if (now.hub !== undefined) {
+        const { macs, rejected, filled, missing, isReady, isDelivering, brokerAheadMs, behindMs } = now.hub;
+        const { webhookBacklog, streamBytes } = now.hub;
+        const aheadS = brokerAheadMs === null ? null : brokerAheadMs / 1000;
+        gauge('postern_hub_ready', 'Whether the hub can serve.', isReady ? 1 : 0);
+        gauge('postern_hub_delivering', 'Whether the hub delivers to the webhooks of the fleet.', isDelivering ? 1 : 0);
+        gauge('postern_hub_broker_ahead_seconds', "How far the broker's clock is ahead of the hub's clock.", aheadS);
+        gauge('postern_hub_behind_seconds', 'Time since the hub was last caught up with the stream.', behindMs / 1000);
+        gauge('postern_hub_webhook_backlog', 'Events that the slowest webhook has not handled yet.', webhookBacklog);
+        gauge('postern_hub_stream_bytes', 'Size of the event stream on the broker.', streamBytes);
+        const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null, of = macs): void => {
+          const made = new Gauge({ name, help, labelNames: ['mac'], registers });
+          for (const mac of of) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
+        };
+        ofMac('postern_mac_up', '0 while the Mac is away, otherwise 1.', ({ state }) => (state === 'away' ? 0 : 1));
+        ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
+        ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
+        total(
+          'postern_fleet_rejected_total',
+          'Messages in the stream that were rejected because they are not events of a Mac.',
+          rejected,
+        );
+        total(
+          'postern_fleet_filled_total',
+          'Rows that were missing from the stream and supplied by their Macs.',
+          filled,
+        );
+        total(
+          'postern_fleet_missing_total',
+          'Ranges of rows that are lost: the hub has stopped waiting for them.',
+          missing,
+        );
+        ofMac(
+          'postern_mac_open_holes',
+          'Ranges of rows that wait for the Mac to supply them.',
+          (mac) => mac.open_holes,
+        );
+        ofMac(
+          'postern_mac_sends',
+          'Whether this Mac sends for its pair.',
+          ({ sends }) => (sends === true ? 1 : 0),
+          macs.filter(({ sends }) => sends !== undefined),
+        );
+      }
+      gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
+      totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
+      totals('postern_sends_total', 'Sends by outcome.', counters.sends);
+      totals(
+        'postern_undecoded_total',
+        'Blobs in chat.db that could not be decoded, by column. Each read with details counts a blob again.',
+        counters.undecoded,
+      );
+      totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);
+      return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };
+    },
+  } satisfies Partial<Handlers>;
+}

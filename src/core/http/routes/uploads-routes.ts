@@ -1,0 +1,101 @@
+import type { Uploads } from '../../model/ports/uploads-ports.ts';
+import { invalidRequest, problem } from '../../model/problems.ts';
+import type { Upload } from '../../model/upload.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Form } from '../multipart.ts';
+import type { Handlers } from '../router.ts';
+
+const MAX_BYTES = 100_000_000;
+
+/**
+ * Returns the handler that accepts files from another machine (decision R1). `closing` is aborted when the service
+ * stops.
+ */
+export function uploadRoutes(closing: AbortSignal) {
+  return {
+    async uploadAttachment(exchange) {
+      const upload = isForm(exchange) ? await oneOfForm(exchange, closing) : await raw(exchange, closing);
+      return { status: 201, body: upload };
+    },
+  } satisfies Partial<Handlers>;
+}
+
+/** Reports whether the body is a form, which may contain files. */
+export function isForm(exchange: Exchange): boolean {
+  return /^\s*multipart\/form-data\s*(?:;|$)/i.test(exchange.header('content-type') ?? '');
+}
+
+/** Reads a form and stores its files as uploads. On failure, throws the reason and leaves nothing behind. */
+export async function readUploads(exchange: Exchange, closing: AbortSignal): Promise<Form<Upload>> {
+  const { uploads } = exchange.caller;
+  // Loads the form reader on first use, because most services never receive a form.
+  const { readForm } = await import('../multipart.ts');
+  const form = await readForm(exchange.request.headers, exchange.arrivingBody(closing), (file) => uploads.add(file));
+  await removedOnFailure(uploads, form.files, () => {
+    if (form.failure !== undefined) throw form.failure;
+    exchange.caller.assertAlive?.();
+  });
+  return form;
+}
+
+async function oneOfForm(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
+  const { uploads } = exchange.caller;
+  const { fields, files } = await readUploads(exchange, closing);
+  const [upload, second] = files;
+  await removedOnFailure(uploads, files, () => {
+    const message = 'The form must have one file, and nothing else.';
+    if (upload === undefined || second !== undefined || fields.length > 0) {
+      throw invalidRequest([{ pointer: '', message }]);
+    }
+  });
+  return upload as Upload;
+}
+
+async function raw(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
+  const { uploads } = exchange.caller;
+  if (Number(exchange.header('content-length') ?? 0) > MAX_BYTES) throw problem('upload_too_large');
+  const name = fileNameIn(exchange.header('content-disposition') ?? '');
+  if (name === undefined) {
+    const message =
+      'The name of the file is missing. Send it in a header: `Content-Disposition: attachment; filename="photo.jpg"`.';
+    throw invalidRequest([{ pointer: 'Content-Disposition', message }]);
+  }
+  const mimeType = exchange.header('content-type')?.split(';')[0]?.trim();
+  const upload = await uploads.add({ name, mimeType, content: exchange.arrivingBody(closing) });
+  await removedOnFailure(uploads, [upload], () => exchange.caller.assertAlive?.());
+  return upload;
+}
+
+async function removedOnFailure(uploads: Uploads, files: readonly Upload[], check: () => void): Promise<void> {
+  try {
+    check();
+  } catch (error) {
+    await uploads.remove(files.map(({ id }) => id));
+    throw error;
+  }
+}
+
+/** Returns the file name in a Content-Disposition header from Node; undefined if there is none. */
+export function fileNameIn(header: string): string | undefined {
+  const extended = /;\s*filename\*\s*=\s*UTF-8'[\w-]*'([^\s;]+)/i.exec(header)?.[1];
+  if (extended !== undefined) {
+    try {
+      return decodeURIComponent(extended);
+    } catch {
+      return undefined;
+    }
+  }
+  const [, quoted, plain] = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))/i.exec(header) ?? [];
+  const name = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain;
+  return name === undefined || name === '' ? undefined : inUtf8(name);
+}
+
+/**
+ * Decodes the text of a header as UTF-8. Node has decoded the header's bytes as Latin-1, but clients write UTF-8.
+ * Returns text that is not UTF-8 unchanged.
+ */
+function inUtf8(latin1: string): string {
+  const bytes = Buffer.from(latin1, 'latin1');
+  const text = bytes.toString('utf8');
+  return text.includes('\uFFFD') ? latin1 : text;
+}

@@ -1,0 +1,309 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Response } from '@tinyhttp/app';
+import type { Feature } from '../feature.ts';
+import { documentsOf } from '../feature.ts';
+import type { Caller, Callers } from '../model/caller.ts';
+import { errorCode } from '../model/errors.ts';
+import type { AccessService } from '../model/ports/access-ports.ts';
+import type { Home } from '../model/ports/home-ports.ts';
+import type { Clock, Log } from '../model/ports/host-ports.ts';
+import type { Metrics } from '../model/ports/metrics-ports.ts';
+import type { PermissionReport } from '../model/ports/permissions-ports.ts';
+import type { BackendHealth } from '../model/ports/reading-ports.ts';
+import type { Wire } from '../model/ports/wires-ports.ts';
+import { problem } from '../model/problems.ts';
+import type { Counters } from '../runtime/counters.ts';
+import { listenPrivately } from '../runtime/unix-socket.ts';
+import { parseQuery } from '../schema/query-parameters.ts';
+import { API, ROUTES } from '../schema/routes.ts';
+import { AccessControl, type AccessSettings } from './access-control.ts';
+import { hasOwnTimeLimits } from './arriving.ts';
+import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
+import { featureRoutes } from './feature-routes.ts';
+import {
+  baseAddressOf,
+  type HttpTimeouts,
+  hasTooManyHeaders,
+  isHandshake,
+  listeningAt,
+  MAX_HEADER_LINES,
+  refuseUnreadable,
+  withoutUpgrade,
+} from './http-connection.ts';
+import { hubHandlers } from './hub-handlers.ts';
+import type { IssuerHost } from './issuer-host.ts';
+import { withLazyRoutes } from './lazy-routes.ts';
+import { Pipelines } from './pipeline.ts';
+import { Router } from './router.ts';
+import { attachmentRoutes } from './routes/attachments-routes.ts';
+import { conversationRoutes } from './routes/conversations-routes.ts';
+import { type EventSource, eventRoutes } from './routes/events-routes.ts';
+import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
+import { messageRoutes } from './routes/messages-routes.ts';
+import { metricRoutes } from './routes/metrics-routes.ts';
+import { signInRoutes } from './routes/sign-in-routes.ts';
+import { staticFiles } from './routes/static-files.ts';
+import { type Diagnose, healthRoutes, statusRoutes } from './routes/status-routes.ts';
+import { uploadRoutes } from './routes/uploads-routes.ts';
+
+/**
+ * Accepts the socket of an admitted handshake. Throws an AppError to refuse it, but only before writing to the socket.
+ */
+export type AcceptWebSocket = (
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  query: URLSearchParams,
+  caller: Caller,
+) => void | Promise<void>;
+
+export interface HttpServerParts extends Omit<EventSource, 'closing'> {
+  readonly settings: AccessSettings;
+  readonly apiKey: string;
+  /** Finds the caller that a key belongs to. The handlers use this caller's ports. */
+  readonly callers: Callers;
+  readonly access: () => Promise<AccessService>;
+  readonly home: Home;
+  readonly health: () => BackendHealth;
+  readonly notReady: () => readonly string[];
+  readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
+  readonly diagnose: Diagnose;
+  readonly acceptWebSocket: AcceptWebSocket;
+  readonly mcp: McpRouteParts;
+  /** Creates the host that answers requests from the internet (decision Y5). Undefined if `oauth.issuer` is not set. */
+  readonly issuer?: ((access: AccessControl) => IssuerHost) | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: () => Metrics;
+  readonly counters: Counters;
+  readonly version: string;
+  /** The features whose operations are served. At a hub: those that a hub does not offer. */
+  readonly features: readonly Feature[];
+  /** True for a hub, which represents many Macs (decision N2). */
+  readonly isHub?: boolean;
+  readonly timeouts?: HttpTimeouts;
+}
+
+/** These limits apply to the arrival of a request, not to the work on it (decision E7). */
+export const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
+const MAX_HEADER_BYTES = 16 * 1024;
+
+const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
+
+/**
+ * The HTTP side of the service: every request and handshake passes access control, then goes to the router or the
+ * WebSocket clients.
+ */
+export class HttpServer implements ExchangeContext {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly counters: Counters;
+  readonly #access: AccessControl;
+  readonly #router: Router;
+  readonly #acceptWebSocket: AcceptWebSocket;
+  readonly #timeouts: HttpTimeouts;
+  /** One server for each port, and one for the Unix socket if there is one. */
+  readonly #servers: Server[] = [];
+  readonly #pipelines: Pipelines;
+  readonly #stopping = new AbortController();
+  readonly #issuer: IssuerHost | undefined;
+  #url = '';
+  #closing: Promise<void> | undefined;
+
+  constructor(parts: HttpServerParts) {
+    const { settings, apiKey, callers, counters, timeouts = TIMEOUTS } = parts;
+    this.#timeouts = timeouts;
+    const open = staticFiles(parts.version, parts.notReady, parts.features);
+    this.clock = parts.clock;
+    this.log = parts.log;
+    this.counters = counters;
+    this.#acceptWebSocket = parts.acceptWebSocket;
+    this.#pipelines = new Pipelines(parts);
+    this.#access = new AccessControl({ settings, apiKey, callers, openPaths: open });
+    this.#issuer = parts.issuer?.(this.#access);
+    const loaded = {
+      ...healthRoutes(parts.health),
+      ...messageRoutes(counters, this.#stopping.signal, parts.isHub),
+      ...uploadRoutes(this.#stopping.signal),
+      ...attachmentRoutes(),
+      ...conversationRoutes(),
+      ...eventRoutes({ ...parts, closing: this.#stopping.signal }),
+      ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
+      ...signInRoutes({ apiKey, clock: parts.clock, ownUrl: () => this.#url }),
+      ...mcpRoutes(parts.mcp),
+      ...metricRoutes(parts.metrics, counters),
+    };
+    const handlers = withLazyRoutes(loaded, parts.access, parts.home, () => this.#url);
+    const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
+    const more = featureRoutes(parts.features, parts.isHub);
+    const operationOf = async (id: string) =>
+      (await import('./openapi/operations.ts')).operationOf(id, await documentsOf(parts.features));
+    this.#router = new Router(served, open, more, operationOf);
+  }
+
+  get isClosing(): boolean {
+    return this.#closing !== undefined;
+  }
+
+  /** The addresses and ports at which the service listens now. */
+  get addresses(): readonly AddressInfo[] {
+    return this.#servers.flatMap(listeningAt);
+  }
+
+  /** Resolves with the base address. Rejects with the socket's error, whose `code` may be `EADDRINUSE`. */
+  async listen(host: string, port: number): Promise<string> {
+    const server = this.#newServer('port');
+    server.listen(port, host);
+    await this.#listening(server);
+    const { url, isLoopback } = baseAddressOf(server);
+    this.#access.guard.isLoopback = isLoopback;
+    this.#url = url;
+    return url;
+  }
+
+  /** Listens on another port for the protocol of another program (decision Y2). Rejects like `listen`. */
+  async listenForWire(host: string, port: number, wire: Wire): Promise<string> {
+    const { WireListener } = await import('./wire-listener.ts');
+    const { clock } = this;
+    const listener = new WireListener({ wire, access: this.#access, clock, closing: this.#stopping.signal });
+    const server = this.#newServer('wire', (exchange) => listener.receive(exchange));
+    server.listen(port, host);
+    await this.#listening(server);
+    return listener.listensAt(baseAddressOf(server));
+  }
+
+  /** Address of the port without a path; empty until it listens. */
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Also listens on a Unix socket (decision O1). Requires the lock of Postern's folder. Rejects like `listen`. */
+  async listenOnSocket(path: string): Promise<void> {
+    const server = this.#newServer('socket');
+    listenPrivately(server, path);
+    await this.#listening(server);
+  }
+
+  async #listening(server: Server): Promise<void> {
+    await once(server, 'listening');
+    // After an error, such as too few file handles, the new connection is lost, but the service continues.
+    server.on('error', (error) => this.log.error('could not accept a connection', { error }));
+    this.#servers.push(server);
+  }
+
+  /**
+   * Accepts no more connections, lets running requests finish, and cuts off the rest after `deadlineMs`. Does not wait
+   * for WebSockets that were accepted, because their clients are closed elsewhere.
+   */
+  close(deadlineMs: number): Promise<void> {
+    this.#stopping.abort();
+    this.#closing ??= new Promise<void>((resolve) => {
+      const finish = (): void => {
+        cancel();
+        for (const server of this.#servers) server.closeAllConnections();
+        resolve();
+      };
+      const cancel = this.clock.after(deadlineMs, finish);
+      for (const server of this.#servers) {
+        server.close();
+        server.closeIdleConnections();
+      }
+      this.#pipelines.whenIdle(finish);
+    });
+    return this.#closing;
+  }
+
+  #newServer(arrival: Arrival, handle?: (exchange: Exchange) => Promise<void>): Server {
+    const { headersMs, requestMs, checkMs } = this.#timeouts;
+    const server = createServer({
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      connectionsCheckingInterval: checkMs,
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Leaves it to `checkHost` to refuse a missing Host, because Node's refusal would not contain a problem.
+      requireHostHeader: false,
+    });
+    // Node silently drops headers beyond this number, even a Content-Length. The number is one above the limit, so that
+    // `hasTooManyHeaders` can recognise a request with too many headers.
+    server.maxHeadersCount = MAX_HEADER_LINES + 1;
+    // Keeps the connection open for a client that closes its own side after its request, such as `nc -N`, and still
+    // waits for the answer. Node's types lack this option.
+    Object.assign(server, { httpAllowHalfOpen: true });
+    const refuse = (socket: Socket, error?: unknown): void => {
+      if (errorCode(error) === 'ERR_HTTP_REQUEST_TIMEOUT' && hasOwnTimeLimits(socket)) return;
+      if (errorCode(error) === 'ECONNRESET') socket.destroy();
+      else this.#pipelines.of(socket).end(() => refuseUnreadable(this, socket, error));
+    };
+    const receive = (request: IncomingMessage, response: ServerResponse): void => {
+      if (hasTooManyHeaders(request)) {
+        refuse(request.socket, problem('too_many_headers'));
+        return;
+      }
+      this.#pipelines.of(request.socket).add(response, () => {
+        const exchange = new Exchange(this, request, response, arrival);
+        void (handle?.(exchange) ?? this.#receive(exchange, response));
+        return exchange;
+      });
+    };
+    server.on('request', receive);
+    // Answers a request with an unknown Expect header like any other, as RFC 9110, 10.1.1 permits.
+    server.on('checkExpectation', receive);
+    server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
+      const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
+      const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
+      // `withoutUpgrade` puts the request back into the socket. This must happen before `whenAnswered` waits, because
+      // the socket may end during the wait and then accepts nothing more.
+      if (!isWebSocket) withoutUpgrade(request, socket, head);
+      this.#pipelines.of(socket).whenAnswered(() => {
+        // Clears Node's timeout for idle connections, which an earlier answer may have set on the socket.
+        socket.setTimeout(0);
+        if (isWebSocket) void this.#receiveHandshake(new Exchange(this, request, socket, arrival), socket, head);
+        else {
+          server.emit('connection', socket);
+          socket.resume();
+        }
+      });
+    });
+    server.on('connect', (_request: IncomingMessage, socket: Socket) => refuse(socket));
+    server.on('clientError', (error: unknown, socket: Socket) => refuse(socket, error));
+    return server;
+  }
+
+  async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
+    if (this.#issuer?.isFor(exchange.request) === true) return this.#issuer.receive(exchange);
+    try {
+      const answer = await this.#access.admit(exchange);
+      if (answer === undefined) this.#router.run(exchange, response as Response);
+      else exchange.send(answer);
+    } catch (error) {
+      exchange.fail(error);
+    }
+  }
+
+  async #receiveHandshake(exchange: Exchange, socket: Socket, head: Buffer): Promise<void> {
+    const destroy = (): void => void socket.destroy();
+    socket.on('error', destroy);
+    exchange.route = WEBSOCKET_PATH;
+    try {
+      const caller = await this.#access.admitHandshake(exchange);
+      const { isStrict } = exchange;
+      if (isStrict) exchange.headers['Preference-Applied'] = 'handling=strict';
+      const query = parseQuery(exchange.rawQuery, isStrict);
+      // The key is not a parameter of the stream, and access control has already read it.
+      query.delete('api_key');
+      await this.#acceptWebSocket(exchange.request, socket, head, query, caller);
+      // Earlier requests may have paused the socket, and then `resume` alone does not make Node read again.
+      socket._read(0);
+      socket.resume();
+      exchange.done(101);
+    } catch (error) {
+      exchange.fail(error);
+    } finally {
+      socket.off('error', destroy);
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { Clock } from '../model/ports/host-ports.ts';
+import type { Wire, WireAnswer, WireRequest } from '../model/ports/wires-ports.ts';
+import { problem } from '../model/problems.ts';
+import { WrongKeyDelay } from '../runtime/wrong-key-delay.ts';
+import { mediaType } from '../schema/attachment-request.ts';
+import { parseQuery } from '../schema/query-parameters.ts';
+import type { AccessControl } from './access-control.ts';
+import { unauthorized } from './api-keys.ts';
+import type { Exchange } from './exchange.ts';
+import type { BaseAddress } from './http-connection.ts';
+import type { OriginPolicy } from './origin-policy.ts';
+import { problemAnswer } from './problem-answer.ts';
+import { isForm, readUploads } from './routes/uploads-routes.ts';
+
+export interface WireListenerParts {
+  readonly wire: Wire;
+  readonly access: AccessControl;
+  readonly clock: Clock;
+  /** Aborted when the service stops. */
+  readonly closing: AbortSignal;
+}
+
+/**
+ * Serves the port at which Postern speaks another program's protocol. Admits and reads requests, and writes the
+ * answers.
+ */
+export class WireListener {
+  readonly #guard: OriginPolicy;
+  readonly #parts: WireListenerParts;
+  readonly #wrongKeys: WrongKeyDelay;
+
+  constructor(parts: WireListenerParts) {
+    this.#parts = parts;
+    this.#guard = parts.access.newGuard();
+    this.#wrongKeys = new WrongKeyDelay(parts.clock);
+  }
+
+  /**
+   * Returns the port's URL. Tells the guard whether only this machine can reach the port. If other machines can, the
+   * guard accepts any Host.
+   */
+  listensAt({ url, isLoopback }: BaseAddress): string {
+    this.#guard.isLoopback = isLoopback;
+    return url;
+  }
+
+  async receive(exchange: Exchange): Promise<void> {
+    try {
+      this.#send(exchange, await this.#answer(exchange));
+    } catch (error) {
+      exchange.noteDefect(error);
+      const { status, body, headers } = problemAnswer(error);
+      const { code = '', detail = '', hint } = body as { code?: string; detail?: string; hint?: string };
+      const answer = this.#parts.wire.failure({ status, code, detail, hint });
+      const { 'Content-Type': _type, ...others } = headers ?? {};
+      exchange.send({ status: answer.status, body: answer.body, headers: others });
+    }
+  }
+
+  async #answer(exchange: Exchange): Promise<WireAnswer> {
+    const { wire, access } = this.#parts;
+    const path = pathOf(exchange);
+    const query = parseQuery(exchange.rawQuery, false);
+    const keys = wire.keyNames.flatMap((name) => query.getAll(name));
+    for (const name of wire.keyNames) query.delete(name);
+    const [key, ...others] = new Set(keys);
+    const isAdmitted = await access.admitWire(exchange, this.#guard, others.length === 0 ? key : undefined);
+    if (!isAdmitted) {
+      await this.#wrongKeys.wait();
+      throw unauthorized();
+    }
+    const { caller, id: requestId, method } = exchange;
+    const endpoint = wire.find({ method, path, caller });
+    const { body, uploadIds } = await this.#bodyOf(exchange, endpoint.takesForm);
+    try {
+      const files = caller.uploads.files(uploadIds);
+      const request: WireRequest = { method, path, query, caller, body, files, requestId };
+      return await endpoint.answer(request);
+    } finally {
+      await caller.uploads.remove(uploadIds);
+    }
+  }
+
+  async #bodyOf(
+    exchange: Exchange,
+    takesForm: boolean,
+  ): Promise<{ readonly body: unknown; readonly uploadIds: readonly string[] }> {
+    const { headers, method } = exchange.request;
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    if (!hasBody || method === 'GET' || method === 'HEAD') return { body: undefined, uploadIds: [] };
+    if (!takesForm || !isForm(exchange)) return { body: await exchange.json(), uploadIds: [] };
+    const { fields, files } = await readUploads(exchange, this.#parts.closing);
+    return { body: Object.fromEntries(fields), uploadIds: files.map(({ id }) => id) };
+  }
+
+  #send(exchange: Exchange, { status, body, file, route }: WireAnswer): void {
+    if (route !== undefined) exchange.route = route;
+    if (file === undefined) {
+      exchange.send({ status, body });
+      return;
+    }
+    const { bytes } = file;
+    exchange.send({
+      status,
+      stream: { bytes, read: () => file.read(0, bytes - 1), close: () => file.close() },
+      headers: { 'Content-Type': mediaType(file.mimeType), 'Content-Disposition': 'attachment' },
+    });
+  }
+}
+
+/** Returns the decoded segments of a path. Throws `invalid_path`. */
+function pathOf({ path }: Exchange): readonly string[] {
+  try {
+    const segments = path.split('/').slice(1).map(decodeURIComponent);
+    if (path.startsWith('/') && !segments.some((segment) => segment.includes('\0'))) return segments;
+  } catch {
+    // Malformed percent-encoding.
+  }
+  throw problem('invalid_path');
+}

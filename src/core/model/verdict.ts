@@ -1,0 +1,97 @@
+import type { StatusReport, WebhookSummary } from './status.ts';
+
+/** `text` says whether everything works. `next` gives the reason or the consequence; it may be empty. */
+export interface Verdict {
+  readonly tone: 'good' | 'warn' | 'bad';
+  readonly text: string;
+  readonly next: string;
+}
+
+const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
+
+/**
+ * Returns the sentences with which the menu and `postern status` begin. If messages cannot be read, sent or received,
+ * the sentences name only the first of these problems. The console has its own copy of this function
+ * (src/features/console/verdict.js); a test compares the two.
+ */
+export function verdictOf(report: StatusReport): Verdict {
+  const { backend, permissions, webhooks, search, fleet, macs, warnings = [], held_sends: held = 0 } = report;
+  if (macs !== undefined) return fleetVerdict(report, macs);
+  const denied = permissions.filter(({ state }) => state === 'denied');
+  if (!backend.connected) {
+    const reason = denied.find(({ name }) => name === 'full_disk_access')?.detail ?? backend.message;
+    return {
+      tone: 'bad',
+      text: 'Postern cannot read your messages',
+      next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: Postern will continue where it stopped.`,
+    };
+  }
+  const automation = denied.find(({ name }) => name === 'automation');
+  if (automation !== undefined) {
+    return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail };
+  }
+  const [bad] = warnings.filter(({ tone }) => tone === 'bad');
+  if (bad !== undefined) return { tone: 'bad', text: bad.title, next: bad.text };
+  const waiting =
+    held === 0 ? '' : `${capital(inWords(held))} ${held === 1 ? 'send waits' : 'sends wait'} for your decision.`;
+  const behind = webhooks.filter(isBehind);
+  const [first] = behind;
+  const troubles = [
+    ...(first === undefined
+      ? []
+      : [behind.length === 1 ? `${webhookLabel(first)} is behind` : `${inWords(behind.length)} webhooks are behind`]),
+    ...(search?.state === 'failing' ? ['search is not working'] : []),
+    ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
+  ];
+  if (troubles.length > 0) {
+    const next = waiting || 'Nothing is lost: Postern keeps everything that is waiting.';
+    return { tone: 'warn', text: `Messages work; ${listed(troubles)}`, next };
+  }
+  if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a warning', next: backend.message };
+  const next = waiting || 'Messages arrive and go out. Nothing waits for you.';
+  return { tone: 'good', text: 'Everything works', next };
+}
+
+/** Returns the webhook's name; without a name, the origin of its URL without `https://`. */
+export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'origin'>): string {
+  return name ?? origin.replace(/^https?:\/\//, '');
+}
+
+function fleetVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<StatusReport['macs']>): Verdict {
+  if (!backend.connected) {
+    return { tone: 'bad', text: 'The hub cannot read the events of its fleet', next: backend.message ?? '' };
+  }
+  const away = macs.filter(({ state }) => state !== 'present').map(({ id }) => id);
+  const unread = macs.filter((mac) => mac.state === 'present' && mac.backend?.connected === false).map(({ id }) => id);
+  const behind = webhooks.filter(isBehind).length;
+  const troubles = [
+    ...(away.length > 0 ? [`${listed(away)} ${away.length === 1 ? 'is' : 'are'} away`] : []),
+    ...(unread.length > 0 ? [`${listed(unread)} cannot read messages`] : []),
+    ...(behind > 0 ? [`${behind === 1 ? 'one webhook is' : `${inWords(behind)} webhooks are`} behind`] : []),
+  ];
+  if (troubles.length === 0) {
+    const present = macs.length === 1 ? '1 Mac is' : `${macs.length.toLocaleString('en-US')} Macs are`;
+    return { tone: 'good', text: 'Everything works', next: `${present} present.` };
+  }
+  return {
+    tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
+    text: capital(listed(troubles)),
+    next: 'Everything else continues. Missed events are delivered later.',
+  };
+}
+
+function isBehind({ state }: WebhookSummary): boolean {
+  return state === 'failing' || state === 'held';
+}
+
+function inWords(count: number): string {
+  return NUMBERS[count] ?? count.toLocaleString('en-US');
+}
+
+function listed(items: readonly string[]): string {
+  return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,21 @@
+import { isAppError } from '../model/errors.ts';
+import type { SendAnswer } from '../model/ports/sending-ports.ts';
+import type { Counters } from './counters.ts';
+
+/** Counts a send by its outcome: `confirmed`, `provisional`, `held` and so on, or the code of its problem. */
+export async function countedSend(sending: Promise<SendAnswer>, counters: Counters): Promise<SendAnswer> {
+  try {
+    const result = await sending;
+    counters.sends.inc({ outcome: outcomeOf(result) });
+    return result;
+  } catch (error) {
+    counters.sends.inc({ outcome: isAppError(error) ? error.code : 'internal_error' });
+    throw error;
+  }
+}
+
+function outcomeOf(answer: SendAnswer): string {
+  if (answer.kind !== 'sent') return answer.kind;
+  if (answer.replayed) return 'replayed';
+  return answer.confirmed ? 'confirmed' : 'provisional';
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../model/ports/host-ports.ts';
+import type { ProcessLog } from './log.ts';
+
+/**
+ * Time from a request to stop until the process exits anyway. A stop may take at most 10 s (decision A7), including the
+ * exit itself.
+ */
+const STOP_LIMIT_MS = 9500;
+/** The exit code that shells report for a process ended by SIGTERM: 128 plus the signal's number. */
+const TERMINATED = 143;
+
+export interface ShutdownOptions {
+  readonly log: ProcessLog;
+  readonly clock: Clock;
+  /**
+   * True if the program runs at a terminal. Closing the terminal's window sends SIGHUP, which then ends the program.
+   * Otherwise SIGHUP is ignored, as under nohup and launchd.
+   */
+  readonly isTerminal: boolean;
+  /** True under a supervisor such as launchd, which restarts this process unless it exits with 0. */
+  readonly supervised: boolean;
+}
+
+/** Ends this process after a signal (decision A7), after a crash (decision A3), or when the service requests it. */
+export class Shutdown {
+  /** Resolves once the process should end gracefully. */
+  readonly wanted: Promise<void>;
+  readonly #options: ShutdownOptions;
+  #want: () => void = () => {};
+  #exitCode: number | undefined;
+  #isSignalled = false;
+
+  constructor(options: ShutdownOptions) {
+    this.#options = options;
+    this.wanted = new Promise((resolve) => {
+      this.#want = resolve;
+    });
+  }
+
+  get exitCode(): number {
+    return this.#exitCode ?? 0;
+  }
+
+  /** Handles signals and uncaught errors from now on, instead of Node's defaults. */
+  watch(): void {
+    const { log, isTerminal } = this.#options;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.removeAllListeners(signal); // dist/main.js has listeners that would exit at once
+      process.on(signal, () => this.#signalled(signal));
+    }
+    process.on('SIGHUP', () => {
+      if (isTerminal) this.#signalled('SIGHUP');
+      else log.info('ignoring SIGHUP: restart to reload the configuration');
+    });
+    for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+      process.on(event, (error: unknown) => {
+        log.fatal('Postern crashed', { error });
+        this.#exitNow(1);
+      });
+    }
+  }
+
+  /** Requests a graceful end with `exitCode`. A later request replaces the code. */
+  want(exitCode: number): void {
+    const isFirst = this.#exitCode === undefined;
+    this.#exitCode = exitCode;
+    if (!isFirst) return;
+    this.#options.clock.after(STOP_LIMIT_MS, () => {
+      this.#options.log.error('shutdown took too long, exiting now');
+      this.#exitNow(this.exitCode);
+    });
+    this.#want();
+  }
+
+  #signalled(signal: NodeJS.Signals): void {
+    if (this.#isSignalled) this.#exitNow(this.exitCode);
+    this.#isSignalled = true;
+    this.#options.log.info('stopping', { signal });
+    this.want(this.#exitCodeAfter(signal));
+  }
+
+  /**
+   * Returns the exit code after a signal. Under a supervisor, the code for SIGTERM is 143: if another program sent
+   * SIGTERM, 0 would make launchd keep the agent down until the next login (decision T3). If launchd itself stopped the
+   * agent, launchd ignores the code.
+   */
+  #exitCodeAfter(signal: NodeJS.Signals): number {
+    return signal === 'SIGTERM' && this.#options.supervised ? TERMINATED : 0;
+  }
+
+  #exitNow(exitCode: number): void {
+    this.#options.log.flush();
+    process.exit(exitCode);
+  }
+}

@@ -1,0 +1,49 @@
+import * as z from 'zod';
+import { ASSOCIATED_KINDS, type Reaction } from '../model/reaction.ts';
+import { contentMembers, detailsLeftOut } from './content-schema.ts';
+import { namesSchema } from './names-schema.ts';
+import { shapeOf } from './shape.ts';
+
+/** `data` of a reaction event (decision C8). */
+export const reactionSchema = shapeOf<Reaction>()(
+  z
+    .object({
+      id: z.string(),
+      guid: z.string(),
+      conversation_id: z.string(),
+      sender: z.string(),
+      is_from_me: z.boolean(),
+      reaction_type: z.enum([
+        'love',
+        'thumbs_up',
+        'thumbs_down',
+        'haha',
+        'exclamation',
+        'question',
+        'emoji',
+        'sticker',
+        'other',
+      ]),
+      emoji: z.string().nullable().meta({ description: 'The character of an emoji reaction.' }),
+      message_id: z.string().meta({ description: 'The message reacted to; "" if it is not in the database.' }),
+      message_guid: z.string(),
+      timestamp: z.iso.datetime({ precision: 0 }),
+      associated_message_type: z.int(),
+      details: z
+        .object({
+          kind: z.enum(ASSOCIATED_KINDS).meta({
+            description:
+              'A message of an app, a vote in a poll, or an option that was added to a poll. Other values may follow.',
+          }),
+          sentence: z.string().meta({ description: 'One line for people, at most 200 characters.' }),
+          ...contentMembers,
+        })
+        .optional()
+        .meta({ description: 'With `include=details`, if the row is neither a tapback nor a sticker.' }),
+      details_left_out: detailsLeftOut,
+      part: z.int().optional().meta({ description: 'Only in the details of a message: the part that was reacted to.' }),
+      mac: z.string().optional().meta({ description: 'Only at a hub: the Mac that has the reaction.' }),
+      names: namesSchema.optional(),
+    })
+    .meta({ id: 'Reaction' }),
+);

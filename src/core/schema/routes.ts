@@ -1,0 +1,110 @@
+import type { Access } from '../model/caller.ts';
+
+/** Prefix of every path of the contract. */
+export const API = '/api/v1';
+
+/** One method on one path of the contract. */
+export interface Route {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** The path. It follows the prefix `API`, unless `isOutside` is true. `{name}` matches one segment. */
+  readonly path: `/${string}`;
+  readonly isOutside?: true;
+  /** True if a hub does not offer the operation. */
+  readonly macOnly?: true;
+  /**
+   * How the key is passed: in `X-API-Key`, in the query parameter `api_key`, or not at all. With `code`, a one-time
+   * code in the body replaces the key, and only the service's own console may send it.
+   */
+  readonly key: 'header' | 'query' | 'none' | 'code';
+  /**
+   * The callers that may use the route. Handlers use only the ports of `exchange.caller`, which limit what a key can
+   * read, send and receive.
+   */
+  readonly access: Access;
+}
+
+/**
+ * The routes of the contract, and those that decision H adds. Key: the operation. HEAD works like GET (decision E7).
+ */
+export const ROUTES = {
+  getHealth: { method: 'GET', path: '/health', key: 'none', access: 'open' },
+  sendMessage: { method: 'POST', path: '/messages', key: 'header', access: ['send'] },
+  listMessages: { method: 'GET', path: '/messages', key: 'header', access: ['read'] },
+  getMessage: { method: 'GET', path: '/messages/{id}', key: 'header', access: ['read'] },
+  getAttachment: { method: 'GET', path: '/messages/{id}/attachments/{n}', key: 'header', access: ['read'] },
+  uploadAttachment: { method: 'POST', path: '/attachments', key: 'header', access: ['send'], macOnly: true },
+  listConversations: { method: 'GET', path: '/conversations', key: 'header', access: ['read'] },
+  getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header', access: ['read'] },
+  listConversationAttachments: {
+    method: 'GET',
+    path: '/conversations/{id}/attachments',
+    key: 'header',
+    access: ['read'],
+    macOnly: true,
+  },
+  searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'], macOnly: true },
+  listContacts: { method: 'GET', path: '/contacts', key: 'header', access: ['read'], macOnly: true },
+  listPeople: { method: 'GET', path: '/people', key: 'header', access: ['read'], macOnly: true },
+  listPersonMessages: { method: 'GET', path: '/people/{id}/messages', key: 'header', access: ['read'], macOnly: true },
+  registerWebhook: { method: 'POST', path: '/webhooks', key: 'header', access: ['webhooks'] },
+  listWebhooks: { method: 'GET', path: '/webhooks', key: 'header', access: ['webhooks'] },
+  deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
+  getWebhook: { method: 'GET', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
+  changeWebhook: { method: 'PATCH', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
+  listDeliveries: { method: 'GET', path: '/webhooks/{id}/deliveries', key: 'header', access: ['webhooks'] },
+  testWebhook: { method: 'POST', path: '/webhooks/{id}/test', key: 'header', access: ['webhooks'] },
+  resendDelivery: {
+    method: 'POST',
+    path: '/webhooks/{id}/deliveries/{delivery}/resend',
+    key: 'header',
+    access: ['webhooks'],
+    macOnly: true,
+  },
+  retryWebhook: { method: 'POST', path: '/webhooks/{id}/retry', key: 'header', access: ['webhooks'], macOnly: true },
+  replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header', access: ['webhooks'] },
+  listEvents: { method: 'GET', path: '/events', key: 'header', access: ['events'] },
+  getStatus: { method: 'GET', path: '/status', key: 'header', access: 'key' },
+  getOverview: { method: 'GET', path: '/overview', key: 'header', access: 'owner', macOnly: true },
+  getStatistics: { method: 'GET', path: '/stats/{kind}', key: 'header', access: 'owner', macOnly: true },
+  getConfig: { method: 'GET', path: '/config', key: 'header', access: 'owner', macOnly: true },
+  checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner', macOnly: true },
+  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner', macOnly: true },
+  openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
+  listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner', macOnly: true },
+  addKey: { method: 'POST', path: '/keys', key: 'header', access: 'owner', macOnly: true },
+  // Must precede `/keys/{id}`, which would match `/keys/me` too.
+  getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key', macOnly: true },
+  getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
+  checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner', macOnly: true },
+  changeKey: { method: 'PATCH', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
+  rotateKey: { method: 'POST', path: '/keys/{id}/rotate', key: 'header', access: 'owner', macOnly: true },
+  revokeKey: { method: 'DELETE', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
+  listApprovals: { method: 'GET', path: '/approvals', key: 'header', access: ['approve'], macOnly: true },
+  getApproval: { method: 'GET', path: '/approvals/{id}', key: 'header', access: ['send', 'approve'], macOnly: true },
+  approveSend: { method: 'POST', path: '/approvals/{id}/approve', key: 'header', access: ['approve'], macOnly: true },
+  denySend: { method: 'POST', path: '/approvals/{id}/deny', key: 'header', access: ['approve'], macOnly: true },
+  withdrawSend: { method: 'DELETE', path: '/approvals/{id}', key: 'header', access: ['send'], macOnly: true },
+  getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner', macOnly: true },
+  sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner', macOnly: true },
+  proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner', macOnly: true },
+  listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner', macOnly: true },
+  makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
+  signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
+  callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, macOnly: true },
+  getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
+} as const satisfies Record<string, Route>;
+
+/** The name of an operation in `ROUTES`. */
+export type RouteId = keyof typeof ROUTES;
+
+/**
+ * Operations that only the Postern of a single Mac offers (decision N2). A hub answers them with 501 `not_at_a_hub`.
+ */
+export const NOT_AT_A_HUB: ReadonlySet<string> = new Set(
+  Object.entries<Route>(ROUTES).flatMap(([id, { macOnly }]) => (macOnly ? [id] : [])),
+);
+
+/** Returns the route's path from the root. */
+export function pathOf(route: Route): string {
+  return route.isOutside === true ? route.path : API + route.path;
+}

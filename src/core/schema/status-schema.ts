@@ -1,0 +1,221 @@
+import * as z from 'zod';
+import { CAPABILITY_REASONS } from '../model/capabilities.ts';
+import { MESSAGES_ACCOUNT_STATES } from '../model/messages-account.ts';
+import { PERMISSION_REASONS } from '../model/ports/permissions-ports.ts';
+import type { PermissionsAnswer, StatusReport } from '../model/status.ts';
+import { WEBHOOK_STATES } from '../model/webhook.ts';
+import { contactsHealthSchema } from './contacts-schema.ts';
+import { shapeOf } from './shape.ts';
+
+const backend = z.object({ connected: z.boolean(), message: z.string().nullable() });
+const permissions = z
+  .array(
+    z.object({
+      name: z.enum(['full_disk_access', 'automation']),
+      state: z.enum(['granted', 'denied', 'unknown']),
+      detail: z.string(),
+      reason: z.enum(PERMISSION_REASONS).optional(),
+    }),
+  )
+  .readonly();
+
+const capabilities = z.record(
+  z.string(),
+  z.object({ available: z.boolean(), reason: z.enum(CAPABILITY_REASONS).optional() }),
+);
+
+const search = z.object({
+  state: z.enum(['building', 'complete', 'failing']),
+  indexed_rows: z.int(),
+  total_rows: z.int().meta({
+    description: 'Number of rows to index, at most: reactions are counted too, although they are not indexed.',
+  }),
+  indexed_from: z.string().nullable(),
+  problem: z.string().nullable(),
+  skipped_rows: z
+    .int()
+    .meta({
+      description:
+        'Number of messages that are found by their text only, because decoding their other content did not end. Absent if there are none.',
+    })
+    .optional(),
+  skipped_ids: z.array(z.string()).readonly().meta({ description: 'Ids of these messages, at most 20.' }).optional(),
+});
+
+const changes = z.object({
+  state: z.enum(['starting', 'on']).meta({
+    description:
+      '`starting` until every message has been examined once; until then, changes of old messages are missed.',
+  }),
+  logged: z.int().meta({ description: 'Number of changes kept for readers that resume.' }),
+  swept_at: z.string().nullable().meta({
+    description:
+      'When Postern last finished comparing all messages with what it had recorded of them; null before the first time.',
+  }),
+});
+
+const fleet = z.object({
+  mac: z.string().meta({ description: 'The name of this Mac in the fleet.' }),
+  state: z.enum(['connected', 'away', 'refused']).meta({
+    description: '`away`: the broker cannot be reached. `refused`: another Mac uses the same name.',
+  }),
+  published_row: z.int().nullable().meta({ description: 'The newest row that the fleet has acknowledged.' }),
+  behind: z.int().meta({ description: 'Number of rows that the fleet does not have yet, at most.' }),
+  clock_ahead_s: z.int().nullable().meta({
+    description: "Seconds by which this Mac's clock is ahead of the broker's; negative if it is behind.",
+  }),
+  certificate_ends: z.string().nullable().meta({ description: "When the certificate of the broker's server expires." }),
+  problem: z.string().nullable(),
+});
+
+const macs = z
+  .array(
+    z.object({
+      id: z.string(),
+      state: z.enum(['present', 'away', 'unreadable']),
+      version: z.string().nullable(),
+      addresses: z.array(z.string()).readonly(),
+      seen_s: z.int().meta({ description: 'Seconds since the Mac was last heard from.' }),
+      backend: backend.nullable().meta({ description: "The Mac's report on its own database." }),
+      newest_row: z.int().nullable(),
+      behind: z.int().nullable().meta({ description: 'Number of its rows that this hub does not have yet.' }),
+      shared_addresses: z.array(z.string()).readonly().meta({
+        description:
+          'Its addresses that another Mac announces too. For these, `from` must be the id of a Mac, not the address.',
+      }),
+      changes: z
+        .boolean()
+        .meta({ description: 'Whether the Mac sends changes of its existing messages to the fleet.' }),
+      open_holes: z.int().meta({
+        description: 'Number of gaps in its rows and changes that the Mac has not filled yet. Its later events wait.',
+      }),
+      machine: z.string().optional().meta({ description: 'Name of the machine that runs as this Mac of the fleet.' }),
+      refused_machine: z.string().optional().meta({
+        description: 'Name of another machine that is refused, because it uses the same key.',
+      }),
+      pair: z
+        .string()
+        .optional()
+        .meta({ description: 'If the Mac is in a pair: the id under which the hub shows the pair.' }),
+      sends: z.boolean().optional().meta({ description: 'In a pair: whether this Mac sends.' }),
+    }),
+  )
+  .readonly();
+
+/** Answer of `GET /status` (decision H). */
+export const statusSchema = shapeOf<StatusReport>()(
+  z
+    .object({
+      version: z.string(),
+      demo: z.literal(true).optional().meta({ description: 'Present if `postern demo` simulates the Mac.' }),
+      url: z.string().optional().meta({ description: 'The address of the service; only over the Unix socket.' }),
+      uptime_s: z.int(),
+      backend,
+      newest_row: z.int().nullable(),
+      newest_event: z.object({
+        row_id: z.int(),
+        age_s: z.int().nullable(),
+        offset: z.string().optional().meta({ description: 'Only at a hub, where `row_id` is 0.' }),
+      }),
+      macs: macs.optional().meta({ description: 'Only at a hub: the Macs of the fleet.' }),
+      webhooks: z
+        .array(
+          z.object({
+            id: z.string(),
+            name: z.string().optional(),
+            origin: z.string(),
+            state: z.enum(WEBHOOK_STATES),
+            consecutive_failures: z.int(),
+            last_success_at: z.string().nullable(),
+            last_outcome: z.enum(['delivered', 'dropped', 'gone']).nullable(),
+            last_error: z.string().nullable(),
+          }),
+        )
+        .readonly(),
+      held_sends: z.int().optional().meta({ description: "Sends that wait for the owner's decision." }),
+      permissions,
+      messages: z
+        .object({
+          answer_ms: z.int().meta({ description: 'Milliseconds, including the start of osascript.' }),
+          checked_at: z.string(),
+        })
+        .optional()
+        .meta({
+          description:
+            'How long Messages took to answer the last send or check. Absent before the first answer, and at a hub.',
+        }),
+      messages_account: z
+        .object({
+          state: z.enum(MESSAGES_ACCOUNT_STATES).meta({
+            description:
+              '`no_imessage`: only SMS or RCS is enabled, so iMessages neither arrive nor go out. `signed_out`: no account is enabled.',
+          }),
+          checked_at: z.string(),
+        })
+        .optional()
+        .meta({
+          description:
+            'The accounts of Messages, asked for once a day while Automation is granted. Absent before the first answer, and at a hub.',
+        }),
+      arrival_delay: z
+        .object({
+          median_s: z.number().meta({ description: 'Seconds, without sleep and downtime.' }),
+          max_s: z.number(),
+          messages: z.int().meta({ description: 'Number of messages that these figures are of, at most 20.' }),
+        })
+        .optional()
+        .meta({
+          description:
+            'How long the newest incoming iMessages took from their date until they were in chat.db. Absent before the first since the start, and at a hub.',
+        }),
+      problems: z
+        .array(
+          z.object({
+            code: z.string().meta({ description: 'Other versions may send codes that you do not know.' }),
+            since: z.string().meta({ description: 'When Postern noticed the problem.' }),
+            until: z
+              .string()
+              .nullable()
+              .meta({ description: 'When Postern noticed that the problem had ended; null while it lasts.' }),
+            subject: z
+              .string()
+              .nullable()
+              .meta({ description: 'The name or origin of the webhook; null for other problems.' }),
+            hint: z.string().nullable().meta({ description: 'The reason, or what to do.' }),
+          }),
+        )
+        .readonly()
+        .optional()
+        .meta({
+          description:
+            'Current problems, and the last 20 that ended, newest first. Only for the owner, and absent at a hub.',
+        }),
+      capabilities: capabilities.optional().meta({
+        description:
+          'What this service can do on this Mac and this version of macOS, and why it cannot do the rest. Expect other names and reasons.',
+      }),
+      contacts: contactsHealthSchema
+        .optional()
+        .meta({ description: 'State of the names of people; absent until a client first asks for names.' }),
+      changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
+      search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
+      fleet: fleet.optional().meta({ description: 'The connection to the fleet; absent if this Mac is in none.' }),
+      warnings: z
+        .array(
+          z.object({
+            code: z.string(),
+            text: z.string(),
+            tone: z.enum(['warn', 'bad']),
+            title: z.string(),
+            menu: z.string().optional(),
+          }),
+        )
+        .readonly()
+        .optional()
+        .meta({ description: 'Problems that features report; absent if there are none.' }),
+    })
+    .meta({ id: 'Status' }),
+);
+
+/** Answer of `POST /permissions/check` (decision H). */
+export const permissionsSchema = shapeOf<PermissionsAnswer>()(z.object({ permissions }).meta({ id: 'Permissions' }));

@@ -1,0 +1,222 @@
+import { AppError, isAppError } from '../model/errors.ts';
+import { mayHaveBeenSent } from '../model/failed-send.ts';
+import type { MessageStatus } from '../model/message.ts';
+import type { Clock, Log } from '../model/ports/host-ports.ts';
+import type { Attempt, Content, MessagesApp, RunOutcome, SendRequest } from '../model/ports/sending-ports.ts';
+import type { ExpectedChat } from '../model/ports/sent-parts-ports.ts';
+import { problem } from '../model/problems.ts';
+import { leadsToNext, liveAttempt, type Plan } from './attempts.ts';
+import { type CheckedFile, openChecked } from './checked-attachments.ts';
+import type { Confirmations, Expectation } from './confirmations.ts';
+import { contentHashes } from './content-hash.ts';
+import { NOT_RUNNING, sendFailure } from './send-failure.ts';
+import { type ChosenPlan, chosenPlan } from './service-choice.ts';
+import type { Staging } from './staging.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
+
+/** A request whose attachments were checked and may be sent. */
+export interface CheckedRequest extends SendRequest {
+  readonly files: readonly CheckedFile[];
+}
+
+export interface DeliveryOptions {
+  readonly messages: MessagesApp;
+  readonly lookup: TolerantLookup;
+  readonly confirmations: Confirmations;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Copies attachments to where Messages may read them. Undefined if Messages may read every path (decision D8). */
+  readonly staging: Staging | undefined;
+  /** Aborts the running script, and ends the wait for a row. */
+  readonly signal: AbortSignal;
+}
+
+interface Part {
+  /** JSON pointer of the part in the request. */
+  readonly pointer: string;
+  readonly content: Content;
+}
+
+/** Returns a function that hands one message to Messages, part by part, and waits for the row of the first part. */
+export function openDelivery({ messages, lookup, confirmations, clock, log, staging, signal }: DeliveryOptions) {
+  return deliver;
+
+  /** Returns the first part's expectation. Throws the AppError to answer with. */
+  async function deliver(request: CheckedRequest): Promise<Expectation | undefined> {
+    const { requestId, recipient } = request;
+    const startedMs = clock.monotonic();
+    const partsSent: string[] = [];
+    const expectations: Expectation[] = [];
+    try {
+      const parts = await partsOf(request);
+      let chosen = chosenPlan(request, lookup.chats(recipient), lookup);
+      for (const { pointer, content } of parts) {
+        const delivered = await deliverPart(request, chosen, content, partsSent);
+        expectations.push(delivered.expectation);
+        partsSent.push(pointer);
+        // If this part was sent by the fallback, the parts after it use the fallback too.
+        chosen = delivered.chosen;
+      }
+    } catch (error) {
+      const why = isAppError(error) ? { code: error.code, ...error.extra } : { parts_sent: partsSent };
+      log.warn('a send failed', { requestId, ...why });
+      throw withParts(error, partsSent);
+    }
+    const [first] = expectations;
+    if (first !== undefined) {
+      await confirmations.wait(first, signal);
+      const error = misdirected(first, { lookup, confirmations });
+      if (error !== undefined) {
+        log.warn('a send to a group went to another conversation', { requestId, row_id: first.rowId ?? null });
+        throw error;
+      }
+    }
+    const tookMs = Math.round(clock.monotonic() - startedMs);
+    log.info('sent', { requestId, parts: partsSent.length, row_id: first?.rowId ?? null, took_ms: tookMs });
+    return first;
+  }
+
+  /**
+   * Returns the parts to send: the body first, then each attachment (decision D1). Makes all copies before anything is
+   * sent, so that a full disk leaves no half-sent message.
+   */
+  async function partsOf({ body, files }: CheckedRequest): Promise<readonly Part[]> {
+    const attached = await Promise.all(
+      files.map(async (file) => ({ pointer: file.pointer, content: { attachment: await ready(file) } })),
+    );
+    return body === '' ? attached : [{ pointer: '/body', content: { body } }, ...attached];
+  }
+
+  /** Returns the path that Messages receives: that of a copy if files are staged, else the file's real path. */
+  async function ready(file: CheckedFile): Promise<string> {
+    if (staging !== undefined) return staging.copy(file);
+    await (await openChecked(file)).close();
+    return file.realPath;
+  }
+
+  async function deliverPart(
+    request: SendRequest,
+    chosen: ChosenPlan,
+    content: Content,
+    partsSent: readonly string[],
+  ): Promise<{ readonly expectation: Expectation; readonly chosen: ChosenPlan }> {
+    const { plan: to, fallback, reason } = chosen;
+    const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
+    const expectation = confirmations.expect(chat, content, request, reason);
+    const outcome = await attemptInTurn({
+      messages,
+      plan: to,
+      content,
+      signal,
+      onAttempt({ chatId }) {
+        request.check?.();
+        // An attempt without a chat id names only a participant, and Messages itself chooses the conversation.
+        if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
+      },
+    });
+    const bySms: ChosenPlan | undefined = fallback && { plan: fallback, reason: 'asked' };
+    if (outcome.kind === 'done') {
+      if (bySms === undefined || !(await hasFailed(expectation))) return { expectation, chosen };
+      return deliverPart(request, bySms, content, partsSent);
+    }
+    const failure = sendFailure(outcome, partsSent);
+    // A part that may have been sent stays expected, so that a later send does not take its row.
+    if (!mayHaveBeenSent({ code: failure.code })) confirmations.drop(expectation);
+    if (bySms !== undefined && leadsToNext(outcome)) return deliverPart(request, bySms, content, partsSent);
+    throw failure;
+  }
+
+  /**
+   * Waits for the part's row, and reports whether Messages marked it as failed. Returns false if the row is missing or
+   * still pending, because the part may still be sent.
+   */
+  async function hasFailed(expectation: Expectation): Promise<boolean> {
+    await confirmations.wait(expectation, signal);
+    const { rowId } = expectation;
+    if (rowId === undefined) return false;
+    const status = (): MessageStatus | undefined => lookup.message(rowId)?.status;
+    await confirmations.until(() => status() !== 'pending', signal);
+    return status() === 'failed';
+  }
+}
+
+/**
+ * Adds the parts that were sent to an error that does not name them: one that `check` threw before a later part, for
+ * example because the key was revoked meanwhile.
+ */
+function withParts(error: unknown, partsSent: readonly string[]): unknown {
+  if (!isAppError(error) || partsSent.length === 0 || error.extra.parts_sent !== undefined) return error;
+  const { code, message, hint, ...options } = error;
+  const extra = { ...error.extra, parts_sent: partsSent };
+  return new AppError(code, message, { ...options, ...(hint !== undefined && { hint }), extra });
+}
+
+export interface AttemptsOptions {
+  readonly messages: MessagesApp;
+  readonly plan: Plan;
+  readonly content: Content;
+  readonly signal: AbortSignal;
+  /** Called just before each run of osascript. If it throws, the attempts end. */
+  readonly onAttempt: (attempt: Attempt) => void;
+}
+
+const NO_WAY: RunOutcome = { kind: 'failed', number: -1728, message: '' };
+
+/**
+ * Makes the attempts of a plan in order. Makes the next attempt only after an error that Messages raises before it
+ * sends anything (decision T1).
+ */
+export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcome> {
+  const { messages, plan, content, signal, onAttempt } = options;
+  let isOpened = false;
+  const run = async (attempt: Attempt): Promise<RunOutcome> => {
+    if (signal.aborted) return { kind: 'killed' };
+    onAttempt(attempt);
+    const outcome = await messages.run({ ...attempt, content }, signal);
+    if (isOpened || outcome.kind !== 'failed' || outcome.number !== NOT_RUNNING) return outcome;
+    // Messages is not running, so nothing was sent. Opens Messages and repeats the attempt once (decision D2).
+    isOpened = true;
+    await messages.open(signal);
+    if (signal.aborted) return outcome;
+    onAttempt(attempt);
+    return messages.run({ ...attempt, content }, signal);
+  };
+
+  let outcome: RunOutcome = NO_WAY;
+  for (const attempt of plan.attempts) {
+    outcome = await run(attempt);
+    if (!leadsToNext(outcome)) return outcome;
+  }
+  if (plan.liveChat === null || signal.aborted) return outcome;
+  const last = liveAttempt(plan, await messages.liveChatIds(signal));
+  return last === undefined ? outcome : run(last);
+}
+
+/**
+ * Returns an error if Messages put a part for a group into a conversation that it created, else undefined. On macOS 26
+ * a send to a group can create a one-to-one conversation with a person named by the group's identifier (openclaw/imsg
+ * #90). Nobody in the group gets the message then. The row is still recorded as this send's, so that its origin is
+ * known.
+ */
+function misdirected(
+  expectation: Expectation,
+  { lookup, confirmations }: { readonly lookup: TolerantLookup; readonly confirmations: Confirmations },
+): AppError | undefined {
+  const { rowId, afterRowId, chat, content } = expectation;
+  if (rowId !== undefined || afterRowId === undefined || typeof chat === 'string') return undefined;
+  if (!chat.address.startsWith('+;')) return undefined;
+  const stray = lookup
+    .ownRowsAbove(afterRowId)
+    .find(
+      (row) =>
+        row.address !== null &&
+        row.address !== chat.address &&
+        contentHashes(row.body, row.attachmentNames).includes(content) &&
+        lookup.isNewChat(row.rowId, afterRowId),
+    );
+  if (stray === undefined || stray.address === null) return undefined;
+  confirmations.expectIn(expectation, { address: stray.address });
+  confirmations.find(expectation);
+  const conversationId = lookup.message(stray.rowId)?.conversation_id ?? '';
+  return problem('misdirected', {}, { extra: { message_id: String(stray.rowId), conversation_id: conversationId } });
+}

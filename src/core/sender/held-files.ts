@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, readdir, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { HeldFile } from '../model/approval.ts';
+import { errorCode, isAppError } from '../model/errors.ts';
+import type { Log } from '../model/ports/host-ports.ts';
+import type { GivenFiles, HeldFiles } from '../model/ports/sending-ports.ts';
+import { problem } from '../model/problems.ts';
+import { type AttachmentRules, checkAttachments, HELD_FILES, openChecked } from './checked-attachments.ts';
+
+export interface HeldCopiesParts {
+  readonly rules: AttachmentRules;
+  readonly log: Log;
+}
+
+/** Copies files when a send is held, so that exactly the approved files are sent. */
+export class HeldCopies implements HeldFiles {
+  readonly #parts: HeldCopiesParts;
+  readonly #folder: string;
+
+  constructor(parts: HeldCopiesParts) {
+    this.#parts = parts;
+    this.#folder = join(parts.rules.configDir, HELD_FILES);
+  }
+
+  async copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]> {
+    const { mistakes, files } = await checkAttachments(given, this.#parts.rules);
+    if (mistakes.length > 0) {
+      throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+    }
+    const held: HeldFile[] = [];
+    try {
+      for (const [index, file] of files.entries()) {
+        const source = await openChecked(file);
+        try {
+          const left = maxBytes - held.reduce((sum, { bytes }) => sum + bytes, 0);
+          const name = basename(file.path);
+          await mkdir(this.#folderOf(id, index), { recursive: true, mode: 0o700 });
+          const target = createWriteStream(this.#pathOf(id, index, name), { flags: 'wx', mode: 0o600 });
+          const { bytes, sha256, count } = counting(left);
+          await pipeline(source.createReadStream({ autoClose: false }), count, target);
+          held.push({ name, bytes: bytes(), sha256: sha256() });
+        } finally {
+          await source.close();
+        }
+      }
+      return held;
+    } catch (error) {
+      await this.remove(id);
+      throw isAppError(error) ? error : problem('attachment_not_copied', { reason: errorCode(error) ?? 'error' });
+    }
+  }
+
+  async paths(id: string, files: readonly HeldFile[]): Promise<readonly string[]> {
+    const paths = files.map(({ name }, index) => this.#pathOf(id, index, name));
+    const hashes = await Promise.all(paths.map((path) => hashOf(path).catch(() => undefined)));
+    if (hashes.every((found, index) => found === files[index]?.sha256)) return paths;
+    throw problem('attachment_changed');
+  }
+
+  async remove(id: string): Promise<void> {
+    const folder = join(this.#folder, id);
+    await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
+      this.#parts.log.warn('the copies of a held send could not be removed', { folder, code: errorCode(error) });
+    });
+  }
+
+  async keepOnly(ids: ReadonlySet<string>): Promise<void> {
+    const found = await readdir(this.#folder).catch(() => []);
+    await Promise.all(found.filter((id) => !ids.has(id)).map((id) => this.remove(id)));
+  }
+
+  #folderOf(id: string, index: number): string {
+    return join(this.#folder, id, String(index));
+  }
+
+  #pathOf(id: string, index: number, name: string): string {
+    return join(this.#folderOf(id, index), name);
+  }
+}
+
+/** Returns a stream that passes bytes on, counts and hashes them. It fails with `storage_full` after `maxBytes`. */
+function counting(maxBytes: number) {
+  const hash = createHash('sha256');
+  let total = 0;
+  const count = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      total += chunk.length;
+      hash.update(chunk);
+      if (total > maxBytes) done(problem('storage_full'));
+      else done(null, chunk);
+    },
+  });
+  return { count, bytes: () => total, sha256: () => hash.digest('hex') };
+}
+
+async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}

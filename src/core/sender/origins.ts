@@ -1,0 +1,161 @@
+import { basename } from 'node:path';
+import type { MessageDetails, Origin } from '../model/details.ts';
+import { errorCode } from '../model/errors.ts';
+import type { Message } from '../model/message.ts';
+import type { Log } from '../model/ports/host-ports.ts';
+import type {
+  ConversationQuery,
+  MessageQuery,
+  MessageReader,
+  Page,
+  ReadOptions,
+} from '../model/ports/reading-ports.ts';
+import type { SentPartStore } from '../model/ports/sent-parts-ports.ts';
+import { type Confirmations, isExpectedIn } from './confirmations.ts';
+import { contentHashes } from './content-hash.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
+
+export interface OriginsParts {
+  readonly store: SentPartStore;
+  readonly confirmations: Confirmations;
+  readonly lookup: TolerantLookup;
+  readonly log: Log;
+}
+
+type SendDetails = Pick<MessageDetails, 'origin' | 'service_used' | 'service_reason'>;
+
+const ELSEWHERE: SendDetails = { origin: { by: 'elsewhere' } };
+
+/** Determines whether this service sent an outgoing message (decision I5). Adds no origin if that is uncertain. */
+export class Origins {
+  readonly #parts: OriginsParts;
+
+  constructor(parts: OriginsParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Stores chat.db's highest row id: the record of sends is complete for all rows after it. Does nothing if a row id is
+   * stored already, or while chat.db is unreadable.
+   */
+  start(): void {
+    const { store, lookup } = this.#parts;
+    if (store.completeSince() !== undefined) return;
+    const highestRowId = lookup.highestRowId();
+    if (highestRowId !== undefined) store.begin(highestRowId);
+  }
+
+  /**
+   * Returns a message's details with its origin added. Returns the details unchanged for an incoming message, or if the
+   * origin is uncertain.
+   */
+  added(message: Message, details: MessageDetails): MessageDetails {
+    if (!message.is_from_me) return details;
+    try {
+      const text = details.part_of && this.#parts.lookup.message(Number(details.part_of.id));
+      return { ...details, ...this.#originOf(text ?? message, details) };
+    } catch (error) {
+      this.#parts.log.warn('could not read the origin of a sent message', { code: errorCode(error) });
+      return details;
+    }
+  }
+
+  /**
+   * Reports whether a message shown as incoming may be one that Postern has just sent. Messages may insert an outgoing
+   * row as incoming, with the recipient's handle, and correct it a moment later (decision U1).
+   */
+  isAwaited(message: Message, attachmentNames: (message: Message) => readonly string[]): boolean {
+    const contents = (): readonly string[] =>
+      contentsOf(message, message.attachments.length === 0 ? [] : attachmentNames(message));
+    return this.#parts.confirmations.isAwaited(Number(message.id), contents);
+  }
+
+  #originOf(message: Message, details: MessageDetails): SendDetails | undefined {
+    const { store, confirmations } = this.#parts;
+    const rowId = Number(message.id);
+    const contents = (): readonly string[] =>
+      contentsOf(
+        message,
+        details.attachments.map(({ name }) => name),
+      );
+    let part = store.ofRow(rowId);
+    if (part === undefined && confirmations.findOwner(rowId, contents)) part = store.ofRow(rowId);
+    if (part !== undefined) {
+      if (part.guid !== message.guid) return undefined;
+      const { requestId, idempotencyKey, keyId, serviceReason } = part;
+      const origin: Origin = {
+        by: 'gateway',
+        ...(requestId !== undefined && { request_id: requestId }),
+        ...(idempotencyKey !== undefined && { idempotency_key: idempotencyKey }),
+        ...(keyId !== undefined && { key_id: keyId }),
+      };
+      if (serviceReason === undefined) return { origin };
+      // Reports the service in the row, because Messages may have used another one than requested.
+      return { origin, service_used: details.service, service_reason: serviceReason };
+    }
+    this.start();
+    const since = store.completeSince();
+    if (confirmations.hasGaps || since === undefined || rowId <= since) return undefined;
+    const unpaired = store.unpaired(rowId);
+    if (unpaired.length === 0) return ELSEWHERE;
+    // An edited row, or one that is still empty, cannot be compared with a sent part.
+    const isChanged = details.edited_at !== null || details.retracted_at !== null;
+    const isEmpty = message.body === '' && message.attachments.length === 0;
+    const at = message.conversation_id.indexOf(';');
+    const address = at < 0 ? undefined : message.conversation_id.slice(at + 1);
+    const mayBeOurs = (isChanged || isEmpty ? unpaired : store.unpaired(rowId, contents())).some(
+      (chat) => address === undefined || isExpectedIn(chat, address),
+    );
+    return mayBeOurs ? undefined : ELSEWHERE;
+  }
+}
+
+interface DetailsReader extends MessageReader {
+  /** Returns the details of a message; undefined if its row is gone. */
+  details(message: Message): Promise<MessageDetails | undefined>;
+}
+
+/** Returns the content hashes of a message's row. */
+function contentsOf({ body, attachments }: Message, attachmentNames: readonly string[]): readonly string[] {
+  return contentHashes(body, [...attachments.map((path) => basename(path)), ...attachmentNames]);
+}
+
+/** Adds the origins of messages to the details that another reader returns. */
+export class OriginReader implements DetailsReader {
+  readonly #reader: DetailsReader;
+  readonly #origins: Pick<Origins, 'added'>;
+
+  constructor(reader: DetailsReader, origins: Pick<Origins, 'added'>) {
+    this.#reader = reader;
+    this.#origins = origins;
+  }
+
+  async listMessages(query: MessageQuery): Promise<Page<Message>> {
+    const page = await this.#reader.listMessages(query);
+    if (query.include?.has('details') !== true) return page;
+    return { ...page, items: page.items.map((message) => this.#withOrigin(message)) };
+  }
+
+  async message(id: string, options: ReadOptions = {}): Promise<Message | undefined> {
+    const message = await this.#reader.message(id, options);
+    return message && this.#withOrigin(message);
+  }
+
+  listConversations(query: ConversationQuery): ReturnType<MessageReader['listConversations']> {
+    return this.#reader.listConversations(query);
+  }
+
+  conversation(id: string, options?: ReadOptions): ReturnType<MessageReader['conversation']> {
+    return this.#reader.conversation(id, options);
+  }
+
+  async details(message: Message): Promise<MessageDetails | undefined> {
+    const details = await this.#reader.details(message);
+    return details && this.#origins.added(message, details);
+  }
+
+  #withOrigin(message: Message): Message {
+    const { details } = message;
+    return details === undefined ? message : { ...message, details: this.#origins.added(message, details) };
+  }
+}

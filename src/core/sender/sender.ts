@@ -1,0 +1,240 @@
+import type { MessageDetails } from '../model/details.ts';
+import type { Mistake } from '../model/errors.ts';
+import { type IdempotencyKey, storedKey } from '../model/idempotency-key.ts';
+import { isoSecond } from '../model/iso-second.ts';
+import type { Message } from '../model/message.ts';
+import type { Clock, Log } from '../model/ports/host-ports.ts';
+import type {
+  IdempotencyStore,
+  MessageSender,
+  MessagesApp,
+  SendLookup,
+  SendRequest,
+  SendResult,
+} from '../model/ports/sending-ports.ts';
+import { problem } from '../model/problems.ts';
+import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
+import type { Confirmations, Expectation } from './confirmations.ts';
+import { type CheckedRequest, openDelivery } from './delivery.ts';
+import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
+import type { SentRows } from './sent-rows.ts';
+import { SerialQueue } from './serial-queue.ts';
+import { chosenPlan } from './service-choice.ts';
+import { Staging } from './staging.ts';
+import type { TolerantLookup } from './tolerant-lookup.ts';
+
+/** Time that a running send gets to finish at shutdown (decision A7). */
+const SHUTDOWN_LIMIT_MS = 8000;
+/**
+ * Postern remembers at most this many provisional answers, so that a repeated request can still find the send's row.
+ */
+const LATE_KEPT = 1000;
+/** The identifier of a group's chat id, such as `chat123456789`, without prefix and style. */
+const BARE_GROUP = /^chat\d+$/i;
+
+export interface SenderOptions {
+  readonly messages: MessagesApp;
+  readonly lookup: SendLookup;
+  readonly rows: SentRows;
+  readonly idempotency: IdempotencyStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly attachments: AttachmentRules;
+  /** Reports whether macOS is showing the dialog that asks the user to allow control of Messages. */
+  readonly isAsking?: () => Promise<boolean>;
+  /** Folder for copies of attachments; absent if Messages may read every path (decision D8). */
+  readonly stagingFolder?: string;
+  /** Resolves when this row's event is published, or after a short time (decision S4). */
+  readonly published?: (rowId: number) => Promise<void>;
+  /** Returns the details of a message, for the answer to a send that chose its service (decision X3). */
+  readonly details?: (message: Message) => Promise<MessageDetails | undefined>;
+}
+
+/** Sends messages, one at a time, and finds the row of each in chat.db (decision D). */
+export class Sender implements MessageSender {
+  readonly #options: SenderOptions;
+  readonly #queue = new SerialQueue();
+  readonly #lookup: TolerantLookup;
+  readonly #confirmations: Confirmations;
+  readonly #idempotency: Idempotency;
+  readonly #deliver: ReturnType<typeof openDelivery>;
+  readonly #staging: Staging | undefined;
+  readonly #stop = new AbortController();
+  /**
+   * Key: the idempotency key of a send that was answered provisionally. Value: the expectation of the send's first
+   * part.
+   */
+  readonly #late = new Map<string, Expectation>();
+
+  constructor(options: SenderOptions) {
+    const { messages, rows, clock, log, stagingFolder: folder } = options;
+    this.#options = options;
+    this.#lookup = rows.lookup;
+    this.#confirmations = rows.confirmations;
+    this.#idempotency = new Idempotency(options.idempotency, clock, log);
+    this.#staging = folder === undefined ? undefined : new Staging({ folder, lookup: this.#lookup, clock, log });
+    this.#deliver = openDelivery({
+      messages,
+      lookup: this.#lookup,
+      confirmations: this.#confirmations,
+      clock,
+      log,
+      staging: this.#staging,
+      signal: this.#stop.signal,
+    });
+  }
+
+  /** Resumes looking for the rows of an earlier process's sends, and adopts its copies of attachments. */
+  async start(): Promise<void> {
+    this.#options.rows.origins.start();
+    this.#confirmations.start();
+    await this.#staging?.start();
+  }
+
+  /** Refuses waiting sends at once and gives the running one 8 s (decision A7). Resolves once no send is running. */
+  async close(): Promise<void> {
+    const cancel = this.#options.clock.after(SHUTDOWN_LIMIT_MS, () => this.#stop.abort());
+    await this.#queue.close();
+    cancel();
+    this.#confirmations.close();
+    this.#staging?.close();
+  }
+
+  async attachmentMistakes(paths: readonly string[]): Promise<readonly Mistake[]> {
+    return (await checkAttachments({ attachments: paths }, this.#options.attachments)).mistakes;
+  }
+
+  async send(request: SendRequest): Promise<SendResult> {
+    const result = await this.#send(request);
+    // Waits for the event of the send's row. The send's turn in the queue is over, so the next send is not delayed.
+    if (result.confirmed) await this.#options.published?.(Number(result.message.id));
+    return result;
+  }
+
+  async #send(request: SendRequest): Promise<SendResult> {
+    const key = request.idempotencyKey;
+    if (key === undefined) return this.#inTurn(request, (checked) => this.#sendNow(checked));
+    const hash = requestHash(request);
+    const leave = this.#idempotency.enter(key, hash);
+    try {
+      // Answers a repeated request without queueing it or checking its attachments, which may be deleted by now.
+      const earlier = this.#idempotency.find(key, hash);
+      if (earlier !== undefined) return this.#replay(request, key, earlier);
+      return await this.#inTurn(request, (checked) => this.#sendOnce(checked, key, hash));
+    } finally {
+      leave();
+    }
+  }
+
+  /**
+   * Queues the send at once, and checks its attachments meanwhile. If they are refused, answers without waiting for the
+   * send's turn.
+   */
+  async #inTurn(request: SendRequest, work: (checked: CheckedRequest) => Promise<SendResult>): Promise<SendResult> {
+    const checked = this.check(request);
+    const sent = this.#queue.add(async () => {
+      const ready = await checked;
+      if ((await this.#options.isAsking?.()) === true) throw problem('automation_pending');
+      return work(ready);
+    });
+    // If the check fails, `sent` rejects later with the same error. The client receives the first error, and the second
+    // is ignored.
+    const [, result] = await Promise.all([checked, sent]);
+    return this.#withDetails(request, result);
+  }
+
+  /** Adds the details for a send that chose its service. Called after the send's turn, so that no other send waits. */
+  async #withDetails(request: SendRequest, result: SendResult): Promise<SendResult> {
+    if (!result.confirmed || !hasChoice(request)) return result;
+    // The message is sent, whether or not its details can be read.
+    const details = await this.#options.details?.(result.message).catch(() => undefined);
+    return details === undefined ? result : { ...result, message: { ...result.message, details } };
+  }
+
+  async check(request: SendRequest): Promise<CheckedRequest> {
+    const { recipient, body, attachments, uploads = [] } = request;
+    // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
+    // reaches nobody (decision U8).
+    if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
+      throw problem('unknown_conversation');
+    }
+    // Refuses an impossible service now, not when the send has its turn.
+    if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
+    if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
+    const isEmpty = body === '' && attachments.length === 0 && uploads.length === 0;
+    const { mistakes, files } = isEmpty
+      ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
+      : await checkAttachments(request, this.#options.attachments);
+    if (mistakes.length === 0) return { ...request, files };
+    throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+  }
+
+  async #sendOnce(request: CheckedRequest, key: IdempotencyKey, hash: string): Promise<SendResult> {
+    // The claim is durable before the run, and the outcome before the answer. So a crash at any point leaves at most
+    // one send.
+    const earlier = this.#idempotency.claim(key, hash);
+    if (earlier !== undefined) return this.#replay(request, key, earlier);
+    let expectation: Expectation | undefined;
+    try {
+      expectation = await this.#deliver(request);
+    } catch (error) {
+      this.#idempotency.keepFailure(key, error);
+      throw error;
+    }
+    this.#idempotency.keep(key, this.#outcome(key, expectation));
+    return this.#answer(request, expectation?.rowId, false);
+  }
+
+  async #sendNow(request: CheckedRequest): Promise<SendResult> {
+    const expectation = await this.#deliver(request);
+    return this.#answer(request, expectation?.rowId, false);
+  }
+
+  #outcome(key: IdempotencyKey, expectation: Expectation | undefined): EarlierSend {
+    if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
+    if (expectation !== undefined) this.#late.set(storedKey(key), expectation);
+    for (const oldest of this.#late.keys()) {
+      if (this.#late.size <= LATE_KEPT) break;
+      this.#late.delete(oldest);
+    }
+    return { state: 'provisional' };
+  }
+
+  #replay(request: SendRequest, key: IdempotencyKey, earlier: EarlierSend): SendResult {
+    if (earlier.state === 'confirmed') return this.#answer(request, earlier.rowId, true);
+    const late = this.#late.get(storedKey(key));
+    const rowId = late === undefined ? undefined : this.#confirmations.find(late);
+    if (rowId !== undefined) {
+      this.#late.delete(storedKey(key));
+      this.#idempotency.keep(key, { state: 'confirmed', rowId });
+    }
+    return this.#answer(request, rowId, true);
+  }
+
+  #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
+    const message = rowId === undefined ? undefined : this.#lookup.message(rowId);
+    if (message === undefined) return { confirmed: false, message: this.#provisional(request), replayed };
+    return { confirmed: true, message, replayed };
+  }
+
+  /** Returns the answer to a send whose row has not been found (decision D6). */
+  #provisional({ body, attachments }: SendRequest): Message {
+    const timestamp = isoSecond(this.#options.clock.now());
+    return {
+      id: '',
+      guid: '',
+      conversation_id: '',
+      // `me` stands in for the owner's address, which only the row contains (decision B3).
+      sender: 'me',
+      body,
+      attachments,
+      timestamp,
+      is_from_me: true,
+      status: 'pending',
+    };
+  }
+}
+
+function hasChoice({ service, fallback }: SendRequest): boolean {
+  return service !== undefined || fallback !== undefined;
+}

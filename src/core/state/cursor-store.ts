@@ -1,0 +1,59 @@
+import type { Cursor } from '../model/cursor.ts';
+import type { CursorStore } from '../model/ports/feed-ports.ts';
+import type { Sqlite } from '../runtime/sqlite.ts';
+import { changeWriter, printWriter, restartChanges } from './changes-store.ts';
+import { forgetSelfChat } from './self-chat-store.ts';
+
+/** Stores how far events have been published (decisions C4, C5). */
+export function cursorStore(database: Sqlite): CursorStore {
+  const select = database.prepare('SELECT row_id, change, guid, inode FROM cursor');
+  const upsert = database.prepare(
+    'INSERT OR REPLACE INTO cursor (one, row_id, change, guid, inode) VALUES (1, ?, ?, ?, ?)',
+  );
+  const moveConsumers = database.prepare(
+    "UPDATE consumer SET row_id = ?, change = ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0)",
+  );
+  const sentSince = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
+  const renewEpoch = database.prepare('UPDATE fleet SET epoch = lower(hex(randomblob(16)))');
+  const writePrints = printWriter(database);
+  const addChange = changeWriter(database);
+  const write = ({ offset, guid, inode }: Cursor): void => void upsert.run(offset.rowId, offset.change, guid, inode);
+  return {
+    load() {
+      const row = select.get();
+      if (row === undefined) return undefined;
+      const [rowId, change, guid, inode] = row;
+      return {
+        offset: { rowId: Number(rowId), change: Number(change) },
+        guid: guid === null ? null : String(guid),
+        inode: String(inode),
+      };
+    },
+    save(cursor, prints, changes = [], nowMs = 0) {
+      if (prints === undefined) return write(cursor);
+      database.transaction(() => {
+        write(cursor);
+        writePrints(prints, true);
+        for (const change of changes) addChange(change, nowMs);
+      });
+    },
+    restart(cursor, prints) {
+      database.transaction(() => {
+        if (select.get() !== undefined) {
+          // Sent parts refer to rows of the replaced database.
+          database.exec('DELETE FROM sent_part');
+          forgetSelfChat(database);
+          sentSince.run(cursor.offset.rowId);
+        }
+        write(cursor);
+        restartChanges(database);
+        if (prints !== undefined) writePrints(prints);
+        moveConsumers.run(cursor.offset.rowId);
+        renewEpoch.run();
+        // Dropped events and row ages refer to rows of the replaced database.
+        database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL; DELETE FROM row_age');
+        database.exec('UPDATE subscription SET has_gap = 1');
+      });
+    },
+  };
+}

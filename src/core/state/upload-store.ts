@@ -1,0 +1,286 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { OWNER } from '../model/audit.ts';
+import { errorCode, isAppError } from '../model/errors.ts';
+import { safeFileName } from '../model/file-name.ts';
+import { isoSecond } from '../model/iso-second.ts';
+import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
+import type { IncomingFile, UploadedFile, Uploads } from '../model/ports/uploads-ports.ts';
+import { problem } from '../model/problems.ts';
+import type { Upload } from '../model/upload.ts';
+
+// Limits of uploads (decision R1).
+const KEPT_MS = 24 * 60 * 60 * 1000;
+const MAX_FILE_BYTES = 100_000_000;
+const MAX_BYTES = 1_000_000_000;
+const MAX_FILES = 1000;
+/** Maximum number of concurrent uploads per key. */
+const MAX_ARRIVING = 10;
+/** Number of sent files whose records are kept, so that repeated sends are recognised. The oldest are removed first. */
+const MAX_GONE = 2000;
+/** Share of `MAX_BYTES` and `MAX_FILES` that all limited keys together may use. */
+const LIMITED_SHARE = 0.5;
+const MEDIA_TYPE = /^[\w.+-]{1,64}\/[\w.+-]{1,64}$/;
+
+export interface UploadStoreParts {
+  /** A folder that only this service uses. */
+  readonly folder: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Returns the size of held sends' files in bytes. These files count towards `MAX_BYTES` too. */
+  readonly heldBytes: () => number;
+}
+
+/** An upload, arriving or complete. */
+interface Taken {
+  readonly keyId: string;
+  bytes: number;
+}
+
+/**
+ * Stores uploaded files, each in a separate folder, so that they keep their names (decision R1). A record is written
+ * once its file is complete; `start` removes files without a record.
+ */
+export class UploadStore {
+  readonly #parts: UploadStoreParts;
+  readonly #records = new Map<string, UploadRecord>();
+  readonly #arriving = new Set<Taken>();
+  #cancel: Cancel | undefined;
+  #isClosed = false;
+
+  constructor(parts: UploadStoreParts) {
+    this.#parts = parts;
+  }
+
+  /** Adopts an earlier process's uploads, and removes unfinished ones. */
+  async start(): Promise<void> {
+    const { folder } = this.#parts;
+    const names = new Set(await readdir(folder).catch(() => []));
+    for (const name of names) {
+      if (!name.endsWith('.json')) continue;
+      const record = await readRecord(join(folder, name));
+      if (record !== undefined && recordPath(folder, record.id) === join(folder, name)) {
+        this.#records.set(record.id, { ...record, isGone: record.isGone || !names.has(record.id) });
+      } else await this.#remove(join(folder, name));
+    }
+    for (const name of names) {
+      const record = this.#records.get(name);
+      if (!name.endsWith('.json') && (record === undefined || record.isGone)) await this.#remove(join(folder, name));
+    }
+    await this.#expire();
+  }
+
+  /** Stops expiring uploads. The remaining ones expire after the next start. */
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel?.();
+  }
+
+  /** Total size in bytes of all stored uploads, including those still arriving. */
+  get bytes(): number {
+    return this.#bytesOf(() => true);
+  }
+
+  of(keyId: string): Uploads {
+    return {
+      add: (file) => this.#add(keyId, file),
+      files: (ids) => this.#files(keyId, ids),
+      discard: (ids) => this.#discard(this.#ownAmong(keyId, ids)),
+      remove: async (ids) => {
+        for (const { id } of this.#ownAmong(keyId, ids)) await this.#forget(id);
+      },
+    };
+  }
+
+  /** Removes the uploads of a revoked key. */
+  async removeOf(keyId: string): Promise<void> {
+    for (const { id } of [...this.#records.values()].filter((record) => record.keyId === keyId)) await this.#forget(id);
+  }
+
+  async #add(keyId: string, { name: given, mimeType, content }: IncomingFile): Promise<Upload> {
+    const { folder, clock } = this.#parts;
+    if ([...this.#arriving].filter((one) => one.keyId === keyId).length >= MAX_ARRIVING) {
+      throw problem('too_many_uploads', { max: MAX_ARRIVING }, { headers: { 'Retry-After': '10' } });
+    }
+    const id = randomUUID();
+    const name = safeFileName(given);
+    const taken: Taken = { keyId, bytes: 0 };
+    this.#arriving.add(taken);
+    try {
+      this.#assertRoom(keyId);
+      await mkdir(join(folder, id), { recursive: true, mode: 0o700 });
+      const sha256 = await this.#receive(join(folder, id, name), content, taken);
+      const type = mimeType !== undefined && MEDIA_TYPE.test(mimeType) ? mimeType : 'application/octet-stream';
+      const expiresMs = clock.now() + KEPT_MS;
+      const record = { id, keyId, name, mimeType: type, bytes: taken.bytes, sha256, expiresMs, isGone: false };
+      await writeRecord(folder, record);
+      this.#records.set(id, record);
+      this.#schedule();
+      return { id, name, mime_type: type, bytes: taken.bytes, expires_at: isoSecond(expiresMs) };
+    } catch (error) {
+      await this.#forget(id);
+      if (!isAppError(error) && ['ENOSPC', 'EDQUOT'].includes(errorCode(error) ?? '')) {
+        throw problem('no_room_for_upload', {}, { cause: error });
+      }
+      throw error;
+    } finally {
+      this.#arriving.delete(taken);
+    }
+  }
+
+  /**
+   * Writes the content as it arrives. Returns its SHA-256 in hexadecimal. Throws `upload_too_large` or
+   * `no_room_for_upload`.
+   */
+  async #receive(path: string, content: AsyncIterable<Uint8Array>, taken: Taken): Promise<string> {
+    const hash = createHash('sha256');
+    // The folder is new, so the path cannot be an existing file or a link.
+    const file: FileHandle = await open(path, 'wx', 0o600);
+    try {
+      for await (const chunk of content) {
+        taken.bytes += chunk.byteLength;
+        if (taken.bytes > MAX_FILE_BYTES) throw problem('upload_too_large');
+        this.#assertRoom(taken.keyId);
+        hash.update(chunk);
+        await file.appendFile(chunk);
+      }
+    } finally {
+      await file.close();
+    }
+    return hash.digest('hex');
+  }
+
+  #assertRoom(keyId: string): void {
+    const share = keyId === OWNER ? 1 : LIMITED_SHARE;
+    const counts = (one: string): boolean => keyId === OWNER || one !== OWNER;
+    const bytes = this.#bytesOf(counts) + this.#parts.heldBytes();
+    if (bytes > MAX_BYTES * share || this.#kept(counts).length > MAX_FILES * share) throw problem('no_room_for_upload');
+  }
+
+  #kept(isMeant: (keyId: string) => boolean): readonly Taken[] {
+    const complete = [...this.#records.values()].filter(({ isGone }) => !isGone);
+    return [...complete, ...this.#arriving].filter(({ keyId }) => isMeant(keyId));
+  }
+
+  #bytesOf(isMeant: (keyId: string) => boolean): number {
+    return this.#kept(isMeant).reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  #files(keyId: string, ids: readonly string[]): readonly UploadedFile[] {
+    const found = ids.map((id) => this.#own(keyId, id));
+    const mistakes = found.flatMap((record, index) =>
+      record === undefined
+        ? [{ pointer: `/attachment_ids/${index}`, message: 'There is no upload with this id.' }]
+        : [],
+    );
+    if (mistakes.length > 0) throw problem('upload_not_found', {}, { mistakes });
+    return found.flatMap((record) => {
+      if (record === undefined) return [];
+      const { id, name, bytes, sha256, isGone } = record;
+      return [{ id, name, bytes, sha256, isGone, path: join(this.#parts.folder, id, name) }];
+    });
+  }
+
+  #own(keyId: string, id: string): UploadRecord | undefined {
+    const record = this.#records.get(id);
+    return record?.keyId === keyId && record.expiresMs > this.#parts.clock.now() ? record : undefined;
+  }
+
+  #ownAmong(keyId: string, ids: readonly string[]): readonly UploadRecord[] {
+    return ids.flatMap((id) => this.#own(keyId, id) ?? []);
+  }
+
+  async #discard(records: readonly UploadRecord[]): Promise<void> {
+    const { folder, clock } = this.#parts;
+    for (const record of records) {
+      if (record.isGone) continue;
+      const gone = { ...record, isGone: true, expiresMs: clock.now() + KEPT_MS };
+      // Moves the record to the end of the map, because the record of the file that was sent earliest is removed first.
+      this.#records.delete(record.id);
+      this.#records.set(record.id, gone);
+      await writeRecord(folder, gone).catch((error: unknown) => this.#warn(error));
+      await this.#remove(join(folder, record.id));
+    }
+    const old = [...this.#records.values()].filter(({ isGone }) => isGone).slice(0, -MAX_GONE);
+    for (const { id } of old) await this.#forget(id);
+  }
+
+  async #expire(): Promise<void> {
+    const nowMs = this.#parts.clock.now();
+    const due = [...this.#records.values()].filter(
+      ({ expiresMs }) => expiresMs <= nowMs || expiresMs > nowMs + KEPT_MS,
+    );
+    for (const { id } of due) await this.#forget(id);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    if (this.#isClosed || this.#records.size === 0) return;
+    const { clock } = this.#parts;
+    const dueMs = [...this.#records.values()].reduce(
+      (soonest, { expiresMs }) => Math.min(soonest, expiresMs),
+      Infinity,
+    );
+    this.#cancel = clock.after(Math.max(dueMs - clock.now(), 0), () => void this.#expire());
+  }
+
+  async #forget(id: string): Promise<void> {
+    this.#records.delete(id);
+    const { folder } = this.#parts;
+    await this.#remove(join(folder, id));
+    await removeRecord(folder, id).catch((error: unknown) => this.#warn(error));
+  }
+
+  async #remove(path: string): Promise<void> {
+    await rm(path, { recursive: true, force: true }).catch((error: unknown) => this.#warn(error));
+  }
+
+  #warn(error: unknown): void {
+    this.#parts.log.warn('could not remove an upload, or record it as sent', { code: errorCode(error) });
+  }
+}
+
+/** The record of an upload, stored in a file beside the upload's folder. */
+interface UploadRecord {
+  readonly id: string;
+  readonly keyId: string;
+  readonly name: string;
+  readonly mimeType: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  readonly expiresMs: number;
+  readonly isGone: boolean;
+}
+
+const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function recordPath(folder: string, id: string): string {
+  return join(folder, `${id}.json`);
+}
+
+/** Writes a record atomically. */
+async function writeRecord(folder: string, record: UploadRecord): Promise<void> {
+  const path = recordPath(folder, record.id);
+  await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 });
+  await rename(`${path}.new`, path);
+}
+
+async function removeRecord(folder: string, id: string): Promise<void> {
+  await rm(recordPath(folder, id), { force: true });
+}
+
+/** Returns undefined for anything that `writeRecord` did not write. */
+async function readRecord(path: string): Promise<UploadRecord | undefined> {
+  try {
+    const record = JSON.parse(await readFile(path, 'utf8')) as UploadRecord;
+    const { id, keyId, name, mimeType, bytes, sha256, expiresMs, isGone } = record;
+    const texts = [id, keyId, name, mimeType, sha256].every((text) => typeof text === 'string' && text !== '');
+    const numbers = [bytes, expiresMs].every((value) => Number.isSafeInteger(value));
+    return texts && numbers && typeof isGone === 'boolean' && ID.test(id) && !/[/\0]/.test(name) ? record : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,299 @@
+import type { LogEntry } from '../model/event.ts';
+import { eventFilter } from '../model/event-filter.ts';
+import type { Offset } from '../model/offset.ts';
+import type { ConsumerTask, EventConsumer, Handled } from '../model/ports/feed-ports.ts';
+import type { Clock, Log } from '../model/ports/host-ports.ts';
+import type { EndedDelivery, WebhookStore } from '../model/ports/webhooks-ports.ts';
+import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../model/webhook.ts';
+import { Wakeup } from '../runtime/wakeup.ts';
+import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
+import { currentEntry, droppedEntry, type EntrySource } from './delivery-entry.ts';
+import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord } from './delivery-record.ts';
+import { callerOf, type DeliveryTextParts, deliveryText } from './delivery-text.ts';
+import type { Post, Poster, Sending } from './poster.ts';
+import type { ProgressBatcher } from './progress-batcher.ts';
+import type { RecentAttempts } from './recent-attempts.ts';
+
+export interface DeliveryWorkerParts extends EntrySource, DeliveryTextParts {
+  readonly store: WebhookStore;
+  readonly progress: ProgressBatcher;
+  readonly poster: Poster;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly recentAttempts: RecentAttempts;
+  /** Called after each failed attempt of a held delivery. */
+  readonly onHeld?: ((webhookId: string) => void) | undefined;
+}
+
+type Decision =
+  | { readonly kind: 'post'; readonly post: Post }
+  /**
+   * The event needs no delivery: not subscribed, filtered out, not visible to the webhook's key, or deleted while held.
+   * Only a deleted event has a `record`.
+   */
+  | { readonly kind: 'over'; readonly record?: DeliveryRecord }
+  /** The webhook is paused, or its worker is ending. */
+  | { readonly kind: 'not_now' };
+
+/**
+ * Makes the deliveries of one webhook: its events in order, one at a time, independent of other webhooks (decision F3).
+ * An event is *attempted* three times. Then it is *dropped*, or *held* and attempted until it succeeds. A *replay*
+ * delivers again what was dropped, or everything after an offset. Each attempt uses the settings that were valid when
+ * it began.
+ */
+export class DeliveryWorker {
+  readonly #parts: DeliveryWorkerParts;
+  readonly #consumer: EventConsumer;
+  #webhook: StoredWebhook;
+  #isSubscribed: (entry: LogEntry) => boolean;
+  #sending: Sending | undefined;
+  #held: HeldDelivery | null = null;
+  /**
+   * Unix time in milliseconds of the held delivery's next attempt; undefined during an attempt, and if nothing is held.
+   */
+  #nextAttemptMs: number | undefined;
+  /** True while there may be dropped events to redeliver. */
+  #isReplaying = false;
+  readonly #wakeup: Wakeup;
+  /** Incremented when changed settings or a new position make a running delivery outdated. */
+  #revision = 0;
+  #isStopped = false;
+
+  constructor(webhook: StoredWebhook, parts: DeliveryWorkerParts) {
+    this.#parts = parts;
+    this.#webhook = webhook;
+    this.#isSubscribed = eventFilter(webhook);
+    const { id } = webhook;
+    const { feed, store, progress, clock } = parts;
+    this.#wakeup = new Wakeup(clock);
+    const task: ConsumerTask<EndedDelivery> = {
+      name: `webhook/${id}`,
+      storedOffset: () => {
+        const offset = store.get(id)?.offset ?? feed.lastPublished({ changes: wantsChanges(this.#webhook) });
+        progress.move(id, offset);
+        this.#held = null;
+        this.#isReplaying = false;
+        return offset;
+      },
+      first: () => (this.#isReplaying ? this.#replayNext() : undefined),
+      handle: (entry) => this.#handle(entry),
+      gone: (first, last) => goneRecord(id, first, last, clock),
+      progress: (offset, record) => progress.note(id, offset, record),
+    };
+    this.#consumer = feed.consume(task, { changes: wantsChanges(webhook) });
+    this.#held = webhook.held;
+    this.#isReplaying = store.nextReplayed(id) !== undefined;
+  }
+
+  start(): void {
+    this.#consumer.start();
+  }
+
+  /**
+   * The offset up to which every event is done: delivered, dropped, not subscribed, or gone from chat.db (decision F4).
+   */
+  get offset(): Offset {
+    return this.#consumer.offset;
+  }
+
+  get nextAttemptMs(): number | undefined {
+    return this.#nextAttemptMs;
+  }
+
+  /** Attempts a held delivery now instead of waiting until it is due. */
+  retryNow(): void {
+    this.#wakeup.wake();
+  }
+
+  /** Resolves once nothing is being sent, after `cancel` or `finish`. */
+  get ended(): Promise<void> {
+    return this.#consumer.ended;
+  }
+
+  /** Stops the worker immediately, and cancels a running attempt or a waiting retry (decision F5). */
+  cancel(): void {
+    this.#isStopped = true;
+    this.#consumer.stop();
+    this.#wakeup.wake();
+    this.#sending?.attempts.cancel();
+  }
+
+  /** Stops the worker after the running attempt. Unfinished events are delivered after the restart (decision A7). */
+  finish(): void {
+    this.#isStopped = true;
+    this.#consumer.stop();
+    this.#outdate();
+  }
+
+  /**
+   * Applies changed settings, which are already stored. A running attempt finishes with the old settings; later
+   * attempts use the new ones.
+   */
+  update(webhook: StoredWebhook): void {
+    const before = this.#webhook;
+    this.#webhook = webhook;
+    this.#isSubscribed = eventFilter(webhook);
+    const changes = wantsChanges(webhook);
+    // When a paused webhook is enabled, its rows are read again, because they may have changed during the pause.
+    const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
+    if (changes !== wantsChanges(before) || isResumed) {
+      if (!isResumed) this.#hold(null);
+      this.#parts.progress.move(webhook.id, webhook.offset);
+      this.#consumer.seek(webhook.offset, { changes });
+    }
+    this.#outdate();
+  }
+
+  /** Continues from `offset`, which is already stored. The event being delivered no longer moves the offset. */
+  seek(offset: Offset): void {
+    this.#parts.progress.move(this.#webhook.id, offset);
+    this.#held = null;
+    this.#isReplaying = false;
+    this.#consumer.seek(offset);
+    this.#outdate();
+  }
+
+  /** Redelivers the dropped events before the next event (decision P6). */
+  replayDropped(): void {
+    this.#isReplaying = true;
+    // Ends the wait for the held delivery's next attempt, so that the dropped events are delivered first.
+    this.#wakeup.wake();
+    this.#consumer.wake();
+  }
+
+  async #replayNext(): Promise<void> {
+    const { id, enabled } = this.#webhook;
+    const { store, progress, clock } = this.#parts;
+    if (!enabled) return this.#wait();
+    const dropped = store.nextReplayed(id);
+    if (dropped === undefined) {
+      this.#isReplaying = false;
+      return;
+    }
+    const entry = droppedEntry(this.#parts, dropped, this.#webhook, this.offset);
+    const handled =
+      entry === undefined
+        ? { isDone: true as const, record: goneRecord(id, dropped.rowId, dropped.rowId, clock) }
+        : await this.#handle(entry);
+    if (!handled.isDone) return;
+    store.endReplayed(id, dropped, handled.record?.outcome === 'dropped');
+    if (handled.record !== undefined) progress.note(id, this.offset, { ...handled.record, position: undefined });
+  }
+
+  /** Delivers one event in three steps: decide, post, settle. An unfinished event is handled again. */
+  async #handle(entry: LogEntry): Promise<Handled<EndedDelivery>> {
+    const decision = await this.#decide(entry);
+    if (decision.kind === 'not_now') return { isDone: false };
+    if (decision.kind === 'over') {
+      this.#hold(null);
+      return { isDone: true, record: decision.record };
+    }
+    const revision = this.#revision;
+    const result = await this.#post(decision.post);
+    return this.#settle(entry, decision.post.id, result, revision !== this.#revision);
+  }
+
+  async #decide(entry: LogEntry): Promise<Decision> {
+    const webhook = this.#webhook;
+    if (!webhook.enabled) {
+      await this.#wait();
+      return { kind: 'not_now' };
+    }
+    if (!this.#isSubscribed(entry)) return { kind: 'over' };
+    const { ready, clock } = this.#parts;
+    await ready(webhook.include);
+    if (this.#isStopped) return { kind: 'not_now' };
+    const caller = callerOf(this.#parts, webhook);
+    // Skips events that the key may not read, like events that the webhook did not subscribe to.
+    if (caller?.feed.admits(entry) === false) return { kind: 'over' };
+    const id = deliveryId(webhook.id, deliveryName(entry));
+    if (this.#held?.id !== id) this.#hold(null);
+    const now = this.#held === null ? entry : currentEntry(this.#parts, entry);
+    if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
+    const attemptsBefore = this.#held?.attempts ?? 0;
+    const revision = this.#revision;
+    const text = await deliveryText(this.#parts, webhook, now, caller);
+    // While the text was made, the webhook's settings or its key's rights may have changed.
+    if (this.#isStopped || revision !== this.#revision) return { kind: 'not_now' };
+    if (text === undefined) return { kind: 'over' };
+    // A held event gets a single attempt, without retries. If that fails, the event is held again.
+    const retry = attemptsBefore === 0;
+    const post = { to: webhook, id, event: entry.event.type, json: text, retry, attemptsBefore };
+    return { kind: 'post', post };
+  }
+
+  async #post(post: Post): Promise<PostResult> {
+    this.#sending = this.#parts.poster.send(post);
+    const result = await this.#sending.result;
+    this.#sending = undefined;
+    return { ...result, attempts: (post.attemptsBefore ?? 0) + result.attempts };
+  }
+
+  /**
+   * Finishes or holds an event after its attempts. Ignores a failure if the settings or the position changed meanwhile.
+   */
+  async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
+    const { clock, log, recentAttempts } = this.#parts;
+    const { outcome } = result;
+    if (outcome === 'interrupted' || (outcome === 'failed' && isOutdated)) return { isDone: false };
+    // Receivers of another program's protocol cannot detect a repeat, so an event that may have arrived is not sent
+    // again.
+    const mayRepeat = this.#webhook.wire === undefined || result.neverArrived === true;
+    if (outcome === 'failed' && mayRepeat && this.#webhook.on_failure === 'hold') {
+      await this.#holdAfter(result, entry, id);
+      return { isDone: false };
+    }
+    this.#hold(null);
+    const record = postRecord(id, entry.event.type, entry.rowId, result, clock);
+    logEnd(record, this.#webhook, log);
+    recentAttempts.end(this.#webhook.id, record, result);
+    if (outcome === 'delivered') return { isDone: true, record };
+    return { isDone: true, record: { ...record, position: { rowId: entry.offset.rowId, change: entry.change ?? 0 } } };
+  }
+
+  /** Stores a failed attempt and waits until the next one is due. */
+  async #holdAfter(result: PostResult, entry: LogEntry, id: string): Promise<void> {
+    const { clock, log, recentAttempts } = this.#parts;
+    const isFirst = this.#held === null;
+    const held = heldDelivery(id, entry.rowId, result, this.#held, clock);
+    this.#hold(held);
+    recentAttempts.hold(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
+    const { attempts, error } = held;
+    if (isFirst) {
+      const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
+      log.warn('holding an event for a webhook, retrying until it succeeds', fields);
+    }
+    this.#parts.onHeld?.(this.#webhook.id);
+    const waitMs = holdWaitMs(attempts);
+    this.#nextAttemptMs = clock.now() + waitMs;
+    await this.#wait(waitMs);
+    this.#nextAttemptMs = undefined;
+  }
+
+  /** Stores which delivery is held, or null if none is. */
+  #hold(held: HeldDelivery | null): void {
+    if (held === null && this.#held === null) return;
+    this.#held = held;
+    const { store, log } = this.#parts;
+    try {
+      store.hold(this.#webhook.id, held);
+    } catch (error) {
+      log.error('could not store that an event is held', { webhook: this.#webhook.id, error });
+    }
+  }
+
+  /**
+   * Lets the running attempt finish, but prevents its retries. If the attempt fails, the event is handled again with
+   * the changed webhook, unless the worker was stopped.
+   */
+  #outdate(): void {
+    this.#revision += 1;
+    this.#wakeup.wake();
+    this.#sending?.attempts.finish();
+  }
+
+  /** Waits until the worker is woken, or for at most `atMostMs` milliseconds. */
+  async #wait(atMostMs?: number): Promise<void> {
+    if (!this.#isStopped) await this.#wakeup.wait(atMostMs);
+  }
+}

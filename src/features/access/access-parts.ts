@@ -1,0 +1,65 @@
+import type { Connection } from '../../core/chatdb/connection.ts';
+import { MessagesDirectory } from '../../core/chatdb/lookups.ts';
+import { chatDbOwner } from '../../core/chatdb/owner.ts';
+import type { Config } from '../../core/config/config.ts';
+import type { Host } from '../../core/host.ts';
+import type { Caller } from '../../core/model/caller.ts';
+import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
+import type { IdempotencyStore } from '../../core/model/ports/sending-ports.ts';
+import type { Sqlite } from '../../core/runtime/sqlite.ts';
+import { approvalStore } from '../../core/state/approvals-store.ts';
+import { auditStore } from '../../core/state/audit-store.ts';
+import { keyStore } from '../../core/state/keys-store.ts';
+import { selfChatStore } from '../../core/state/self-chat-store.ts';
+import { namedReader } from '../contacts/named-reader.ts';
+import { LazySubscriptions } from '../mcp/lazy-subscriptions.ts';
+import type { AccessParts } from './limited-access.ts';
+
+interface LimitedAccessParts
+  extends Pick<
+    AccessParts,
+    | 'owner'
+    | 'json'
+    | 'sender'
+    | 'deferral'
+    | 'ports'
+    | 'files'
+    | 'uploads'
+    | 'ownListeners'
+    | 'onKeyChange'
+    | 'selfAddress'
+  > {
+  readonly config: Config;
+  readonly host: Host;
+  readonly state: Sqlite;
+  readonly connection: Connection;
+  readonly idempotency: IdempotencyStore;
+  /** Reads messages without the contacts' names, which `named` adds. */
+  readonly messages: MessageReader;
+  readonly callerOf: (keyId: string) => Caller | undefined;
+}
+
+/** Creates the modules that only limited keys need. Loaded with the first key. */
+export function accessParts(parts: LimitedAccessParts): AccessParts {
+  const { config, host, state, connection, idempotency, messages: reader, ...others } = parts;
+  const { clock, log } = host;
+  return {
+    ...others,
+    reader,
+    clock,
+    log,
+    stores: {
+      keys: keyStore(state),
+      approvals: approvalStore(state, () => parts.deferral.openIds()),
+      audit: auditStore(state),
+      idempotency,
+      selfChat: selfChatStore(state),
+    },
+    directory: new MessagesDirectory(connection),
+    named: namedReader,
+    subscriptions: new LazySubscriptions({ ...parts, feed: () => parts.owner().feed }),
+    attachmentRoots: config.send.attachmentRoots,
+    hasTapbacks: config.approval.selfAddress !== '',
+    ownerInChatDb: chatDbOwner(connection),
+  };
+}

@@ -1,0 +1,306 @@
+import { randomBytes } from 'node:crypto';
+import { OWNER } from '../../core/model/audit.ts';
+import { mayCallBack } from '../../core/model/callback-hosts.ts';
+import type { Caller, EventView } from '../../core/model/caller.ts';
+import type { LogEntry } from '../../core/model/event.ts';
+import type { IncludeSet } from '../../core/model/include.ts';
+import type { Key, KeyRevocation } from '../../core/model/key.ts';
+import type { Ports, Reach } from '../../core/model/port.ts';
+import type {
+  AccessService,
+  ApprovalStore,
+  Approvals,
+  AuditStore,
+  ChatDirectory,
+  KeyStore,
+} from '../../core/model/ports/access-ports.ts';
+import type { Contacts } from '../../core/model/ports/contacts-ports.ts';
+import type { Deferral, DueSend } from '../../core/model/ports/deferral-ports.ts';
+import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
+import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
+import type { OwnerInChatDb, SelfChatStore } from '../../core/model/ports/self-chat-ports.ts';
+import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../../core/model/ports/sending-ports.ts';
+import type { SubscriptionService } from '../../core/model/ports/subscriptions-ports.ts';
+import type { Uploads } from '../../core/model/ports/uploads-ports.ts';
+import { problem } from '../../core/model/problems.ts';
+import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
+import { type ApprovalDesk, approvalDesk } from './approval-desk.ts';
+import { Audit } from './audit.ts';
+import { callerApprovals } from './caller-approvals.ts';
+import { remaining } from './caps.ts';
+import { deferredCheck } from './deferred-rights.ts';
+import { KeyRing } from './key-ring.ts';
+import { limitedContacts, limitedPeople } from './limited-contacts.ts';
+import { limitedFeed } from './limited-feed.ts';
+import type { LimitedKey } from './limited-key.ts';
+import { limitedAttachments, limitedReader } from './limited-reader.ts';
+import { limitedChatNames, limitedSearch } from './limited-search.ts';
+import { limitedSender } from './limited-sender.ts';
+import { endForbidden, limitedSubscriptions } from './limited-subscriptions.ts';
+import { limitedWebhooks } from './limited-webhooks.ts';
+import { narrowed } from './narrowing.ts';
+import { ownerSender } from './owner-sender.ts';
+import { ReadableChats } from './readable.ts';
+import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
+import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
+import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
+import { tapbacks } from './tapbacks.ts';
+
+export interface AccessStores {
+  readonly keys: KeyStore;
+  readonly approvals: ApprovalStore;
+  readonly audit: AuditStore;
+  readonly idempotency: IdempotencyStore;
+  readonly selfChat: SelfChatStore;
+}
+
+/** The uploads of each key. */
+export interface KeyUploads {
+  readonly bytes: number;
+  of(keyId: string): Uploads;
+  removeOf(keyId: string): Promise<void>;
+}
+
+export interface AccessParts {
+  readonly stores: AccessStores;
+  readonly directory: ChatDirectory;
+  /** Returns the owner's caller. Limited keys get the same ports, restricted to what each key may use. */
+  readonly owner: () => Caller;
+  /** The message reader that adds no names from the Address Book. */
+  readonly reader: MessageReader;
+  /** Wraps a reader so that it adds names from `contacts` if a request includes them. */
+  readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
+  /** Serialises an event as far as a limited key may see it. */
+  readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string | Promise<string>;
+  readonly sender: MessageSender;
+  readonly deferral: Deferral;
+  /** The ports that features add to callers. */
+  readonly ports: Ports;
+  readonly files: HeldFiles;
+  readonly uploads: KeyUploads;
+  readonly subscriptions: SubscriptionService;
+  readonly ownListeners: OwnListeners;
+  readonly attachmentRoots: readonly string[];
+  /** The configured address of the owner's conversation with themselves; "" for none. */
+  readonly selfAddress: string;
+  /** True if the owner decides about held sends by tapback in the self-chat. */
+  readonly hasTapbacks: boolean;
+  readonly ownerInChatDb: OwnerInChatDb;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called after a key has changed or ended, so that its webhooks are checked again. */
+  readonly onKeyChange: (keyId: string) => void;
+}
+
+/** Limited keys and everything done under them. */
+export class LimitedAccess implements AccessService {
+  readonly keys: KeyRing;
+  readonly audit: Audit;
+  /** The owner's view of the held sends. */
+  readonly approvals: Approvals;
+  /** The owner's sender. After the first limited key has been created, it also writes the audit log. */
+  readonly owner: CallerSender;
+  readonly #parts: AccessParts;
+  readonly selfChat: SelfChat;
+  readonly #desk: ApprovalDesk;
+  readonly #tapbacks: ReturnType<typeof tapbacks>;
+  readonly #callers = new WeakMap<LimitedKey, Caller>();
+
+  constructor(given: AccessParts) {
+    const { stores, clock, selfAddress, hasTapbacks } = given;
+    const directory = hasTapbacks ? selfChatClosed(given.directory, selfAddress) : given.directory;
+    const parts = { ...given, directory };
+    this.#parts = parts;
+    const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
+    this.audit = new Audit(stores.audit, clock, secret, given.log);
+    this.#desk = approvalDesk({
+      ...parts,
+      store: stores.approvals,
+      idempotency: stores.idempotency,
+      audit: this.audit,
+      uploadedBytes: () => parts.uploads.bytes + parts.deferral.heldBytes(),
+      check: (keyId, to, members) => assertStillAllowed(parts, this.keys.withId(keyId), to, members),
+      onHeld: (approval) => this.#tapbacks.ask(approval),
+    });
+    this.keys = new KeyRing({
+      store: stores.keys,
+      directory,
+      clock,
+      note: (action, target, outcome) => this.audit.note({ keyId: 'owner', action, target, outcome }),
+      remaining: (key) => remaining(stores.audit, key, clock.now()),
+      onChange: (key, before) => this.#onKeyChange(key, before),
+    });
+    const { sender, ownerInChatDb: owner } = given;
+    this.selfChat = selfChatOf({
+      address: selfAddress,
+      hasTapbacks,
+      store: stores.selfChat,
+      directory: given.directory,
+      owner,
+      sender,
+      clock,
+      onProved: (proof) => {
+        this.#tapbacks.onProved(proof);
+        this.audit.note({ keyId: OWNER, action: 'approval', target: proof.chat, outcome: 'self_chat_proved' });
+      },
+    });
+    this.#tapbacks = tapbacks({
+      ...parts,
+      selfChat: this.selfChat,
+      store: stores.selfChat,
+      desk: this.#desk,
+      owner,
+      feed: () => parts.owner().feed,
+      audit: this.audit,
+      keyName: (id) => this.keys.withId(id)?.stored.name ?? id,
+    });
+    this.approvals = callerApprovals(this.#desk, clock, undefined, (to) => isNewRecipient(directory, to));
+    this.owner = ownerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
+  }
+
+  /** Returns the number of sends that wait for a decision. */
+  heldCount(): number {
+    return this.#desk.held().length;
+  }
+
+  heldBytes(): number {
+    return this.#parts.stores.approvals.heldBytes();
+  }
+
+  /** Continues approved sends, tapbacks and subscriptions after a restart. Called once all other parts are running. */
+  async start(): Promise<void> {
+    await this.#desk.resume();
+    this.#tapbacks.start();
+    await this.#parts.subscriptions.start();
+  }
+
+  /** Returns the caller with this key; undefined if the key is unknown, wrong, expired or revoked. */
+  find(secret: string): Caller | undefined {
+    const key = this.keys.find(secret);
+    return key && this.#callerOf(key);
+  }
+
+  /** Returns the caller of a key by the key's id; undefined if the key has expired or was revoked. */
+  callerOf(keyId: string): Caller | undefined {
+    const key = this.keys.withId(keyId);
+    return key?.isAlive(this.#parts.clock.now()) === true ? this.#callerOf(key) : undefined;
+  }
+
+  /** Returns the check that runs just before a limited key's deferred send, and throws if the send is forbidden. */
+  admitDue(entry: DueSend): () => void {
+    const { stores } = this.#parts;
+    const parts = { ...this.#parts, audit: this.audit, auditStore: stores.audit };
+    return deferredCheck(parts, this.keys.withId(entry.key_id), entry);
+  }
+
+  /** Records how a deferred send ended. */
+  noteDeferred({ key_id: keyId, to: target, text }: DueSend, outcome: string): void {
+    if (!this.#parts.stores.keys.hasAny()) return;
+    if (outcome === 'cancelled') this.audit.noteScheduling(keyId, outcome, target);
+    else this.audit.noteEnd({ keyId, action: 'schedule', target, outcome, textHmac: this.audit.hmac(text ?? '') });
+  }
+
+  async close(): Promise<void> {
+    this.keys.close();
+    await Promise.all([this.#tapbacks.close(), this.#desk.close(), this.#parts.subscriptions.close()]);
+    this.audit.close();
+  }
+
+  #onKeyChange(key: LimitedKey, before: Key = key.stored): Omit<KeyRevocation, 'id'> {
+    const { id, callback_hosts: hosts } = key.stored;
+    const isRevoked = this.keys.withId(id) === undefined;
+    const ended = {
+      approvals_voided: isRevoked ? this.#desk.voidAll(id) : 0,
+      scheduled_cancelled: isRevoked ? this.#parts.deferral.cancelAll(id) : 0,
+    };
+    if (isRevoked) void this.#parts.uploads.removeOf(id);
+    const { webhooks } = this.#parts.owner();
+    for (const webhook of webhooks.list().filter(({ keyId }) => keyId === id)) {
+      // Keeps a webhook whose host was forbidden to the key even before this change, because the owner chose that host.
+      const isForbidden = mayCallBack(before.callback_hosts, webhook.url) && !mayCallBack(hosts, webhook.url);
+      if (isForbidden) this.audit.note({ keyId: OWNER, action: 'webhook', target: webhook.id, outcome: 'removed' });
+      if (isRevoked || isForbidden) void webhooks.remove(webhook.id);
+    }
+    endForbidden(this.#parts.subscriptions, key, this.#parts.clock.now());
+    this.#parts.onKeyChange(id);
+    return ended;
+  }
+
+  #callerOf(key: LimitedKey): Caller {
+    const known = this.#callers.get(key);
+    if (known !== undefined) return known;
+    const made = this.#makeCaller(key);
+    this.#callers.set(key, made);
+    return made;
+  }
+
+  #makeCaller(key: LimitedKey): Caller {
+    const { stores, directory, clock, reader: plain, named, json, ports } = this.#parts;
+    const { audit } = this;
+    const owner = this.#parts.owner();
+    const { id } = key.stored;
+    const chats = new ReadableChats(() => key.stored.read, directory, this.#parts.hasTapbacks);
+    const contacts = limitedContacts(owner.contacts, () => key.stored, chats);
+    const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
+    const reader = named(limitedReader({ reader: plain, directory, chats, onRead }), contacts);
+    const view: EventView = {
+      get names() {
+        return contacts.names;
+      },
+      details: (details) => narrowed(details, MESSAGE_DETAILS, chats),
+      reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
+    };
+    const reach: Reach = {
+      keyId: id,
+      has: (scope) => key.stored.scopes.includes(scope),
+      mayRead: (conversation) => chats.has(conversation),
+    };
+    const { idempotency, audit: auditStore } = stores;
+    const note = (target: string, outcome: string) => audit.note({ keyId: id, action: 'webhook', target, outcome });
+    const posting = { ownListeners: this.#parts.ownListeners, note };
+    const hosts = () => key.stored.callback_hosts;
+    const webhooks = limitedWebhooks({ ...posting, webhooks: owner.webhooks, keyId: id, hosts, chats, clock });
+    return {
+      get key() {
+        return key.stored;
+      },
+      reader,
+      people: limitedPeople(owner.people, () => key.stored, chats),
+      attachments: limitedAttachments(owner.attachments, reader),
+      feed: limitedFeed(owner.feed, (entry) => {
+        const isAdmitted = key.isAlive(clock.now()) && chats.admits(entry);
+        if (isAdmitted && 'conversation_id' in entry.event.data) {
+          audit.noteRead(id, 'event', [entry.event.data.conversation_id]);
+        }
+        return isAdmitted;
+      }),
+      json: (entry, include) => json(entry, include, view),
+      sender: limitedSender(key, { ...this.#parts, approvals: this.#desk, chats, audit, auditStore, idempotency }),
+      uploads: this.#parts.uploads.of(id),
+      webhooks,
+      subscriptions: limitedSubscriptions({
+        ...posting,
+        subscriptions: this.#parts.subscriptions,
+        key: () => key.stored,
+      }),
+      search: limitedSearch(owner.search, chats, onRead),
+      contacts,
+      chats: limitedChatNames(owner.chats, chats),
+      approvals: callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to)),
+      port: (wanted) => ports.narrowed(wanted, reach),
+      status: async () =>
+        narrowed(await owner.status(), statusRules(new Set(webhooks.list().map((one) => one.id))), chats),
+      canSend: (recipient) => sendRight(directory, key, recipient),
+      streams: { open: () => key.openStream() },
+      onRefused: (code) => audit.noteRefusal(id, code),
+      assertAlive() {
+        if (!key.isAlive(clock.now())) throw problem('limited_key_refused');
+      },
+      onEnd(run) {
+        if (key.isAlive(clock.now())) return key.onEnd(run);
+        run();
+        return () => {};
+      },
+    };
+  }
+}

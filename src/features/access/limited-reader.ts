@@ -1,0 +1,111 @@
+import type { Conversation } from '../../core/model/conversation.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
+import type { AttachmentReader, MessageQuery, MessageReader } from '../../core/model/ports/reading-ports.ts';
+import { problem } from '../../core/model/problems.ts';
+import { narrowed } from './narrowing.ts';
+import type { ReadableChats } from './readable.ts';
+import { CONVERSATION, MESSAGE } from './shown-members.ts';
+
+export interface LimitedReaderParts {
+  readonly reader: MessageReader;
+  readonly directory: ChatDirectory;
+  readonly chats: ReadableChats;
+  /** Called after each read, with the conversations that the key has read. */
+  readonly onRead: (conversationIds: ReadonlySet<string>) => void;
+}
+
+/**
+ * Returns a reader that hides conversations and messages that the key may not read: lists omit them, and lookups return
+ * undefined.
+ */
+export function limitedReader({ reader, directory, chats, onRead }: LimitedReaderParts): MessageReader {
+  const noteRead = (conversationIds: readonly string[]): void => {
+    if (conversationIds.length > 0) onRead(new Set(conversationIds));
+  };
+  /** Notes conversations as read if the answer shows the beginning of their last message. */
+  const noteLast = (conversations: readonly Conversation[]): void => {
+    const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
+    noteRead(shown.map(({ id }) => id));
+  };
+  const narrowedMessage = (message: Message): Message => narrowed(message, MESSAGE, chats);
+  const narrowedConversation = (one: Conversation): Conversation => narrowed(one, CONVERSATION, chats);
+  /** Returns the query, restricted to conversations that the key may read. */
+  const within = (query: MessageQuery): MessageQuery => {
+    const { conversationId: id, conversationIds: ids, ...rest } = query;
+    if (ids !== undefined) return { ...rest, conversationIds: chats.filter(ids, (guid) => guid) };
+    if (id === undefined) return { ...rest, conversationIds: chats.guids() };
+    const best = id.includes(';') ? directory.meant(id)[0] : undefined;
+    const isThere = best !== undefined && chats.has(best.guid);
+    return isThere ? { ...rest, conversationId: best.guid } : { ...rest, conversationIds: [] };
+  };
+  return {
+    async listMessages(query) {
+      const page = await reader.listMessages(chats.isUnlisted ? query : within(query));
+      const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
+      noteRead(items.map(({ conversation_id }) => conversation_id));
+      return { ...page, items: items.map(narrowedMessage) };
+    },
+    async message(id, options) {
+      const message = await reader.message(id, options);
+      if (message === undefined || !chats.has(message.conversation_id)) return undefined;
+      noteRead([message.conversation_id]);
+      return narrowedMessage(message);
+    },
+    async listConversations(query) {
+      const { limit, offset, cursor, include } = query;
+      if (chats.isUnlisted) {
+        const all = await reader.listConversations(query);
+        const items = chats.filter(all.items, ({ id }) => id);
+        noteLast(items);
+        return { ...all, items: items.map(narrowedConversation) };
+      }
+      const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
+      const after = cursor ? positionAt(cursor) : undefined;
+      const listed = [...new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one] as const]))).values()]
+        .sort(inOrder)
+        .filter((one) => after === undefined || inOrder(one, after) > 0);
+      const start = after === undefined ? offset : 0;
+      const page = listed.slice(start, start + limit);
+      const end = listed.length > start + limit ? page.at(-1) : undefined;
+      const items = await Promise.all(page.map(({ id }) => reader.conversation(id, { ...(include && { include }) })));
+      const there = items.filter((conversation) => conversation !== undefined);
+      noteLast(there);
+      return { items: there.map(narrowedConversation), ...(end && { next: `${end.last_message_at}.${end.id}` }) };
+    },
+    async conversation(id, options) {
+      const conversation = await reader.conversation(id, options);
+      if (conversation === undefined || !chats.has(conversation.id)) return undefined;
+      noteLast([conversation]);
+      return narrowedConversation(conversation);
+    },
+  };
+}
+
+/** Returns an attachment reader that opens only the files of messages that the key may read. */
+export function limitedAttachments(attachments: AttachmentReader, reader: MessageReader): AttachmentReader {
+  return {
+    async open(id, n, form) {
+      return (await reader.message(id)) === undefined ? undefined : attachments.open(id, n, form);
+    },
+  };
+}
+
+type ListPosition = Pick<Conversation, 'id' | 'last_message_at'>;
+
+/** Compares two conversations for sorting: newest first, then by id. */
+function inOrder(a: ListPosition, b: ListPosition): number {
+  return compare(b.last_message_at, a.last_message_at) || compare(a.id, b.id);
+}
+
+/** Parses the cursor of a list. Throws `invalid_cursor`. */
+function positionAt(cursor: string): ListPosition {
+  const [, at, id] = /^([\dTZ:-]{20,24})\.(.+)$/s.exec(cursor) ?? [];
+  if (at === undefined || id === undefined) throw problem('invalid_cursor');
+  return { id, last_message_at: at };
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

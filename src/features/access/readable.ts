@@ -1,0 +1,99 @@
+import type { LogEntry } from '../../core/model/event.ts';
+import type { AccessList } from '../../core/model/key.ts';
+import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
+import { mayRead } from './policy.ts';
+
+/** The conversations a key may read. Cached until chat.db or the key's list changes. */
+export class ReadableChats {
+  readonly #list: () => AccessList;
+  readonly #directory: ChatDirectory;
+  readonly #hasClosed: boolean;
+  readonly #known = new Map<string, boolean>();
+  #guids: readonly string[] | undefined;
+  #listed: AccessList | undefined;
+  #version: unknown;
+
+  /** `hasClosed` is true if the directory may contain closed conversations, which even the list `*` does not open. */
+  constructor(list: () => AccessList, directory: ChatDirectory, hasClosed = false) {
+    this.#list = list;
+    this.#directory = directory;
+    this.#hasClosed = hasClosed;
+  }
+
+  /** Reports whether the key may read everything. */
+  get isEverything(): boolean {
+    return this.isUnlisted && !this.#hasClosed;
+  }
+
+  /** Reports whether the list is `*`, which names no conversations and allows all that are not closed. */
+  get isUnlisted(): boolean {
+    return this.#list() === '*';
+  }
+
+  /**
+   * Reports whether the key may read a conversation now. Items without a conversation (`""`) are readable only with the
+   * list `*`.
+   */
+  has(guid: string): boolean {
+    return this.all([guid]);
+  }
+
+  /** Reports whether the key may read all of these conversations. */
+  all(guids: readonly string[]): boolean {
+    if (this.isEverything) return true;
+    this.#refresh();
+    return guids.every((guid) => this.#isReadable(guid));
+  }
+
+  /** Keeps the items whose conversation the key may read. */
+  filter<Item>(items: readonly Item[], guidOf: (item: Item) => string): readonly Item[] {
+    if (this.isEverything) return items;
+    this.#refresh();
+    return items.filter((item) => this.#isReadable(guidOf(item)));
+  }
+
+  /**
+   * Reports whether the key may see an event. A `messages.changed` event is always allowed, because it names rows and
+   * no people.
+   */
+  admits({ event }: LogEntry): boolean {
+    if (this.isEverything || event.type === 'messages.changed') return true;
+    return 'conversation_id' in event.data && this.has(event.data.conversation_id);
+  }
+
+  /** Reports whether the key may read the message with this id. */
+  hasMessage(id: string): boolean {
+    return this.isEverything || this.has(this.#directory.conversationOf(Number(id)) ?? '');
+  }
+
+  /** Returns the ids of all readable conversations. Returns none for the list `*`, so check `isUnlisted` first. */
+  guids(): readonly string[] {
+    this.#refresh();
+    const list = this.#list();
+    if (this.#guids !== undefined || list === '*') return this.#guids ?? [];
+    const chats = list.flatMap((entry) =>
+      'address' in entry ? this.#directory.withMember(entry.address) : this.#directory.meant(entry.group),
+    );
+    this.#guids = [...new Set(chats.filter((chat) => mayRead(list, chat)).map(({ guid }) => guid))];
+    return this.#guids;
+  }
+
+  #isReadable(guid: string): boolean {
+    const known = this.#known.get(guid);
+    if (known !== undefined) return known;
+    const chat = guid === '' ? undefined : this.#directory.chat(guid);
+    const isReadable = chat === undefined ? this.isUnlisted : mayRead(this.#list(), chat);
+    this.#known.set(guid, isReadable);
+    return isReadable;
+  }
+
+  #refresh(): void {
+    const version = this.#directory.version();
+    const list = this.#list();
+    if (version === this.#version && list === this.#listed) return;
+    this.#version = version;
+    this.#listed = list;
+    this.#known.clear();
+    this.#guids = undefined;
+  }
+}

@@ -1,0 +1,197 @@
+import type { Conversation } from '../../core/model/conversation.ts';
+import type { MessageDetails } from '../../core/model/details.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { Contact } from '../../core/model/ports/contacts-ports.ts';
+import type { Reaction, ReactionDetails } from '../../core/model/reaction.ts';
+import type { SearchHit } from '../../core/model/search.ts';
+import type { StatusReport } from '../../core/model/status.ts';
+import type { DetailedDelivery, WebhookTestResult } from '../../core/model/webhook.ts';
+import { narrowed, type Rules } from './narrowing.ts';
+import { CONTENT } from './shown-content.ts';
+
+// What a limited key sees of each object that it may get at all. A member that is missing here does not compile.
+
+const whole = <Value>(value: Value): Value => value;
+
+/** What a limited key sees of the `details` of a reaction event. */
+export const REACTION_DETAILS: Rules<ReactionDetails> = { ...CONTENT, sentence: 'shown', kind: 'shown' };
+
+const REACTION: Rules<Reaction> = {
+  id: 'shown',
+  guid: 'shown',
+  conversation_id: 'shown',
+  sender: 'shown',
+  is_from_me: 'shown',
+  reaction_type: 'shown',
+  emoji: 'shown',
+  message_id: 'shown',
+  message_guid: 'shown',
+  timestamp: 'shown',
+  associated_message_type: 'shown',
+  part: 'shown',
+  mac: 'shown',
+  details_left_out: 'shown',
+  details: REACTION_DETAILS,
+  // Names come from the key's own lookup.
+  names: whole,
+};
+
+/** What a limited key sees of the `details` of a message. */
+export const MESSAGE_DETAILS: Rules<MessageDetails> = {
+  ...CONTENT,
+  service: 'shown',
+  kind: 'shown',
+  reply_to_guid: 'shown',
+  sentence: 'shown',
+  reply_to: (quoted, chats) => (chats.hasMessage(quoted.id) ? quoted : null),
+  edited_at: 'shown',
+  retracted_at: 'shown',
+  delivered_at: 'shown',
+  read_at: 'shown',
+  error: 'shown',
+  attachments: {
+    n: 'shown',
+    name: 'shown',
+    mime_type: 'shown',
+    bytes: 'shown',
+    transfer: 'shown',
+    state: 'shown',
+    path: 'shown',
+    guid: 'shown',
+    sticker: { source: 'shown', bundle_id: 'shown', app_name: 'shown', description: 'shown', effect: 'shown' },
+    contact: { name: 'shown', organization: 'shown', phones: 'shown', emails: 'shown' },
+    location: { name: 'shown', latitude: 'shown', longitude: 'shown', url: 'shown' },
+    transcript: 'shown',
+    width: 'shown',
+    height: 'shown',
+  },
+  reactions: (all, chats) =>
+    chats.filter(all, ({ conversation_id }) => conversation_id).map((one) => narrowed(one, REACTION, chats)),
+  // Only the owner sees which key sent a message.
+  origin: { by: 'shown', request_id: 'shown', idempotency_key: 'shown', key_id: 'hidden' },
+  service_used: 'shown',
+  service_reason: 'shown',
+  part_of: (text, chats) => (chats.hasMessage(text.id) ? text : undefined),
+  mirror: 'shown',
+  late: 'shown',
+  filter: { action: 'shown', code: 'shown', sub_code: 'shown' },
+};
+
+export const MESSAGE: Rules<Message> = {
+  id: 'shown',
+  guid: 'shown',
+  conversation_id: 'shown',
+  sender: 'shown',
+  body: 'shown',
+  attachments: 'shown',
+  timestamp: 'shown',
+  is_from_me: 'shown',
+  status: 'shown',
+  mac: 'shown',
+  details_left_out: 'shown',
+  details: MESSAGE_DETAILS,
+  names: whole,
+};
+
+export const CONVERSATION: Rules<Conversation> = {
+  id: 'shown',
+  display_name: 'shown',
+  participants: 'shown',
+  last_message_at: 'shown',
+  details: {
+    chat_number: 'shown',
+    unread_count: 'shown',
+    is_group: 'shown',
+    service: 'shown',
+    last_message: {
+      id: 'shown',
+      sender: 'shown',
+      is_from_me: 'shown',
+      body: 'shown',
+      sentence: 'shown',
+      group_event: CONTENT.group_event,
+      location_share: CONTENT.location_share,
+      timestamp: 'shown',
+    },
+  },
+  names: whole,
+};
+
+export const SEARCH_HIT: Rules<SearchHit> = { message: MESSAGE, highlights: whole, in: 'shown' };
+
+/** What a limited key sees of a contact: `isListed` says which addresses. */
+export const contactRules = (isListed: (address: string) => boolean): Rules<Contact> => ({
+  name: 'shown',
+  nickname: 'shown',
+  organization: 'shown',
+  addresses: (all) => all.filter(isListed),
+});
+
+/**
+ * What a limited key sees of a delivery of its webhook. Not the answer: the receiver can be any program on this machine,
+ * and the key must not read its output.
+ */
+export const DELIVERY: Rules<DetailedDelivery> = {
+  id: 'shown',
+  at: 'shown',
+  event: 'shown',
+  row_id: 'shown',
+  outcome: 'shown',
+  attempts: 'shown',
+  status: 'shown',
+  error: 'shown',
+  duration_ms: 'shown',
+  tries: { at: 'shown', status: 'shown', error: 'shown', duration_ms: 'shown' },
+  answer: 'hidden',
+};
+
+/** What a limited key sees of a test of its webhook, for the same reason without the answer. */
+export const TEST_RESULT: Rules<WebhookTestResult> = {
+  id: 'shown',
+  delivered: 'shown',
+  status: 'shown',
+  error: 'shown',
+  duration_ms: 'shown',
+  answer: () => null,
+};
+
+/** What a limited key with these webhooks sees of the status. */
+export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
+  version: 'shown',
+  demo: 'shown',
+  url: 'shown',
+  uptime_s: 'shown',
+  backend: { connected: 'shown', message: 'shown' },
+  newest_row: 'shown',
+  newest_event: { row_id: 'shown', age_s: 'shown', offset: 'shown' },
+  macs: 'hidden',
+  webhooks: (all) => all.filter(({ id }) => own.has(id)),
+  held_sends: 'hidden',
+  permissions: { name: 'shown', state: 'shown', detail: 'shown', reason: 'shown' },
+  messages: { answer_ms: 'shown', checked_at: 'shown' },
+  messages_account: whole,
+  arrival_delay: whole,
+  problems: 'hidden',
+  capabilities: whole,
+  contacts: { state: 'shown', message: 'shown' },
+  changes: { state: 'shown', logged: 'shown', swept_at: 'shown' },
+  search: {
+    state: 'shown',
+    indexed_rows: 'shown',
+    total_rows: 'shown',
+    indexed_from: 'shown',
+    skipped_rows: 'shown',
+    skipped_ids: 'hidden',
+    problem: 'shown',
+  },
+  fleet: {
+    mac: 'shown',
+    state: 'shown',
+    published_row: 'shown',
+    behind: 'shown',
+    clock_ahead_s: 'shown',
+    certificate_ends: 'shown',
+    problem: 'shown',
+  },
+  warnings: whole,
+});

@@ -1,0 +1,59 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { folded } from '../../core/model/folded.ts';
+import type { Contact } from '../../core/model/ports/contacts-ports.ts';
+
+/** Number of contacts compared before other work can run. Comparing them takes a few milliseconds. */
+const SLICE = 1000;
+
+interface Match {
+  readonly key: string;
+  readonly contact: Contact;
+}
+
+/**
+ * Returns up to `limit` contacts, sorted by name. Each word of `text` must occur in the contact's name, nickname,
+ * organization or addresses.
+ */
+export async function searchContacts(contacts: readonly Contact[], text: string, limit: number): Promise<Contact[]> {
+  const words = folded(text).split(/\s+/u).filter(Boolean);
+  const best: Match[] = [];
+  await inSlices(contacts, (contact) => {
+    const { name, nickname, organization, addresses } = contact;
+    const content = folded([name, nickname ?? '', organization ?? '', ...addresses].join(' '));
+    if (!words.every((word) => content.includes(word))) return;
+    const match = { key: `${folded(name)} ${addresses[0] ?? ''}`, contact };
+    const last = best.at(-1);
+    if (best.length >= limit && last !== undefined && match.key >= last.key) return;
+    best.splice(insertionIndex(match.key, best), 0, match);
+    if (best.length > limit) best.pop();
+  });
+  return best.map(({ contact }) => contact);
+}
+
+/** Returns the contacts whose name or nickname equals `name`, apart from case, accents and surrounding spaces. */
+export async function contactsNamed(contacts: readonly Contact[], name: string): Promise<Contact[]> {
+  const wanted = folded(name);
+  const found: Contact[] = [];
+  await inSlices(contacts, (contact) => {
+    if ([contact.name, contact.nickname ?? ''].some((own) => own !== '' && folded(own) === wanted)) found.push(contact);
+  });
+  return found;
+}
+
+async function inSlices(contacts: readonly Contact[], look: (contact: Contact) => void): Promise<void> {
+  for (const [index, contact] of contacts.entries()) {
+    if (index % SLICE === SLICE - 1) await nextTurn();
+    look(contact);
+  }
+}
+
+function insertionIndex(key: string, sorted: readonly Match[]): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((sorted[middle]?.key ?? '') <= key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

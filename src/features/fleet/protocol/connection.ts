@@ -1,0 +1,254 @@
+import { readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { type KV, Kvm } from '@nats-io/kv';
+import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
+import { fromSeed } from '@nats-io/nkeys';
+import { connect } from '@nats-io/transport-node';
+import { AppError } from '../../../core/model/errors.ts';
+import type { FleetSettings } from '../../../core/model/fleet.ts';
+import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
+import { problem } from '../../../core/model/problems.ts';
+import { Wakeup } from '../../../core/runtime/wakeup.ts';
+import { Envelope, type KeysOf } from './envelope.ts';
+import { type Bucket, inboxPrefix } from './layout.ts';
+import { accessOptions } from './tls.ts';
+
+/** Ping interval in milliseconds. A connection ends when the server misses two pings. */
+const PING_MS = 2000;
+const REQUEST_MS = 5000;
+/** Longest wait between attempts to connect. Waits are random, so that a fleet does not reconnect all at once. */
+const MAX_RECONNECT_MS = 8000;
+const FIRST_RECONNECT_MS = 250;
+
+export interface ConnectionHost {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Name of this client: a Mac id, or the result of `hubName`. Its inboxes carry this name. */
+  readonly name: string;
+  /**
+   * Longest wait between attempts to connect, in milliseconds; 8 s by default. Hubs set less: a fleet has only a few
+   * hubs, so they may try more often.
+   */
+  readonly maxReconnectMs?: number;
+}
+
+type ConnectionUse = Pick<FleetSettings, 'servers' | 'keyFile' | 'caFile'>;
+
+/**
+ * Reads a file that the configuration names at `key`, such as `fleet.ca_file`. Throws AppError `fleet_file_unreadable`.
+ */
+export function readFleetFile(path: string, key: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new AppError('fleet_file_unreadable', `The file at ${key} cannot be read (${(error as Error).message}).`, {
+      cause: error,
+    });
+  }
+}
+
+/** Reads the seed of an nkey. Throws AppError `fleet_file_unreadable` or `fleet_key_unusable`. */
+export function readSeed(keyFile: string): string {
+  const seed = readFleetFile(keyFile, 'fleet.key_file').trim();
+  if (/^SU[A-Z2-7]{56}$/.test(seed)) return seed;
+  throw new AppError('fleet_key_unusable', `fleet.key_file (${keyFile}) does not hold the seed of a user nkey (SU…).`);
+}
+
+/**
+ * Returns the envelope with the keys in `fleet.content_key_file`, or an envelope for plain messages if that is not set.
+ * Throws AppError `fleet_file_unreadable` or `fleet_key_unusable`.
+ */
+export function readEnvelope(
+  { contentKeyFile }: Pick<FleetSettings, 'contentKeyFile'>,
+  keysIn: (text: string) => KeysOf,
+): Envelope {
+  if (contentKeyFile === '') return new Envelope();
+  return new Envelope(keysIn(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
+}
+
+/** A connection to the broker that reconnects until it is closed. */
+export class FleetConnection {
+  readonly #settings: ConnectionUse;
+  readonly #host: ConnectionHost;
+  readonly #onConnect = new Set<() => void>();
+  readonly #onDisconnect = new Set<() => void>();
+  #nc: NatsConnection | undefined;
+  #js: JetStreamClient | undefined;
+  #isConnected = false;
+  #isClosed = false;
+  #attempts = 0;
+  /**
+   * Milliseconds before the next attempt to connect. Stored, because the NATS client asks several times per attempt.
+   */
+  #wait = 0;
+  #publicKey = '';
+  #certificateEnd: number | undefined;
+  #lastProblem = 'no connection has been tried yet';
+  readonly #wakeup: Wakeup;
+  readonly #ended: Promise<void>;
+
+  constructor(settings: ConnectionUse, host: ConnectionHost) {
+    this.#settings = settings;
+    this.#wakeup = new Wakeup(host.clock);
+    this.#host = host;
+    this.#ended = this.#run();
+  }
+
+  get name(): string {
+    return this.#host.name;
+  }
+
+  /** Public half of this connection's nkey; "" without one. */
+  get publicKey(): string {
+    return this.#publicKey;
+  }
+
+  /** When the server's certificate expires, in Unix milliseconds; undefined without TLS. */
+  get certificateEnd(): number | undefined {
+    return this.#certificateEnd;
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  /** Why there is no connection; undefined while there is one. */
+  get trouble(): string | undefined {
+    return this.#isConnected ? undefined : this.#lastProblem;
+  }
+
+  /**
+   * The NATS client's connection, which reconnects when it is lost. Throws `broker_away` before the first connection.
+   */
+  get nc(): NatsConnection {
+    if (this.#nc === undefined) throw problem('broker_away');
+    return this.#nc;
+  }
+
+  get js(): JetStreamClient {
+    this.#js ??= jetstream(this.nc, { timeout: REQUEST_MS });
+    return this.#js;
+  }
+
+  /** Opens a bucket that `postern fleet` has created. */
+  async kv(name: Bucket): Promise<KV> {
+    return new Kvm(this.js).open(name);
+  }
+
+  /** Calls `run` after each connect, and immediately if connected. */
+  onConnect(run: () => void): Cancel {
+    this.#onConnect.add(run);
+    if (this.#isConnected) run();
+    return () => void this.#onConnect.delete(run);
+  }
+
+  onDisconnect(run: () => void): Cancel {
+    this.#onDisconnect.add(run);
+    return () => void this.#onDisconnect.delete(run);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wakeup.close();
+    await this.#nc?.close();
+    await this.#ended;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        const nc = await connect(this.#options());
+        if (this.#isClosed) return await nc.close();
+        this.#nc = nc;
+        this.#js = undefined;
+        this.#connected();
+        await this.#follow(nc);
+      } catch (error) {
+        this.#note(error);
+      }
+      if (this.#isConnected) this.#disconnected();
+      if (!this.#isClosed) await this.#wakeup.wait(this.#nextWait());
+    }
+  }
+
+  /** Resolves once the connection is closed for good. */
+  async #follow(nc: NatsConnection): Promise<void> {
+    for await (const status of nc.status()) {
+      if (status.type === 'reconnect') this.#connected();
+      else if (status.type === 'reconnecting') this.#nextWait();
+      else if (status.type === 'disconnect' && this.#isConnected) this.#disconnected();
+      else if (status.type === 'error') this.#note(status.error);
+    }
+    const error = await nc.closed();
+    if (error !== undefined) this.#note(error);
+  }
+
+  #connected(): void {
+    this.#isConnected = true;
+    this.#attempts = 0;
+    if (this.#nc !== undefined) keepErrorListener(this.#nc);
+    this.#nextWait();
+    this.#host.log.info('connected to the broker');
+    for (const run of this.#onConnect) run();
+  }
+
+  #disconnected(): void {
+    this.#isConnected = false;
+    this.#lastProblem = 'the connection was lost';
+    if (!this.#isClosed) this.#host.log.warn('the connection to the broker was lost, reconnecting');
+    for (const run of this.#onDisconnect) run();
+  }
+
+  /** Records and logs a failure. Messages of the NATS client name servers and subjects, never keys. */
+  #note(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (reason !== this.#lastProblem && !this.#isClosed) {
+      this.#host.log.warn('connecting to the broker failed', { reason });
+    }
+    this.#lastProblem = reason;
+  }
+
+  #nextWait(): number {
+    const { maxReconnectMs = MAX_RECONNECT_MS } = this.#host;
+    const upTo = Math.min(maxReconnectMs, FIRST_RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
+    this.#attempts += 1;
+    this.#wait = Math.random() * upTo;
+    return this.#wait;
+  }
+
+  /** Reads the key files for each new connection, so that a corrected file needs no restart. */
+  #options(): ConnectionOptions {
+    const { servers, keyFile, caFile } = this.#settings;
+    const { name } = this.#host;
+    const seed = keyFile === '' ? undefined : readSeed(keyFile);
+    this.#publicKey = seed === undefined ? '' : fromSeed(new TextEncoder().encode(seed)).getPublicKey();
+    const ca = caFile === '' ? undefined : readFleetFile(caFile, 'fleet.ca_file');
+    const onCertificateEnd = (end: number): void => {
+      this.#certificateEnd = end;
+    };
+    return {
+      ...accessOptions({ servers, seed, ca, onCertificateEnd }),
+      name,
+      inboxPrefix: inboxPrefix(name),
+      pingInterval: PING_MS,
+      maxPingOut: 2,
+      timeout: REQUEST_MS,
+      maxReconnectAttempts: -1,
+      ignoreAuthErrorAbort: true,
+      reconnectDelayHandler: () => this.#wait,
+    };
+  }
+}
+
+/**
+ * Keeps a listener for errors on the socket. The NATS client removes its listener when the socket ends. Without a
+ * listener, the error of a pending write would then end the process (transport-node 3.4.0, `_closed`).
+ */
+function keepErrorListener(nc: NatsConnection): void {
+  const { socket } =
+    (nc as { readonly protocol?: { readonly transport?: { readonly socket?: Socket } } }).protocol?.transport ?? {};
+  if (socket === undefined) return;
+  const remove = socket.removeAllListeners.bind(socket);
+  socket.removeAllListeners = (event) => remove(event).on('error', () => {});
+}

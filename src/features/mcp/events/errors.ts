@@ -1,0 +1,67 @@
+import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import { isAppError } from '../../../core/model/errors.ts';
+import type { Log } from '../../../core/model/ports/host-ports.ts';
+import { EVENT_ERRORS, type EventErrorNumbers } from '../../../core/model/subscription.ts';
+
+/**
+ * Creates the errors of MCP Events, with the error numbers of the draft or of the final text. The errors' `data` is the
+ * same with both.
+ */
+export class EventErrors {
+  readonly #numbers: (typeof EVENT_ERRORS)[EventErrorNumbers];
+  readonly #log: Log;
+
+  constructor(numbers: EventErrorNumbers, log: Log) {
+    this.#numbers = EVENT_ERRORS[numbers];
+    this.#log = log;
+  }
+
+  invalid(mistakes: readonly string[]): ProtocolError {
+    return new ProtocolError(ProtocolErrorCode.InvalidParams, mistakes.join(' '), { mistakes });
+  }
+
+  unknownEvent(): ProtocolError {
+    return new ProtocolError(
+      this.#numbers.notFound,
+      'There is no event with this name. events/list returns all names.',
+      {
+        kind: 'event',
+      },
+    );
+  }
+
+  unsupportedMode(value: string): ProtocolError {
+    const message =
+      'The only delivery mode of a subscription is "webhook"; events/poll and events/stream need no subscription.';
+    return new ProtocolError(this.#numbers.unsupported, message, { feature: 'deliveryMode', value });
+  }
+
+  forbidden(reason: string, message: string): ProtocolError {
+    return new ProtocolError(this.#numbers.forbidden, message, { reason });
+  }
+
+  /** Converts an AppError to an error of the protocol. Logs any other error, and hides its details from the client. */
+  of(error: unknown): ProtocolError {
+    if (ProtocolError.isInstance(error)) return error;
+    if (!isAppError(error)) {
+      this.#log.error('a request for events failed', { error });
+      return internal("Internal error. The service's log has the cause.", 'internal_error');
+    }
+    const { code, status, hint, extra } = error;
+    const message = hint === undefined ? error.message : `${error.message} ${hint}`;
+    if (code === 'callback_failed') return new ProtocolError(this.#numbers.callback, message, extra);
+    if (code === 'too_many_webhooks') return this.#exhausted(message, 'subscriptions');
+    if (code === 'too_many_streams') return this.#exhausted(message, 'streams');
+    if (status === 400) return this.invalid([message]);
+    if (status === 401 || status === 403) return this.forbidden(code, message);
+    return internal(message, code);
+  }
+
+  #exhausted(message: string, limit: string): ProtocolError {
+    return new ProtocolError(this.#numbers.exhausted, message, { limit });
+  }
+}
+
+function internal(message: string, reason: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InternalError, message, { reason });
+}

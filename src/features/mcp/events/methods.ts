@@ -1,0 +1,67 @@
+import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
+import * as z from 'zod';
+import type { Caller } from '../../../core/model/caller.ts';
+import { isoSecond } from '../../../core/model/iso-second.ts';
+import type { Subscriptions } from '../../../core/model/ports/subscriptions-ports.ts';
+import type { SubscriptionGrant } from '../../../core/model/subscription.ts';
+import type { ServerParts } from '../server.ts';
+import { catalogue } from './catalogue.ts';
+import { EventErrors } from './errors.ts';
+import { EventParams } from './params.ts';
+import { poll } from './poll.ts';
+import { stream } from './stream.ts';
+
+/**
+ * Declares the capability twice: under `extensions`, which is its proper key, and under `events`. ChatGPT and the draft
+ * of the protocol expect it under `events`.
+ */
+export const EVENT_CAPABILITIES = {
+  extensions: { 'io.modelcontextprotocol/events': { listChanged: false } },
+  events: {},
+};
+
+const ANY = { params: z.unknown() };
+
+/** Adds the methods of MCP Events (decision Y3). They use the caller's feed and subscriptions. */
+export function addEventMethods({ server }: McpServer, parts: ServerParts): void {
+  const { caller } = parts;
+  const errors = new EventErrors(parts.eventErrors, parts.log);
+  const params = new EventParams(errors);
+  const add = (method: string, answer: (given: unknown, call: ServerContext) => object | Promise<object>): void =>
+    server.setRequestHandler(`events/${method}`, ANY, async (given, call) => {
+      try {
+        return { ...(await answer(given, call)) };
+      } catch (error) {
+        throw errors.of(error);
+      }
+    });
+  add('list', () => catalogue(caller));
+  add('poll', (given) => poll(params.poll(given), parts));
+  add('stream', (given, call) => stream(params.stream(given), call, parts, errors));
+  add('subscribe', async (given) => shown(await subscriptionsOf(caller, errors).subscribe(params.subscription(given))));
+  add('unsubscribe', async (given) => {
+    // A client may end a subscription that has already lapsed; this is not an error.
+    await subscriptionsOf(caller, errors).unsubscribe(params.target(given));
+    return {};
+  });
+}
+
+function subscriptionsOf({ subscriptions }: Caller, errors: EventErrors): Subscriptions {
+  if (subscriptions !== undefined) return subscriptions;
+  throw errors.forbidden('owner_key', 'Events are posted only for a limited key. Create one with "postern keys add".');
+}
+
+function shown({ id, refreshBeforeMs, cursor, truncated, health }: SubscriptionGrant): object {
+  const grant = { id, refreshBefore: isoSecond(refreshBeforeMs), cursor, truncated };
+  if (health === undefined) return grant;
+  const { lastDeliveryMs, lastError, failedSinceMs } = health;
+  return {
+    ...grant,
+    deliveryStatus: {
+      active: true,
+      lastDeliveryAt: lastDeliveryMs === null ? null : isoSecond(lastDeliveryMs),
+      lastError,
+      ...(failedSinceMs !== null && { failedSince: isoSecond(failedSinceMs) }),
+    },
+  };
+}

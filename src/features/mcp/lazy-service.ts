@@ -1,0 +1,46 @@
+import type { Feature } from '../../core/feature.ts';
+import type { Caller } from '../../core/model/caller.ts';
+import type { KeyRecord } from '../../core/model/key.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
+import type { McpService } from '../../core/model/ports/mcp-ports.ts';
+import { problem } from '../../core/model/problems.ts';
+import type { EventErrorNumbers } from '../../core/model/subscription.ts';
+import type { Counters } from '../../core/runtime/counters.ts';
+
+export interface McpParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  /** The features whose tools the server offers. */
+  readonly features: readonly Pick<Feature, 'tools'>[];
+  readonly counters: Counters;
+  /** The error numbers of MCP Events to use: those of the draft or of the final text (decision Y3). */
+  readonly eventErrors: EventErrorNumbers;
+  /** Returns the record of the limited key that makes the call. */
+  readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
+  /** Returns the name of the time zone in which answers show times, such as `Europe/Berlin`. */
+  readonly timeZone: () => string;
+  /** Returns the ids of the messages that macOS filed as junk (decision V5). */
+  readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
+}
+
+/** Loads the protocol at its first request, so that a service without MCP clients uses less memory. */
+export function lazyMcpService(parts: McpParts): McpService {
+  let service: Promise<McpService> | undefined;
+  let isClosed = false;
+  return {
+    async answer(request) {
+      if (isClosed) throw problem('shutting_down');
+      service ??= import('./endpoint.ts').then(async ({ McpEndpoint }) => {
+        const tools = await Promise.all(parts.features.flatMap((one) => one.tools?.() ?? []));
+        return new McpEndpoint(parts, tools.flat());
+      });
+      return (await service).answer(request);
+    },
+    async close() {
+      isClosed = true;
+      await (await service)?.close();
+    },
+  };
+}

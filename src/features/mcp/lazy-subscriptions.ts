@@ -1,0 +1,75 @@
+import type { Config } from '../../core/config/config.ts';
+import type { Host } from '../../core/host.ts';
+import type { Caller } from '../../core/model/caller.ts';
+import type { EventFeed } from '../../core/model/ports/feed-ports.ts';
+import type { SubscriptionService } from '../../core/model/ports/subscriptions-ports.ts';
+import { EVENT_ERRORS } from '../../core/model/subscription.ts';
+import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
+import type { Sqlite } from '../../core/runtime/sqlite.ts';
+import { hasSubscriptions } from '../../core/state/subscriptions-store.ts';
+
+interface LazySubscriptionsParts {
+  readonly config: Config;
+  readonly host: Host;
+  readonly state: Sqlite;
+  readonly feed: () => EventFeed;
+  readonly ownListeners: OwnListeners;
+  readonly callerOf: (keyId: string) => Caller | undefined;
+}
+
+/** The subscriptions of MCP Events. Loads the modules behind them once a first subscription exists. */
+export class LazySubscriptions implements SubscriptionService {
+  readonly #parts: LazySubscriptionsParts;
+  #loading: Promise<SubscriptionService> | undefined;
+  #loaded: SubscriptionService | undefined;
+
+  constructor(parts: LazySubscriptionsParts) {
+    this.#parts = parts;
+  }
+
+  async start(): Promise<void> {
+    if (hasSubscriptions(this.#parts.state)) await this.#load();
+  }
+
+  of: SubscriptionService['of'] = (keyId) => this.#loaded?.of(keyId) ?? [];
+
+  subscribe: SubscriptionService['subscribe'] = async (...request) => (await this.#load()).subscribe(...request);
+
+  unsubscribe: SubscriptionService['unsubscribe'] = async (...target) =>
+    (await this.#loaded?.unsubscribe(...target)) ?? false;
+
+  remove: SubscriptionService['remove'] = (id) => this.#loaded?.remove(id);
+
+  terminate: SubscriptionService['terminate'] = (keyId) => this.#loaded?.terminate(keyId);
+
+  close: SubscriptionService['close'] = async () => (await this.#loading)?.close();
+
+  #load(): Promise<SubscriptionService> {
+    this.#loading ??= this.#make().catch((error: unknown) => {
+      this.#loading = undefined;
+      throw error;
+    });
+    return this.#loading;
+  }
+
+  async #make(): Promise<SubscriptionService> {
+    const { config, host, state, feed, callerOf, ownListeners } = this.#parts;
+    const { clock, log, version } = host;
+    const [{ SubscriptionRegistry }, { CallbackPoster }, { subscriptionStore }] = await Promise.all([
+      import('./subscriptions/subscription-registry.ts'),
+      import('./subscriptions/callback-poster.ts'),
+      import('../../core/state/subscriptions-store.ts'),
+    ]);
+    this.#loaded = new SubscriptionRegistry({
+      feed: feed(),
+      store: subscriptionStore(state),
+      poster: new CallbackPoster({ version, clock, allowedHosts: config.webhooks.allowedHosts, ownListeners }),
+      clock,
+      log,
+      callerOf,
+      forbidden: EVENT_ERRORS[config.mcp.eventErrors].forbidden,
+    });
+    await this.#loaded.start();
+    return this.#loaded;
+  }
+}

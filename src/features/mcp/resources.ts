@@ -1,0 +1,92 @@
+import {
+  type McpServer,
+  ResourceNotFoundError,
+  ResourceTemplate,
+  type ServerEventBus,
+} from '@modelcontextprotocol/server';
+import type { Caller } from '../../core/model/caller.ts';
+import type { Conversation } from '../../core/model/conversation.ts';
+import { fenced } from './text/fence.ts';
+import { Labels } from './text/labels.ts';
+import { shortLine } from './text/visible.ts';
+import { isGroupId } from './tools/group-names.ts';
+import { withoutJunk } from './tools/junk.ts';
+import { messageLines } from './tools/messages-read.ts';
+import type { ToolContext } from './tools/tool.ts';
+
+const TEMPLATE = 'postern://conversations/{id}';
+const MAX_LISTED = 20;
+const MESSAGES = 20;
+/** Maximum number of events that one `take` reads from the feed. */
+const BATCH_SIZE = 200;
+
+function uriOf(id: string): string {
+  return `postern://conversations/${encodeURIComponent(id)}`;
+}
+
+/** Adds the resource `postern://conversations/{id}`: the newest messages of a conversation. */
+export function addConversationResource(server: McpServer, context: ToolContext): void {
+  const { reader } = context.caller;
+  const recent = async (): Promise<readonly Conversation[]> =>
+    (await reader.listConversations({ limit: MAX_LISTED, offset: 0 })).items;
+  const template = new ResourceTemplate(TEMPLATE, {
+    list: async () => {
+      const labels = new Labels(await context.names());
+      const resources = (await recent()).map((one) => ({ uri: uriOf(one.id), name: nameOf(one, labels) }));
+      return { resources };
+    },
+    complete: {
+      id: async (value) => (await recent()).map(({ id }) => id).filter((id) => id.includes(value)),
+    },
+  });
+  const about = {
+    title: 'Conversation',
+    description: `The newest ${MESSAGES} messages of a conversation.`,
+    mimeType: 'text/plain',
+  };
+  server.registerResource('conversation', template, about, async (uri, { id }) => {
+    const conversation = await reader.conversation(decoded(String(id)));
+    if (conversation === undefined) throw new ResourceNotFoundError(uri.href);
+    const query = { conversationId: conversation.id, order: 'desc', limit: MESSAGES, offset: 0 } as const;
+    const { items } = await reader.listMessages(query);
+    const shown = withoutJunk(items, (message) => message, context);
+    const lines = await messageLines(shown.toReversed(), conversation.id, context);
+    const leftOut = items.length - shown.length;
+    const note = leftOut === 0 ? '' : `\nLeft out as junk: ${leftOut}; messages_read with junk=true shows them.`;
+    const text = (shown.length === 0 ? 'No messages.' : fenced(lines, context.nonce)) + note;
+    return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
+  });
+}
+
+function nameOf({ id, display_name: name, participants }: Conversation, labels: Labels): string {
+  if (isGroupId(id) && name !== null) return `"${shortLine(name, 60).replaceAll('"', "'")}"`;
+  return participants.map((address) => labels.person(address)).join(', ') || shortLine(id);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Returns a bus that tells a key's subscriptions which conversations have new events. */
+export function conversationEvents(caller: Caller): ServerEventBus {
+  return {
+    publish() {},
+    subscribe(listener) {
+      const reader = caller.feed.live(() => {
+        for (;;) {
+          const { entries } = reader.take(BATCH_SIZE);
+          const ids = new Set(
+            entries.map(({ event }) => ('conversation_id' in event.data ? event.data.conversation_id : '')),
+          );
+          for (const id of ids) listener({ kind: 'resource_updated', uri: uriOf(id) });
+          if (reader.isCaughtUp()) break;
+        }
+      });
+      return () => reader.close();
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import * as z from 'zod';
+import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
+import { shortLine } from '../text/visible.ts';
+import { textOutput, tool } from './tool.ts';
+
+const MAX_PEOPLE = 20;
+
+export const contactsResolve = tool({
+  name: 'contacts_resolve',
+  title: 'Find a person',
+  description: 'Addresses of a person, by name. If several people match, all are listed: ask which one is meant.',
+  scope: 'read',
+  isOffered: ({ contacts }) => contacts.health().state !== 'off',
+  input: z.object({ name: z.string().min(1).max(200) }),
+  output: textOutput,
+  async run({ name }, { caller }) {
+    const exact = await caller.contacts.named(name);
+    const people = exact.length > 0 ? exact : await caller.contacts.search(name, MAX_PEOPLE);
+    if (people.length === 0) return { text: 'Nobody with this name is known.' };
+    const lines = people.slice(0, MAX_PEOPLE).map(line);
+    if (people.length === 1) return { text: lines.join('\n') };
+    return { text: ['Several people match; ask which one is meant:', ...lines].join('\n') };
+  },
+});
+
+function line({ name, nickname, organization, addresses }: Contact): string {
+  const more = [nickname, organization].flatMap((part) => (part === null || part === '' ? [] : [shortLine(part, 60)]));
+  const about = more.length === 0 ? '' : ` (${more.join(', ')})`;
+  return `${shortLine(name, 60)}${about}: ${addresses.map((address) => shortLine(address)).join(', ')}`;
+}

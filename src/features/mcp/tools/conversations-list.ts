@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import type { Conversation } from '../../../core/model/conversation.ts';
+import { fenced } from '../text/fence.ts';
+import { Labels, type NameOf } from '../text/labels.ts';
+import { shortLine } from '../text/visible.ts';
+import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
+import { isGroupId } from './group-names.ts';
+import { itemLimit, type ToolContext, textOutput, tool } from './tool.ts';
+
+const PAGE = 100;
+/** Maximum number of conversations that one call examines. The cursor in its answer continues after them. */
+const MAX_SEARCHED = 1000;
+const MAX_PEOPLE_SHOWN = 8;
+
+export const conversationsList = tool({
+  name: 'conversations_list',
+  title: 'List conversations',
+  description:
+    'Conversations, most recent first: id | name and people | last message | whether this key may send there.',
+  scope: 'read',
+  input: z.object({
+    search: z.string().max(200).optional().describe('part of a name, address or id'),
+    limit: itemLimit(20, 100),
+    cursor: z.string().max(200).optional().describe('`next` from the previous answer'),
+  }),
+  output: textOutput,
+  async run({ search, limit: wanted, cursor }, context) {
+    const start = cursor === undefined ? 0 : offsetIn(cursor);
+    const nameOf = await context.names();
+    const { found, next } = await find(start, wanted, matcher(search, nameOf), context);
+    if (found.length === 0) return { text: 'No conversations.', ...(next !== undefined && { next }) };
+    const labels = new Labels(nameOf);
+    const lines = found.map((conversation) => line(conversation, labels, context));
+    return { text: fenced(lines.join('\n'), context.nonce), ...(next !== undefined && { next }) };
+  },
+});
+
+type Matches = (conversation: Conversation) => boolean;
+
+function matcher(search: string | undefined, nameOf: NameOf): Matches {
+  const wanted = search?.trim().toLowerCase() ?? '';
+  if (wanted === '') return () => true;
+  return ({ id, display_name: name, participants }) =>
+    [id, name ?? '', ...participants, ...participants.map((address) => nameOf(address) ?? '')].some((text) =>
+      text.toLowerCase().includes(wanted),
+    );
+}
+
+async function find(start: number, wanted: number, matches: Matches, { caller }: ToolContext) {
+  const found: Conversation[] = [];
+  for (let at = start; at < start + MAX_SEARCHED; at += PAGE) {
+    const { items } = await caller.reader.listConversations({ limit: PAGE, offset: at });
+    for (const [index, conversation] of items.entries()) {
+      if (matches(conversation)) found.push(conversation);
+      const isEnd = index === items.length - 1 && items.length < PAGE;
+      if (found.length === wanted) return { found, next: isEnd ? undefined : nextAt(at + index + 1) };
+    }
+    if (items.length < PAGE) return { found, next: undefined };
+  }
+  return { found, next: nextAt(start + MAX_SEARCHED) };
+}
+
+function nextAt(offset: number): string {
+  return cursorText({ offset: String(offset) });
+}
+
+function offsetIn(cursor: string): number {
+  const { offset = '' } = readToolCursor(cursor);
+  if (!/^\d{1,9}$/.test(offset)) throw invalidCursor();
+  return Number(offset);
+}
+
+function line(conversation: Conversation, labels: Labels, { time, caller }: ToolContext): string {
+  const { id, display_name: name, participants, last_message_at: last } = conversation;
+  const people = participants.slice(0, MAX_PEOPLE_SHOWN).map((address) => labels.person(address));
+  const others = participants.length - people.length;
+  const shown = others > 0 ? `${people.join(', ')} and ${others} more` : people.join(', ') || 'nobody';
+  const title = isGroupId(id) && name !== null ? `"${shortLine(name, 60).replaceAll('"', "'")}": ` : '';
+  const canSend = caller.key?.scopes.includes('send') === true ? ` | can send: ${caller.canSend?.(id) ?? 'yes'}` : '';
+  return `${shortLine(id, 200)} | ${title}${shown} | last ${time.day(last)} ${time.time(last)}${canSend}`;
+}

@@ -1,0 +1,211 @@
+import * as z from 'zod';
+import { includeSet } from '../../../core/model/include.ts';
+import type { Message } from '../../../core/model/message.ts';
+import type { MessageQuery } from '../../../core/model/ports/reading-ports.ts';
+import { invalidRequest, problem } from '../../../core/model/problems.ts';
+import { parseInstant } from '../../../core/schema/instant.ts';
+import { fenced } from '../text/fence.ts';
+import { Labels } from '../text/labels.ts';
+import { DayLines, type LineContext, MAX_SHOWN_BODY } from '../text/lines.ts';
+import { beginning, indented, visibleJson } from '../text/visible.ts';
+import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
+import { fittingPage } from './fitting-page.ts';
+import { groupNames } from './group-names.ts';
+import { junk, junkNote, withoutJunk } from './junk.ts';
+import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
+
+/** Maximum length of the text when one message is read, in UTF-16 units. */
+const MAX_PART = 12_000;
+export const WITH_DETAILS = includeSet(['details']);
+
+export const messagesRead = tool({
+  name: 'messages_read',
+  title: 'Read messages',
+  description:
+    'Messages of one conversation, or of all: the newest ones, or those after `since`. Oldest first, as [id] time sender: text. Notes on a message follow below it, on a line that begins with +.',
+  scope: 'read',
+  input: z.object({
+    conversation_id: conversationId.optional(),
+    since: z.string().max(64).optional().describe('ISO 8601 time or date'),
+    before: z.string().max(64).optional(),
+    limit: itemLimit(20, 100),
+    cursor: z.string().max(2000).optional().describe('`next` from the previous answer'),
+    junk,
+    format: z.enum(['text', 'json']).default('text'),
+    message_id: z.string().max(20).optional().describe('one message, whole'),
+    skip: z.int().min(0).default(0).describe('characters of that message to skip'),
+  }),
+  output: textOutput,
+  async run(input, context) {
+    if (input.message_id !== undefined) return whole(input.message_id, input, context);
+    const query = input.cursor === undefined ? queryOf(input) : queryBehind(input.cursor);
+    const conversation =
+      query.conversationId === undefined ? undefined : await context.caller.reader.conversation(query.conversationId);
+    if (query.conversationId !== undefined && conversation === undefined) throw problem('conversation_not_found');
+    const { items, next, lines, leftOut } = await fittingPage(
+      input.limit,
+      (limit) => context.caller.reader.listMessages({ ...query, offset: 0, limit, include: WITH_DETAILS }),
+      (page) => {
+        const oldestFirst = query.order === 'desc' ? page.toReversed() : page;
+        return input.format === 'json' ? jsonLines(oldestFirst) : messageLines(oldestFirst, conversation?.id, context);
+      },
+      (page) => (input.junk ? page : withoutJunk(page, (message) => message, context)),
+    );
+    const text = items.length === 0 ? 'No messages.' : fenced(lines, context.nonce);
+    const note = junkNote(leftOut, 'message');
+    if (next === undefined) return { text: text + note };
+    const others = query.order === 'desc' ? 'older' : 'newer';
+    return {
+      text: `${text}\nThere are ${others} messages: call again with cursor = next.${note}`,
+      next: nextOf(query, next),
+    };
+  },
+});
+
+type Query = Pick<MessageQuery, 'conversationId' | 'sinceNs' | 'beforeNs' | 'order' | 'cursor'>;
+
+interface Asked {
+  readonly conversation_id?: string | undefined;
+  readonly since?: string | undefined;
+  readonly before?: string | undefined;
+}
+
+function queryOf({ conversation_id: id, since, before }: Asked): Query {
+  return {
+    conversationId: id,
+    sinceNs: instant('since', since),
+    beforeNs: instant('before', before),
+    order: since === undefined ? 'desc' : 'asc',
+  };
+}
+
+function instant(name: string, text: string | undefined): bigint | undefined {
+  if (text === undefined) return undefined;
+  const found = parseInstant(text);
+  if (found !== undefined) return found;
+  const message = `\`${name}\` must be a date or a time with its zone, as in 2026-01-31 or 2026-01-31T09:30:00+02:00.`;
+  throw invalidRequest([{ pointer: `/${name}`, message }]);
+}
+
+/** Returns a cursor that contains the whole query, so that a client needs nothing else to continue. */
+function nextOf(query: Query, cursor: string): string {
+  return cursorText({
+    cursor,
+    order: query.order,
+    ...(query.conversationId !== undefined && { conversation: query.conversationId }),
+    ...(query.sinceNs !== undefined && { since: String(query.sinceNs) }),
+    ...(query.beforeNs !== undefined && { before: String(query.beforeNs) }),
+  });
+}
+
+function queryBehind(text: string): Query {
+  const { cursor, order, conversation, since, before } = readToolCursor(text);
+  const isInstant = (value = '0'): boolean => /^-?\d{1,30}$/.test(value);
+  const isOurs = cursor !== undefined && (order === 'asc' || order === 'desc') && isInstant(since) && isInstant(before);
+  if (!isOurs) throw invalidCursor();
+  return {
+    cursor,
+    order,
+    conversationId: conversation,
+    sinceNs: since === undefined ? undefined : BigInt(since),
+    beforeNs: before === undefined ? undefined : BigInt(before),
+  };
+}
+
+/** Adds details to messages that were read without them. Leaves a message as it is if its row no longer exists. */
+export async function detailed(messages: readonly Message[], context: ToolContext): Promise<readonly Message[]> {
+  const read = await messagesWithDetails(
+    messages.map(({ id }) => id),
+    context,
+  );
+  return messages.map((message) => withDetailsOf(message, read.get(message.id)));
+}
+
+/** Returns `message` with the details of `read`, if there are any. */
+export function withDetailsOf(message: Message, read: Message | undefined): Message {
+  return read?.details === undefined ? message : { ...message, details: read.details };
+}
+
+/**
+ * Returns the messages with these ids, each with its details. Key: the id. Omits messages whose rows no longer exist.
+ */
+export async function messagesWithDetails(
+  ids: readonly string[],
+  { caller }: Pick<ToolContext, 'caller'>,
+): Promise<ReadonlyMap<string, Message>> {
+  const read = await Promise.all(
+    [...new Set(ids)].map(async (id) => caller.reader.message(id, { include: WITH_DETAILS })),
+  );
+  return new Map(read.flatMap((message) => (message === undefined ? [] : [[message.id, message]])));
+}
+
+/**
+ * Returns the messages as lines. Each line names its message's conversation, unless the conversation is
+ * `conversationId`.
+ */
+export async function messageLines(
+  messages: readonly Message[],
+  conversationId: string | undefined,
+  { caller, names, time }: ToolContext,
+  { maxBody }: Pick<LineContext, 'maxBody'> = {},
+): Promise<string> {
+  const groupName = await groupNames(messages, caller.reader);
+  const lines = new DayLines({ labels: new Labels(await names()), time, groupName, conversationId, maxBody });
+  for (const message of messages) lines.message(message);
+  return lines.text;
+}
+
+/** Returns one JSON object per line. */
+async function jsonLines(messages: readonly Message[], maxBody = MAX_SHOWN_BODY): Promise<string> {
+  return messages
+    .map((message) => {
+      const body = beginning(message.body, maxBody);
+      const attachments = message.attachments.map((path) => path.slice(path.lastIndexOf('/') + 1));
+      // File paths on the Mac are of no use elsewhere.
+      const files = message.details?.attachments.map(({ path: _, ...file }) => file);
+      const details = message.details && { ...message.details, attachments: files };
+      const isCut = body !== message.body;
+      return visibleJson({
+        ...message,
+        body,
+        attachments,
+        ...(details && { details }),
+        ...(isCut && { is_cut: true }),
+      });
+    })
+    .join('\n');
+}
+
+interface Part {
+  readonly skip: number;
+  readonly format: 'text' | 'json';
+}
+
+/**
+ * Returns one message, formatted as in a list of messages. Omits the first `skip` UTF-16 units of its text, and shows
+ * at most `MAX_PART` of the rest.
+ */
+async function whole(id: string, { skip, format }: Part, context: ToolContext): Promise<ToolAnswer> {
+  const message = await context.caller.reader.message(id, { include: WITH_DETAILS });
+  if (message === undefined) throw problem('message_not_found');
+  const rest = message.body.slice(skip);
+  let part = beginning(rest, MAX_PART);
+  while (indented(part).length > MAX_PART) part = beginning(part, Math.floor(part.length / 2));
+  const left = rest.length - part.length;
+  const more = left === 0 ? '' : `\n${left} more characters: call again with skip = ${skip + part.length}.`;
+  const shown = { ...withoutSentence(message), body: part };
+  const lines =
+    format === 'json'
+      ? await jsonLines([shown], MAX_PART)
+      : await messageLines([shown], undefined, context, { maxBody: MAX_PART });
+  return { text: fenced(lines, context.nonce) + more };
+}
+
+/**
+ * Removes `details.sentence`, Postern's description, from a message that has a text. A list of messages shows the
+ * description instead of a text such as a link, but a client that reads one message needs the text.
+ */
+function withoutSentence(message: Message): Message {
+  const { body, details } = message;
+  return body === '' || details === undefined ? message : { ...message, details: { ...details, sentence: undefined } };
+}

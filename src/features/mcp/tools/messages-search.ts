@@ -1,0 +1,59 @@
+import * as z from 'zod';
+import { invalidRequest } from '../../../core/model/problems.ts';
+import type { SearchHit } from '../../../core/model/search.ts';
+import { searchQueryOf } from '../../search/language/search-query.ts';
+import { parseSearch } from '../../search/language/search-text.ts';
+import { fenced } from '../text/fence.ts';
+import { fittingPage } from './fitting-page.ts';
+import { junk, junkNote, withoutJunk } from './junk.ts';
+import { detailed, messageLines } from './messages-read.ts';
+import { conversationId, itemLimit, textOutput, tool } from './tool.ts';
+
+const EXCERPT = 400;
+const BEFORE_THE_HIT = 150;
+
+export const messagesSearch = tool({
+  name: 'messages_search',
+  title: 'Search messages',
+  description:
+    'Full-text search, newest first. All words must occur. Also: "a phrase", begin*, -without, from:, in:, has:attachment, after:2026-01-31, before:.',
+  scope: 'read',
+  isOffered: ({ search }) => search.status().isEnabled,
+  input: z.object({
+    query: z.string().max(500),
+    conversation_id: conversationId.optional(),
+    limit: itemLimit(20, 50),
+    cursor: z.string().max(2000).optional().describe('`next` from the previous answer'),
+    junk,
+  }),
+  output: textOutput,
+  async run({ query: text, conversation_id: id, limit: wanted, cursor, junk: hasJunk }, context) {
+    const { search } = context.caller;
+    const { query, mistakes } = await searchQueryOf(parseSearch(text, id !== undefined), id, context.caller);
+    if (mistakes.length > 0) throw invalidRequest(mistakes);
+    if (query.conversations.some((ids) => ids.length === 0)) return { text: 'Nothing found.' };
+    const { items, next, lines, leftOut } = await fittingPage(
+      wanted,
+      (count) => search.search(query, { limit: count, cursor }),
+      async (hits) => messageLines(await detailed(hits.map(excerpt), context), id, context),
+      (hits) => (hasJunk ? hits : withoutJunk(hits, ({ message }) => message, context)),
+    );
+    const { isComplete, indexedFrom } = search.status();
+    const gap = isComplete
+      ? ''
+      : `\nOlder messages are still being indexed${indexedFrom === undefined ? '' : `; search finds messages since ${indexedFrom.slice(0, 10)}`}.`;
+    const more = next === undefined ? '' : '\nThere is more: call again with cursor = next.';
+    const found = items.length === 0 ? 'Nothing found.' : fenced(lines, context.nonce);
+    return { text: found + gap + more + junkNote(leftOut, 'message'), next };
+  },
+});
+
+/** Returns the message. Shortens a long body to the part around the first match. */
+function excerpt({ message, highlights: [first] }: SearchHit): SearchHit['message'] {
+  const { body } = message;
+  if (body.length <= EXCERPT) return message;
+  let start = Math.max(0, Math.min((first?.[0] ?? 0) - BEFORE_THE_HIT, body.length - EXCERPT));
+  if (/[\uDC00-\uDFFF]/.test(body.charAt(start))) start += 1;
+  const end = start + EXCERPT;
+  return { ...message, body: `${start > 0 ? '…' : ''}${body.slice(start, end)}${end < body.length ? '…' : ''}` };
+}

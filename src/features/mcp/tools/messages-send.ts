@@ -1,0 +1,72 @@
+import * as z from 'zod';
+import type { SendAnswer } from '../../../core/model/ports/sending-ports.ts';
+import { SERVICE_CHOICES } from '../../../core/model/send-service.ts';
+import { countedSend } from '../../../core/runtime/send-counter.ts';
+import { rendered, sendBody } from '../../../core/schema/message-request.ts';
+import { readBody } from '../../../core/schema/mistakes.ts';
+import { shortLine } from '../text/visible.ts';
+import { tool } from './tool.ts';
+
+export const messagesSend = tool({
+  name: 'messages_send',
+  title: 'Send a message',
+  description:
+    'Sends text to an address (+15550100, name@example.com) or a conversation id. If the owner must approve it, it is held and nothing is sent yet: do not send it again.',
+  scope: 'send',
+  isSend: true,
+  input: z.object({
+    to: z.string().max(512),
+    text: z.string(),
+    format: z.enum(['plain', 'markdown']).optional().describe('markdown is rendered to plain text'),
+    service: z.enum(SERVICE_CHOICES).optional(),
+    send_at: z.string().optional().describe('send later: a time with its zone'),
+    idempotency_key: z
+      .string()
+      .regex(/^[\x20-\x7e]{1,255}$/)
+      .optional()
+      .describe('a repeat with the same value within 24 hours is not sent again'),
+    dry_run: z.boolean().default(false).describe('only say what would happen'),
+  }),
+  output: z.looseObject({
+    text: z.string(),
+    state: z.string(),
+    approval_id: z.string().optional(),
+    message_id: z.string().optional(),
+  }),
+  async run({ to, text, idempotency_key: key, dry_run: dryRun, ...options }, context) {
+    const { caller, counters, requestId } = context;
+    const request = {
+      ...(await rendered(readBody(sendBody, { recipient: to, body: text, ...options }))),
+      attachments: [],
+      requestId,
+      ...(key !== undefined && { idempotencyKey: { kind: 'client', key } as const }),
+      ...(dryRun && { dryRun }),
+    };
+    return answerOf(await countedSend(caller.sender.send(request), counters));
+  },
+});
+
+function answerOf(answer: SendAnswer) {
+  if (answer.kind === 'dry_run') {
+    const { would, to, members } = answer.dryRun;
+    const what = would === 'send' ? 'sent at once' : 'held until the owner decides';
+    const readers = members.length === 0 ? 'not known' : members.map((member) => shortLine(member)).join(', ');
+    return {
+      text: `Nothing was sent. The message to ${shortLine(to)} would be ${what}. Its readers: ${readers}.`,
+      state: 'dry_run',
+    };
+  }
+  if (answer.kind === 'held') {
+    const { id, expires_at: expires } = answer.approval;
+    return {
+      text: `Held: nothing was sent yet. The owner can decide until ${expires}; approvals_wait with id "${id}" returns the outcome.`,
+      state: 'held',
+      approval_id: id,
+    };
+  }
+  if (answer.kind === 'deferred') return answer.deferred.told;
+  const { confirmed, message, replayed } = answer;
+  if (!confirmed) return { text: 'Handed to Messages. It is not known yet whether it went out.', state: 'pending' };
+  const earlier = replayed ? ' An earlier call had sent it; it was not sent again.' : '';
+  return { text: `Sent as message [${message.id}].${earlier}`, state: 'sent', message_id: message.id };
+}

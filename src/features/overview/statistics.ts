@@ -1,0 +1,285 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
+import type { LogEntry } from '../../core/model/event.ts';
+import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
+import { isoSecond } from '../../core/model/iso-second.ts';
+import type { StatisticCount, StatisticStore } from '../../core/model/ports/home-ports.ts';
+import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
+import {
+  KEPT_SPANS,
+  STATISTIC_SPANS,
+  type StatisticKind,
+  type StatisticPoint,
+  type StatisticSpan,
+  type SubjectSeries,
+} from '../../core/model/statistics.ts';
+import type { DeliveryRecord } from '../../core/model/webhook.ts';
+import type { Counters } from '../../core/runtime/counters.ts';
+
+/** Maximum time between counting an occurrence and writing the count to the store (decision Z1). */
+const FLUSH_MS = 10_000;
+/** Counting ends once nobody has asked for the counters for this long. */
+const UNASKED_MS = 30 * DAY_MS;
+/**
+ * Minimum time between two updates of the stored time at which the counters were last asked for. A page that refreshes
+ * every 30 s need not cause a write each time.
+ */
+const ASKED_EVERY_MS = HOUR_MS;
+/**
+ * Logarithm of the factor between two classes of response times. The middle of each class is 1.25 times the middle of
+ * the class below, so estimates are within 12 %.
+ */
+const STEP = Math.log(1.25);
+const RESPONSE = 'response_';
+
+/** Maps the outcomes of sends in `/metrics` to the words of `GET /stats/sends`. */
+const SENDS: Readonly<Record<string, string>> = {
+  confirmed: 'sent',
+  provisional: 'pending',
+  held: 'held',
+  scheduled: 'scheduled',
+  scope_missing: 'refused',
+  recipient_not_allowed: 'refused',
+  cap_reached: 'refused',
+  too_many_held: 'refused',
+};
+
+/** Maps event types to the words of `GET /stats/events`. Every other type counts as a change. */
+const EVENTS: Readonly<Record<string, string>> = {
+  'message.received': 'received',
+  'message.sent': 'sent',
+  'reaction.added': 'reactions',
+  'reaction.removed': 'reactions',
+};
+
+/** Reads the published events by their sequence numbers. */
+export interface PublishedEvents {
+  readonly published: () => number;
+  readonly from: (sequence: number, limit: number) => readonly LogEntry[];
+}
+
+interface EventCounter {
+  readonly hasBackpressure: false;
+  isPending: boolean;
+  isCaughtUp(): boolean;
+  onMore(): void;
+}
+
+export interface StatisticsParts {
+  readonly store: StatisticStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Returns the start of the local day that contains `ms`. */
+  readonly startOfDay: (ms: number) => number;
+}
+
+/**
+ * Counts events, deliveries and sends by minute, hour and day. Counting begins when the counters are first asked for
+ * (decision Z1).
+ */
+export class Statistics {
+  readonly #parts: StatisticsParts;
+  #sinceMs: number | undefined;
+  #askedMs = 0;
+  /** The counts that are not stored yet. Key: kind, span, the span's start, name and subject. */
+  readonly #pending = new Map<string, { readonly row: Omit<StatisticCount, 'count'>; count: number }>();
+  #cancelFlush: Cancel | undefined;
+
+  constructor(parts: StatisticsParts) {
+    this.#parts = parts;
+    const times = parts.store.times();
+    this.#sinceMs = times?.sinceMs;
+    this.#askedMs = times?.askedMs ?? 0;
+  }
+
+  /** Counts one occurrence. Does nothing while nobody asks for the counters. */
+  count(kind: StatisticKind, name: string, subject = ''): void {
+    if (this.#sinceMs === undefined) return;
+    for (const span of STATISTIC_SPANS) this.#add(kind, span, name, subject);
+  }
+
+  /** Counts a delivery to a webhook, and its response time if the first attempt succeeded. */
+  countDelivery(webhookId: string, { outcome, attempts, event, duration_ms: ms }: DeliveryRecord): void {
+    if (this.#sinceMs === undefined || outcome === 'gone' || event === 'webhook.test') return;
+    const isFirst = outcome === 'delivered' && attempts === 1;
+    this.count('webhooks', isFirst || outcome === 'dropped' ? outcome : 'retried', webhookId);
+    if (!isFirst) return;
+    const name = RESPONSE + Math.round(Math.log(Math.max(1, ms)) / STEP);
+    for (const span of ['hour', 'day'] as const) this.#add('webhooks', span, name, webhookId);
+  }
+
+  /** Returns the hooks with which the dispatcher reports deliveries. */
+  deliveryCounts(counters: Counters) {
+    return {
+      onOutcome: (record: DeliveryRecord, webhookId: string): void => {
+        counters.deliveries.inc({ outcome: record.outcome });
+        this.countDelivery(webhookId, record);
+      },
+      onHeld: (webhookId: string): void => this.count('webhooks', 'failed', webhookId),
+    };
+  }
+
+  /**
+   * Counts a send by its outcome, under the word that `GET /stats/sends` has for it. Ignores repeats, dry runs, invalid
+   * requests, and sends refused at shutdown.
+   */
+  countSend(outcome: string): void {
+    if (/^(?:replayed|dry_run|shutting_down|invalid_)/.test(outcome)) return;
+    this.count('sends', SENDS[outcome] ?? (mayHaveBeenSent({ code: outcome }) ? 'unknown' : 'failed'));
+  }
+
+  /** Returns a channel reader that counts events by kind. The publisher does not wait for this reader. */
+  reader({ published, from }: PublishedEvents): EventCounter {
+    let next = published();
+    return {
+      hasBackpressure: false,
+      isPending: false,
+      isCaughtUp: () => true,
+      onMore: () => {
+        const now = published();
+        if (this.#sinceMs !== undefined) {
+          for (const { event } of from(next, now - next)) this.count('events', EVENTS[event.type] ?? 'changes');
+        }
+        next = now;
+      },
+    };
+  }
+
+  /**
+   * Records that somebody has asked for the counters, and switches counting on if it is off. Returns the time at which
+   * counting started, in ms since 1970.
+   */
+  ask(): number {
+    const nowMs = this.#parts.clock.now();
+    if (this.#sinceMs === undefined || nowMs - this.#askedMs >= ASKED_EVERY_MS) {
+      this.#parts.store.noteAsked(nowMs);
+      this.#askedMs = nowMs;
+      this.#sinceMs ??= nowMs;
+    }
+    return this.#sinceMs;
+  }
+
+  /**
+   * Returns the counts of the newest `last` spans. Key: the subject, which is a webhook's id, or "" for events and
+   * sends. Spans without a count have a point, too.
+   */
+  series(kind: StatisticKind, by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
+    this.flush();
+    const starts = this.starts(by, last);
+    const rows = this.#parts.store.read(kind, by, starts[0] ?? 0);
+    const bySubject = grouped(rows, ({ subject }) => subject);
+    return new Map([...bySubject].map(([subject, own]) => [subject, seriesOf(own, starts, kind)]));
+  }
+
+  /** Returns the start times of the most recent spans, oldest first. */
+  starts(by: StatisticSpan, last: number): readonly number[] {
+    const starts: number[] = [];
+    let start = this.#startOf(by, this.#parts.clock.now());
+    while (starts.length < last) {
+      starts.unshift(start);
+      // Half a span before `start` is always in the previous span, even if the previous span is a day of 23 or 25
+      // hours.
+      start = this.#startOf(by, start - lengthOf(by) / 2);
+    }
+    return starts;
+  }
+
+  flush(): void {
+    this.#cancelFlush?.();
+    this.#cancelFlush = undefined;
+    if (this.#pending.size === 0) return;
+    const { store, clock, log } = this.#parts;
+    const nowMs = clock.now();
+    const counts = [...this.#pending.values()].map(({ row, count }) => ({ ...row, count }));
+    this.#pending.clear();
+    try {
+      if (nowMs - this.#askedMs > UNASKED_MS) {
+        store.end();
+        this.#sinceMs = undefined;
+        return;
+      }
+      const keptFrom = (span: StatisticSpan): number => nowMs - (KEPT_SPANS[span] + 1) * lengthOf(span);
+      store.add(counts, { minute: keptFrom('minute'), hour: keptFrom('hour'), day: keptFrom('day') });
+    } catch (error) {
+      // Losing the counts of ten seconds is not worth an error.
+      log.warn('could not store the counters', { error });
+    }
+  }
+
+  #add(kind: StatisticKind, span: StatisticSpan, name: string, subject: string): void {
+    const atMs = this.#startOf(span, this.#parts.clock.now());
+    const key = `${kind} ${span} ${atMs} ${name} ${subject}`;
+    const known = this.#pending.get(key);
+    if (known === undefined) this.#pending.set(key, { row: { kind, span, atMs, name, subject }, count: 1 });
+    else known.count += 1;
+    this.#cancelFlush ??= this.#parts.clock.after(FLUSH_MS, () => this.flush());
+  }
+
+  #day: { fromMs: number; untilMs: number } = { fromMs: 0, untilMs: 0 };
+
+  #startOf(span: StatisticSpan, ms: number): number {
+    if (span !== 'day') return Math.floor(ms / lengthOf(span)) * lengthOf(span);
+    if (ms < this.#day.fromMs || ms >= this.#day.untilMs) {
+      const fromMs = this.#parts.startOfDay(ms);
+      // A day has 23 to 25 hours, so only its first 23 hours are certain to be part of it.
+      this.#day = { fromMs, untilMs: fromMs + 23 * HOUR_MS };
+    }
+    return this.#day.fromMs;
+  }
+}
+
+/** Groups items by key. Keeps their order. */
+export function grouped<Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => string,
+): ReadonlyMap<string, readonly Item[]> {
+  const groups = new Map<string, Item[]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+export function lengthOf(span: StatisticSpan): number {
+  return { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[span];
+}
+
+/** Returns one point per start time, with the counts of the rows whose `atMs` is that time. */
+export function pointsOf(
+  rows: readonly Pick<StatisticCount, 'atMs' | 'name' | 'count'>[],
+  starts: readonly number[],
+): readonly StatisticPoint[] {
+  const counts = new Map<number, Record<string, number>>(starts.map((start) => [start, {}]));
+  for (const { atMs, name, count } of rows) {
+    const own = counts.get(atMs);
+    if (own !== undefined) own[name] = (own[name] ?? 0) + count;
+  }
+  return [...counts].map(([start, own]) => ({ at: isoSecond(start), counts: own }));
+}
+
+function seriesOf(rows: readonly StatisticCount[], starts: readonly number[], kind: StatisticKind): SubjectSeries {
+  const points = pointsOf(
+    rows.filter(({ name }) => !name.startsWith(RESPONSE)),
+    starts,
+  );
+  if (kind !== 'webhooks') return { points };
+  const responses = rows.filter(({ name }) => name.startsWith(RESPONSE));
+  return { points, median_ms: quantile(responses, 0.5), p95_ms: quantile(responses, 0.95) };
+}
+
+/**
+ * Returns the response time in ms that the fraction `share` of the deliveries did not exceed; null without deliveries.
+ */
+function quantile(rows: readonly StatisticCount[], share: number): number | null {
+  const steps = rows
+    .map(({ name, count }) => ({ step: Number(name.slice(RESPONSE.length)), count }))
+    .sort((a, b) => a.step - b.step);
+  const total = steps.reduce((sum, { count }) => sum + count, 0);
+  let seen = 0;
+  for (const { step, count } of steps) {
+    seen += count;
+    if (seen >= total * share) return Math.round(Math.exp(step * STEP));
+  }
+  return null;
+}

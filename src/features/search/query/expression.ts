@@ -1,0 +1,72 @@
+import type { SearchQuery, SearchTerm } from '../../../core/model/search.ts';
+import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/document.ts';
+import { isUnspaced, tokensOf } from '../index/tokens.ts';
+
+/**
+ * Maximum number of conversations that the FTS5 query lists as alternatives. FTS5 reads a list of documents for each
+ * conversation: 3,000 took 0.2 s. For more conversations, the finder filters the hits instead.
+ */
+const MAX_ALTERNATIVES = 300;
+
+/** Reports whether the index limits the hits to these conversations. For a longer list, the finder filters the hits. */
+export function isAsked(conversations: readonly string[]): boolean {
+  return conversations.length <= MAX_ALTERNATIVES;
+}
+
+/** The consecutive tokens of a term. If `isBegun`, the last token is the beginning of a word. */
+export interface Sequence {
+  readonly tokens: readonly string[];
+  readonly isBegun: boolean;
+}
+
+/** Splits a term into tokens. Returns undefined for a term of punctuation only, which has no tokens. */
+export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
+  const tokens = tokensOf(text).map((token) => token.text);
+  const last = tokens.at(-1);
+  if (last === undefined) return undefined;
+  return { tokens, isBegun: kind === 'prefix' && !isUnspaced(last) };
+}
+
+export function sequencesOf(terms: readonly Pick<SearchTerm, 'kind' | 'text'>[]): readonly Sequence[] {
+  return terms.map(sequenceOf).filter((sequence) => sequence !== undefined);
+}
+
+export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
+  return sequencesOf(excluded.map((text) => ({ kind: 'word', text })));
+}
+
+/**
+ * Returns the query in FTS5's language; undefined if the query limits nothing that the index knows. Every token becomes
+ * a quoted string, so that nothing the user typed can be an operator. `wordsWith` returns the indexed words that start
+ * with a prefix. The FTS5 query lists these words, because FTS5's own prefix search would read the hits of every such
+ * word before returning its first hit.
+ */
+export function expressionOf(
+  query: SearchQuery,
+  wordsWith: (prefix: string) => readonly string[] | undefined = () => undefined,
+): string | undefined {
+  const sequence = ({ tokens, isBegun }: Sequence): string => {
+    const [only = '', ...others] = tokens;
+    const words = isBegun && others.length === 0 ? wordsWith(only) : undefined;
+    return words === undefined ? quoted({ tokens, isBegun }) : anyOf(words);
+  };
+  const wanted = [
+    ...sequencesOf(query.terms).map(sequence),
+    ...query.conversations.filter(isAsked).map((ids) => anyOf(ids.map(conversationTag))),
+    ...(query.senders.length > 0 ? [anyOf(query.senders.flatMap(senderTags))] : []),
+    ...(query.hasAttachment ? [anyOf([HAS_ATTACHMENT])] : []),
+  ];
+  if (wanted.length === 0) return undefined;
+  const excluded = excludedOf(query).map(quoted);
+  const all = wanted.join(' AND ');
+  return excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`;
+}
+
+function quoted({ tokens, isBegun }: Sequence): string {
+  return `"${tokens.join(' ')}"${isBegun ? ' *' : ''}`;
+}
+
+function anyOf(tags: readonly string[]): string {
+  const alternatives = tags.length === 0 ? [NO_TAG] : new Set(tags);
+  return `(${[...alternatives].map((tag) => `"${tag}"`).join(' OR ')})`;
+}

@@ -173,6 +173,11 @@ export const PROBLEMS = {
     hint: 'Repeat the request with the same key in a few seconds.',
   },
   send_interrupted: { status: 409, ...UNKNOWN_OUTCOME },
+  send_never_appeared: {
+    ...UNKNOWN_OUTCOME,
+    status: 409,
+    detail: 'Messages accepted the message, but it did not appear in chat.db within 10 minutes.',
+  },
   after_unknown: {
     status: 410,
     detail: 'There is no row {after}: the highest row id is {highest}.',

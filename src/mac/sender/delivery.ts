@@ -138,8 +138,9 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
    * the next attempt proves that nothing was sent.
    */
   async function wasWritten(outcome: RunOutcome, expectation: Expectation): Promise<boolean> {
-    if (outcome.kind !== 'failed' || sendFailure(outcome, []).code !== 'send_failed' || leadsToNext(outcome))
+    if (outcome.kind !== 'failed' || sendFailure(outcome, []).code !== 'send_failed' || leadsToNext(outcome)) {
       return false;
+    }
     if (!confirmations.isWritten(expectation)) return false;
     await confirmations.wait(expectation, signal);
     return expectation.rowId !== undefined;

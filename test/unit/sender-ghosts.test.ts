@@ -137,11 +137,15 @@ test('two files with one name in a message have their rows in order, and the nex
     return { kind: 'done' };
   };
   const sends = ['k1', 'k2'].map((key) => world.send({ requestId: key, body: '', attachments }));
-  for (let turn = 0; turn < 20; turn += 1) {
+  let isDone = false;
+  const answers = Promise.all(sends).finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
     await idle();
     await world.clock.advance(100);
   }
-  expect((await Promise.all(sends)).map(({ message }) => message.id)).toEqual(['1', '3']);
+  expect((await answers).map(({ message }) => message.id)).toEqual(['1', '3']);
   await world.clock.advance(3000);
   const origins = [1, 2, 3, 4].map((rowId) => originOf(world, rowId)?.by === 'gateway' && originOf(world, rowId));
   expect(origins.map((origin) => origin && origin.by === 'gateway' && origin.request_id)).toEqual([
@@ -158,6 +162,25 @@ test('rows that Messages writes together after it has hung belong to their sends
   expect(await send(world, 'k2', [{}, {}])).toMatchObject({ message: { id: '2' } });
   expect(await repeated(world, 'k1')).toBe('1');
   expect([originOf(world, 1), originOf(world, 2)]).toEqual([gateway('k1'), gateway('k2')]);
+});
+
+test('equal sends that wait for no row have theirs in order', async () => {
+  const world = await started({ confirmMs: 0 });
+  for (const key of ['k1', 'k2']) await send(world, key, []);
+  row(world);
+  await repeated(world, 'k1');
+  row(world);
+  expect([await repeated(world, 'k1'), await repeated(world, 'k2')]).toEqual(['1', '2']);
+});
+
+test('the row of a send is found after chat.db could not be read for a quarter of an hour', async () => {
+  const world = await started();
+  await send(world, 'k1', []);
+  row(world);
+  world.chat.isAway = true;
+  await world.clock.advance(15 * MINUTE);
+  world.chat.isAway = false;
+  expect(await repeated(world, 'k1')).toBe('1');
 });
 
 test('rows written out of order belong to the sends that their dates show', async () => {

@@ -3,17 +3,21 @@ import type { Cancel, Clock, Log } from '../../domain/ports/host-ports.ts';
 import type { Content, OwnRow, SendRequest } from '../../domain/ports/sending-ports.ts';
 import type { ExpectedChat, SentPartStore } from '../../domain/ports/sent-parts-ports.ts';
 import type { ServiceReason } from '../../domain/send-service.ts';
-import { contentHash, contentHashes, fits } from './content-hash.ts';
+import { contentHash, fits } from './content-hash.ts';
+import { PairedParts } from './paired-parts.ts';
 import {
   type Claim,
   claimsOn,
+  contentsOfRow,
   type Expectation,
   hasExpired,
   isExpectedIn,
   isRecent,
   isRowOf,
   joinedByLinks,
+  mayFitRow,
   type Now,
+  nowOf,
   type Waiting,
 } from './row-owners.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
@@ -21,20 +25,15 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
 /** Longest pause between two looks while a send waits for its row. One look costs about 30 microseconds. */
 const LOOK_EVERY_MS = 25;
 /**
- * Longest time for which a row waits for the row of an earlier equal part, before it is the last part's. If Messages
- * wrote nothing for a while, it writes the rows of all its sends within this time. At most a quarter of
- * `send.confirm_ms`.
+ * Longest time for which a row waits for that of an earlier equal part (decision D5). At most half of `send.confirm_ms`,
+ * if sends wait at all.
  */
 const ORDER_MS = 250;
-/** Intervals at which late rows are looked for: `recent` while the newest send is recent, then `old`. */
-const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
 /**
- * A part whose row was found is watched for this long after its run. A second row with its content in that time may be
- * the part's, too. Longer than the time for which Messages leaves an outgoing row marked as incoming (decision U1).
+ * Intervals at which late rows are looked for: `watched` shortly after a part has its row, `recent` while a send without
+ * a row is recent, then `old`.
  */
-const WATCHED_MS = 1000;
-/** Maximum number of rows remembered as found: far more than can appear while a send waits for its row. */
-const TAKEN_KEPT = 1000;
+const FOLLOW_EVERY_MS = { watched: 250, recent: 1000, old: 10_000 };
 
 export interface ConfirmOptions {
   readonly lookup: TolerantLookup;
@@ -47,18 +46,11 @@ export interface ConfirmOptions {
   readonly onChange?: (look: () => void) => Cancel;
 }
 
-interface Paired {
-  readonly part: Waiting;
-  readonly givenAtMs: number;
-}
-
 /** Finds each sent part's row in chat.db (decision D5) for up to 10 minutes, and records the pair (decision I5). */
 export class Confirmations {
   /** Parts without a row, in the order of their runs. */
   #expected: Waiting[] = [];
-  /** Parts whose row was found, and whose run has not ended or ended within the last `WATCHED_MS`. */
-  #watched: Paired[] = [];
-  readonly #taken = new Set<number>();
+  readonly #paired: PairedParts;
   readonly #options: ConfirmOptions;
   #hasGaps = false;
   #cancelFollowing: Cancel | undefined;
@@ -66,6 +58,7 @@ export class Confirmations {
 
   constructor(options: ConfirmOptions) {
     this.#options = options;
+    this.#paired = new PairedParts(options.clock);
   }
 
   /** True if some part could not be recorded. */
@@ -162,9 +155,7 @@ export class Confirmations {
   isWritten({ afterRowId, content, chat }: Expectation): boolean {
     if (afterRowId === undefined) return false;
     return this.#unclaimed(afterRowId).some(
-      (row) =>
-        (row.address === null || isExpectedIn(chat, row.address)) &&
-        fits(content, contentHashes(row.body, row.attachmentNames)),
+      (row) => (row.address === null || isExpectedIn(chat, row.address)) && fits(content, contentsOfRow(row)),
     );
   }
 
@@ -173,13 +164,12 @@ export class Confirmations {
    * moment ago count too, because the second of two rows with equal texts may be marked first.
    */
   isAwaited(rowId: number, contents: () => readonly string[]): boolean {
-    const watched = this.#stillWatched().map(({ part }) => part);
-    return hasContent([...this.#expected, ...watched], rowId, contents);
+    return mayFitRow([...this.#expected, ...this.#paired.watched()], rowId, contents);
   }
 
   /** Reports whether this row may belong to a part whose row has not been found. If so, looks for rows once. */
   findOwner(rowId: number, contents: () => readonly string[]): boolean {
-    const isWanted = hasContent(this.#expected, rowId, contents);
+    const isWanted = mayFitRow(this.#expected, rowId, contents);
     if (isWanted) this.look();
     return isWanted;
   }
@@ -210,12 +200,13 @@ export class Confirmations {
 
   /** Looks for rows once, and pairs each with the part whose run wrote it. */
   look(): void {
-    const parts = [...this.#expected, ...this.#stillWatched().map(({ part }) => part)];
+    const parts = [...this.#expected, ...this.#paired.watched()];
     if (parts.length === 0) return;
     const rows = this.#unclaimed(Math.min(...parts.map((one) => one.afterRowId)));
     for (const row of rows) this.#doubt(row);
-    const now = this.#now();
+    const now = nowOf(this.#options.clock);
     for (const claim of claimsOn(rows, this.#expected, now)) this.#settleClaim(claim, now);
+    if (this.#options.lookup.highestRowId() === undefined) return;
     for (const one of this.#expected.filter((old) => hasExpired(old, now))) this.giveUp(one);
   }
 
@@ -223,7 +214,7 @@ export class Confirmations {
   #unclaimed(rowId: number): readonly OwnRow[] {
     const { lookup, store } = this.#options;
     return joinedByLinks(lookup.ownRowsAbove(rowId))
-      .filter((row) => !this.#taken.has(row.rowId) && store.ofRow(row.rowId) === undefined)
+      .filter((row) => !this.#paired.isTaken(row.rowId) && store.ofRow(row.rowId) === undefined)
       .toSorted((a, b) => a.rowId - b.rowId);
   }
 
@@ -231,12 +222,11 @@ export class Confirmations {
    * Pairs rows with the parts that ran last. Earlier parts get rows only if there are enough for all. An earlier part
    * that a later one has overtaken will get no row.
    */
-  #settleClaim({ parts, rows }: Claim, now: Now): void {
-    const newest = parts.at(-1);
-    if (newest === undefined) return;
+  #settleClaim({ newest, parts, rows }: Claim, now: Now): void {
     const rivals = parts.filter((one) => one === newest || isRecent(one, now));
     newest.contestedAtMs ??= now.monotonicMs;
-    const waitMs = Math.min(ORDER_MS, this.#options.confirmMs / 4);
+    const { confirmMs } = this.#options;
+    const waitMs = confirmMs > 0 ? Math.min(ORDER_MS, confirmMs / 2) : ORDER_MS;
     if (rows.length < rivals.length && now.monotonicMs < newest.contestedAtMs + waitMs) return;
     for (const [place, part] of rivals.slice(-rows.length).entries()) {
       const row = rows[place];
@@ -247,44 +237,24 @@ export class Confirmations {
 
   /** Withdraws a pair if a second row appears that the part's run may have written as well. */
   #doubt(row: OwnRow): void {
-    const contents = contentHashes(row.body, row.attachmentNames);
+    const contents = contentsOfRow(row);
     if (this.#expected.some((one) => isRowOf(one, row, contents))) return;
-    for (const watched of this.#watched.filter(({ part }) => isRowOf(part, row, contents))) {
-      const { number } = watched.part;
+    for (const { number } of this.#paired.takeDoubtful(row)) {
       if (number !== undefined) this.#stored((store) => store.doubt(number));
-      this.#watched = this.#watched.filter((one) => one !== watched);
     }
-  }
-
-  #stillWatched(): readonly Paired[] {
-    const nowMs = this.#options.clock.monotonic();
-    this.#watched = this.#watched.filter(
-      ({ part, givenAtMs }) => Math.max(givenAtMs, part.endedAtMs ?? nowMs) >= nowMs - WATCHED_MS,
-    );
-    return this.#watched;
-  }
-
-  #now(): Now {
-    const { clock } = this.#options;
-    return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
   }
 
   #give(row: OwnRow, owner: Waiting): void {
     owner.rowId = row.rowId;
-    this.#watched.push({ part: owner, givenAtMs: this.#options.clock.monotonic() });
+    this.#paired.add(owner, row.rowId);
     this.#remove(owner);
-    this.#taken.add(row.rowId);
-    for (const oldest of this.#taken) {
-      if (this.#taken.size <= TAKEN_KEPT) break;
-      this.#taken.delete(oldest);
-    }
     const { number } = owner;
     if (number !== undefined) this.#stored((store) => store.pair(number, row.rowId, row.guid));
   }
 
   #remove(expectation: Expectation): void {
     this.#expected = this.#expected.filter((one) => one !== expectation);
-    if (this.#expected.length > 0 || this.#watched.length > 0) return;
+    if (this.#expected.length > 0 || this.#paired.watched().length > 0) return;
     this.#cancelFollowing?.();
     this.#cancelFollowing = undefined;
   }
@@ -302,11 +272,11 @@ export class Confirmations {
 
   /** Looks for late rows at intervals, as long as the row of a part, or a second one, may still appear. */
   #follow(): void {
-    const hasWatched = this.#stillWatched().length > 0;
+    const hasWatched = this.#paired.watched().length > 0;
     if (this.#isClosed || this.#cancelFollowing !== undefined || (this.#expected.length === 0 && !hasWatched)) return;
-    const now = this.#now();
-    const isOften = hasWatched || this.#expected.some((one) => isRecent(one, now));
-    this.#cancelFollowing = this.#options.clock.after(isOften ? FOLLOW_EVERY_MS.recent : FOLLOW_EVERY_MS.old, () => {
+    const now = nowOf(this.#options.clock);
+    const pace = this.#expected.some((one) => isRecent(one, now)) ? 'recent' : 'old';
+    this.#cancelFollowing = this.#options.clock.after(FOLLOW_EVERY_MS[hasWatched ? 'watched' : pace], () => {
       this.#cancelFollowing = undefined;
       this.look();
       this.#follow();
@@ -326,15 +296,4 @@ export class Confirmations {
       if (cancelChange !== undefined) cancels.push(cancelChange);
     });
   }
-}
-
-function hasContent(
-  parts: readonly Pick<Waiting, 'afterRowId' | 'content'>[],
-  rowId: number,
-  contents: () => readonly string[],
-): boolean {
-  const waiting = parts.filter((one) => one.afterRowId < rowId);
-  if (waiting.length === 0) return false;
-  const hashes = contents();
-  return waiting.some((one) => fits(one.content, hashes));
 }

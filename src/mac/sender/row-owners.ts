@@ -1,3 +1,4 @@
+import type { Clock } from '../../domain/ports/host-ports.ts';
 import type { OwnRow } from '../../domain/ports/sending-ports.ts';
 import type { ExpectedChat } from '../../domain/ports/sent-parts-ports.ts';
 import { contentHashes, fits } from './content-hash.ts';
@@ -42,8 +43,14 @@ export interface Now {
   readonly monotonicMs: number;
 }
 
+export function nowOf(clock: Clock): Now {
+  return { wallMs: clock.now(), monotonicMs: clock.monotonic() };
+}
+
 /** Rows that the same parts may own. Both are in order. */
 export interface Claim {
+  /** The last of the parts. */
+  readonly newest: Waiting;
   readonly parts: readonly Waiting[];
   readonly rows: OwnRow[];
 }
@@ -59,14 +66,14 @@ export function claimsOn(rows: readonly OwnRow[], parts: readonly Waiting[], now
     const newest = owners.at(-1);
     if (newest === undefined) continue;
     const claim = claims.get(newest);
-    if (claim === undefined) claims.set(newest, { parts: owners, rows: [row] });
+    if (claim === undefined) claims.set(newest, { newest, parts: owners, rows: [row] });
     else claim.rows.push(row);
   }
   return [...claims.values()];
 }
 
 function possibleOwners(row: OwnRow, parts: readonly Waiting[], now: Now): readonly Waiting[] {
-  const contents = contentHashes(row.body, row.attachmentNames);
+  const contents = contentsOfRow(row);
   const fitting = parts.filter((one) => isRowOf(one, row, contents) && (isRecent(one, now) || isDatedLike(one, row)));
   // A part that named this conversation is preferred to one whose conversation Messages chose.
   const named = fitting.filter(({ chat }) => typeof chat !== 'string');
@@ -116,4 +123,20 @@ export function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
     const address = rows.find(({ textGuid }) => textGuid === row.guid)?.address ?? null;
     return address === null ? row : { ...row, address };
   });
+}
+
+/** Reports whether a row with these contents may belong to one of the parts, whatever its conversation. */
+export function mayFitRow(
+  parts: readonly Pick<Waiting, 'afterRowId' | 'content'>[],
+  rowId: number,
+  contents: () => readonly string[],
+): boolean {
+  const waiting = parts.filter((one) => one.afterRowId < rowId);
+  if (waiting.length === 0) return false;
+  const hashes = contents();
+  return waiting.some((one) => fits(one.content, hashes));
+}
+
+export function contentsOfRow({ body, attachmentNames }: OwnRow): readonly string[] {
+  return contentHashes(body, attachmentNames);
 }

@@ -14,9 +14,10 @@ import type {
 } from '../model/ports/sending-ports.ts';
 import { problem } from '../model/problems.ts';
 import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
-import type { Confirmations, Expectation } from './confirmations.ts';
+import type { Confirmations } from './confirmations.ts';
 import { type CheckedRequest, openDelivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
+import type { Expectation } from './row-owners.ts';
 import type { SentRows } from './sent-rows.ts';
 import { SerialQueue } from './serial-queue.ts';
 import { chosenPlan } from './service-choice.ts';
@@ -26,9 +27,10 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
 /** Time that a running send gets to finish at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
 /**
- * Postern remembers at most this many provisional answers, so that a repeated request can still find the send's row.
+ * For this long after a send whose row has not appeared, a repeated request gets the provisional answer: as long as its
+ * row is looked for (decision I5).
  */
-const LATE_KEPT = 1000;
+const PROVISIONAL_MS = 600_000;
 /** The identifier of a group's chat id, such as `chat123456789`, without prefix and style. */
 const BARE_GROUP = /^chat\d+$/i;
 
@@ -60,11 +62,6 @@ export class Sender implements MessageSender {
   readonly #deliver: ReturnType<typeof openDelivery>;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
-  /**
-   * Key: the idempotency key of a send that was answered provisionally. Value: the expectation of the send's first
-   * part.
-   */
-  readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {
     const { messages, rows, clock, log, stagingFolder: folder } = options;
@@ -181,7 +178,7 @@ export class Sender implements MessageSender {
       this.#idempotency.keepFailure(key, error);
       throw error;
     }
-    this.#idempotency.keep(key, this.#outcome(key, expectation));
+    this.#idempotency.keep(key, outcomeOf(expectation));
     return this.#answer(request, expectation?.rowId, false);
   }
 
@@ -190,25 +187,14 @@ export class Sender implements MessageSender {
     return this.#answer(request, expectation?.rowId, false);
   }
 
-  #outcome(key: IdempotencyKey, expectation: Expectation | undefined): EarlierSend {
-    if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
-    if (expectation !== undefined) this.#late.set(storedKey(key), expectation);
-    for (const oldest of this.#late.keys()) {
-      if (this.#late.size <= LATE_KEPT) break;
-      this.#late.delete(oldest);
-    }
-    return { state: 'provisional' };
-  }
-
   #replay(request: SendRequest, key: IdempotencyKey, earlier: EarlierSend): SendResult {
     if (earlier.state === 'confirmed') return this.#answer(request, earlier.rowId, true);
-    const late = this.#late.get(storedKey(key));
-    const rowId = late === undefined ? undefined : this.#confirmations.find(late);
-    if (rowId !== undefined) {
-      this.#late.delete(storedKey(key));
-      this.#idempotency.keep(key, { state: 'confirmed', rowId });
-    }
-    return this.#answer(request, rowId, true);
+    const { rows, clock } = this.#options;
+    this.#confirmations.look();
+    const part = earlier.part === undefined ? undefined : rows.sentParts.part(earlier.part);
+    if (part?.rowId !== undefined) this.#idempotency.keep(key, { state: 'confirmed', rowId: part.rowId });
+    else if (part !== undefined && clock.now() - part.atMs > PROVISIONAL_MS) throw problem('send_never_appeared');
+    return this.#answer(request, part?.rowId, true);
   }
 
   #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
@@ -233,6 +219,11 @@ export class Sender implements MessageSender {
       status: 'pending',
     };
   }
+}
+
+function outcomeOf(expectation: Expectation | undefined): EarlierSend {
+  if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
+  return { state: 'provisional', part: expectation?.number };
 }
 
 function hasChoice({ service, fallback }: SendRequest): boolean {

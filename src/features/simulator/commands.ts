@@ -13,7 +13,7 @@ export type Scenario =
   | 'error_25' // exit 0, then the row fails: attachment
   | 'ghost' // exit 0, an empty row in no chat
   | 'misdirected' // exit 0, a row in a new conversation with a person named by the group's identifier
-  | 'nothing' // exit 0, no row at all
+  | 'nothing' // exit 0, no row at all (openclaw/imsg #234, #249; openclaw/openclaw #85624)
   | 'crash'; // osascript dies of a signal
 
 /** One attempt to send, with the values that osascript received as environment variables. */

@@ -136,6 +136,7 @@ export const MESSAGE_OPERATIONS = {
       'too_many_uploads',
       'send_in_progress',
       'send_interrupted',
+      'send_never_appeared',
       'attachment_changed',
       'unknown_conversation',
       'service_not_possible',

@@ -167,9 +167,9 @@ describe('a subscription', () => {
     expect(attachments).toEqual([
       expect.objectContaining({
         original_path: expect.stringMatching(new RegExp(`^${ImsgClient.filesOf(service)}/[0-9a-f]{32}\\.jpg$`)),
-        mime_type: null,
+        mime_type: 'image/jpeg',
         transfer_name: name,
-        uti: null,
+        uti: 'public.jpeg',
         missing: false,
       }),
     ]);

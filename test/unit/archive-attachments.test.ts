@@ -4,8 +4,10 @@ import { dirname, join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
 import { AttachmentFiles } from '../../src/core/chatdb/attachment-files.ts';
 import { Connection } from '../../src/core/chatdb/connection.ts';
+import type { Message } from '../../src/core/model/message.ts';
 import type { AttachmentReader } from '../../src/core/model/ports/reading-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
+import { StoredFiles } from '../../src/features/archive/stored-files.ts';
 import { archived, chainsOf, everythingIn, linesOf, verified } from '../support/archive-fixture.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
@@ -172,4 +174,106 @@ test('an attachment that gets shorter while it is copied is no file of the archi
   await archived(chatDb, folder, { files: { open: async () => ({ ...file, read: gone }) } });
   expect(everythingIn(folder).filter((entry) => entry.startsWith('files/'))).toEqual([]);
   expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: {} });
+});
+
+test('files of a copied folder of Messages are archived, and no file of this Mac in their place', async () => {
+  const own = join(dirname(dirname(chatDb)), 'Library/Messages/Attachments/aa/here.jpg');
+  const copied = join(dirname(chatDb), 'Attachments/aa/p.jpg');
+  for (const [path, content] of [
+    [own, 'other'],
+    [copied, 'copied'],
+  ] as const) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, content);
+  }
+  const date = appleNs('2026-05-01T10:00:00Z');
+  for (const home of [
+    '~/Library/Messages',
+    '/Users/old/Library/Messages',
+    '~/Library/SMS',
+    '/var/mobile/Library/SMS',
+  ]) {
+    fixture.attach(fixture.message({ chat, text: '\uFFFC', date }), `${home}/Attachments/aa/p.jpg`);
+  }
+  fixture.attach(fixture.message({ chat, text: '\uFFFC', date }), own);
+  expect(await archived(chatDb, folder)).toMatchObject({ files: 1, missing: { missing: 1 } });
+  expect(readFileSync(storedAs('.jpg'), 'utf8')).toBe('copied');
+});
+
+test('an attachment without a path is in its line with name, type and size, and is counted', async () => {
+  fixture.sqlite.exec('PRAGMA foreign_keys = OFF');
+  const message = () => fixture.message({ chat, text: '\uFFFC', date: appleNs('2026-05-01T10:00:00Z') });
+  const columns = { transfer_name: 'IMG_1.HEIC', uti: 'public.heic', total_bytes: 9, transfer_state: 0 };
+  for (const stored of [null, '']) fixture.attach(message(), stored, columns);
+  fixture.insert('message_attachment_join', { message_id: message(), attachment_id: 999 });
+  const options = { html: true };
+  expect(await archived(chatDb, folder, options)).toMatchObject({ missing: { in_cloud: 2, missing: 1 } });
+  expect(files()).toEqual([
+    { n: 0, missing: 'in_cloud' },
+    { n: 0, missing: 'in_cloud' },
+    { n: 0, missing: 'missing' },
+  ]);
+  const [first] = linesOf(folder).flatMap((line) => line.message?.details?.attachments ?? []);
+  expect(first).toMatchObject({ name: 'IMG_1.HEIC', mime_type: 'image/heic', bytes: 9, state: 'in_cloud', path: null });
+  const page = readFileSync(join(folder, dirname(chainsOf(folder)[0] ?? ''), '2026.html'), 'utf8');
+  expect(page).toMatch(/IMG_1\.HEIC<\/bdi> <small>9 bytes, only in iCloud/);
+  const file = join(dirname(chatDb), 'Attachments/aa/IMG_1.HEIC');
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, 'arrived');
+  fixture.sqlite.exec(`UPDATE attachment SET filename = '${file}', transfer_state = 5 WHERE ROWID = 1`);
+  expect(await archived(chatDb, folder, options)).toMatchObject({ files: 1, changed: 1, missing: { in_cloud: 1 } });
+});
+
+test('a file that arrives before a stored one of its message does not take its place', async () => {
+  const row = fixture.message({ chat, text: '\uFFFC\uFFFC', date: appleNs('2026-05-01T10:00:00Z') });
+  const place = (name: string): string => {
+    const file = join(dirname(chatDb), 'Attachments/aa', name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, name);
+    return file;
+  };
+  const first = fixture.attach(row, null, { transfer_name: 'first.jpg', transfer_state: 0 });
+  fixture.attach(row, place('second.jpg'), { transfer_name: 'second.jpg' });
+  await archived(chatDb, folder);
+  fixture.sqlite.exec(
+    `UPDATE attachment SET filename = '${place('first.jpg')}', transfer_state = 5 WHERE ROWID = ${first}`,
+  );
+  await archived(chatDb, folder);
+  const stored = linesOf(folder).at(-1)?.files ?? [];
+  expect(stored.map((file) => ('file' in file ? readFileSync(join(folder, file.file), 'utf8') : file))).toEqual([
+    'first.jpg',
+    'second.jpg',
+  ]);
+});
+
+test('a folder is archived as one tar, each content once', async () => {
+  const date = appleNs('2026-05-01T10:00:00Z');
+  for (const [number, name] of ['Deck.key', 'Plans.pages', 'Photos Folder', 'Note.rtfd', 'Deck.key'].entries()) {
+    const place = join(dirname(chatDb), 'Attachments', `d${number}`, name);
+    mkdirSync(place, { recursive: true });
+    writeFileSync(join(place, 'a.bin'), 'inside');
+    fixture.attach(fixture.message({ chat, text: '\uFFFC', date, is_from_me: 1 }), place, { transfer_name: name });
+  }
+  expect(await archived(chatDb, folder, { html: true })).toMatchObject({ files: 4, missing: {} });
+  expect(files().every((file) => 'file' in file && file.file.endsWith('.tar'))).toBe(true);
+  const page = readFileSync(join(folder, dirname(chainsOf(folder)[0] ?? ''), '2026.html'), 'utf8');
+  expect(page).toMatch(/href="[^"]*\.tar"><bdi>Deck\.key\.tar/);
+  expect((await verified(folder)).faults).toEqual([]);
+  expect(await archived(chatDb, folder)).toMatchObject({ files: 0, changed: 0 });
+});
+
+test('a stored file stays with its attachment when the numbers of a message have changed', async () => {
+  const parts = { folder, mode: 'copy', files: { open: async () => undefined } } as const;
+  const stored = new StoredFiles({ ...parts, onStored: () => {}, onNotConverted: () => {} });
+  const attachment = { name: 'a.jpg', mime_type: null, bytes: null, transfer: null, path: null } as const;
+  const message = (...guids: readonly string[]) =>
+    ({
+      details: { attachments: guids.map((guid) => ({ ...attachment, guid, state: 'in_cloud' })) },
+    }) as unknown as Message;
+  const files = [{ n: 0, sha256: 'a', file: 'files/a', bytes: 1 }];
+  const before = { n: 1, seen_at: '', message: message('second'), files };
+  expect(await stored.store(message('first', 'second'), before)).toEqual([
+    { n: 0, missing: 'in_cloud' },
+    { ...files[0], n: 1 },
+  ]);
 });

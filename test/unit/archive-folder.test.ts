@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { destination } from '../../src/features/archive/destination.ts';
+import { destination, foldersOfMessages } from '../../src/features/archive/destination.ts';
 import { archived, everythingIn, verified } from '../support/archive-fixture.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { testIf } from '../support/conditions.ts';
@@ -24,12 +24,42 @@ beforeEach(() => {
 describe('the folder of an archive', () => {
   test('is nowhere in the configuration or the folder of Messages, by any name', () => {
     const home = dirname(dirname(chatDb));
-    const forbidden = [{ path: dirname(chatDb), holds: 'Messages' }];
+    const forbidden = [{ path: dirname(chatDb), holds: 'files of Messages' }];
     symlinkSync(dirname(chatDb), join(home, 'link'));
     for (const out of ['Messages', 'Messages/Attachments/new/one', 'link', 'link/new', 'new/../Messages/x']) {
-      expect(() => destination(join(home, out), forbidden)).toThrow(/is in the folder of Messages/);
+      expect(() => destination(join(home, out), forbidden)).toThrow(
+        `${join(home, out)} is in ${dirname(chatDb)}, which holds files of Messages.`,
+      );
     }
     expect(destination(join(home, 'Messages2/new'), forbidden)).toBe(join(home, 'Messages2/new'));
+  });
+
+  test('may be beside a copy of chat.db, but not where Messages keeps files', () => {
+    const home = join(root, randomUUID());
+    const file = (path: string) => new ChatFixture(join(home, path)).close();
+    for (const path of ['Library/Messages/chat.db', 'Desktop/chat.db', 'Old/Library/Messages/chat.db']) file(path);
+    for (const path of ['Desktop/Attachments', 'Desktop/StickerCache']) mkdirSync(join(home, path));
+    symlinkSync(join(home, 'Library/Messages/chat.db'), join(home, 'chat.db'));
+    symlinkSync(join(home, 'Old/Library/Messages/chat.db'), join(home, 'old.db'));
+    const allowed = (copy: string, out: string): boolean => {
+      try {
+        return destination(join(home, out), foldersOfMessages(home, join(home, copy))) !== '';
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'archive_misplaced' });
+        return false;
+      }
+    };
+    for (const out of ['archive', 'x/archive', 'Attachments2']) {
+      expect(allowed('Desktop/chat.db', `Desktop/${out}`)).toBe(true);
+      for (const link of ['chat.db', 'old.db']) expect(allowed(link, `Documents/${out}`)).toBe(true);
+    }
+    for (const out of ['Desktop/Attachments', 'Desktop/Attachments/aa/new', 'Desktop/StickerCache/x']) {
+      expect([out, allowed('Desktop/chat.db', out)]).toEqual([out, false]);
+    }
+    for (const copy of ['Desktop/chat.db', 'chat.db', 'old.db', 'gone/chat.db']) {
+      expect([copy, allowed(copy, 'Library/Messages/archive')]).toEqual([copy, false]);
+    }
+    expect(allowed('old.db', 'Old/Library/Messages/new')).toBe(false);
   });
 
   test('is not made in place of a file, or below one', async () => {

@@ -175,7 +175,7 @@ describe('a message', () => {
     fixture.attach(rowId, '/var/folders/a.png');
     fixture.attach(rowId, 'relative.txt');
     expect(reader.message(String(rowId))?.attachments).toEqual([
-      '/Users/ada/Library/Messages/Attachments/b.heic',
+      join(databases.folder, 'Attachments/b.heic'),
       '/var/folders/a.png',
       join(databases.folder, 'relative.txt'),
     ]);

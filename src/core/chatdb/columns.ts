@@ -150,6 +150,7 @@ export const ATTACHMENT_COLUMNS = columnList({
   filename: 'value',
   transferName: 'value',
   mediaType: 'value',
+  uti: 'value',
   bytes: 'value',
   state: 'value',
   guid: 'value',

@@ -137,7 +137,7 @@ function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>,
   if (
     row[at.hasContent] === 0 &&
     message.body !== '' &&
-    message.attachments.length === 0 &&
+    details.attachments.length === 0 &&
     details.edited_at === null
   ) {
     return undefined;
@@ -156,11 +156,10 @@ function kindOf(row: Row, decoded: DecodedRow['kind'] = 'message'): MessageKind 
 /** Combines the content of a message's row with the content of the message's attachments. */
 function withAttachments(
   snapshot: Snapshot,
-  { id, attachments: paths }: Message,
+  { id }: Message,
   content: MessageContent = {},
   budget: RowBudget,
 ): MessageContent & Pick<MessageDetails, 'attachments'> {
-  if (paths.length === 0) return { ...content, attachments: [] };
   const { leftOut } = snapshot;
   const { attachments, transcripts } = attachmentContentsOf(snapshot, Number(id), content.parts, budget);
   return {

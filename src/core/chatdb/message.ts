@@ -39,13 +39,15 @@ export function toMessage(row: Row, snapshot: Snapshot): Message {
   const rowId = row[at.rowId] as number;
   const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
   const isFromMe = status >= STATUS_CODE.scheduled;
+  const body = bodyOf(row, snapshot);
+  const hasAttachments = row[at.attachments] !== 0 || countPlaceholders(body) > 0;
   return {
     id: String(rowId),
     guid: toText(row[at.guid]),
     conversation_id: chat === undefined ? '' : chat.guid,
     sender: isFromMe ? ownAddress(row, chat) : senderOf(row, chat, snapshot),
-    body: cleanBody(bodyOf(row, snapshot)),
-    attachments: row[at.attachments] === 0 ? NO_ATTACHMENTS : snapshot.attachments(rowId),
+    body: cleanBody(body),
+    attachments: hasAttachments ? snapshot.attachments(rowId) : NO_ATTACHMENTS,
     timestamp: isoOf(instantAt(row, at.date)),
     is_from_me: isFromMe,
     status: STATUSES[status] ?? 'pending',

@@ -1,11 +1,11 @@
-import { dirname, isAbsolute, join, sep } from 'node:path';
 import { chatGuidVariants } from '../model/address.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
+import { pathOfStored } from './attachment-place.ts';
+import { bodyAttachmentQueriesOf } from './attachment-sql.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import { readAttributedText } from './content/attributed-runs.ts';
-import { textIn } from './content/members.ts';
-import { ATTACHMENT_GUID } from './content/parts.ts';
+import { RunReader } from './content/parts.ts';
 import { RowBudget, type StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
@@ -35,7 +35,8 @@ export interface Chat {
 interface ListedAttachment {
   /** The attachment's number in `GET /messages/{id}/attachments/{n}`. */
   readonly n: number;
-  readonly path: string;
+  /** Null if chat.db names no file. */
+  readonly path: string | null;
   /** The stored row of the attachment, with `ATTACHMENT_COLUMNS`. */
   readonly row: Row;
 }
@@ -178,47 +179,50 @@ export class Snapshot {
 
   /** Returns the absolute paths of a message's attachments, in stored order (decision B5). */
   attachments(rowId: number): readonly string[] {
-    return this.listedAttachments(rowId).map(({ path }) => path);
+    return this.listedAttachments(rowId).flatMap(({ path }) => path ?? []);
   }
 
   /**
-   * Returns the attachments that a message lists, in stored order. The files of link previews and of unsent parts are
-   * not listed, but `n` counts them, so that hiding a file changes no other file's number (decision U8).
+   * Returns the attachments that a message lists, in stored order, then those that only its body names. The files of link
+   * previews and of unsent parts are not listed, but `n` counts them, so that hiding a file changes no other file's
+   * number (decision U8).
    */
   listedAttachments(rowId: number): readonly ListedAttachment[] {
     const { at } = ATTACHMENT_COLUMNS;
     const rows = this.database.all(this.queries.attachments, rowId);
     const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? this.#attachmentsInBody(rowId) : undefined;
-    return rows
-      .flatMap((row) => {
-        const path = this.absolutePath(toText(row[at.filename]));
-        return path === undefined ? [] : [{ path, row }];
-      })
-      .map(({ path, row }, n) => ({ n, path, row }))
-      .filter(({ path, row }) => !isLinkPreview(path) && left?.has(toText(row[at.guid])) !== false);
+    return [...rows, ...this.#unjoinedAttachments(rowId, rows)]
+      .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), this.database.options), row }))
+      .filter(
+        ({ path, row }) =>
+          !isLinkPreview(path ?? toText(row[at.transferName])) && left?.has(toText(row[at.guid])) !== false,
+      );
   }
 
   /**
-   * Returns the absolute path for a stored file name (decision B5). If chat.db is in a folder `Library/Messages`, `~`
-   * is the folder above `Library`, else it is `home`. Returns undefined for a file that has no name yet.
+   * Returns the rows of the attachments that a message's body names and that have no join. A body that names an
+   * attachment without a row still gives its guid and name.
    */
-  absolutePath(stored: string): string | undefined {
-    if (stored.trim() === '') return undefined;
-    const { path, home } = this.database.options;
-    const folder = dirname(path);
-    if (stored === '~' || stored.startsWith('~/')) {
-      const base = folder.endsWith(join(sep, 'Library', 'Messages')) ? dirname(dirname(folder)) : home;
-      return join(base, stored.slice(1));
-    }
-    return isAbsolute(stored) ? stored : join(folder, stored);
+  #unjoinedAttachments(rowId: number, joined: readonly Row[]): readonly Row[] {
+    const { at } = ATTACHMENT_COLUMNS;
+    const queries = bodyAttachmentQueriesOf(this.database.schema);
+    const body = queries && this.database.get(queries.body, rowId)?.[0];
+    if (!(body instanceof Uint8Array) || countPlaceholders(body) <= joined.length) return [];
+    const known = new Set(joined.map((row) => row[at.guid]));
+    return [...(namedAttachments(body) ?? [])].slice(0, MAX_UNJOINED).flatMap(([guid, name]) => {
+      if (guid === '' || known.has(guid)) return [];
+      const found = this.database.get(queries?.attachment ?? '', guid);
+      if (found === undefined) {
+        return [Object.values(at).map((index) => (index === at.guid ? guid : index === at.transferName ? name : null))];
+      }
+      return found.at(-1) === 1 ? [] : [found];
+    });
   }
 
   /** Returns the guids of the attachments that a body refers to; undefined if the body is unreadable. */
-  #attachmentsInBody(rowId: number): ReadonlySet<string> | undefined {
+  #attachmentsInBody(rowId: number): ReadonlyMap<string, string> | undefined {
     const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
-    const text = typeof body === 'object' && body !== null ? readAttributedText(body, new RowBudget()) : undefined;
-    if (text?.runs === undefined) return undefined;
-    return new Set(text.runs.map(({ attributes }) => textIn(attributes, ATTACHMENT_GUID) ?? ''));
+    return body instanceof Uint8Array ? namedAttachments(body) : undefined;
   }
 
   rowIdOf(guid: string): number | undefined {
@@ -263,6 +267,31 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Val
   const learned = learn();
   known.set(key, learned);
   return learned;
+}
+
+/** Returns the guids of the attachments that a body refers to, each with its name; undefined if the body is unreadable. */
+function namedAttachments(body: Uint8Array): ReadonlyMap<string, string> | undefined {
+  const budget = new RowBudget();
+  const text = readAttributedText(body, budget);
+  if (text?.runs === undefined) return undefined;
+  const parts = new RunReader(budget).parts(text);
+  return new Map(
+    parts.flatMap(({ runs = [] }) => runs.map((run) => [run.attachment_guid ?? '', run.name ?? ''] as const)),
+  );
+}
+
+/** Maximum number of attachments without a join that are looked up for one message. */
+const MAX_UNJOINED = 100;
+const PLACEHOLDER = Buffer.from('\uFFFC');
+
+/** Counts the characters in a body that stand for an attachment. */
+function countPlaceholders(body: Uint8Array): number {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  let count = 0;
+  for (let at = bytes.indexOf(PLACEHOLDER); at >= 0; at = bytes.indexOf(PLACEHOLDER, at + PLACEHOLDER.length)) {
+    count += 1;
+  }
+  return count;
 }
 
 /**

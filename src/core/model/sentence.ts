@@ -125,7 +125,8 @@ function fileSentence({ transcript, attachments, parts = [] }: Told): string | u
   const [file, another] = attachments;
   if (file === undefined) return undefined;
   if (another !== undefined) return `${attachments.length} attachments`;
-  const { sticker, contact, location, mime_type: type } = file;
+  const { sticker, contact, location, mime_type: type, folder } = file;
+  if (folder === true) return `Folder: ${file.name.replace(/\.tar$/, '')}`;
   if (sticker !== undefined) return stickerSentence(sticker);
   if (contact !== undefined) {
     return `Contact: ${contact.name ?? contact.organization ?? contact.phones[0] ?? 'no name'}`;

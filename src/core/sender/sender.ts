@@ -1,6 +1,6 @@
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
-import { type IdempotencyKey, storedKey } from '../model/idempotency-key.ts';
+import type { IdempotencyKey } from '../model/idempotency-key.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import type { Message } from '../model/message.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';

@@ -53,6 +53,7 @@ export const MESSAGE_DETAILS: Rules<MessageDetails> = {
     n: 'shown',
     name: 'shown',
     mime_type: 'shown',
+    folder: 'shown',
     bytes: 'shown',
     transfer: 'shown',
     state: 'shown',

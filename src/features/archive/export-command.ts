@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type ClientContext, EXIT, type FolderOptions, quoted } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json } from '../../core/cli/output/text.ts';
 import { progressOf } from '../../core/cli/output/work-progress.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
-import { destination } from './destination.ts';
+import { destination, foldersOfMessages } from './destination.ts';
 import { exportArchive } from './export.ts';
 import type { ExportProgress, ExportReport } from './export-report.ts';
 import { openMessages } from './messages-source.ts';
@@ -36,8 +36,7 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
   try {
     const folder = destination(out, [
       { path: messages.configFolder, holds: "Postern's configuration" },
-      { path: dirname(messages.chatDbPath), holds: 'Messages' },
-      { path: join(context.environment.homeFolder, 'Library/Messages'), holds: 'Messages' },
+      ...foldersOfMessages(context.environment.homeFolder, messages.chatDbPath),
     ]);
     const conversations = await chosen(options.conversation, messages.conversationsOf);
     // Opens chat.db now, so that a problem with it is reported before anything is created.

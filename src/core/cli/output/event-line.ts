@@ -76,9 +76,10 @@ function line(time: string, data: Message | Reaction, what: string): string {
 function messageText({ body, attachments, status, details }: Message): string {
   // For a message with text and files, shows the text. The sentence in `details` would only count the files, and the
   // files' names follow anyway.
-  const isNamed = body !== '' && attachments.length > 0;
-  const says = isNamed ? body : (details?.sentence ?? body);
-  const files = attachments.map((path) => `[${oneLine(basename(path))}]`);
+  const known = details?.attachments.map(({ name }) => name) ?? [];
+  const names = known.length > 0 ? known : attachments.map((path) => basename(path));
+  const says = body !== '' && names.length > 0 ? body : (details?.sentence ?? body);
+  const files = names.map((name) => `[${oneLine(name)}]`);
   const failed = status === 'failed' ? ['(failed)'] : [];
   return [oneLine(says), ...files, ...failed].filter((part) => part !== '').join(' ');
 }

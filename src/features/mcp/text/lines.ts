@@ -116,15 +116,32 @@ function sentenceFor(message: Message, { labels }: LineContext): string {
 
 /** Returns the notes on a message. Names of files are in quotes, because other people chose them. */
 function notesOf(message: Message, context: LineContext): readonly string[] {
-  const { id, attachments, body, status, is_from_me: isOwn, details } = message;
+  const { id, body, status, is_from_me: isOwn, details } = message;
   const { maxBody = MAX_SHOWN_BODY } = context;
   const isCut = !isSentence(message) && (body.length > maxBody || indented(body).length > maxBody);
   return [
     ...(isOwn && (status === 'failed' || status === 'pending') ? [status] : []),
     ...(isCut ? [`cut here: messages_read with message_id "${id}" has the rest`] : []),
-    ...attachments.map((path, n) => `file ${n}: ${inQuotes(path.slice(path.lastIndexOf('/') + 1), 80)}`),
+    ...fileNotes(message),
     ...(details === undefined ? [] : detailNotes(message, details, context)),
   ];
+}
+
+const ABSENT: Readonly<Record<string, string>> = {
+  downloading: ' (not here yet)',
+  in_cloud: ' (only in iCloud)',
+  missing: ' (not on this Mac)',
+};
+
+/** Returns the number and the name of each file, and why it cannot be fetched. */
+function fileNotes({ attachments, details }: Message): readonly string[] {
+  const known = (details?.attachments ?? []).map(({ n, name, state }, index) => ({
+    ...{ n: n ?? index, name },
+    absent: ABSENT[state] ?? '',
+  }));
+  const paths = attachments.map((path, n) => ({ n, name: path.slice(path.lastIndexOf('/') + 1), absent: '' }));
+  const files = known.length > 0 ? known : paths;
+  return files.map(({ n, name, absent }) => `file ${n}: ${inQuotes(name, 80)}${absent}`);
 }
 
 /**

@@ -3,6 +3,8 @@ import type { Included } from './options.ts';
 
 export interface SearchFilter extends Included {
   readonly conversation_id?: string;
+  /** The time zone of the dates in the query, such as `America/New_York`. UTC by default. */
+  readonly time_zone?: string;
   readonly limit?: number;
   /** Cursor from the previous page. */
   readonly cursor?: string | undefined;

@@ -21,7 +21,7 @@ async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Pr
     eventErrors: 'draft',
     features: [],
     version: '1.2.3',
-    timeZone: () => 'UTC',
+    timeZone: () => 'Europe/Berlin',
     junkAmong: () => new Set(),
     ownKey: () => Promise.reject(new Error('not used')),
   });
@@ -211,6 +211,18 @@ async function call(gateway: HttpGateway, name: string, input: Record<string, un
   const { result } = JSON.parse(data) as { readonly result: { readonly structuredContent?: unknown } };
   return result;
 }
+
+test('reading begins at `since` and ends before `before`, and days are those of the zone in which times are shown', async () => {
+  const gateway = await open();
+  await call(gateway, 'messages_read', { since: '2026-11-01', before: '2026-11-02t00:00:00z' });
+  await call(gateway, 'messages_search', { query: 'after:2026-11-01' });
+  const midnight = Date.parse('2026-11-01T00:00:00+01:00');
+  expect(gateway.reader.queries[0]).toMatchObject({
+    sinceNs: BigInt(midnight) * 1_000_000n - 1n,
+    beforeNs: BigInt(Date.UTC(2026, 10, 2)) * 1_000_000n,
+  });
+  expect(gateway.search.asked[0]).toMatchObject({ fromMs: midnight });
+});
 
 describe('searching', () => {
   test('shows of a long message the part where the words are', async () => {

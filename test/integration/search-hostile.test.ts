@@ -61,7 +61,7 @@ test(`${QUERIES} random queries: no error, and exactly the messages that a look 
   let asked = 0;
   for (let n = 0; n < QUERIES; n += 1) {
     const text = Array.from({ length: 1 + chance.below(8) }, () => chance.of(PIECES)).join(chance.of(['', ' ', ' ']));
-    const { mistakes, terms, excluded, hasAttachment, from } = parseSearch(text, chance.in(0.5));
+    const { mistakes, terms, excluded, hasAttachment, from } = parseSearch(text, { isScoped: chance.in(0.5) });
     if (mistakes.length > 0) continue;
     asked += 1;
     const query: SearchQuery = {

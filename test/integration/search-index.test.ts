@@ -45,6 +45,69 @@ describe('a message is found', () => {
   });
 
   test.each([
+    [
+      'a phone number',
+      [
+        '555-010-0100',
+        '555 010 0100',
+        '(555) 0100100',
+        '+1 555 010 0100',
+        '+15550100100',
+        '5550100100',
+        '555.010.0100',
+        '٥٥٥-٠١٠-٠١٠٠',
+        '５５５０１００１００',
+      ],
+    ],
+    [
+      'a number with its country code',
+      ['+44 20 7946 0958', '0044 2079460958', '+44 (0)20 7946 0958', '020 7946 0958', '02079460958', '+442079460958'],
+    ],
+    ['a number by thousands', ['1,000,000', '1.000.000', '1 000 000', "1'000'000", '1000000', '1\u202F000\u202F000']],
+    ['a small number by thousands', ['12,500', '12500', '12.500', '12 500']],
+    ['a code', ['123-456', '123 456', '123456']],
+    ['a card', ['4111 1111 1111 1111', '4111-1111-1111-1111', '4111111111111111']],
+    ['a Greek word', ['σίγμας', 'σιγμασ', 'ΣΊΓΜΑΣ', 'σιγμας']],
+    ['a Hebrew word', ['שלום', 'שלומ']],
+    ['an Arabic word', ['مدرسة', 'مدرسه', 'مـدرسة']],
+    ['a German word', ['Straße', 'strasse', 'STRASSE']],
+    ['a Turkish word', ['ISPARTA', 'ısparta', 'isparta', 'İsparta']],
+  ])('by %s, however it is written in the text and in the query', async (_name, spellings) => {
+    const texts = spellings.map((spelling, n) => `at 8 ${spelling} (${'x'.repeat(n + 1)})`);
+    const { find, found } = await indexed('8 something else', ...texts);
+    for (const spelling of spellings) {
+      for (const query of [spelling, `"${spelling}"`]) {
+        const hits = await find(query);
+        expect([query, bodies(hits)]).toEqual([query, texts.toReversed()]);
+        for (const { message, highlights } of hits) {
+          const [start, end] = highlights.at(-1) ?? [];
+          expect(message.body.slice(start, end)).not.toMatch(/^ |x| $/);
+        }
+      }
+      if (!/\s/u.test(spelling)) expect(bodies(await find(`8 -${spelling}`))).toEqual(['8 something else']);
+    }
+    expect(found.stale).toBe(0);
+  });
+
+  test.each([
+    ['3.14', ['pi is 3.14', 'pi is 3.14159', 'Pi: 3,1415', 'π ≈ ٣٫١٤١٥', '$3.149'], ['pi is 3.15', '3141 of 3']],
+    ['1000.5', ['it costs 1,000.50'], ['1000 and 5']],
+    ['555010*', ['555-010-0100', '5550100'], ['55-501']],
+    ['$5', ['it is $5', 'take 5'], ['55']],
+    ['C++', ['C++ is fun'], ['css']],
+    ['2025 2026', ['2026 after 2025', '2025-2026'], ['2025']],
+  ])('%s finds %j and not %j', async (query, wanted, others) => {
+    const { find, found } = await indexed(...others, ...wanted);
+    expect(bodies(await find(query))).toEqual(wanted.toReversed());
+    expect(found.stale).toBe(0);
+  });
+
+  test.each([
+    ['digits that are not the whole number', '1555-010-01004', '5550100100'],
+    ['numbers that belong to different sentences', 'in 555. 010 0100', '5550100100'],
+    ['short numbers side by side', '10 20', '1020'],
+    ['digits of a word', 'A123 456', '123456'],
+    ['a decimal as an exclusion only as a whole', '3.14159', '3.14159 -3.14159'],
     ['part of a word', 'dinner', 'din'],
     ['words in another order', 'you see', '"see you"'],
     ['another letter', 'ガス', 'カス'],

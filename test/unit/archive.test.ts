@@ -182,6 +182,17 @@ describe('an archive', () => {
     expect(bodiesOf(folder)).toEqual(['wanted']);
     expect(await archived(chatDb, folder)).toMatchObject({ added: 2, removed: 0 });
   });
+
+  test('a message at the very beginning of a day is in the archive since then, and not in the one until then', async () => {
+    write('the last second', '2026-10-31T23:59:59Z');
+    write('midnight', '2026-11-01T00:00:00Z');
+    const midnight = Date.parse('2026-11-01T00:00:00Z');
+    await archived(chatDb, folder, { sinceMs: midnight });
+    expect(bodiesOf(folder)).toEqual(['midnight']);
+    const until = `${folder}-until`;
+    await archived(chatDb, until, { untilMs: midnight });
+    expect(bodiesOf(until)).toEqual(['the last second']);
+  });
 });
 
 describe('the check of an archive', () => {

@@ -21,7 +21,7 @@ const phrase = (text: string) => ({ kind: 'phrase', text });
 const prefix = (text: string) => ({ kind: 'prefix', text });
 
 function messages(text: string, isScoped = false): readonly string[] {
-  const { mistakes } = parseSearch(text, isScoped);
+  const { mistakes } = parseSearch(text, { isScoped });
   for (const { pointer } of mistakes) expect(pointer).toBe('?q');
   return mistakes.map(({ message }) => message);
 }
@@ -56,6 +56,43 @@ describe('a search is taken apart', () => {
     expect(parseSearch(text)).toMatchObject({ ...NOTHING, ...expected });
   });
 
+  test('consecutive groups of digits may be one number, and are words too', () => {
+    const number = '(555) 010 0100';
+    const group = (text: string) => ({ kind: 'word', text, number });
+    expect(parseSearch(`call ${number} now`).terms).toEqual([
+      word('call'),
+      group('(555)'),
+      group('010'),
+      group('0100'),
+      word('now'),
+    ]);
+    expect(parseSearch('"555" 010 from:me 0100').terms).toEqual([phrase('555'), word('010'), word('0100')]);
+  });
+
+  test.each([
+    ['UTC', '2026-11-01', '2026-11-01T00:00:00Z'],
+    ['America/New_York', '2026-03-08', '2026-03-08T05:00:00Z'],
+    ['America/New_York', '2026-03-09', '2026-03-09T04:00:00Z'],
+    ['America/New_York', '2026-11-01', '2026-11-01T04:00:00Z'],
+    ['America/New_York', '2026-11-02', '2026-11-02T05:00:00Z'],
+    ['Asia/Kathmandu', '2026-01-31', '2026-01-30T18:15:00Z'],
+    // Skips this midnight, has it twice, and goes back to the day before at midnight.
+    ['Africa/Cairo', '2026-04-24', '2026-04-23T22:00:00Z'],
+    ['America/Havana', '2026-11-01', '2026-11-01T04:00:00Z'],
+    ['America/Asuncion', '2023-03-26', '2023-03-26T04:00:00Z'],
+  ])('in %s, %s begins at %s', (timeZone, day, instant) => {
+    const ns = BigInt(Date.parse(instant)) * 1_000_000n;
+    expect(parseSearch(`after:${day}`, { timeZone }).afterNs).toBe(ns);
+    expect(parseSearch(`before:${day}`, { timeZone }).beforeNs).toBe(ns);
+  });
+
+  test.each(['note:this', 'alter:ego', 'form://x', '"form:ana"', 'form:', 'C++ $5 hi :) C#', 'his:own', 'since:ever'])(
+    '%s is a text',
+    (text) => {
+      expect(messages(text)).toEqual([]);
+    },
+  );
+
   test('in one conversation, exclusions are enough', () => {
     expect(messages('-work', true)).toEqual([]);
   });
@@ -77,6 +114,16 @@ describe('every mistake is named with its place', () => {
     ['x *', ['At character 3: * is too short: at least 3 letters must precede the *.']],
     ['has:photo', ['At character 1: has:photo is not a known filter. The only one with has: is has:attachment.']],
     ['x before:2026-02-30', [DATE('before:2026-02-30', 'before')]],
+    ['x before:2026-13-40', [DATE('before:2026-13-40', 'before')]],
+    ['form:ana', [MEANT('form:ana', 'from')]],
+    ['FRM:"Ana', [MEANT('FRM:"Ana', 'from')]],
+    ['sender:me', [MEANT('sender:me', 'from')]],
+    ['-form:ana', [MEANT('-form:ana', 'from')]],
+    ['aftr:2026-01-31', [MEANT('aftr:2026-01-31', 'after')]],
+    ['since:yesterday', [MEANT('since:yesterday', 'after')]],
+    ['until:2026-01-31', [MEANT('until:2026-01-31', 'before')]],
+    ['hsa:attachment', [MEANT('hsa:attachment', 'has')]],
+    ['conversation:garden', [MEANT('conversation:garden', 'in')]],
     ['x after:yesterday', [DATE('after:yesterday', 'after')]],
     ['x after:2026-01-31T10:00Z', [DATE('after:2026-01-31T10:00Z', 'after')]],
     [
@@ -118,6 +165,10 @@ describe('every mistake is named with its place', () => {
   });
 });
 
+function MEANT(given: string, key: string): string {
+  return `At character 1: ${given} has no known filter. Did you mean ${key}:? To search for the text, put it in quotation marks.`;
+}
+
 function DATE(given: string, key: string): string {
   return `At character 3: ${given} has no valid date; write it as in ${key}:2026-01-31.`;
 }
@@ -153,7 +204,7 @@ const anySearch = fc.oneof(
 test('30,000 queries of any kind are either taken apart or refused with reasons, and never fail', () => {
   fc.assert(
     fc.property(anySearch, fc.boolean(), (text, isScoped) => {
-      const typed = parseSearch(text, isScoped);
+      const typed = parseSearch(text, { isScoped });
       const { terms, excluded, from, mistakes } = typed;
       if (mistakes.length > 0) return mistakes.every(({ message }) => /^[A-Z].*\.$/su.test(message));
       const parts = [...terms.map((term) => term.text), ...excluded];

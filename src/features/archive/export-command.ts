@@ -15,8 +15,8 @@ import type { AttachmentMode } from './stored-files.ts';
 export interface ExportCommandOptions extends FolderOptions {
   readonly out?: string;
   readonly conversation?: readonly string[];
-  readonly since?: string;
-  readonly until?: string;
+  readonly since?: number;
+  readonly until?: number;
   readonly attachments?: AttachmentMode;
   readonly html?: 'on' | 'off';
   readonly json?: boolean;
@@ -48,8 +48,8 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
       attachments,
       files: messages.files,
       conversations,
-      sinceMs: options.since === undefined ? undefined : Date.parse(options.since),
-      untilMs: options.until === undefined ? undefined : Date.parse(options.until),
+      sinceMs: options.since,
+      untilMs: options.until,
       names: messages.contacts.names,
       html: options.html !== 'off',
       timeZone: localTimeZone(),

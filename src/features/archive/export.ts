@@ -25,7 +25,7 @@ export interface ExportOptions {
   readonly files: AttachmentReader;
   /** Guids of conversations; undefined for all. */
   readonly conversations: ReadonlySet<string> | undefined;
-  /** Archives only rows dated after `sinceMs` and before `untilMs`. Milliseconds since 1970; undefined for no limit. */
+  /** Archives only rows dated from `sinceMs` on and before `untilMs`. Milliseconds since 1970; undefined for no limit. */
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly names: NameLookup;
@@ -183,7 +183,7 @@ class Run {
   #isWanted({ datedMs, chat }: SourceRow, chats: ReadonlySet<number> | undefined): boolean {
     if (chats !== undefined && (chat === undefined || !chats.has(chat))) return false;
     const { sinceMs = Number.NEGATIVE_INFINITY, untilMs = Number.POSITIVE_INFINITY } = this.#options;
-    return datedMs > sinceMs && datedMs < untilMs;
+    return datedMs >= sinceMs && datedMs < untilMs;
   }
 
   /**

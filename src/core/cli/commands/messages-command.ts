@@ -7,9 +7,11 @@ import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
 import { conversationIdOf, personIdOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 import { withNames } from '../shown-names.ts';
+import { justBefore } from '../since.ts';
 
 export interface MessagesFlags extends ConnectionOptions {
-  readonly since?: string;
+  /** Unix milliseconds. */
+  readonly since?: number;
   readonly person?: string;
   readonly limit?: number;
   /** With --json: also prints the `details` of each message. */
@@ -49,9 +51,9 @@ export async function messages(
 type Included = { readonly include?: readonly Include[] };
 type Page = Included & { readonly limit: number };
 
-async function listed(client: PosternClient, conversation: string | undefined, since: string | undefined) {
+async function listed(client: PosternClient, conversation: string | undefined, since: number | undefined) {
   const filter = {
-    ...(since !== undefined && { since }),
+    ...(since !== undefined && { since: justBefore(since) }),
     ...(conversation !== undefined && { conversation_id: await conversationIdOf(client, conversation) }),
   };
   return (page: Page) => client.allMessages({ ...filter, ...page });

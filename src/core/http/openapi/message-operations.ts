@@ -59,7 +59,7 @@ export const MESSAGE_OPERATIONS = {
     description:
       'All words must occur; case and accents do not matter. Also `"a phrase"`, `begin*` (3 letters or more), `-without`, ' +
       '`from:` (address, `me` or name), `in:` (conversation id or name), `has:attachment`, `after:` and `before:` ' +
-      '(YYYY-MM-DD, midnight UTC). Needs `search.enabled` in config.toml.',
+      '(YYYY-MM-DD, from midnight UTC or in `time_zone`). Needs `search.enabled` in config.toml.',
     query: searchParameters,
     answers: {
       200: {

@@ -3,7 +3,8 @@ import { memoized } from '../../../core/model/memoized.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { SearchableMessage, SearchSender } from '../../../core/model/search.ts';
 import { shortHash } from '../../../core/model/short-hash.ts';
-import { MAX_TOKEN, segment } from './tokens.ts';
+import { numbersIn } from './numbers.ts';
+import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
 
 /** Maximum number of UTF-16 units of a text that are indexed. It is three times as many as Messages can send. */
 export const MAX_UNITS = 65_536;
@@ -30,10 +31,15 @@ const addressTags = memoized((address) => `${PRIVATE}h${hash(addressKey(address)
 /** Returns the text that is indexed for a message: its tags, body, names of files and further texts. */
 export function documentOf(message: SearchableMessage): string {
   const { body, attachments, texts = [] } = message;
-  const text = textOf(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
-  const names = attachments.map((path) => GAP + textOf(nameOf(path))).join('');
-  const others = texts.map(([, other]) => GAP + textOf(other)).join('');
+  const text = wordsAndNumbers(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
+  const names = attachments.map((path) => GAP + wordsAndNumbers(nameOf(path))).join('');
+  const others = texts.map(([, other]) => GAP + wordsAndNumbers(other)).join('');
   return `${tagsOf(message).join(' ')} ${text}${names}${others}`;
+}
+
+/** Returns the text to index, followed by its numbers in the forms in which they are also found. */
+function wordsAndNumbers(text: string): string {
+  return numbersIn(text).reduce((made, number) => made + GAP + number.text, textOf(text));
 }
 
 /**

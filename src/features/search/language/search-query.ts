@@ -8,7 +8,7 @@ import type { TypedName, TypedSearch } from './search-text.ts';
 /** Maximum number of candidates listed for an ambiguous name. */
 const MAX_CANDIDATES = 5;
 /** Text in this form counts as an address, even if nobody has written from it. */
-const ADDRESS = /@|^\+?[\d\s().-]+$/;
+const ADDRESS = /^[^\s@]+@[^\s@]+$|^\+?[\s().-]*\d[\d\s().-]*$/;
 
 /** Builds the index query from a typed search. Looks up names, and collects every mistake. */
 export async function searchQueryOf(

@@ -4,7 +4,7 @@ import type { Message } from '../../../core/model/message.ts';
 import type { SearchableMessage, SearchSender } from '../../../core/model/search.ts';
 import { shortHash } from '../../../core/model/short-hash.ts';
 import { numbersIn } from './numbers.ts';
-import { isAscii, MAX_TOKEN, segment } from './tokens.ts';
+import { MAX_TOKEN, segment } from './tokens.ts';
 
 /** Maximum number of UTF-16 units of a text that are indexed. It is three times as many as Messages can send. */
 export const MAX_UNITS = 65_536;

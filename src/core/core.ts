@@ -118,8 +118,7 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
   const { config, host, state, connection, thread, chatLog, feed, json, ready, access } = core;
   const { clock, log, version } = host;
   const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
-  const { ownListeners } = core;
-  const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts, ownListeners });
+  const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
   const webhooks = new Dispatcher({
     feed,
     poster,

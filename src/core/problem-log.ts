@@ -63,7 +63,7 @@ export function problemsIn({
     ...(backend.connected ? [] : [named('chat_db_unavailable', backend.message)]),
     ...permissions.filter(({ state }) => state === 'denied').map(({ name, detail }) => named(`${name}_denied`, detail)),
     ...webhooks
-      .filter(({ state }) => state === 'failing' || state === 'held')
+      .filter(({ state, paused_by: by }) => state === 'failing' || state === 'held' || by !== undefined)
       .map(({ id, name, origin, state, last_error: error }) => ({
         ...named(`webhook_${state}`, error, name ?? origin),
         key: id,

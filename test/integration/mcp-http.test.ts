@@ -2,43 +2,26 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Contacts } from '../../src/core/model/ports/contacts-ports.ts';
 import type { AttachmentFile } from '../../src/core/model/ports/reading-ports.ts';
-import { systemClock } from '../../src/core/runtime/clock.ts';
-import { Counters } from '../../src/core/runtime/counters.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
-import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
 import { eventually } from '../support/eventually.ts';
-import { type Call, type HttpAnswer, HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
-import { collectingLog } from '../support/log.ts';
+import { type HttpAnswer, type HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
+import {
+  askMcp as ask,
+  callTool as call,
+  MCP_HEADERS as HEADERS,
+  LIST_TOOLS as LIST,
+  openMcp,
+} from '../support/mcp-gateway.ts';
 
 const gateways: HttpGateway[] = [];
-type Options = Parameters<typeof HttpGateway.start>[0];
-
-async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Promise<HttpGateway> {
-  const mcp = lazyMcpService({
-    clock: systemClock,
-    log: collectingLog(),
-    counters: new Counters(),
-    eventErrors: 'draft',
-    features: [],
-    version: '1.2.3',
-    timeZone: () => 'Europe/Berlin',
-    junkAmong: () => new Set(),
-    ownKey: () => Promise.reject(new Error('not used')),
-  });
-  const gateway = await HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });
+async function open(...options: Parameters<typeof openMcp>): Promise<HttpGateway> {
+  const gateway = await openMcp(...options);
   gateways.push(gateway);
   return gateway;
 }
 afterEach(async () => {
   for (const gateway of gateways.splice(0)) await gateway.close();
 });
-
-const HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
-
-function ask(gateway: HttpGateway, message: unknown = LIST, call: Call = {}) {
-  return gateway.post('/mcp', message, { ...call, headers: { ...HEADERS, ...call.headers } });
-}
 
 describe('the door of /mcp', () => {
   test('is closed without a key, and offers no sign-in', async () => {
@@ -203,15 +186,6 @@ describe('answers in flight', () => {
   });
 });
 
-/** Calls a tool and returns its answer as a client sees it. */
-async function call(gateway: HttpGateway, name: string, input: Record<string, unknown>) {
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
-  const answer = await ask(gateway, message);
-  const data = /^data: (.*)$/m.exec(answer.text)?.[1] ?? '{}';
-  const { result } = JSON.parse(data) as { readonly result: { readonly structuredContent?: unknown } };
-  return result;
-}
-
 test('reading begins at `since` and ends before `before`, and days are those of the zone in which times are shown', async () => {
   const gateway = await open();
   await call(gateway, 'messages_read', { since: '2026-11-01', before: '2026-11-02t00:00:00z' });
@@ -281,5 +255,63 @@ test('an ambiguous name gives everybody it may mean, never one of them', async (
   const both = await call(gateway, 'contacts_resolve', { name: 'Ana' });
   expect(both.structuredContent).toEqual({
     text: 'Several people match; ask which one is meant:\nAna Silva: +15550100\nAna Costa: ana@example.com',
+  });
+});
+
+describe('what an answer is, by Accept', () => {
+  const READ = {
+    jsonrpc: '2.0',
+    id: 5,
+    method: 'tools/call',
+    params: { name: 'messages_read', arguments: { limit: 1 } },
+  };
+
+  test.each([
+    ['*/*', 'application/json'],
+    ['application/*, text/*', 'text/event-stream'],
+    ['text/event-stream;q=0.5, application/json;q=0.9', 'text/event-stream'],
+    ['TEXT/Event-Stream , Application/JSON', 'text/event-stream'],
+    ['application/json', 'application/json'],
+    ['application/json; charset=utf-8', 'application/json'],
+    ['application/json, text/event-stream;q=0', 'application/json'],
+    ['*/*, text/event-stream; q=0.000', 'application/json'],
+    ['text/event-stream', 'text/event-stream'],
+    ['*/*;q=0, text/event-stream', 'text/event-stream'],
+    ['', 'application/json'],
+  ])('a call with Accept: %s is answered as %s', async (accept, type) => {
+    const gateway = await open();
+    for (const message of [READ, LIST]) {
+      const { status, headers, text } = await ask(gateway, message, { headers: { accept } });
+      expect([status, headers['content-type']]).toEqual([200, type]);
+      const json = type === 'application/json' ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '');
+      expect(JSON.parse(json)).toMatchObject({ jsonrpc: '2.0', id: message.id, result: {} });
+    }
+  });
+
+  test('without Accept a call is answered as JSON, with progress left out', async () => {
+    const gateway = await open();
+    const { accept: _, ...headers } = HEADERS;
+    const params = { ...READ.params, _meta: { progressToken: 'p' } };
+    const { status, json } = await gateway.post('/mcp', { ...READ, params }, { headers });
+    expect([status, json]).toMatchObject([200, { id: 5, result: { structuredContent: {} } }]);
+  });
+
+  test.each(['text/html', 'application/jsonp', 'application/json;q=0, text/event-stream;q=0', 'image/*'])(
+    'a call with Accept: %s is 406, in an error of the protocol',
+    async (accept) => {
+      const answer = await ask(await open(), LIST, { headers: { accept } });
+      expect(answer).toMatchObject({
+        status: 406,
+        json: { jsonrpc: '2.0', error: { message: expect.stringContaining('event-stream') } },
+      });
+    },
+  );
+
+  test('an endless stream is refused to a client that takes JSON alone', async () => {
+    const gateway = await open();
+    for (const method of ['events/stream', 'subscriptions/listen']) {
+      const answer = await ask(gateway, { ...LIST, method }, { headers: { accept: 'application/json' } });
+      expect([answer.status, answer.text]).toMatchObject([406, expect.stringContaining('endless')]);
+    }
   });
 });

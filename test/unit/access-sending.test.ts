@@ -22,7 +22,7 @@ describe('a send under a limited key', () => {
     for (const [index, recipient] of [ANA, '+1 (555) 01-00', `any;-;${ANA}`, `SMS;-;${ANA}`].entries()) {
       expect(await service.send(caller, { recipient, body: `to Ana ${index}` })).toMatchObject({ confirmed: true });
     }
-    for (const recipient of [BEN, GARDEN, 'chat77', 'Ana', '15550100', '+15559999', `any;-;${BEN}`]) {
+    for (const recipient of [BEN, GARDEN, 'chat77', '15550100', '+15559999', `any;-;${BEN}`]) {
       expect([recipient, await codeOf(service.send(caller, { recipient }))]).toEqual([
         recipient,
         'recipient_not_allowed',
@@ -56,6 +56,24 @@ describe('a send under a limited key', () => {
       expect(await answer).toMatchObject({ kind: 'sent', confirmed: true });
     }
     expect(service.log.lines.map(({ message }) => message).join()).toContain('audit log');
+  });
+
+  test.each(['Ana Silva', 'Ana', 'Ångström 2', 'AMZN', 'Garden group'])(
+    'to the name %s is not called forbidden: the answer says what to use',
+    async (recipient) => {
+      const rights = [service.caller(), service.caller({ send: '*' }), service.owner];
+      for (const caller of rights) {
+        for (const dryRun of [false, true]) {
+          expect(await codeOf(service.send(caller, { recipient, dryRun }))).toBe('recipient_is_name');
+        }
+      }
+      expect(service.messages.runs).toEqual([]);
+    },
+  );
+
+  test('to an alphanumeric sender goes where chat.db has the conversation', async () => {
+    service.chats.chat('any;-;AMZN', ['AMZN']);
+    expect(await service.send(service.owner, { recipient: 'AMZN' })).toMatchObject({ kind: 'sent' });
   });
 
   test('is refused in the same words whether the recipient is there or not', async () => {

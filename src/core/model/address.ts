@@ -18,6 +18,17 @@ export function rightsAddress(text: string): string | undefined {
   return email.length <= 254 && EMAIL.test(email) ? email : undefined;
 }
 
+/** Matches what can only be the name of a person or group: letters that belong to no address, id or `chat123`. */
+const NAME = /^(?!chat\d+$)[^@;:]*\p{L}[^@;:]*$/iu;
+
+/**
+ * Reports whether a recipient looks like a name. Some senders of text messages have names as addresses, so the
+ * recipient may still be a conversation in chat.db.
+ */
+export function isNameLike(recipient: string): boolean {
+  return NAME.test(recipient);
+}
+
 /**
  * Returns the form in which two members of conversations are compared: the result of `rightsAddress` for the stored
  * address, or the stored address itself if `rightsAddress` returns undefined.

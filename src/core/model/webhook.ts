@@ -165,9 +165,13 @@ export interface HeldDelivery {
   readonly since: string;
   /** Why the last attempt failed. */
   readonly error: string;
+  /** The time until which the receiver asked to be left alone (decision AB10), ISO 8601 UTC. */
+  readonly retry_after?: string | undefined;
+  /** True if the receiver answered 410, which paused the webhook. */
+  readonly gone?: true | undefined;
 }
 
-/** `paused`: switched off by its owner. `held`: one delivery is being retried until it succeeds. */
+/** `paused`: switched off by its owner, or by its receiver. `held`: one delivery is being retried until it succeeds. */
 export const WEBHOOK_STATES = ['healthy', 'failing', 'held', 'paused'] as const;
 
 export interface WebhookHealth {

@@ -1,3 +1,4 @@
+import { isNameLike } from '../model/address.ts';
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
 import type { IdempotencyKey } from '../model/idempotency-key.ts';
@@ -155,6 +156,8 @@ export class Sender implements MessageSender {
     if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }
+    // Messages would refuse a name, or take it for somebody's address (decision AB9).
+    if (isNameLike(recipient) && this.#options.lookup.chats(recipient).length === 0) throw problem('recipient_is_name');
     // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');

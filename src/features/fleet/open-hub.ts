@@ -144,7 +144,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const webSockets = new WebSocketClients({ clock, log, ready });
     const streams = new HttpStreams({ feed, clock, log, ready });
     const webhookState = webhookStore(state, clock);
-    const posting = { version, clock, allowedHosts: config.webhooks.allowedHosts };
+    const posting = { version, clock, ...config.webhooks };
     const webhooks = new HubWebhooks({
       connection,
       envelope,

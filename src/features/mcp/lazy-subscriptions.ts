@@ -63,7 +63,7 @@ export class LazySubscriptions implements SubscriptionService {
     this.#loaded = new SubscriptionRegistry({
       feed: feed(),
       store: subscriptionStore(state),
-      poster: new CallbackPoster({ version, clock, allowedHosts: config.webhooks.allowedHosts, ownListeners }),
+      poster: new CallbackPoster({ version, clock, ...config.webhooks, ownListeners }),
       clock,
       log,
       callerOf,

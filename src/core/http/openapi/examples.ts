@@ -123,7 +123,7 @@ export const examples = {
   offset: offsetOf(16),
   eventOf,
   webhook,
-  registration: { url: webhook.url, events: webhook.events, secret: 'shared secret' },
+  registration: { url: webhook.url, events: webhook.events, secret: 'whsec_uGWz02LHNIPwDShnumc3R7d0su3RIiTP' },
   webhookStatus: {
     ...webhook,
     name: 'n8n',

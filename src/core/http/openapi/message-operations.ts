@@ -138,6 +138,7 @@ export const MESSAGE_OPERATIONS = {
       'send_interrupted',
       'send_never_appeared',
       'attachment_changed',
+      'recipient_is_name',
       'unknown_conversation',
       'service_not_possible',
       'idempotency_key_reused',

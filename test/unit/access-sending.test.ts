@@ -76,6 +76,40 @@ describe('a send under a limited key', () => {
     expect(await service.send(service.owner, { recipient: 'AMZN' })).toMatchObject({ kind: 'sent' });
   });
 
+  test('goes to one group in every spelling of its id, and to no person that has its name', async () => {
+    service.chats.chat('iMessage;-;chat77', ['chat77']);
+    const listed = service.caller({ send: [GARDEN] });
+    const spellings = ['chat77', 'iMessage;+;chat77', 'any;-;chat77', 'iMessage;-;chat77', 'SMS;-;CHAT77'];
+    for (const recipient of spellings) {
+      expect(await service.send(listed, { recipient, body: recipient })).toMatchObject({
+        message: { conversation_id: GARDEN },
+      });
+      const owners = { recipient, body: `owner ${recipient}`, attachments: [] };
+      expect(await service.access.owner.send(owners)).toMatchObject({ message: { conversation_id: GARDEN } });
+    }
+    expect(service.messages.runs.every(({ chatId }) => chatId?.endsWith(';+;chat77'))).toBe(true);
+  });
+
+  test('to an unknown group asks Messages for nobody, and says so to whoever may write to everyone', async () => {
+    for (const recipient of ['chat999', 'iMessage;-;chat999', 'any;-;chat999', 'SMS;-;chat999']) {
+      const sends = [
+        service.send(service.caller(), { recipient }),
+        service.send(service.caller({ send: '*' }), { recipient }),
+        service.access.owner.send({ recipient, body: 'x', attachments: [] }),
+      ];
+      expect([recipient, ...(await Promise.all(sends.map(codeOf)))]).toEqual([
+        recipient,
+        'recipient_not_allowed',
+        'unknown_conversation',
+        'unknown_conversation',
+      ]);
+    }
+    expect(await codeOf(service.send(service.caller({ send: '*' }), { recipient: 'any;+;chat999' }))).toBe(
+      'unknown_conversation',
+    );
+    expect(service.messages.runs).toEqual([]);
+  });
+
   test('is refused in the same words whether the recipient is there or not', async () => {
     const caller = service.caller();
     const [there, never] = await Promise.allSettled([

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { addressOf } from '../model/address.ts';
+import { addressOf, chatIdentity, groupId } from '../model/address.ts';
 import { isChatDbAway } from '../model/errors.ts';
 import { folded } from '../model/folded.ts';
 import type { ChatDirectory, ChatMembers } from '../model/ports/access-ports.ts';
@@ -91,9 +91,13 @@ function toOwnRow(snapshot: Snapshot, row: Row): OwnRow {
 /**
  * Returns the chats that a recipient may refer to. A recipient with `;` is a chat's guid in any variant. Any other
  * recipient is an address, and refers to the one-to-one chats with that address. If there are none, the recipient is
- * the bare identifier of a group.
+ * the bare identifier of a group. An id that looks like a group's is the group's even if it has the style of a person,
+ * because Messages may have made a chat with a person of that name (decision AB8).
  */
 function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
+  const group = chatIdentity(recipient)?.style === '+' ? undefined : groupId(recipient);
+  const groups = group === undefined ? [] : chatsOf(snapshot, group);
+  if (groups.length > 0) return groups;
   if (recipient.includes(';')) return chatsOf(snapshot, recipient);
   const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
   return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);

@@ -1,3 +1,4 @@
+import { groupId } from '../model/address.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { CHAT_DATE_COLUMNS, compareInstants, type Instant, instantAt, JOIN_COLUMNS } from './columns.ts';
@@ -204,9 +205,14 @@ export class RecentConversations {
   }
 }
 
-/** Returns the chats that an id may refer to: first the one whose guid it is, then by newest message (decision B4). */
+/**
+ * Returns the chats that an id may refer to: first the one whose guid it is, then by newest message (decision B4). An id
+ * that no chat has, but that looks like a group's, refers to that group (decision AB8).
+ */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
-  const chats = snapshot.chatsWithId(id);
+  const exact = snapshot.chatsWithId(id);
+  const group = exact.length === 0 ? groupId(id) : undefined;
+  const chats = group === undefined ? exact : snapshot.chatsWithId(group);
   if (chats.length < 2) return chats;
   return chats
     .map((chat) => ({ chat, bound: exactBound(snapshot, chat.rowId) }))

@@ -148,6 +148,11 @@ export class AccessControl {
     return true;
   }
 
+  /** Takes back the counting of a request that only continues another (decision AB8). */
+  async uncount({ key }: Caller): Promise<void> {
+    if (key !== undefined) await this.#limit.uncountKey(key.id);
+  }
+
   /**
    * Admits a request with a valid access token of `caller`. Counts it like a request with the caller's key (decision
    * Y5).

@@ -49,6 +49,18 @@ export function chatIdentity(
   return { service, style, identifier };
 }
 
+/** The identifier of a group, such as `chat123`, alone or in a chat id of any service and style. */
+const GROUP = /^(?:[^;]*;[-+];)?(chat\d+)$/i;
+
+/**
+ * Returns the usual spelling of a group's id: `any;+;chat123` for `chat123` and `iMessage;-;chat123`. Returns
+ * undefined for a text that does not look like a group's id.
+ */
+export function groupId(text: string): string | undefined {
+  const [, identifier] = GROUP.exec(text) ?? [];
+  return identifier === undefined ? undefined : `any;+;${identifier.toLowerCase()}`;
+}
+
 /** Prefixes that a chat guid may have: the service up to macOS 15, `any` from macOS 26 on (decision B4). */
 const PREFIXES = ['iMessage', 'SMS', 'RCS', 'rcs', 'any', 'iMessageLite'] as const;
 

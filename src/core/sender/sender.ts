@@ -1,4 +1,4 @@
-import { isNameLike } from '../model/address.ts';
+import { chatIdentity, groupId, isNameLike } from '../model/address.ts';
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
 import type { IdempotencyKey } from '../model/idempotency-key.ts';
@@ -32,8 +32,6 @@ const SHUTDOWN_LIMIT_MS = 8000;
  * row is looked for (decision I5).
  */
 const PROVISIONAL_MS = 600_000;
-/** The identifier of a group's chat id, such as `chat123456789`, without prefix and style. */
-const BARE_GROUP = /^chat\d+$/i;
 
 export interface SenderOptions {
   readonly messages: MessagesApp;
@@ -152,8 +150,8 @@ export class Sender implements MessageSender {
   async check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
-    // reaches nobody (decision U8).
-    if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
+    // reaches nobody (decisions U8, AB8).
+    if (isGroupAsPerson(recipient) && this.#options.lookup.chats(recipient).length === 0) {
       throw problem('unknown_conversation');
     }
     // Messages would refuse a name, or take it for somebody's address (decision AB9).
@@ -231,4 +229,9 @@ function outcomeOf(expectation: Expectation | undefined): EarlierSend {
 
 function hasChoice({ service, fallback }: SendRequest): boolean {
   return service !== undefined || fallback !== undefined;
+}
+
+/** Reports whether Messages would take a group's id for a person, because it has no style or that of a person. */
+function isGroupAsPerson(recipient: string): boolean {
+  return groupId(recipient) !== undefined && chatIdentity(recipient)?.style !== '+';
 }

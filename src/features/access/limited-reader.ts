@@ -1,3 +1,4 @@
+import { groupId } from '../../core/model/address.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
@@ -35,7 +36,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
     const { conversationId: id, conversationIds: ids, ...rest } = query;
     if (ids !== undefined) return { ...rest, conversationIds: chats.filter(ids, (guid) => guid) };
     if (id === undefined) return { ...rest, conversationIds: chats.guids() };
-    const best = id.includes(';') ? directory.meant(id)[0] : undefined;
+    const best = id.includes(';') || groupId(id) !== undefined ? directory.meant(id)[0] : undefined;
     const isThere = best !== undefined && chats.has(best.guid);
     return isThere ? { ...rest, conversationId: best.guid } : { ...rest, conversationIds: [] };
   };

@@ -1,4 +1,4 @@
-import { isNameLike, rightsAddress } from '../../core/model/address.ts';
+import { groupId, isNameLike, rightsAddress } from '../../core/model/address.ts';
 import { isChatDbAway } from '../../core/model/errors.ts';
 import type { Key, SendRight } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
@@ -15,10 +15,14 @@ export function resolveRecipient(directory: ChatDirectory, recipient: string): D
 
 /**
  * Returns the destination of a recipient that the key may send to. Throws `recipient_not_allowed` for any other
- * recipient, or `recipient_is_name` if it looks like a name. The error does not reveal whether that recipient exists.
+ * recipient, or `recipient_is_name` if it looks like a name. The error does not reveal whether that recipient exists,
+ * except to a key that may send to everyone: for an unknown group, it gets `unknown_conversation`.
  */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
   const destination = resolveRecipient(directory, recipient);
+  if (key.stored.send === '*' && groupId(recipient) !== undefined && directory.meant(recipient).length === 0) {
+    throw problem('unknown_conversation');
+  }
   if (destination === undefined || !maySend(key.stored.send, destination)) {
     throw problem(isNameLike(recipient) ? 'recipient_is_name' : 'recipient_not_allowed');
   }

@@ -8,7 +8,7 @@ const root = resolve(dirname(fileURLToPath(import.meta.url)), '..');
 
 /**
  * The rooms of src/, and which others each may import. In one sentence: model ← runtime, schema, config ← chatdb, sender,
- * mac, log, streams, webhooks, state ← http, doctor ← the files of core/ ← cli ← features ← main.
+ * mac, log, streams, webhooks, state ← http, status, doctor ← the files of core/ ← cli ← features ← main.
  */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -23,13 +23,15 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   state: ['model', 'runtime'],
   streams: ['model', 'schema'],
   webhooks: ['model', 'runtime', 'schema'],
-  http: ['model', 'runtime', 'schema', 'core'],
+  http: ['model', 'runtime', 'schema', 'config', 'core'],
+  // core: what a feature adds to the status.
+  status: ['model', 'runtime', 'core'],
   // cli and installer: doctor is a command, and its report names what the installer has put in place.
   doctor: ['model', 'runtime', 'schema', 'config', 'chatdb', 'mac', 'webhooks', 'client', 'cli', 'installer'],
   // It opens every room above. cli and doctor: what a feature may add to them. reader-worker: the types of its answers.
   core: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
-    ...['http', 'doctor', 'cli', 'reader-worker'],
+    ...['http', 'status', 'doctor', 'cli', 'reader-worker'],
   ],
   // chatdb, mac and state: backup, restore and diagnostics need no service.
   cli: ['model', 'runtime', 'config', 'chatdb', 'mac', 'state', 'doctor', 'core', 'client', 'installer'],
@@ -348,17 +350,17 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 740,
+  access: 706,
   archive: 2,
   bluebubbles: 1,
   changes: 75,
   console: 73,
   contacts: 149,
-  fleet: 370,
+  fleet: 349,
   imsg: 1,
-  mcp: 111,
+  mcp: 107,
   media: 7,
-  oauth: 68,
+  oauth: 54,
   overview: 45,
   scheduled: 51,
   search: 278,

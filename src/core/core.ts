@@ -30,10 +30,7 @@ import { Poster } from './webhooks/poster.ts';
 /** The parts of the core, with which every feature is opened. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
 
-/**
- * Creates what every Postern of a Mac has, in an order in which no part needs a later one. Nothing in here names a
- * feature.
- */
+/** Creates what every Postern of a Mac has, in an order in which no part needs a later one. */
 export async function openCore(config: Config, host: Host, closers: Cleanup) {
   const base = await openBase(config, host, closers);
   const mac = { ...base, ...openMac(base) };

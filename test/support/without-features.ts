@@ -72,7 +72,11 @@ export class CompilerWithoutFeatures {
 
   constructor() {
     const path = join(ROOT, 'tsconfig.build.json');
-    const parsed = ts.parseJsonConfigFileContent(ts.readConfigFile(path, ts.sys.readFile).config, ts.sys, ROOT);
+    const parsed = ts.parseJsonConfigFileContent(
+      ts.readConfigFile(path, (file) => ts.sys.readFile(file)).config,
+      ts.sys,
+      ROOT,
+    );
     this.#options = { ...parsed.options, noEmit: true, declaration: false, emitDeclarationOnly: false };
     this.#roots = parsed.fileNames;
     for (const file of this.#roots) {

@@ -9,7 +9,7 @@ import { safeFileName } from '../../src/core/model/file-name.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { visible } from '../../src/core/model/visible.ts';
 import { redact } from '../../src/core/runtime/redaction.ts';
-import { macPresence } from '../../src/core/schema/fleet-records-schema.ts';
+import { macPresence } from '../../src/features/fleet/protocol/fleet-records-schema.ts';
 import { plainText } from '../../src/core/schema/plain-text.ts';
 import { contentHash } from '../../src/core/sender/content-hash.ts';
 import { ContactBook } from '../../src/features/contacts/contact-book.ts';

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { type ClientContext, EXIT, type FolderOptions, quoted } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json } from '../../core/cli/output/text.ts';
-import { progressOf } from '../../core/cli/output/work-progress.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
 import { destination, foldersOfMessages } from './destination.ts';
@@ -11,6 +10,7 @@ import { exportArchive } from './export.ts';
 import type { ExportProgress, ExportReport } from './export-report.ts';
 import { openMessages } from './messages-source.ts';
 import type { AttachmentMode } from './stored-files.ts';
+import { progressOf } from './work-progress.ts';
 
 export interface ExportCommandOptions extends FolderOptions {
   readonly out?: string;

@@ -2,12 +2,12 @@ import { resolve } from 'node:path';
 import { type ClientContext, EXIT, type FolderOptions } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json, oneLine } from '../../core/cli/output/text.ts';
-import { progressOf } from '../../core/cli/output/work-progress.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { FILES, isGenerated, PEOPLE } from './archive-layout.ts';
 import { ArchiveComparison, type Comparison } from './compare.ts';
 import { openMessages } from './messages-source.ts';
 import { type Fault, type VerifyProgress, type VerifyReport, verifyArchive } from './verify.ts';
+import { progressOf } from './work-progress.ts';
 
 export interface VerifyCommandOptions extends FolderOptions {
   readonly againstChatDb?: boolean;

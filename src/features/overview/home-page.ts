@@ -24,9 +24,9 @@ import { startOfLocalDay } from '../../core/runtime/clock.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { residentBytes } from '../../core/runtime/memory.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
-import { statisticStore } from '../../core/state/statistics-store.ts';
 import type { LazyAccess } from '../access/lazy-access.ts';
 import { grouped, lengthOf, pointsOf, Statistics } from './statistics.ts';
+import { statisticStore } from './statistics-store.ts';
 
 const HOURS = 24;
 /** Maximum number of sends waiting for approval that the home page lists. */

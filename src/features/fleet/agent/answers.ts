@@ -4,15 +4,15 @@ import { guidOfId } from '../../../core/model/fleet.ts';
 import { type Include, type IncludeSet, includeSet } from '../../../core/model/include.ts';
 import { rowOffset } from '../../../core/model/offset.ts';
 import { problem } from '../../../core/model/problems.ts';
+import { readBody } from '../../../core/schema/mistakes.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import {
   type AttachmentChunk,
   type CheckedRead,
   FLEET_READS,
   type FleetOperation,
   type RowEvent,
-} from '../../../core/schema/fleet-reads-schema.ts';
-import { readBody } from '../../../core/schema/mistakes.ts';
-import { isChangesEpoch } from '../protocol/event-message.ts';
+} from '../protocol/fleet-reads-schema.ts';
 import { readSubject } from '../protocol/layout.ts';
 import { type Reply, readQuestion, respond, toProblem } from '../protocol/requests.ts';
 import type { JoinedParts } from './agent.ts';

@@ -5,7 +5,6 @@ import type { Offset } from '../../../core/model/offset.ts';
 import type { ConsumerTask, EventConsumer, Handled } from '../../../core/model/ports/feed-ports.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
-import type { LastPublished } from '../../../core/schema/fleet-records-schema.ts';
 import { isConflict } from '../protocol/compare-and-set.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import {
@@ -15,6 +14,7 @@ import {
   eventId,
   readEventHeaders,
 } from '../protocol/event-message.ts';
+import type { LastPublished } from '../protocol/fleet-records-schema.ts';
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
 import type { JoinedParts } from './agent.ts';
 import { chainIn, chainStart, changeKey, changesAfter } from './change-chain.ts';

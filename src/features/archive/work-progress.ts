@@ -1,5 +1,5 @@
-import type { Clock } from '../../model/ports/host-ports.ts';
-import type { Context } from '../context.ts';
+import type { Context } from '../../core/cli/context.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
 
 /** The progress of a piece of work. */
 export interface Work {

@@ -1,7 +1,7 @@
-import type { Config } from './config/config.ts';
-import { socketOf } from './config/service-address.ts';
-import type { HttpServer } from './http/server.ts';
-import type { Log } from './model/ports/host-ports.ts';
+import type { Config } from '../config/config.ts';
+import { socketOf } from '../config/service-address.ts';
+import type { Log } from '../model/ports/host-ports.ts';
+import type { HttpServer } from './server.ts';
 
 interface SocketParts {
   readonly config: Config;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Approval } from '../../src/core/model/approval.ts';
 import type { StoredApproval } from '../../src/core/model/ports/access-ports.ts';
-import { approvalStore } from '../../src/core/state/approvals-store.ts';
+import { approvalStore } from '../../src/features/access/approvals-store.ts';
 import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
 import { SelfChatFixture } from '../support/self-chat.ts';
 import { idle } from '../support/sender-fixture.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { conversationSchema } from './conversation-schema.ts';
-import { messageSchema } from './message-schema.ts';
+import { conversationSchema } from '../../../core/schema/conversation-schema.ts';
+import { messageSchema } from '../../../core/schema/message-schema.ts';
 
 // The requests that hubs may send to a Mac, and the answers that hubs accept. Both are checked, because the other side
 // may run another version of Postern, or be another program. Ids are unqualified: those that the Mac itself uses.

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { MAC_ID } from '../model/fleet.ts';
+import { MAC_ID } from '../../../core/model/fleet.ts';
 
 // The records that agents and hubs store at the broker or send through it. The broker does not check them, and any
 // client with the right to write could have written them. So the reader checks every field.

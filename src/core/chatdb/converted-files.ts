@@ -1,6 +1,6 @@
-import type { AttachmentFiles } from './chatdb/attachment-files.ts';
-import type { AttachmentFile, AttachmentReader, ConvertedForm } from './model/ports/reading-ports.ts';
-import { problem } from './model/problems.ts';
+import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../model/ports/reading-ports.ts';
+import { problem } from '../model/problems.ts';
+import type { AttachmentFiles } from './attachment-files.ts';
 
 /** Opens the files of attachments. A feature may convert them; without it, only the originals are available. */
 export class ConvertedFiles implements AttachmentReader {

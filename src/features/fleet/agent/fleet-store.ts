@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import type { FleetStore } from '../model/ports/fleet-ports.ts';
-import type { Sqlite } from '../runtime/sqlite.ts';
+import type { FleetStore } from '../../../core/model/ports/fleet-ports.ts';
+import type { Sqlite } from '../../../core/runtime/sqlite.ts';
 
 /**
  * Name of the agent's row in the table `consumer`. `cursorStore` moves the positions of all rows in that table after

@@ -1,10 +1,10 @@
-import type { ApprovalState, HeldFile } from '../model/approval.ts';
-import { isoSecond } from '../model/iso-second.ts';
-import type { ApprovalStore, StoredApproval } from '../model/ports/access-ports.ts';
-import { type SendPreferences, shownOptions } from '../model/send-service.ts';
-import type { Row, Sqlite } from '../runtime/sqlite.ts';
-import { bytesOfFiles, columnTypes, firstNumber, recordOf } from './record.ts';
-import { durably } from './state-database.ts';
+import type { ApprovalState, HeldFile } from '../../core/model/approval.ts';
+import { isoSecond } from '../../core/model/iso-second.ts';
+import type { ApprovalStore, StoredApproval } from '../../core/model/ports/access-ports.ts';
+import { type SendPreferences, shownOptions } from '../../core/model/send-service.ts';
+import type { Row, Sqlite } from '../../core/runtime/sqlite.ts';
+import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../core/state/record.ts';
+import { durably } from '../../core/state/state-database.ts';
 
 const APPROVAL = recordOf({
   id: columnTypes.text(),

@@ -2,7 +2,7 @@ import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
-import { readPublicDocument } from '../../src/core/runtime/public-document.ts';
+import { readPublicDocument } from '../../src/features/oauth/public-document.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { KEY } from '../support/http-gateway.ts';
 import { openIssuerHost } from '../support/issuer-host.ts';

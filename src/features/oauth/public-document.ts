@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
-import { errorCode } from '../model/errors.ts';
-import type { Clock } from '../model/ports/host-ports.ts';
-import { type AddressRule, HostLookup } from './host-lookup.ts';
-import { isPublicAddress } from './public-address.ts';
+import { errorCode } from '../../core/model/errors.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
+import { type AddressRule, HostLookup } from '../../core/runtime/host-lookup.ts';
+import { isPublicAddress } from '../../core/runtime/public-address.ts';
 
 const MAX_BYTES = 64 * 1024;
 const TIMEOUT_MS = 5000;

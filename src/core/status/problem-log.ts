@@ -1,4 +1,4 @@
-import type { StatusProblem, StatusReport } from './model/status.ts';
+import type { StatusProblem, StatusReport } from '../model/status.ts';
 
 /** A problem that exists now. */
 export interface CurrentProblem extends Pick<StatusProblem, 'code' | 'subject' | 'hint'> {

@@ -1,7 +1,7 @@
-import { AppError, isAppError } from './errors.ts';
-import type { LogEntry } from './event.ts';
-import { decodeOffset, type Offset } from './offset.ts';
-import type { EventFeed } from './ports/feed-ports.ts';
+import { AppError, isAppError } from '../../core/model/errors.ts';
+import type { LogEntry } from '../../core/model/event.ts';
+import { decodeOffset, type Offset } from '../../core/model/offset.ts';
+import type { EventFeed } from '../../core/model/ports/feed-ports.ts';
 
 const PAGE = 200;
 /** Maximum number of rows examined to find the first event that is not too old. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { RunCommand } from '../runtime/command.ts';
+import type { RunCommand } from '../../../core/runtime/command.ts';
 
 /**
  * Returns the id of this machine's hardware (IOPlatformUUID), so that a copy of the disk in another machine has another

@@ -1,21 +1,21 @@
-import type { Running } from './feature.ts';
-import type { ArrivalDelay } from './model/arrival-delay.ts';
-import { macCapabilities } from './model/capabilities.ts';
-import { errorCode } from './model/errors.ts';
-import { isoSecond } from './model/iso-second.ts';
-import type { MessagesAccount } from './model/messages-account.ts';
-import type { ChangeStatus } from './model/ports/changes-ports.ts';
-import type { Contacts } from './model/ports/contacts-ports.ts';
-import type { MessageLog } from './model/ports/feed-ports.ts';
-import type { Cancel, Clock, Log } from './model/ports/host-ports.ts';
-import type { PermissionReport, Permissions } from './model/ports/permissions-ports.ts';
-import type { BackendHealth } from './model/ports/reading-ports.ts';
-import type { SearchIndex } from './model/ports/search-ports.ts';
-import type { SearchStatus } from './model/search.ts';
-import { type SearchReport, type StatusReport, type StatusWarning, webhookSummary } from './model/status.ts';
-import type { DeliveryRecord, StoredWebhook, WebhookStatus } from './model/webhook.ts';
+import type { Running } from '../feature.ts';
+import type { ArrivalDelay } from '../model/arrival-delay.ts';
+import { macCapabilities } from '../model/capabilities.ts';
+import { errorCode } from '../model/errors.ts';
+import { isoSecond } from '../model/iso-second.ts';
+import type { MessagesAccount } from '../model/messages-account.ts';
+import type { ChangeStatus } from '../model/ports/changes-ports.ts';
+import type { Contacts } from '../model/ports/contacts-ports.ts';
+import type { MessageLog } from '../model/ports/feed-ports.ts';
+import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
+import type { PermissionReport, Permissions } from '../model/ports/permissions-ports.ts';
+import type { BackendHealth } from '../model/ports/reading-ports.ts';
+import type { SearchIndex } from '../model/ports/search-ports.ts';
+import type { SearchStatus } from '../model/search.ts';
+import { type SearchReport, type StatusReport, type StatusWarning, webhookSummary } from '../model/status.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../model/webhook.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
 import { ProblemLog, problemsIn } from './problem-log.ts';
-import type { Cleanup } from './runtime/cleanup.ts';
 
 export interface StatusParts {
   readonly version: string;

@@ -67,7 +67,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
     ...filingOf(row),
     ...content,
   };
-  const sentence = sentenceIn(message, details, row);
+  const sentence = sentenceIn(message, { ...details, isTextUnread: found?.isTextUnread === true }, row);
   return sentence === undefined ? details : { ...details, sentence };
 }
 
@@ -130,7 +130,7 @@ function partReactedTo(row: Row): Pick<Reaction, 'part'> {
 /**
  * Returns the sentence that describes a message; undefined if it would only repeat the message's text (decision V1).
  */
-function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>, row: Row): string | undefined {
+function sentenceIn(message: Message, details: Parameters<typeof sentenceOf>[1], row: Row): string | undefined {
   if (details.kind === 'other') {
     return `This version of Postern does not know this kind of entry (item type ${Number(row[at.itemType])}).`;
   }

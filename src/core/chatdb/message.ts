@@ -1,8 +1,10 @@
 import type { Message, MessageStatus } from '../model/message.ts';
 import type { Reaction, ReactionType } from '../model/reaction.ts';
-import type { Row } from '../runtime/sqlite.ts';
+import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { decodeAttributedBody } from './attributed-body.ts';
+import { EDITED_BODY } from './body-sql.ts';
 import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
+import { editedBody } from './edited-body.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 const { at } = MESSAGE_COLUMNS;
@@ -57,12 +59,17 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
   const stored = row[at.body];
   if (typeof stored === 'string') return stored;
   if (stored === null || stored === undefined) return '';
-  const blob = typeof stored === 'object' ? stored : snapshot.largeBody(row[at.rowId] as number, Number(stored));
-  const text = blob && decodeAttributedBody(blob);
+  const rowId = row[at.rowId] as number;
+  const text = Number(stored) === EDITED_BODY ? editedBody(snapshot, rowId) : decodedBody(snapshot, rowId, stored);
   if (text === undefined) {
-    snapshot.database.options.log.debug('a message body could not be decoded', { rowId: row[at.rowId] });
+    snapshot.database.options.log.debug('a message body could not be decoded', { rowId });
   }
   return text ?? '';
+}
+
+function decodedBody(snapshot: Snapshot, rowId: number, stored: SqlValue): string | undefined {
+  const blob = typeof stored === 'object' ? stored : snapshot.largeBody(rowId, Number(stored));
+  return blob ? decodeAttributedBody(blob) : undefined;
 }
 
 /**
@@ -131,7 +138,7 @@ const REPLACEMENT = 0xfffd; // an app's own balloon
  * Removes the placeholders from a text. If a placeholder is at the start or the end of the text, also removes the line
  * break next to it (decision B2).
  */
-function cleanBody(text: string): string {
+export function cleanBody(text: string): string {
   if (!text.includes('\uFFFC') && !text.includes('\uFFFD')) return text;
   let start = 0;
   while (start < text.length && isPlaceholder(text.charCodeAt(start))) {

@@ -5,6 +5,7 @@ import { decodeAttributedBody } from './attributed-body.ts';
 import { EDITED_BODY } from './body-sql.ts';
 import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
 import { editedBody } from './edited-body.ts';
+import { targetOf } from './reaction-target.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 const { at } = MESSAGE_COLUMNS;
@@ -105,7 +106,8 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
   const type = Number(row[ENTRY_COLUMNS.at.associatedType]);
   const isTapback = type >= 2000 && type < 4000;
   const reactionType = type === STICKER_PLACED ? 'sticker' : isTapback ? REACTION_TYPES[type % 1000] : undefined;
-  const messageGuid = withoutTarget(toText(row[ENTRY_COLUMNS.at.associatedGuid]));
+  const target = targetOf(toText(row[ENTRY_COLUMNS.at.associatedGuid]));
+  const messageGuid = target.message_guid;
   const status = row[at.status] as number;
   const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
   return {
@@ -117,18 +119,10 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
     reaction_type: reactionType ?? 'other',
     emoji: reactionType === 'emoji' ? toText(row[ENTRY_COLUMNS.at.associatedEmoji]) || null : null,
     message_id: messageGuid === '' ? '' : String(snapshot.rowIdOf(messageGuid) ?? ''),
-    message_guid: messageGuid,
+    ...target,
     timestamp: isoOf(instantAt(row, at.date)),
     associated_message_type: Number.isFinite(type) ? type : 0,
   };
-}
-
-/**
- * Returns the guid of the message that a reaction refers to: its `associated_message_guid` without the prefix `p:N/` or
- * `bp:`.
- */
-export function withoutTarget(guid: string): string {
-  return guid.replace(/^(?:p:-?\d+\/|bp:)/, '');
 }
 
 const OBJECT = 0xfffc; // an attachment

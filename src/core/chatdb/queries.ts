@@ -18,6 +18,7 @@ import {
   STATUS_CODE,
   TEXT_PARAM,
 } from './columns.ts';
+import { reactionTargets } from './reaction-target.ts';
 import { flagsSql } from './row-flags.ts';
 import {
   hasContent,
@@ -148,14 +149,6 @@ function parameters(values: readonly string[]): string {
   return values.map(() => TEXT_PARAM).join(', ');
 }
 
-/** Parts of a message that a reaction can refer to: -1 for the whole message, then the text and its attachments. */
-const PARTS = Array.from({ length: 22 }, (_, at) => at - 1);
-
-/** Returns the values of `associated_message_guid` that refer to a message. */
-export function reactionTargets(guid: string): readonly string[] {
-  return [guid, `bp:${guid}`, ...PARTS.map((part) => `p:${part}/${guid}`)];
-}
-
 /** SQL that is true if the row `m` counts for `last_message_at` (decision B12). */
 export function isCounted(schema: SchemaInfo): string {
   const scheduled = isScheduled(schema);
@@ -252,6 +245,7 @@ function detailParts(schema: SchemaInfo) {
     account: column(schema, 'account'),
     filterAction: column(schema, 'filter_action'),
     filterSubAction: column(schema, 'filter_sub_action'),
+    partCount: column(schema, 'part_count'),
     hasContent: hasContent(schema),
   };
 }

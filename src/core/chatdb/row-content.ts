@@ -7,8 +7,9 @@ import { effectOf, groupEventOf, locationShareOf, replyPartOf } from './content/
 import { type DecodedRow, decodeRow } from './content/message-content.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
-import { cleanBody, withoutTarget } from './message.ts';
+import { cleanBody } from './message.ts';
 import { pollOf } from './polls.ts';
+import { targetOf } from './reaction-target.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import { isFilled, type Snapshot } from './snapshot.ts';
 
@@ -50,7 +51,7 @@ function decodedContent(
     summaryInfo: snapshot.storedBlob(row[at.summaryInfo]),
     payload: snapshot.storedBlob(row[at.payload]),
     balloon: toText(row[at.balloon]),
-    associatedGuid: withoutTarget(toText(row[at.associatedGuid])),
+    associatedGuid: targetOf(toText(row[at.associatedGuid])).message_guid,
     isVote: row[at.associatedType] === VOTE_TYPE,
     isUnsent,
   };

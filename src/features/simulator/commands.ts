@@ -122,6 +122,8 @@ export type Command =
       readonly from?: string;
       readonly type: number;
       readonly emoji?: string;
+      /** The part of the message, or the balloon of a link or an app. The first part by default. */
+      readonly on?: number | 'balloon';
     }
   | { readonly do: 'edit'; readonly row: number; readonly text: string }
   | { readonly do: 'unsend'; readonly row: number }

@@ -37,12 +37,13 @@ export type RowCommand = Extract<
 export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: number): unknown {
   switch (command.do) {
     case 'react': {
-      const { from, to, type, emoji } = command;
+      const { from, to, type, emoji, on } = command;
       const message = {
         dateMs: nowMs,
         type,
         ...(from !== undefined && { from }),
         ...(emoji !== undefined && { emoji }),
+        ...(on !== undefined && { on }),
       };
       return { row: database.reaction(chatOf(database, to), to, message) };
     }

@@ -49,13 +49,13 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
     }
     case 'edit':
       database.update('message', command.row, {
-        text: isSince26(database.version) ? null : command.text,
+        ...(command.leavesText !== true && { text: isSince26(database.version) ? null : command.text }),
         attributedBody: encodeAttributedBody(command.text),
         date_edited: appleDate(nowMs),
       });
       return {};
     case 'unsend':
-      unsend(database, command.row, nowMs);
+      unsend(database, command, nowMs);
       return {};
     case 'app': {
       const { from, text, type, session } = command;
@@ -119,10 +119,13 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
  * `message_summary_info`, and leaves `date_retracted` 0 (nixfred/blip, pull request 32: 33,600 rows on macOS 26). Sets
  * `part_count` to 0 (mautrix/imessage, pull request 199). Keeps the rows of attachments.
  */
-function unsend(database: ChatDatabase, row: number, nowMs: number): void {
+function unsend(
+  database: ChatDatabase,
+  { row, leavesText = false }: Extract<RowCommand, { readonly do: 'unsend' }>,
+  nowMs: number,
+): void {
   database.update('message', row, {
-    text: null,
-    attributedBody: null,
+    ...(!leavesText && { text: null, attributedBody: null }),
     is_empty: 1,
     part_count: 0,
     date_edited: appleDate(nowMs),

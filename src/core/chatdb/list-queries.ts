@@ -1,4 +1,5 @@
 import { hasAttachments } from './attachment-sql.ts';
+import { textBytes } from './body-sql.ts';
 import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import {
   CHAT_DATE_COLUMNS,
@@ -11,7 +12,7 @@ import {
   MAX_SECONDS,
   MESSAGE_COLUMNS,
 } from './columns.ts';
-import { IS_LOWEST_CHAT, isCounted, isListed, isNotHidden, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
+import { IS_LOWEST_CHAT, isCounted, isListed, isNotHidden, LOWEST_CHAT, messageParts } from './queries.ts';
 import { isMessage } from './row-kinds.ts';
 
 export type Order = 'asc' | 'desc';

@@ -1,10 +1,10 @@
 import type { Message } from '../model/message.ts';
 import type { OwnerInChatDb, TapbackOn } from '../model/ports/self-chat-ports.ts';
 import { perSchema } from './chatdb-handle.ts';
-import { DETAIL_COLUMNS, ENTRY_COLUMNS, toText } from './columns.ts';
+import { DETAIL_COLUMNS, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { messageOf, toReaction } from './message.ts';
-import { reactionTargets } from './queries.ts';
+import { currentReactions } from './current-reactions.ts';
+import { messageOf } from './message.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Number of newest message rows that are searched for the owner's addresses. */
@@ -39,29 +39,15 @@ export function chatDbOwner(connection: Connection): OwnerInChatDb {
   };
 }
 
-/** Returns the owner's current tapback on a message; undefined if there is none, or no index finds reactions. */
-function ownTapback(snapshot: Snapshot, { guid }: Message): TapbackOn['tapback'] {
-  const { database, queries } = snapshot;
-  if (queries.reactions === undefined) return undefined;
-  let standing: { readonly code: number; readonly tapback: TapbackOn['tapback'] } | undefined;
-  for (const row of database.all(queries.reactions, ...reactionTargets(guid))) {
-    const {
-      is_from_me: isOwn,
-      associated_message_type: code,
-      reaction_type: type,
-      ...reaction
-    } = toReaction(row, snapshot);
-    if (!isOwn || code < 2000 || code >= 4000) continue;
-    if (code >= 3000) {
-      // A removal names the tapback to remove. It has no effect if a newer tapback has already replaced that tapback.
-      if (standing?.code === code - 1000) standing = undefined;
-      continue;
-    }
-    const details = database.get(queries.details, row[ENTRY_COLUMNS.at.rowId] as number);
-    const isIMessage = toText(details?.[DETAIL_COLUMNS.at.service]) === 'iMessage';
-    standing = { code, tapback: { type, conversationId: reaction.conversation_id, isIMessage } };
-  }
-  return standing?.tapback;
+/** Returns the owner's latest tapback on a message; undefined if there is none, or no index finds reactions. */
+function ownTapback(snapshot: Snapshot, message: Message): TapbackOn['tapback'] {
+  const tapback = currentReactions(snapshot, message).findLast(
+    ({ is_from_me: isOwn, associated_message_type: code }) => isOwn && code >= 2000 && code < 3000,
+  );
+  if (tapback === undefined) return undefined;
+  const details = snapshot.database.get(snapshot.queries.details, Number(tapback.id));
+  const isIMessage = toText(details?.[DETAIL_COLUMNS.at.service]) === 'iMessage';
+  return { type: tapback.reaction_type, conversationId: tapback.conversation_id, isIMessage };
 }
 
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;

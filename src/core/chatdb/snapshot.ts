@@ -146,6 +146,16 @@ export class Snapshot {
     return typeof body === 'object' && body !== null ? body : undefined;
   }
 
+  /**
+   * Returns a blob that was selected whole; undefined if it is missing, if its length was selected in its place, or if
+   * it exceeds the rest of `MAX_LARGE_BYTES` that this read may still decode.
+   */
+  largeBlob(value: SqlValue | undefined): Uint8Array | undefined {
+    if (typeof value !== 'object' || value === null || value.length > this.#largeBytesLeft) return undefined;
+    this.#largeBytesLeft -= value.length;
+    return value;
+  }
+
   /** Returns the address of a handle; undefined if the handle is missing or has no address. */
   address(handleId: number): string | undefined {
     return remember(this.#handles, handleId, () => {
@@ -258,6 +268,11 @@ export class Snapshot {
     const rows = this.database.all(this.queries.participants, chatId);
     return [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
   }
+}
+
+/** Reports whether a selected blob, or the length selected in its place, is not empty. */
+export function isFilled(blob: SqlValue | undefined): boolean {
+  return typeof blob === 'number' || (typeof blob === 'object' && blob !== null && blob.length > 0);
 }
 
 /** Returns the cached value of a key, computed on first use. */

@@ -29,6 +29,7 @@ const REACTION: Rules<Reaction> = {
   timestamp: 'shown',
   associated_message_type: 'shown',
   part: 'shown',
+  balloon: 'shown',
   mac: 'shown',
   details_left_out: 'shown',
   details: REACTION_DETAILS,

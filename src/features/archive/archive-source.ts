@@ -1,3 +1,4 @@
+import { textBytes } from '../../core/chatdb/body-sql.ts';
 import { type ChatDbHandle, perSchema } from '../../core/chatdb/chatdb-handle.ts';
 import {
   ARCHIVED_COLUMNS,
@@ -12,15 +13,7 @@ import type { Connection } from '../../core/chatdb/connection.ts';
 import { printSql, printsWith } from '../../core/chatdb/fingerprints.ts';
 import { withDetails } from '../../core/chatdb/message-details.ts';
 import { toRowEntry } from '../../core/chatdb/message-log.ts';
-import {
-  anyChat,
-  column,
-  isListed,
-  LOWEST_CHAT,
-  messageParts,
-  reactionParts,
-  textBytes,
-} from '../../core/chatdb/queries.ts';
+import { anyChat, column, isListed, LOWEST_CHAT, messageParts, reactionParts } from '../../core/chatdb/queries.ts';
 import { ReactedTo } from '../../core/chatdb/reacted-to.ts';
 import { reactionDetailsOf } from '../../core/chatdb/reaction-details.ts';
 import { damageSentence } from '../../core/chatdb/read-around.ts';

@@ -209,11 +209,17 @@ export class ChatDatabase extends Tables {
     {
       type,
       emoji = null,
+      on = 0,
       ...message
-    }: Omit<NewMessage, 'text'> & { readonly type: number; readonly emoji?: string | null },
+    }: Omit<NewMessage, 'text'> & {
+      readonly type: number;
+      readonly emoji?: string | null;
+      readonly on?: number | 'balloon';
+    },
   ): number {
-    // A vote names its target by the bare guid. A reaction names a part of its target.
-    const guid = type === 4000 ? this.guid(target) : `p:0/${this.guid(target)}`;
+    // A vote names its target by the bare guid. A reaction names a part of its target, or its balloon.
+    const prefix = on === 'balloon' ? 'bp:' : `p:${on}/`;
+    const guid = `${type === 4000 ? '' : prefix}${this.guid(target)}`;
     const isOwn = message.from === undefined ? 1 : 0;
     const handle = message.from === undefined ? 0 : this.handle(message.from, message.service);
     return this.transaction(() => {

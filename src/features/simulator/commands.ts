@@ -122,9 +122,12 @@ export type Command =
       readonly from?: string;
       readonly type: number;
       readonly emoji?: string;
+      /** The part of the message, or the balloon of a link or an app. The first part by default. */
+      readonly on?: number | 'balloon';
     }
-  | { readonly do: 'edit'; readonly row: number; readonly text: string }
-  | { readonly do: 'unsend'; readonly row: number }
+  /** With `leavesText`, the column `text` keeps what it had, as some rows do (imsgcrawl, pull request 8). */
+  | { readonly do: 'edit'; readonly row: number; readonly text: string; readonly leavesText?: boolean }
+  | { readonly do: 'unsend'; readonly row: number; readonly leavesText?: boolean }
   /**
    * A message of an app. `type` is the row's `associated_message_type`. `session` is the id of the row that began the
    * game.

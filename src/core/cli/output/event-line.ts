@@ -102,7 +102,8 @@ export function withName(address: string, names: Names): string {
 function reactionText(type: Event['type'], reaction: Reaction): string {
   const name = oneLine(reaction.emoji ?? reaction.reaction_type.replace('_', ' '));
   if (reaction.details !== undefined) return oneLine(reaction.details.sentence);
-  const target = reaction.message_id === '' ? 'a message' : `message ${reaction.message_id}`;
+  const message = reaction.message_id === '' ? 'a message' : `message ${reaction.message_id}`;
+  const target = reaction.part ? `part ${reaction.part} of ${message}` : message;
   return type === 'reaction.removed' ? `took ${name} back from ${target}` : `reacted with ${name} to ${target}`;
 }
 

@@ -39,6 +39,7 @@ const reaction: Reaction = {
   emoji: null,
   message_id: '1205',
   message_guid: sent.guid,
+  part: 0,
   timestamp: '2026-01-31T09:30:12Z',
   associated_message_type: 2000,
 };

@@ -42,6 +42,8 @@ const REACTION = {
   sender: 'string',
   reaction_type: 'string',
   message_id: 'string',
+  part: 'integer',
+  balloon: 'boolean',
   timestamp: 'string',
 } as const;
 

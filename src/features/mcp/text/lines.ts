@@ -153,9 +153,9 @@ function detailNotes(message: Message, details: MessageDetails, { labels, time }
   const reactions = details.reactions
     // A poll already shows its votes, so they are not listed as reactions.
     .filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other')
-    .map(({ is_from_me: isOwn, sender, emoji, reaction_type: type }) => {
+    .map(({ is_from_me: isOwn, sender, emoji, reaction_type: type, part }) => {
       const sign = shortLine(emoji ?? type.replace('_', ' '), 20).replaceAll(/[;,]/g, ' ');
-      return `${isOwn ? 'me' : labels.person(sender)} ${sign}`;
+      return `${isOwn ? 'me' : labels.person(sender)} ${sign}${onPart(part)}`;
     });
   return [
     ...(isSentence(message) && kind !== 'message' ? [kind.replace('_', ' ')] : []),
@@ -173,9 +173,13 @@ function inQuotes(text: string, max = 60): string {
 /** Maximum number of reactions named in a line. */
 const MAX_REACTIONS = 20;
 
+/** Names the part of a message that a reaction is on. Most messages have only one part, which needs no name. */
+const onPart = (part = 0): string => (part === 0 ? '' : ` on part ${part}`);
+
 function reactedWith(reaction: Reaction, isRemoved: boolean): string {
   const sign = reaction.emoji ?? reaction.reaction_type.replace('_', ' ');
-  const target = reaction.message_id === '' ? 'a message' : `[${reaction.message_id}]`;
+  const message = reaction.message_id === '' ? 'a message' : `[${reaction.message_id}]`;
+  const target = reaction.part ? `part ${reaction.part} of ${message}` : message;
   const action = isRemoved ? `took back ${shortLine(sign, 20)} from` : `reacted ${shortLine(sign, 20)} to`;
   return ` ${action} ${target}`;
 }

@@ -4,6 +4,8 @@ import type { Included } from './options.ts';
 export interface SearchFilter extends Included {
   readonly conversation_id?: string;
   readonly limit?: number;
+  /** False skips what macOS filed as junk, and conversations that Messages hides. */
+  readonly junk?: boolean | undefined;
   /** Cursor from the previous page. */
   readonly cursor?: string | undefined;
 }

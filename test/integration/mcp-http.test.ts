@@ -22,7 +22,6 @@ async function open(allowOwnerKey = true, settings = {}, more: Options = {}): Pr
     features: [],
     version: '1.2.3',
     timeZone: () => 'UTC',
-    junkAmong: () => new Set(),
     ownKey: () => Promise.reject(new Error('not used')),
   });
   const gateway = await HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });

@@ -239,7 +239,7 @@ export function reactionParts(schema: SchemaInfo) {
   };
 }
 
-function entryFlags(schema: SchemaInfo) {
+export function entryFlags(schema: SchemaInfo) {
   return { isMessage: isMessage(schema), isJunk: isJunk(schema), isHidden: isHidden(schema) };
 }
 
@@ -272,6 +272,8 @@ function chatParts(schema: SchemaInfo) {
     style: of('style'),
     ownAddress: of('last_addressed_handle'),
     service: of('service_name'),
+    isFiltered: of('is_filtered'),
+    isBlackholed: of('is_blackholed'),
   };
 }
 

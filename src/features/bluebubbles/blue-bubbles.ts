@@ -1,9 +1,11 @@
 import { type Access, assertAllowed } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { includeSet } from '../../core/model/include.ts';
+import type { Page } from '../../core/model/ports/reading-ports.ts';
 import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import type { StoredWebhook } from '../../core/model/webhook.ts';
+import { withoutHiddenChats } from '../../core/model/without-junk.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
 import { unlisted } from './event-json.ts';
@@ -216,9 +218,23 @@ async function listChats({ caller, body }: WireRequest): Promise<WireAnswer> {
   const asked = readBody(blueBubblesChats, body ?? {});
   const limit = Math.min(Math.max(asked.limit ?? MAX_CHATS, 1), MAX_CHATS);
   const offset = asked.offset ?? 0;
-  const { items } = await caller.reader.listConversations({ limit, offset, include: DETAILS });
+  const items = await shownChats(caller, offset, limit);
   const metadata = { count: items.length, total: offset + items.length, offset, limit };
   return { status: 200, body: { status: 200, message: 'Success', data: items.map(chatObject), metadata } };
+}
+
+/** Reads a page of the conversations that Messages shows (decision AB4). */
+async function shownChats(caller: WireRequest['caller'], offset: number, limit: number) {
+  const shown: Conversation[] = [];
+  for (let cursor: string | undefined = ''; cursor !== undefined && shown.length < offset + limit; ) {
+    const page: Page<Conversation> = await caller.reader.listConversations({ limit: MAX_CHATS, offset: 0, cursor });
+    shown.push(...withoutHiddenChats(page.items, caller));
+    cursor = page.next;
+  }
+  const read = shown
+    .slice(offset, offset + limit)
+    .map(({ id }) => caller.reader.conversation(id, { include: DETAILS }));
+  return (await Promise.all(read)).filter((one) => one !== undefined);
 }
 
 async function getChat({ caller }: WireRequest, guid: string): Promise<WireAnswer> {

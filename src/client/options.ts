@@ -15,7 +15,7 @@ export interface Included {
 }
 
 /** What to leave out. */
-interface Junk {
+export interface Junk {
   /** False skips what macOS filed as junk, and conversations that Messages hides. */
   readonly junk?: boolean | undefined;
 }

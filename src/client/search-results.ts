@@ -1,11 +1,9 @@
 import type { SearchHit } from '../core/model/search.ts';
-import type { Included } from './options.ts';
+import type { Included, Junk } from './options.ts';
 
-export interface SearchFilter extends Included {
+export interface SearchFilter extends Included, Junk {
   readonly conversation_id?: string;
   readonly limit?: number;
-  /** False skips what macOS filed as junk, and conversations that Messages hides. */
-  readonly junk?: boolean | undefined;
   /** Cursor from the previous page. */
   readonly cursor?: string | undefined;
 }

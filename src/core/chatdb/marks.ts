@@ -69,7 +69,7 @@ function isJunkChat(snapshot: Snapshot, { isFiltered, rowId }: Chat): boolean {
   return newest !== undefined && marksOfRows(snapshot, [String(newest)]).get(String(newest))?.isJunk === true;
 }
 
-/** What is known of who wrote in a chat: whether the owner did, among the rows up to a join. */
+/** A memory of a chat: if the owner wrote one of its rows up to a join. */
 interface Written {
   readonly upTo: number;
   readonly byOwner: boolean;

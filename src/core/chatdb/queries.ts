@@ -272,7 +272,7 @@ function chatParts(schema: SchemaInfo) {
     style: of('style'),
     ownAddress: of('last_addressed_handle'),
     service: of('service_name'),
-    isFiltered: of('is_filtered'),
+    isFiltered: schema.hasColumn('chat', 'is_filtered') ? 'ifnull(c.is_filtered, 0)' : 'NULL',
     isBlackholed: of('is_blackholed'),
   };
 }

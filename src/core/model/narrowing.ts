@@ -59,6 +59,6 @@ export function wantedBy(
 }
 
 /** Reports whether a reader that asks for nothing special sees an entry. */
-export function isShown({ marks }: { readonly marks?: Marks | undefined }): boolean {
+export function isShownByDefault({ marks }: { readonly marks?: Marks | undefined }): boolean {
   return skippedAs({}, marks) === undefined;
 }

@@ -14,6 +14,18 @@ export interface Included {
   readonly include?: Include | readonly Include[];
 }
 
+/** The choice to leave junk out. */
+export interface Junk {
+  /** False skips what macOS filed as junk, and conversations that Messages hides. */
+  readonly junk?: boolean | undefined;
+}
+
+/** The events to skip. */
+interface Narrowed extends Junk {
+  /** Skips events whose row appeared in chat.db more than this many seconds after the row's date. At least 60. */
+  readonly maxAgeS?: number | undefined;
+}
+
 /**
  * `include_hidden` includes hidden messages: the messages that Postern sends to its owner to see that messages still arrive
  * (decision AA4).
@@ -22,7 +34,7 @@ interface Hidden {
   readonly include_hidden?: boolean;
 }
 
-export interface MessageFilter extends Included, Hidden {
+export interface MessageFilter extends Included, Hidden, Junk {
   readonly conversation_id?: string;
   /** ISO 8601; exclusive. */
   readonly since?: string;
@@ -31,21 +43,17 @@ export interface MessageFilter extends Included, Hidden {
   readonly order?: 'asc' | 'desc';
 }
 
-export interface ConversationPage extends Included {
+export interface ConversationPage extends Included, Junk {
   readonly limit?: number;
   readonly offset?: number;
 }
 
-export interface EventPage extends Included, Hidden {
+export interface EventPage extends Included, Hidden, Narrowed {
   /** Seconds to wait for an event if there is none, at most 50. */
   readonly wait?: number;
-  /** As with `listen`. */
-  readonly maxAgeS?: number | undefined;
-  /** As with `listen`. */
-  readonly junk?: boolean | undefined;
 }
 
-export interface ListenOptions extends Included {
+export interface ListenOptions extends Included, Narrowed {
   /**
    * `websocket` needs the package `ws`, and is the default if `ws` is installed. `http`, a plain HTTP stream, needs no
    * package. The platform's own WebSocket is not used: it hides pings, so that a dead connection would go unnoticed.
@@ -55,10 +63,6 @@ export interface ListenOptions extends Included {
   readonly after?: number | string;
   /** Also yields changes of existing messages: edits, unsends, receipts and deletions. */
   readonly changes?: boolean;
-  /** Skips events whose row appeared in chat.db more than this many seconds after the row's date. At least 60. */
-  readonly maxAgeS?: number | undefined;
-  /** False skips messages that macOS 27 filed as junk. */
-  readonly junk?: boolean | undefined;
   readonly signal?: AbortSignal;
   /** Called when the connection is lost, with the reason and the milliseconds until the next attempt. */
   readonly onReconnect?: (reason: string, inMs: number) => void;
@@ -84,14 +88,10 @@ export type TrackedEvent = (Event | ChangeEvent) & {
   readonly offset: string;
 };
 
-export interface TrackedOptions {
+export interface TrackedOptions extends Narrowed {
   readonly after?: number | string | undefined;
   readonly limit?: number;
   readonly include?: Included['include'] | undefined;
-  /** As with `listen`. */
-  readonly maxAgeS?: number | undefined;
-  /** As with `listen`. */
-  readonly junk?: boolean | undefined;
 }
 
 export interface TrackedPage {

@@ -107,8 +107,8 @@ export class PosternClient {
   }
 
   /** Yields every conversation once, page after page. Throws `not_at_a_hub` if the service is a hub. */
-  allConversations(included: Included = {}): AsyncGenerator<Conversation, void> {
-    return this.#requests.pages(`conversations${queryOf({ limit: 200, cursor: '', ...included })}`, 'participants');
+  allConversations(options: Pick<ConversationPage, 'include' | 'junk'> = {}): AsyncGenerator<Conversation, void> {
+    return this.#requests.pages(`conversations${queryOf({ limit: 200, cursor: '', ...options })}`, 'participants');
   }
 
   conversation(id: string, included: Included = {}): Promise<Conversation> {

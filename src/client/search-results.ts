@@ -1,7 +1,7 @@
 import type { SearchHit } from '../core/model/search.ts';
-import type { Included } from './options.ts';
+import type { Included, Junk } from './options.ts';
 
-export interface SearchFilter extends Included {
+export interface SearchFilter extends Included, Junk {
   readonly conversation_id?: string;
   /** The time zone of the dates in the query, such as `America/New_York`. UTC by default. */
   readonly time_zone?: string;

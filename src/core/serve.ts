@@ -1,7 +1,6 @@
 import { lazyMcpService } from '../features/mcp/lazy-service.ts';
 import { openIssuer } from '../features/oauth/open-issuer.ts';
 import { HomePage } from '../features/overview/home-page.ts';
-import { junkAmong } from './chatdb/message-filter.ts';
 import type { Core } from './core.ts';
 import type { Gauge } from './feature.ts';
 import { HttpServer } from './http/server.ts';
@@ -45,7 +44,7 @@ export async function serve(core: Core): Promise<HttpServer> {
   return http;
 }
 
-function openMcp({ config, host, connection, access, counters }: Core): McpService {
+function openMcp({ config, host, access, counters }: Core): McpService {
   const { clock, log, version, features } = host;
   return lazyMcpService({
     clock,
@@ -55,7 +54,6 @@ function openMcp({ config, host, connection, access, counters }: Core): McpServi
     eventErrors: config.mcp.eventErrors,
     features,
     timeZone: () => localTimeZone(),
-    junkAmong: (among) => junkAmong(connection, among),
     ownKey: async (caller) => (await access.load()).keys.mine(caller),
   });
 }

@@ -111,13 +111,8 @@ describe('canaries', () => {
   test('are marked in events, which readers skip unless they ask', () => {
     const { log } = conversations();
     const entries = log.entries(rowOffset(0), rowOffset(100), 100);
-    expect(entries.filter(({ isHidden }) => isHidden === true).map(({ guid }) => guid)).toEqual([
-      'own canary',
-      'its copy',
-    ]);
-    expect(log.pendingRows(rowOffset(0), 100).map(({ isHidden }) => isHidden)).toEqual(
-      entries.map(({ isHidden }) => isHidden),
-    );
+    expect(entries.filter(({ marks }) => marks?.isHidden).map(({ guid }) => guid)).toEqual(['own canary', 'its copy']);
+    expect(log.pendingRows(rowOffset(0), 100).map(({ marks }) => marks)).toEqual(entries.map(({ marks }) => marks));
     const events = ['message.sent', 'message.received'] as const;
     const seen = (wanted: ((entry: (typeof entries)[number]) => boolean) | undefined): readonly string[] =>
       entries.filter(wanted ?? (() => true)).map(({ guid }) => guid);
@@ -131,6 +126,6 @@ describe('canaries', () => {
   test('are ordinary messages where canary.self is not set', async () => {
     const { reader, log } = conversations('macos-26', '');
     expect((await reader.listMessages(ALL)).items.map(({ guid }) => guid)).toEqual(EVERYTHING);
-    expect(log.entries(rowOffset(0), rowOffset(100), 100).some(({ isHidden }) => isHidden === true)).toBe(false);
+    expect(log.entries(rowOffset(0), rowOffset(100), 100).some(({ marks }) => marks !== undefined)).toBe(false);
   });
 });

@@ -25,7 +25,6 @@ export async function doors(): Promise<{
     features: [],
     version: '1',
     timeZone: () => 'UTC',
-    junkAmong: () => new Set(),
     ownKey: () => Promise.reject(new Error('not used')),
   });
   const gateway = await HttpGateway.start({

@@ -136,6 +136,10 @@ class MemoryReader implements MessageReader {
     return id === CONVERSATION.id ? CONVERSATION : undefined;
   }
 
+  marks(): ReturnType<MessageReader['marks']> {
+    return new Map();
+  }
+
   #page<Item>(item: Item): Page<Item> {
     return this.next === undefined ? { items: [item] } : { items: [item], next: this.next };
   }

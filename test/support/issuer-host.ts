@@ -67,7 +67,6 @@ export async function openIssuerHost({
     features: [],
     ...{ clock: systemClock, log: collectingLog(), counters: new Counters(), version: '1', eventErrors: 'draft' },
     timeZone: () => 'UTC',
-    junkAmong: () => new Set(),
     ownKey: () => Promise.reject(new Error('not used')),
   });
   const parts = { mcp, settings: { allowOwnerKey: true } };

@@ -22,8 +22,7 @@ export function openMcp(allowOwnerKey = true, settings = {}, more: Options = {})
     eventErrors: 'draft',
     features: [],
     version: '1.2.3',
-    timeZone: () => 'UTC',
-    junkAmong: () => new Set(),
+    timeZone: () => 'Europe/Berlin',
     ownKey: () => Promise.reject(new Error('not used')),
   });
   return HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });

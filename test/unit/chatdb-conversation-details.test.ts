@@ -52,6 +52,7 @@ describe.each(MACOS_SCHEMAS)('the details of conversations on the %s schema', (s
       unread_count: 3,
       is_group: false,
       service: 'iMessage',
+      filter: 'known',
       last_message: expect.objectContaining({
         sender: 'me',
         is_from_me: true,

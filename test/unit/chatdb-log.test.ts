@@ -69,7 +69,7 @@ test('sees no junk in a row without a number for it, or with one that means noth
   const chat = fixture.chat('any;-;1');
   for (const filter of [null, 0, 1, 2, 'two', 2.5]) fixture.message({ chat, filter_action: filter });
   const entries = log.entries(rowOffset(0), rowOffset(9), 9);
-  expect(entries.map(({ isJunk }) => isJunk ?? false)).toEqual([false, false, false, true, false, false]);
+  expect(entries.map(({ marks }) => marks?.isJunk ?? false)).toEqual([false, false, false, true, false, false]);
   expect(new Set(entries.map(({ event }) => event.type))).toEqual(new Set(['message.received']));
 });
 

@@ -47,7 +47,7 @@ async function start(clock = new FakeClock(), path = join(folder, `state-${++fil
       messages.add(arrival(rowId, { datedMs: clock.now() - datedMsAgo, ...options }));
       publisher.publishPending();
       await clock.advance(0);
-      return reader.take(10).entries.at(-1)?.ageS;
+      return reader.take(10).entries.at(-1)?.marks?.ageS;
     },
   };
 }
@@ -126,7 +126,7 @@ test('a late row says so in its details, and keeps its age for those who read it
   expect(service.ages.added(late, details)).toEqual({ late: true });
   expect(service.ages.added({ ...late, id: '3' }, details)).toEqual({});
   const entries = service.ages.withAges(service.messages).entries(rowOffset(0), rowOffset(9), 10);
-  expect(entries.map(({ rowId, ageS }) => [rowId, ageS])).toEqual([
+  expect(entries.map(({ rowId, marks }) => [rowId, marks?.ageS])).toEqual([
     [1, undefined],
     [2, 3600],
     [3, 600],
@@ -146,7 +146,7 @@ describe('after a restart', () => {
     expect(second.ages.added(event.data as Parameters<typeof second.ages.added>[0], details)).toEqual({ late: true });
     second.messages.add(arrival(2));
     const entries = second.ages.withAges(second.messages).entries(rowOffset(1), rowOffset(2), 10);
-    expect(entries.map(({ ageS }) => ageS)).toEqual([3600]);
+    expect(entries.map(({ marks }) => marks?.ageS)).toEqual([3600]);
   });
 
   test('a row that a killed run saw and did not publish keeps the age of its first sighting', async () => {
@@ -224,7 +224,7 @@ describe('the delay of incoming iMessages', () => {
 
   test.each([
     ['of SMS', { isImessage: false }],
-    ['of a canary', { isImessage: true, isHidden: true as const }],
+    ['of a canary', { isImessage: true, marks: { isHidden: true as const } }],
     ['of what the owner sent', { isImessage: true, event: { ...arrival(1).event, type: 'message.sent' } as never }],
   ])('is not %s', async (_what, options) => {
     expect((await delayed([600], options)).ages.delays.report()).toBeUndefined();

@@ -165,6 +165,8 @@ export const CHAT_COLUMNS = columnList({
   style: 'value',
   ownAddress: 'value',
   service: 'value',
+  isFiltered: 'value',
+  isBlackholed: 'value',
 });
 
 /** For each chat: its row id, whether it has messages, and the date of the newest one. */

@@ -89,6 +89,7 @@ export function withConversationDetails(
     ...(unread !== undefined && { unread_count: unread }),
     is_group: chat.isGroup,
     service: chat.service,
+    ...(chat.filter !== undefined && { filter: chat.filter }),
     last_message: last
       ? {
           id: last.id,

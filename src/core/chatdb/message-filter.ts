@@ -1,10 +1,6 @@
-import type { FilterAction, MessageDetails } from '../model/details.ts';
-import type { Message } from '../model/message.ts';
-import type { Row } from '../runtime/sqlite.ts';
-import { perSchema } from './chatdb-handle.ts';
+import type { ConversationFilter, FilterAction, MessageDetails } from '../model/details.ts';
+import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { DETAIL_COLUMNS } from './columns.ts';
-import type { Connection } from './connection.ts';
-import { isJunk } from './row-kinds.ts';
 
 /**
  * The actions that `filter_action` stores as numbers. The index is the number; 0 means that macOS did not file the row.
@@ -26,19 +22,32 @@ export function filingOf(row: Row): Pick<MessageDetails, 'filter'> {
   };
 }
 
-/** SQL for the rows that macOS filed as junk; undefined before macOS 27. Parameter: a JSON array of row ids. */
-const junkSql = perSchema((schema) =>
-  schema.hasColumn('message', 'filter_action')
-    ? `SELECT m.ROWID FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isJunk(schema)}`
-    : undefined,
-);
+/**
+ * The categories of `chat.is_filtered`. Numbers above 1 are in no list of Messages on a Mac (Sentient-OS, pull request
+ * 102, a database of 749 chats). In numbers above 16, the last four bits are the category that `filter_action` names
+ * too, and those before them its kind of transaction.
+ */
+const CATEGORIES: ReadonlyMap<number, ConversationFilter> = new Map([
+  [0, 'known'],
+  [1, 'unknown'],
+  [2, 'spam'],
+  [3, 'promotion'],
+  [4, 'transaction'],
+  [36, 'transaction'],
+  [52, 'transaction'],
+  [68, 'transaction'],
+]);
 
-/** Returns the ids of the given messages that macOS filed as junk (decision V5). Throws `chat_db_unavailable`. */
-export function junkAmong(connection: Connection, messages: readonly Pick<Message, 'id'>[]): ReadonlySet<string> {
-  return connection.read(({ database }) => {
-    const sql = junkSql(database.schema);
-    if (sql === undefined || messages.length === 0) return new Set();
-    const rows = database.all(sql, JSON.stringify(messages.map(({ id }) => Number(id))));
-    return new Set(rows.map(([rowId]) => String(rowId)));
-  });
+/**
+ * Returns how Messages files a chat (decision AB4), from `is_filtered` and `is_blackholed`. Returns undefined if
+ * chat.db has no such column.
+ */
+export function filterOfChat(
+  isFiltered: SqlValue | undefined,
+  isBlackholed: SqlValue | undefined,
+): ConversationFilter | undefined {
+  const code = Number(isFiltered ?? 0);
+  if (code >= 2) return CATEGORIES.get(code) ?? 'hidden';
+  if (Number(isBlackholed ?? 0) === 1) return 'hidden';
+  return isFiltered === null || isFiltered === undefined ? undefined : code === 1 ? 'unknown' : 'known';
 }

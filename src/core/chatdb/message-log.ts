@@ -7,6 +7,7 @@ import { ENTRY_COLUMNS, instantAt, PENDING_COLUMNS, STATUS_CODE, toText, toUnixM
 import type { Connection } from './connection.ts';
 import { printsBetween } from './fingerprints.ts';
 import { identityAt } from './log-identity.ts';
+import { marksOf } from './marks.ts';
 import { bodyOf, countPlaceholders, toMessage, toReaction } from './message.ts';
 import { type ChatDbLocation, readOnce } from './read-once.ts';
 import { hasFlag } from './row-flags.ts';
@@ -76,18 +77,18 @@ export function toRowEntry(row: Row, snapshot: Snapshot): RowEntry {
   const { at } = ENTRY_COLUMNS;
   const rowId = row[at.rowId] as number;
   const guid = toText(row[at.guid]);
-  const isJunk = hasFlag(row, 'isJunk') || undefined;
-  const isHidden = hasFlag(row, 'isHidden') || undefined;
+  const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
+  const marks = marksOf(snapshot, row[at.flags] as number, chat);
   if (!hasFlag(row, 'isMessage')) {
     const associated = Number(row[at.associatedType] ?? 0);
     const isRemoval = associated >= 3000 && associated < 4000;
     const data = toReaction(row, snapshot);
     const type = isRemoval ? 'reaction.removed' : 'reaction.added';
-    return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk };
+    return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, marks };
   }
   const data = toMessage(row, snapshot);
   const type = data.is_from_me ? 'message.sent' : 'message.received';
-  return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, isJunk, isHidden };
+  return { offset: rowOffset(rowId), rowId, guid, event: { type, data }, marks };
 }
 
 /**
@@ -100,14 +101,13 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   const isSettled = status === STATUS_CODE.failed;
   // Lists the members instead of spreading the result of `toRowEntry`: adding members to a spread object takes as long
   // as reading the row.
-  const { offset, rowId, guid, event, isJunk, isHidden } = toRowEntry(row, snapshot);
+  const { offset, rowId, guid, event, marks } = toRowEntry(row, snapshot);
   return {
     offset,
     rowId,
     guid,
     event,
-    isJunk,
-    isHidden,
+    marks,
     datedMs: toUnixMs(instantAt(row, at.date)),
     isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,

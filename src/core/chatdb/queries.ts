@@ -224,7 +224,7 @@ export function reactionParts(schema: SchemaInfo) {
   };
 }
 
-function entryFlags(schema: SchemaInfo) {
+export function entryFlags(schema: SchemaInfo) {
   return { isMessage: isMessage(schema), isJunk: isJunk(schema), isHidden: isHidden(schema) };
 }
 
@@ -258,6 +258,8 @@ function chatParts(schema: SchemaInfo) {
     style: of('style'),
     ownAddress: of('last_addressed_handle'),
     service: of('service_name'),
+    isFiltered: schema.hasColumn('chat', 'is_filtered') ? 'ifnull(c.is_filtered, 0)' : 'NULL',
+    isBlackholed: of('is_blackholed'),
   };
 }
 

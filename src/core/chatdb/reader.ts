@@ -2,6 +2,7 @@ import type { Conversation } from '../model/conversation.ts';
 import type { MessageDetails } from '../model/details.ts';
 import { NO_INCLUDES } from '../model/include.ts';
 import type { Message } from '../model/message.ts';
+import type { Marks } from '../model/narrowing.ts';
 import type { OneToOneChat } from '../model/ports/people-ports.ts';
 import type {
   ConversationQuery,
@@ -16,6 +17,7 @@ import { attachmentsOf } from './attachment-details.ts';
 import { fromUnixNs, MAX_INTEGER } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { conversationOf, type ListedPage, listedPage, shownPage } from './conversation-list.ts';
+import { conversationMarks, messageMarks } from './marks.ts';
 import { messageOf, messagesOf, toMessage } from './message.ts';
 import { detailsOf, withDetails } from './message-details.ts';
 import {
@@ -190,6 +192,10 @@ export class ChatReader implements MessageReader {
         : undefined,
     );
     return found === undefined ? this.#lists.conversation(id, { include }) : found.conversation;
+  }
+
+  marks(what: 'messages' | 'conversations', ids: readonly string[]): ReadonlyMap<string, Marks> {
+    return what === 'messages' ? messageMarks(this.#connection, ids) : conversationMarks(this.#connection, ids);
   }
 
   /** Returns a page whose order takes at most `MAX_ROWS_AT_ONCE` reads; undefined if it takes more. */

@@ -26,5 +26,10 @@ export function flagsSql(conditions: Readonly<Partial<Record<Flag, string>>>): s
 }
 
 export function hasFlag(row: Row, flag: Flag): boolean {
-  return ((row[ENTRY_COLUMNS.at.flags] as number) & BITS[flag]) !== 0;
+  return isSet(row[ENTRY_COLUMNS.at.flags] as number, flag);
+}
+
+/** Reports whether a value of the column `flags` has a flag. */
+export function isSet(flags: number, flag: Flag): boolean {
+  return (flags & BITS[flag]) !== 0;
 }

@@ -1,4 +1,5 @@
 import { chatGuidVariants } from '../model/address.ts';
+import { type ConversationFilter, isHiddenFilter } from '../model/details.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { pathOfStored } from './attachment-place.ts';
 import { bodyAttachmentQueriesOf } from './attachment-sql.ts';
@@ -9,6 +10,7 @@ import { RunReader } from './content/parts.ts';
 import { RowBudget, type StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
+import { filterOfChat } from './message-filter.ts';
 import { type Queries, queriesOf } from './queries.ts';
 
 /** A chat, from its own row and its participants. */
@@ -22,6 +24,10 @@ export interface Chat {
   readonly ownAddress: string;
   /** The service in the chat's row; null if the row names no service, or the service `any`. */
   readonly service: string | null;
+  /** How Messages files the chat; undefined if chat.db does not say. */
+  readonly filter: ConversationFilter | undefined;
+  /** True if Messages shows the chat in none of its lists (decision AB4). */
+  readonly isFiltered: boolean;
   /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
   /**
@@ -247,6 +253,7 @@ export class Snapshot {
     const style = row[at.style];
     const isGroup = typeof style === 'number' ? style === STYLE_GROUP : guid.includes(';+;');
     const service = toText(row[at.service]);
+    const filter = filterOfChat(row[at.isFiltered], row[at.isBlackholed]);
     let participants: readonly string[] | undefined;
     const chat: Chat = {
       rowId,
@@ -255,6 +262,8 @@ export class Snapshot {
       ownAddress: toText(row[at.ownAddress]),
       isGroup,
       service: service === '' || service.toLowerCase() === 'any' ? null : service,
+      filter,
+      isFiltered: isHiddenFilter(filter),
       participants: () => {
         participants ??= this.#readParticipants(rowId);
         return participants;

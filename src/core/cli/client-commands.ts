@@ -126,7 +126,7 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       maxAgeSeconds,
     )
     .option('--details', 'with --json or --exec: add what each message contains')
-    .option('--no-junk', 'skip what macOS 27 filed as junk')
+    .option('--no-junk', 'skip what Messages hides: spam, promotions, codes of services')
     .addOption(eventTypes('--type <type>', 'only events of this type; may be repeated'))
     .option('--exec <command>', 'run this command for each event, with the event as JSON on stdin', nonEmpty)
     .addHelpText(

@@ -163,5 +163,5 @@ function filters(command: Command): Command {
       'skip messages that took longer than this to arrive, such as 30m or 2h',
       maxAgeSeconds,
     )
-    .option('--no-junk', 'skip what macOS 27 filed as junk');
+    .option('--no-junk', 'skip what Messages hides: spam, promotions, codes of services');
 }

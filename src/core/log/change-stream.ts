@@ -146,9 +146,9 @@ export class ChangeStream {
     return { entries: rowId === 0 ? [] : [entry], upTo: offset };
   }
 
-  #rowEntry({ rowId, guid, event, ageS, isJunk, isHidden }: RowEntry, change: number): LogEntry {
+  #rowEntry({ rowId, guid, event, marks }: RowEntry, change: number): LogEntry {
     const offset = { rowId, change };
-    return { offset, rowId, guid, event, generation: this.#generation, ageS, isJunk, isHidden };
+    return { offset, rowId, guid, event, generation: this.#generation, marks };
   }
 
   /**
@@ -165,9 +165,7 @@ export class ChangeStream {
       : [{ ...entry, offset: { rowId, change: seq }, change: seq, generation: this.#generation }];
   }
 
-  #eventOf(
-    change: LoggedChange,
-  ): Pick<LogEntry, 'rowId' | 'guid' | 'event' | 'ageS' | 'isJunk' | 'isHidden'> | undefined {
+  #eventOf(change: LoggedChange): Pick<LogEntry, 'rowId' | 'guid' | 'event' | 'marks'> | undefined {
     if (change.kind === 'many') {
       const { firstRowId, lastRowId, count } = change;
       const data = { first_id: String(firstRowId), last_id: String(lastRowId), count };
@@ -182,6 +180,6 @@ export class ChangeStream {
     const row = this.#messages.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0];
     if (row === undefined || !('status' in row.event.data)) return undefined;
     const event = { type: 'message.updated', data: row.event.data, changes: change.changes } as const;
-    return { rowId, guid: row.guid, event, ageS: row.ageS, isJunk: row.isJunk, isHidden: row.isHidden };
+    return { rowId, guid: row.guid, event, marks: row.marks };
   }
 }

@@ -1,5 +1,5 @@
 import type { LogEntry } from '../model/event.ts';
-import { type Narrowing, wantedBy } from '../model/narrowing.ts';
+import { type Narrowing, type Reading, wantedBy } from '../model/narrowing.ts';
 import { type ClientOffset, encodeOffset, isAfter, latest, type Offset, rowOffset } from '../model/offset.ts';
 import type { ChangeControl } from '../model/ports/changes-ports.ts';
 import type {
@@ -103,8 +103,8 @@ export class Feed implements EventFeed {
     return true;
   }
 
-  wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined {
-    return wantedBy(narrowing, this.#hidesSome);
+  wanted(narrowing: Narrowing, key?: () => Reading): ((entry: LogEntry) => boolean) | undefined {
+    return wantedBy(narrowing, this.#hidesSome, key);
   }
 
   live(onMore: () => void, options: FeedOptions = {}): FeedReader {

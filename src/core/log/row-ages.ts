@@ -1,6 +1,7 @@
 import type { MessageDetails } from '../model/details.ts';
 import { LATE_S, type PendingRow, type RowEntry } from '../model/event.ts';
 import type { Message } from '../model/message.ts';
+import { isShownByDefault } from '../model/narrowing.ts';
 import { rowOffset } from '../model/offset.ts';
 import type { MessageLog } from '../model/ports/feed-ports.ts';
 import type { Log } from '../model/ports/host-ports.ts';
@@ -13,7 +14,7 @@ export const LEAST_AGE_S = 60;
 
 /** The first sight of a row. `seenMs` is its time in Unix milliseconds. */
 export interface Sighting {
-  readonly row: Pick<PendingRow, 'rowId' | 'datedMs' | 'event' | 'isImessage' | 'isHidden'>;
+  readonly row: Pick<PendingRow, 'rowId' | 'datedMs' | 'event' | 'isImessage' | 'marks'>;
   readonly seenMs: number;
 }
 
@@ -88,17 +89,17 @@ export class RowAges {
 }
 
 /** Reports whether somebody sent this row to this Mac by iMessage. */
-function isIncoming({ event, isImessage, isHidden }: Sighting['row']): boolean {
-  return event.type === 'message.received' && isImessage === true && isHidden !== true;
+function isIncoming(row: Sighting['row']): boolean {
+  return row.event.type === 'message.received' && row.isImessage === true && isShownByDefault(row);
 }
 
-/** Returns the entries, with `ageS` set on those whose row id is in `ages`. */
+/** Returns the entries, with their age in `marks` of those whose row id is in `ages`. */
 export function aged<Entry extends RowEntry>(
   entries: readonly Entry[],
   ages: ReadonlyMap<number, number>,
 ): readonly Entry[] {
   return entries.map((entry) => {
     const ageS = ages.get(entry.rowId);
-    return ageS === undefined ? entry : { ...entry, ageS };
+    return ageS === undefined ? entry : { ...entry, marks: { ...entry.marks, ageS } };
   });
 }

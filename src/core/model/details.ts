@@ -25,6 +25,15 @@ export type MessageKind = (typeof MESSAGE_KINDS)[number];
 export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;
 export type FilterAction = (typeof FILTER_ACTIONS)[number];
 
+/** How Messages files a conversation. Only those of `known` and `unknown` are in its lists. */
+export const CONVERSATION_FILTERS = ['known', 'unknown', 'spam', 'promotion', 'transaction', 'hidden'] as const;
+export type ConversationFilter = (typeof CONVERSATION_FILTERS)[number];
+
+/** Reports whether Messages hides a conversation that it files like this. */
+export function isHiddenFilter(filter: ConversationFilter | undefined): boolean {
+  return filter !== undefined && filter !== 'known' && filter !== 'unknown';
+}
+
 export interface MessageFiling {
   readonly action: FilterAction;
   /** `filter_action` as stored. */
@@ -111,6 +120,8 @@ export interface ConversationDetails {
   readonly is_group: boolean;
   /** The conversation's service as stored (`iMessage`, `SMS`, `RCS`); null if none is stored. */
   readonly service: string | null;
+  /** How Messages files the conversation; absent if the database does not say (decision AB4). */
+  readonly filter?: ConversationFilter | undefined;
   /** Null if the conversation has no messages. */
   readonly last_message: LastMessage | null;
 }

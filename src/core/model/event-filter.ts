@@ -1,22 +1,25 @@
 import { chatIdentity, memberKey } from './address.ts';
 import type { LogEntry } from './event.ts';
 import { splitId } from './fleet.ts';
-import { wantedBy } from './narrowing.ts';
+import { type Reading, wantedBy } from './narrowing.ts';
 import { type StoredWebhook, type WebhookEventType, wantsChanges } from './webhook.ts';
 
 /**
  * Returns a function that tests whether a webhook receives an event. The event must have one of the webhook's types and
- * match the webhook's filter (decision P4). A condition on a member that the event lacks is not applied: a removed
+ * match the webhook's filter (decision P4). `key` returns the limited key to which the webhook belongs. A condition on a member that the event lacks is not applied: a removed
  * message has no sender, and a range of changed messages has no conversation.
  */
-export function eventFilter(webhook: Pick<StoredWebhook, 'events' | 'filter'>): (entry: LogEntry) => boolean {
+export function eventFilter(
+  webhook: Pick<StoredWebhook, 'events' | 'filter'>,
+  key?: () => Reading,
+): (entry: LogEntry) => boolean {
   const types = new Set<WebhookEventType>(webhook.events);
   // A webhook that asks for `message.updated` or `message.removed` also receives `messages.changed` (decision I3).
   if (wantsChanges(webhook)) types.add('messages.changed');
   const { conversation_ids: ids, senders: addresses, is_from_me: isOwn } = webhook.filter ?? {};
   const conversations = ids && new Set(ids.map(conversationKey));
   const senders = addresses && new Set(addresses.map(memberKey));
-  const isWanted = wantedBy(webhook.filter ?? {});
+  const isWanted = wantedBy(webhook.filter ?? {}, true, key);
   return (entry) => {
     if (!types.has(entry.event.type) || isWanted?.(entry) === false) return false;
     const { data } = entry.event;

@@ -1,5 +1,6 @@
 import type { Print } from './fingerprint.ts';
 import type { Message } from './message.ts';
+import type { Marks } from './narrowing.ts';
 import type { Offset } from './offset.ts';
 import type { Reaction } from './reaction.ts';
 
@@ -94,15 +95,8 @@ export interface LogEntry {
    * changes, and in every entry at a hub.
    */
   readonly generation?: number | undefined;
-  /**
-   * Seconds from the row's date until Postern first saw the row, counting only time in which chat.db was watched
-   * (decision U4). Undefined if the age was below 60 seconds or has been deleted since, and always at a hub.
-   */
-  readonly ageS?: number | undefined;
-  /** True if macOS had filed the row as junk before Postern read it (decision V5); never at a hub. */
-  readonly isJunk?: true | undefined;
-  /** True for a message that lists leave out; never at a hub. */
-  readonly isHidden?: true | undefined;
+  /** By what a reader may skip the entry; undefined if by nothing, and always at a hub. */
+  readonly marks?: Marks | undefined;
 }
 
 /** A new row as a log entry. */

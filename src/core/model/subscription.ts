@@ -1,6 +1,7 @@
 import type { EventType, LogEntry } from './event.ts';
 import { LATE_S } from './event.ts';
 import { eventFilter } from './event-filter.ts';
+import type { Narrowing, Reading } from './narrowing.ts';
 import type { Offset } from './offset.ts';
 
 /** The content of an event: only ids, or the message too. */
@@ -100,18 +101,24 @@ export const NEW_HEALTH: SubscriptionHealth = {
   hasGap: false,
 };
 
-/** Returns a filter for the events that a client asks for. */
-export function subscriptionFilter(name: EventType, asked: SubscriptionArguments): (entry: LogEntry) => boolean {
+/** Returns what agents skip unless they ask for it: junk, and what came late. */
+export function forAgents({ junk, late }: Pick<SubscriptionArguments, 'junk' | 'late'>): Narrowing {
+  return { ...(junk !== true && { junk: false }), ...(late !== true && { max_age_s: LATE_S }) };
+}
+
+/** Returns a filter for the events that a client asks for. `key` returns the key of the client. */
+export function subscriptionFilter(
+  name: EventType,
+  asked: SubscriptionArguments,
+  key: () => Reading,
+): (entry: LogEntry) => boolean {
   const { conversation_id: conversation, sender, junk, late } = asked;
-  return eventFilter({
-    events: [name],
-    filter: {
-      ...(conversation !== undefined && { conversation_ids: [conversation] }),
-      ...(sender !== undefined && { senders: [sender] }),
-      ...(junk !== true && { junk: false }),
-      ...(late !== true && { max_age_s: LATE_S }),
-    },
-  });
+  const filter = {
+    ...(conversation !== undefined && { conversation_ids: [conversation] }),
+    ...(sender !== undefined && { senders: [sender] }),
+    ...forAgents({ junk, late }),
+  };
+  return eventFilter({ events: [name], filter }, key);
 }
 
 /** The error numbers of MCP Events, as in the draft that today's clients follow. The final text has other numbers. */

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { includeParameter } from './include-parameter.ts';
-import { limit, offset } from './query-parameters.ts';
+import { junkParameter, limit, offset } from './query-parameters.ts';
 
 const cursor = z.string().optional().meta({ description: 'From the `Link` header of the previous page.' });
 
@@ -13,6 +13,7 @@ export const conversationQuery = z.object({
       'Replaces `offset`, so that no item is repeated on a later page. Empty for the first page, then from the `Link` header.',
   }),
   include: includeParameter,
+  junk: junkParameter,
 });
 
 /** Parameters of `GET /conversations/{id}/attachments` (decision Z4). */

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import {
   ATTACHMENT_STATES,
+  CONVERSATION_FILTERS,
   type ConversationDetails,
   FILTER_ACTIONS,
   MESSAGE_KINDS,
@@ -26,6 +27,9 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
       unread_count: z.int().optional().meta({ description: 'Absent if the database does not record it.' }),
       is_group: z.boolean(),
       service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),
+      filter: z.enum(CONVERSATION_FILTERS).optional().meta({
+        description: 'How Messages files it. It shows only `known` and `unknown` in its lists.',
+      }),
       last_message: z
         .object({
           id: z.string(),

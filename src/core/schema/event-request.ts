@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { includeParameter } from './include-parameter.ts';
 import { afterParameter, changesParameter } from './offset-parameter.ts';
-import { hiddenParameter, junkParameter, limit, maxAgeParameter, wait } from './query-parameters.ts';
+import { limit, narrowingParameters, wait } from './query-parameters.ts';
 
 const AFTER_REQUIRED = 'The parameter `after` is required: a row id, or 0 for everything.';
 
@@ -18,9 +18,7 @@ export const eventsQuery = z
     changes: changesParameter,
     limit: limit(100, 1000),
     include: includeParameter,
-    max_age_s: maxAgeParameter,
-    junk: junkParameter,
-    include_hidden: hiddenParameter,
+    ...narrowingParameters,
     wait,
   })
   .refine((query) => query.after !== undefined || query.changes, {
@@ -36,7 +34,5 @@ export const streamQuery = z.object({
   after: afterParameter.optional(),
   changes: changesParameter,
   include: includeParameter,
-  max_age_s: maxAgeParameter,
-  junk: junkParameter,
-  include_hidden: hiddenParameter,
+  ...narrowingParameters,
 });

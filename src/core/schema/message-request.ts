@@ -4,7 +4,7 @@ import { invalidRequest } from '../model/problems.ts';
 import { SERVICE_CHOICES } from '../model/send-service.ts';
 import { includeParameter } from './include-parameter.ts';
 import { parseInstant } from './instant.ts';
-import { hiddenParameter, limit, offset, order, since } from './query-parameters.ts';
+import { hiddenParameter, junkParameter, limit, offset, order, since } from './query-parameters.ts';
 import { list, NOT_AN_OBJECT, text } from './text.ts';
 
 /** Parameters of `GET /messages` (decisions B9, B10). */
@@ -16,6 +16,7 @@ export const messageQuery = z.object({
   offset,
   cursor: z.string().optional().meta({ description: 'From a `Link` header; replaces `offset`.' }),
   include: includeParameter,
+  junk: junkParameter,
   include_hidden: hiddenParameter,
 });
 

@@ -134,7 +134,7 @@ export const maxAge = z.int({ error: `\`max_age_s\` must be ${AGE_RANGE}.` }).mi
 export const MAX_AGE_MISTAKE = { pointer: '?max_age_s', message: `The parameter \`max_age_s\` must be ${AGE_RANGE}.` };
 
 /** `max_age_s` as a parameter of `GET /events` and streams (decision U4). */
-export const maxAgeParameter = z
+const maxAgeParameter = z
   .string()
   .refine((value) => /^\d{1,15}$/.test(value) && Number(value) >= LEAST_AGE_S, MAX_AGE_MISTAKE.message)
   .transform(Number)
@@ -147,14 +147,16 @@ export const maxAgeParameter = z
       'or the Mac slept does not count, nor does the time between arrival and delivery.',
   });
 
-/** `junk=false` as a parameter of `GET /events` and streams (decision V5). */
+/** Description of `junk`, as a parameter and in the filter of a webhook. */
+export const JUNK =
+  'false: skips what macOS filed as junk, and conversations that Messages hides. true, the default: skips none.';
+
+/** `junk=false` as a parameter of lists, `GET /events` and streams (decisions V5, AB4). */
 export const junkParameter = z
   .enum(['true', 'false'], { error: 'The parameter `junk` must be true or false.' })
   .transform((text) => text === 'true')
   .optional()
-  .meta({
-    description: 'false: skips messages that macOS 27 filed as junk. true, the default: skips none.',
-  });
+  .meta({ description: JUNK });
 
 /** `include_hidden=true` as a parameter of lists, `GET /events` and streams (decision AA4). */
 export const hiddenParameter = z
@@ -165,6 +167,13 @@ export const hiddenParameter = z
     description:
       'true: includes hidden messages, those that Postern wrote to test itself. false, the default: leaves them out.',
   });
+
+/** The parameters by which readers of events skip some (decisions AA4, U4, V5). */
+export const narrowingParameters = {
+  max_age_s: maxAgeParameter,
+  junk: junkParameter,
+  include_hidden: hiddenParameter,
+};
 
 export const order = z
   .enum(['asc', 'desc'], { error: 'The parameter `order` must be "asc" or "desc".' })

@@ -3,7 +3,7 @@ import { isTimeZone } from '../model/day-start.ts';
 import { type Highlight, MAX_SEARCH_CHARACTERS, SEARCHED_TEXTS, type SearchHit } from '../model/search.ts';
 import { includeParameter } from './include-parameter.ts';
 import { messageSchema } from './message-schema.ts';
-import { limit } from './query-parameters.ts';
+import { junkParameter, limit } from './query-parameters.ts';
 import { shapeOf } from './shape.ts';
 
 const highlightSchema = shapeOf<Highlight>()(z.tuple([z.int(), z.int()]).readonly());
@@ -43,4 +43,5 @@ export const searchParameters = z.object({
   limit: limit(50, 200),
   cursor: z.string().optional().meta({ description: 'From a `Link` header.' }),
   include: includeParameter,
+  junk: junkParameter,
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { FAILURE_MODES, type WebhookFilter } from '../model/webhook.ts';
 import { MAX_HEADERS } from '../model/webhook-settings.ts';
-import { maxAge } from './query-parameters.ts';
+import { JUNK, maxAge } from './query-parameters.ts';
 import { shapeOf } from './shape.ts';
 import { list, text } from './text.ts';
 
@@ -101,10 +101,7 @@ export const webhookFilter = shapeOf<WebhookFilter>()(
           description:
             'Skips rows that arrived more than this many seconds after they were written. The seconds are counted as for the parameter `max_age_s` of a stream.',
         }),
-        junk: z
-          .boolean({ error: '`junk` must be true or false.' })
-          .optional()
-          .meta({ description: 'false: skips messages that macOS 27 filed as junk. true, the default: skips none.' }),
+        junk: z.boolean({ error: '`junk` must be true or false.' }).optional().meta({ description: JUNK }),
         include_hidden: z.boolean({ error: '`include_hidden` must be true or false.' }).optional().meta({
           description:
             'true: also delivers hidden messages, those that Postern wrote to test itself. false, the default: leaves them out.',

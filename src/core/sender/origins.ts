@@ -150,6 +150,10 @@ export class OriginReader implements DetailsReader {
     return this.#reader.conversation(id, options);
   }
 
+  marks(...parameters: Parameters<MessageReader['marks']>): ReturnType<MessageReader['marks']> {
+    return this.#reader.marks(...parameters);
+  }
+
   async details(message: Message): Promise<MessageDetails | undefined> {
     const details = await this.#reader.details(message);
     return details && this.#origins.added(message, details);

@@ -65,7 +65,7 @@ export class DeliveryWorker {
   constructor(webhook: StoredWebhook, parts: DeliveryWorkerParts) {
     this.#parts = parts;
     this.#webhook = webhook;
-    this.#isSubscribed = eventFilter(webhook);
+    this.#isSubscribed = this.#filterOf(webhook);
     const { id } = webhook;
     const { feed, store, progress, clock } = parts;
     this.#wakeup = new Wakeup(clock);
@@ -104,6 +104,11 @@ export class DeliveryWorker {
     return this.#nextAttemptMs;
   }
 
+  #filterOf(webhook: StoredWebhook): (entry: LogEntry) => boolean {
+    const { keyId } = webhook;
+    return eventFilter(webhook, () => (keyId === null ? undefined : this.#parts.callerOf?.(keyId)?.key));
+  }
+
   /** Attempts a held delivery now instead of waiting until it is due. */
   retryNow(): void {
     this.#wakeup.wake();
@@ -136,7 +141,7 @@ export class DeliveryWorker {
   update(webhook: StoredWebhook): void {
     const before = this.#webhook;
     this.#webhook = webhook;
-    this.#isSubscribed = eventFilter(webhook);
+    this.#isSubscribed = this.#filterOf(webhook);
     const changes = wantsChanges(webhook);
     // When a paused webhook is enabled, its rows are read again, because they may have changed during the pause.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;

@@ -267,13 +267,17 @@ export class LimitedAccess implements AccessService {
       reader,
       people: limitedPeople(owner.people, () => key.stored, chats),
       attachments: limitedAttachments(owner.attachments, reader),
-      feed: limitedFeed(owner.feed, (entry) => {
-        const isAdmitted = key.isAlive(clock.now()) && chats.admits(entry);
-        if (isAdmitted && 'conversation_id' in entry.event.data) {
-          audit.noteRead(id, 'event', [entry.event.data.conversation_id]);
-        }
-        return isAdmitted;
-      }),
+      feed: limitedFeed(
+        owner.feed,
+        (entry) => {
+          const isAdmitted = key.isAlive(clock.now()) && chats.admits(entry);
+          if (isAdmitted && 'conversation_id' in entry.event.data) {
+            audit.noteRead(id, 'event', [entry.event.data.conversation_id]);
+          }
+          return isAdmitted;
+        },
+        () => key.stored,
+      ),
       json: (entry, include) => json(entry, include, view),
       sender: limitedSender(key, { ...this.#parts, approvals: this.#desk, chats, audit, auditStore, idempotency }),
       uploads: this.#parts.uploads.of(id),

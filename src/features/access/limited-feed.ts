@@ -1,11 +1,12 @@
 import type { LogEntry } from '../../core/model/event.ts';
+import type { Key } from '../../core/model/key.ts';
 import type { EventFeed, FeedReader } from '../../core/model/ports/feed-ports.ts';
 
 /**
  * Returns a feed with only the entries that a limited key may read. Each entry keeps its offset in `feed`. `admits`
  * reports whether the key may read an entry now.
  */
-export function limitedFeed(feed: EventFeed, admits: (entry: LogEntry) => boolean): EventFeed {
+export function limitedFeed(feed: EventFeed, admits: (entry: LogEntry) => boolean, key?: () => Key): EventFeed {
   const narrowed = (reader: FeedReader): FeedReader => ({
     take(limit) {
       const batch = reader.take(limit);
@@ -21,7 +22,7 @@ export function limitedFeed(feed: EventFeed, admits: (entry: LogEntry) => boolea
     changeGeneration: () => feed.changeGeneration(),
     offsetText: (offset, generation) => feed.offsetText(offset, generation),
     resolve: (offset, options) => feed.resolve(offset, options),
-    wanted: (narrowing) => feed.wanted(narrowing),
+    wanted: (narrowing) => feed.wanted(narrowing, key),
     live: (onMore, options) => narrowed(feed.live(onMore, options)),
     resume: (offset, onMore, options) => narrowed(feed.resume(offset, onMore, options)),
     consume(task, options) {

@@ -80,6 +80,12 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
       noteLast([conversation]);
       return narrowedConversation(conversation);
     },
+    marks(what, ids) {
+      return reader.marks(
+        what,
+        what === 'messages' ? ids.filter((id) => chats.hasMessage(id)) : chats.filter(ids, (id) => id),
+      );
+    },
   };
 }
 

@@ -105,6 +105,7 @@ export const CONVERSATION: Rules<Conversation> = {
     unread_count: 'shown',
     is_group: 'shown',
     service: 'shown',
+    filter: 'shown',
     last_message: {
       id: 'shown',
       sender: 'shown',

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Caller } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { includeSet } from '../../core/model/include.ts';
+import { withoutHiddenChats } from '../../core/model/without-junk.ts';
 
 const DETAILS = includeSet(['details']);
 /** More conversations than any Mac has, so that one read lists all of them. */
@@ -52,7 +53,8 @@ export class ConversationWalks {
   }
 }
 
-async function idsOf({ reader }: Caller): Promise<readonly string[]> {
-  const { items } = await reader.listConversations({ limit: ALL, offset: 0 });
-  return items.map(({ id }) => id);
+/** Lists the conversations that Messages shows (decision AB4). */
+async function idsOf(caller: Caller): Promise<readonly string[]> {
+  const { items } = await caller.reader.listConversations({ limit: ALL, offset: 0 });
+  return withoutHiddenChats(items, caller).map(({ id }) => id);
 }

@@ -3,17 +3,19 @@ import type { Conversation } from '../../core/model/conversation.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import { includeSet } from '../../core/model/include.ts';
 import type { Message } from '../../core/model/message.ts';
+import { skippedAs } from '../../core/model/narrowing.ts';
 import { messageObject } from './objects.ts';
 
 const DETAILS = includeSet(['details']);
 
 /**
  * Returns a new message as the body of a webhook. Returns undefined for a reaction or a change, because clients would
- * mistake either for a new message. Also returns undefined for a message with neither text nor file.
+ * mistake either for a new message. Also returns undefined for junk, and for a message with neither text nor file.
  */
 export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Promise<string | undefined> {
   const { type } = entry.event;
   if (type !== 'message.received' && type !== 'message.sent') return undefined;
+  if (skippedAs({ junk: false }, entry.marks, caller.key) !== undefined) return undefined;
   const { data } = JSON.parse(await caller.json(entry, DETAILS)) as { readonly data: Message };
   if (data.conversation_id === '' || (data.body === '' && (data.details ?? data).attachments.length === 0)) {
     return undefined;

@@ -35,5 +35,6 @@ export function namedReader(reader: MessageReader, contacts: Contacts): MessageR
       const names = conversation && (await namesFor(options.include));
       return names ? conversationWithNames(conversation, names) : conversation;
     },
+    marks: (...parameters) => reader.marks(...parameters),
   };
 }

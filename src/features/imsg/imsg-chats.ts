@@ -4,8 +4,7 @@ import { notStarted, RPC, RpcError } from './rpc-error.ts';
 
 /** How long the members and the name of a conversation are cached. */
 const KNOWN_MS = 60_000;
-const PAGE = 200;
-const MAX_PAGES = 25;
+const MAX_CHATS = 5000;
 /** HTTP statuses of the answer to a request whose path is invalid or too long. */
 const UNASKABLE: ReadonlySet<number> = new Set([400, 414, 431]);
 /** Matches the conversation ids of a hub. They begin with the id of a Mac. */
@@ -63,11 +62,11 @@ export class ImsgChats {
   }
 
   async *#all(): AsyncGenerator<ImsgChat, void> {
-    for (let page = 0; page < MAX_PAGES; page += 1) {
-      const offset = page * PAGE;
-      const found = await this.#client.conversations({ limit: PAGE, offset, include: ['details'] });
-      for (const conversation of found) yield this.#note(conversation);
-      if (found.length < PAGE) return;
+    let looked = 0;
+    for await (const conversation of this.#client.allConversations({ include: ['details'], junk: false })) {
+      yield this.#note(conversation);
+      looked += 1;
+      if (looked >= MAX_CHATS) return;
     }
   }
 

@@ -93,6 +93,7 @@ export class ImsgMethods {
       conversation_id: chat.conversation.id,
       limit: Math.min(limit, 200),
       include: ['details'],
+      junk: false,
       // Starts 1 ms earlier: the service excludes the start instant, and the protocol includes it.
       ...(start !== undefined && { since: new Date(Date.parse(start) - 1).toISOString() }),
     });

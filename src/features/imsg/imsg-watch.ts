@@ -100,6 +100,7 @@ export class ImsgWatch {
       const events = client.listen({
         after,
         maxAgeS,
+        junk: false,
         over: 'http',
         include: ['details'],
         signal,

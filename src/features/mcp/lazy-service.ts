@@ -1,7 +1,6 @@
 import type { Feature } from '../../core/feature.ts';
 import type { Caller } from '../../core/model/caller.ts';
 import type { KeyRecord } from '../../core/model/key.ts';
-import type { Message } from '../../core/model/message.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { McpService } from '../../core/model/ports/mcp-ports.ts';
 import { problem } from '../../core/model/problems.ts';
@@ -21,8 +20,6 @@ export interface McpParts {
   readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
   /** Returns the name of the time zone in which answers show times, such as `Europe/Berlin`. */
   readonly timeZone: () => string;
-  /** Returns the ids of the messages that macOS filed as junk (decision V5). */
-  readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
 }
 
 /** Loads the protocol at its first request, so that a service without MCP clients uses less memory. */

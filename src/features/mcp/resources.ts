@@ -6,16 +6,18 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
+import { withoutHiddenChats, withoutJunk } from '../../core/model/without-junk.ts';
 import { fenced } from './text/fence.ts';
 import { Labels } from './text/labels.ts';
 import { shortLine } from './text/visible.ts';
 import { isGroupId } from './tools/group-names.ts';
-import { withoutJunk } from './tools/junk.ts';
 import { messageLines } from './tools/messages-read.ts';
 import type { ToolContext } from './tools/tool.ts';
 
 const TEMPLATE = 'postern://conversations/{id}';
 const MAX_LISTED = 20;
+/** Number of conversations among which the list looks for those that Messages shows. */
+const LOOKED_AT = 100;
 const MESSAGES = 20;
 /** Maximum number of events that one `take` reads from the feed. */
 const BATCH_SIZE = 200;
@@ -27,8 +29,10 @@ function uriOf(id: string): string {
 /** Adds the resource `postern://conversations/{id}`: the newest messages of a conversation. */
 export function addConversationResource(server: McpServer, context: ToolContext): void {
   const { reader } = context.caller;
-  const recent = async (): Promise<readonly Conversation[]> =>
-    (await reader.listConversations({ limit: MAX_LISTED, offset: 0 })).items;
+  const recent = async (): Promise<readonly Conversation[]> => {
+    const { items } = await reader.listConversations({ limit: LOOKED_AT, offset: 0 });
+    return withoutHiddenChats(items, context.caller).slice(0, MAX_LISTED);
+  };
   const template = new ResourceTemplate(TEMPLATE, {
     list: async () => {
       const labels = new Labels(await context.names());
@@ -49,7 +53,7 @@ export function addConversationResource(server: McpServer, context: ToolContext)
     if (conversation === undefined) throw new ResourceNotFoundError(uri.href);
     const query = { conversationId: conversation.id, order: 'desc', limit: MESSAGES, offset: 0 } as const;
     const { items } = await reader.listMessages(query);
-    const shown = withoutJunk(items, (message) => message, context);
+    const shown = withoutJunk(items, (message) => message, context.caller);
     const lines = await messageLines(shown.toReversed(), conversation.id, context);
     const leftOut = items.length - shown.length;
     const note = leftOut === 0 ? '' : `\nLeft out as junk: ${leftOut}; messages_read with junk=true shows them.`;

@@ -117,11 +117,10 @@ function mayUse(caller: Caller, scope: Tool['scope']): boolean {
 type MakeContext = (call?: ServerContext) => ToolContext;
 
 function contextOf(parts: ServerParts): MakeContext {
-  const { caller, clock, time, ending, keyEnd, counters, junkAmong, requestId } = parts;
+  const { caller, clock, time, ending, keyEnd, counters, requestId } = parts;
   return (call) => ({
     caller,
     clock,
-    junkAmong,
     // A getter, because not every answer has times, and creating the first formats takes 14 ms.
     get time() {
       return time();

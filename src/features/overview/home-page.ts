@@ -7,6 +7,7 @@ import type { Approval } from '../../core/model/approval.ts';
 import { type ClientLines, clientLines } from '../../core/model/client-lines.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Scope } from '../../core/model/key.ts';
+import { isShownByDefault } from '../../core/model/narrowing.ts';
 import type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../../core/model/overview.ts';
 import type { Home } from '../../core/model/ports/home-ports.ts';
 import type { WebhookRegistry } from '../../core/model/ports/webhooks-ports.ts';
@@ -52,7 +53,7 @@ export function openStatistics({ state, host, closers, counters, channel }: Coun
   channel.join(
     statistics.reader({
       published: () => channel.published,
-      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(({ isHidden }) => isHidden !== true),
+      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(isShownByDefault),
     }),
   );
   return statistics;

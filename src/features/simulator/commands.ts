@@ -103,6 +103,11 @@ export type Command =
        */
       readonly filter?: { readonly code: number; readonly subCode?: number };
       /**
+       * How Messages files the conversation: the columns `is_filtered` and `is_blackholed` of its chat. Numbers above 1
+       * are in no list of a Mac (Sentient-OS, pull request 102).
+       */
+      readonly hides?: { readonly isFiltered?: number; readonly isBlackholed?: number };
+      /**
        * A file of `bytes` bytes, or with the content of `path`. The file is complete `afterMs` after the message's row
        * is inserted.
        */

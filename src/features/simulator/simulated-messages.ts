@@ -254,6 +254,10 @@ export class Messages {
     const { from, service = 'iMessage', joinAfterMs = 0, attachment, filter } = command;
     const chat = command.chat === undefined ? database.directChat(from, service) : database.findChat(command.chat);
     if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
+    const { isFiltered = 0, isBlackholed = 0 } = command.hides ?? {};
+    if (command.hides !== undefined) {
+      database.update('chat', chat, { is_filtered: isFiltered, is_blackholed: isBlackholed });
+    }
     const text = attachment === undefined ? command.text : `${ATTACHMENT_CHARACTER}${command.text}`;
     const columns = {
       ...(attachment !== undefined && { cache_has_attachments: 1 }),

@@ -1,6 +1,7 @@
 import { includeSet } from '../../model/include.ts';
 import { listedAttachments } from '../../model/listed-attachment.ts';
 import { problem } from '../../model/problems.ts';
+import { withoutHiddenChats } from '../../model/without-junk.ts';
 import { conversationsJson } from '../../schema/conversation-json.ts';
 import {
   conversationAttachmentsQuery,
@@ -15,14 +16,15 @@ import type { Handlers } from '../router.ts';
 export function conversationRoutes() {
   return {
     async listConversations(exchange) {
-      const { limit, offset, cursor, include } = readQuery(conversationQuery, exchange.query);
+      const { limit, offset, cursor, include, junk } = readQuery(conversationQuery, exchange.query);
       const start = cursor === undefined ? { offset } : { offset: 0, cursor };
       const page = await exchange.caller.reader.listConversations({ limit, ...start, include });
+      const shown = junk === false ? withoutHiddenChats(page.items, exchange.caller) : page.items;
       // A client that pages by offset gets a link after every full page, because another page may follow.
       const isFull = cursor === undefined && page.items.length === limit;
       const more = cursor === undefined ? { offset: offset + limit } : { cursor: page.next, offset: undefined };
       const next = (isFull || page.next !== undefined) && more;
-      const content = { type: 'application/json', text: conversationsJson(page.items) };
+      const content = { type: 'application/json', text: conversationsJson(shown) };
       const partial = partialHeader(page);
       if (next === false) return { status: 200, content, headers: partial };
       const link = pageLink(conversationQuery, exchange.query, next);

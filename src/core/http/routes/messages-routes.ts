@@ -2,6 +2,7 @@ import { approvalInConsole } from '../../model/approval.ts';
 import type { Mistake } from '../../model/errors.ts';
 import type { CallerSender, SendAnswer } from '../../model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../model/problems.ts';
+import { withoutJunk } from '../../model/without-junk.ts';
 import type { Counters } from '../../runtime/counters.ts';
 import { countedSend } from '../../runtime/send-counter.ts';
 import {
@@ -27,11 +28,12 @@ const REPLAYED = { 'Idempotent-Replayed': 'true' };
 
 export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = false) {
   return {
-    async listMessages({ query, caller: { reader } }) {
-      const { conversation_id: conversationId, since: sinceNs, ...others } = readQuery(messageQuery, query);
-      const { page, content } = await fittingMessages(others.limit, (limit) =>
-        reader.listMessages({ conversationId, sinceNs, ...others, limit }),
-      );
+    async listMessages({ query, caller }) {
+      const { conversation_id: conversationId, since: sinceNs, junk, ...others } = readQuery(messageQuery, query);
+      const { page, content } = await fittingMessages(others.limit, async (limit) => {
+        const found = await caller.reader.listMessages({ conversationId, sinceNs, ...others, limit });
+        return junk === false ? { ...found, items: withoutJunk(found.items, (message) => message, caller) } : found;
+      });
       const partial = partialHeader(page);
       if (page.next === undefined) return { status: 200, content, headers: partial };
       const link = pageLink(messageQuery, query, { cursor: page.next, offset: undefined });

@@ -6,6 +6,7 @@ import type { Message } from '../../model/message.ts';
 import type { MessageReader, Page } from '../../model/ports/reading-ports.ts';
 import { problem } from '../../model/problems.ts';
 import type { SearchHit, SearchStatus } from '../../model/search.ts';
+import { withoutJunk } from '../../model/without-junk.ts';
 import { pageLink } from '../../schema/page-link.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
 import { searchParameters } from '../../schema/search-schema.ts';
@@ -32,8 +33,9 @@ export function searchRoutes() {
       if (query.conversations.some((ids) => ids.length === 0)) return { status: 200, body: [] };
       const read = async (limit: number): Promise<Page<SearchHit>> => {
         const found = await index.search(query, { limit, cursor: asked.cursor });
-        if (asked.include === NO_INCLUDES) return found;
-        return { ...found, items: await withIncludes(found.items, reader, asked.include) };
+        const items = asked.junk === false ? withoutJunk(found.items, ({ message }) => message, caller) : found.items;
+        if (asked.include === NO_INCLUDES) return { ...found, items };
+        return { ...found, items: await withIncludes(items, reader, asked.include) };
       };
       const { page, content } = await fittingList(asked.limit, read, ({ message }) => message);
       return {

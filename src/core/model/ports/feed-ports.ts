@@ -1,7 +1,7 @@
 import type { Cursor, LogIdentity } from '../cursor.ts';
 import type { LogEntry, PendingRow, RowEntry } from '../event.ts';
 import type { Print } from '../fingerprint.ts';
-import type { Narrowing } from '../narrowing.ts';
+import type { Narrowing, Reading } from '../narrowing.ts';
 import type { ClientOffset, Offset } from '../offset.ts';
 import type { Change } from './changes-ports.ts';
 
@@ -172,10 +172,10 @@ export interface EventFeed {
    */
   admits(entry: LogEntry): boolean;
   /**
-   * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. Throws 501 at a
-   * hub that would have to filter, because events of a fleet do not say how old a row was or whether it is junk.
+   * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. `key` returns the
+   * limited key that reads. Throws 501 at a hub that would have to filter, because events of a fleet do not say how old a row was or whether it is junk.
    */
-  wanted(narrowing: Narrowing): ((entry: LogEntry) => boolean) | undefined;
+  wanted(narrowing: Narrowing, key?: () => Reading): ((entry: LogEntry) => boolean) | undefined;
   /** At a hub: returns the Macs that publish no changes. A reader with changes gets only new rows from these Macs. */
   withoutChanges?(): readonly string[];
   /**

@@ -1,6 +1,7 @@
 import type { Conversation } from '../conversation.ts';
 import type { IncludeSet } from '../include.ts';
 import type { Message } from '../message.ts';
+import type { Marks } from '../narrowing.ts';
 
 /** The part `backend` of the health record, as the contract defines it. */
 export interface BackendHealth {
@@ -62,6 +63,11 @@ export interface MessageReader {
    * Returns the conversation with this id, in any variant of the chat guid (decision B4); undefined if there is none.
    */
   conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined>;
+  /**
+   * Returns the marks of those of the messages or conversations that have any. Key: the id. Only lists that leave
+   * junk out need marks. Throws 501 at a hub, which knows none.
+   */
+  marks(what: 'messages' | 'conversations', ids: readonly string[]): ReadonlyMap<string, Marks>;
 }
 
 /** An open file of a message. The caller that opened it must either read it once or close it. */

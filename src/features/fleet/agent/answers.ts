@@ -2,6 +2,7 @@ import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { LogEntry } from '../../../core/model/event.ts';
 import { guidOfId } from '../../../core/model/fleet.ts';
 import { type Include, type IncludeSet, includeSet } from '../../../core/model/include.ts';
+import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import { rowOffset } from '../../../core/model/offset.ts';
 import { problem } from '../../../core/model/problems.ts';
 import { readBody } from '../../../core/schema/mistakes.ts';
@@ -129,7 +130,7 @@ export class Answers {
   #rows(after: number, before: number): readonly LogEntry[] {
     for (let from = after; ; ) {
       const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);
-      const shown = entries.filter(({ isHidden }) => isHidden !== true);
+      const shown = entries.filter(isShownByDefault);
       const last = entries.at(-1);
       if (shown.length > 0 || last === undefined) return shown;
       from = last.rowId;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isAppError } from '../../../core/model/errors.ts';
 import type { LogEntry } from '../../../core/model/event.ts';
+import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { ConsumerTask, EventConsumer, Handled } from '../../../core/model/ports/feed-ports.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
@@ -102,7 +103,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
     // Hubs receive no hidden messages. They see no gap, because the next event names the last published row.
-    if (entry.isHidden === true) return { isDone: true };
+    if (!isShownByDefault(entry)) return { isDone: true };
     const { mac } = this.#parts;
     const isChange = entry.change !== undefined;
     const before = isChange ? chain.changes : chain.rows;

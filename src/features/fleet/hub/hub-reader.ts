@@ -97,6 +97,10 @@ export class HubReader implements MessageReader {
         });
   }
 
+  marks(): never {
+    throw problem('not_at_a_hub');
+  }
+
   #page(mac: string, { include, sinceNs, beforeNs, conversationIds: _, ...query }: MessageQuery) {
     const times = { sinceNs: sinceNs?.toString(), beforeNs: beforeNs?.toString() };
     return this.#parts.reads.ask(mac, 'listMessages', { ...query, ...times, include: includeNames(include) });

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { type Caller, isAllowed } from '../../../core/model/caller.ts';
 import { type EventType, ROW_EVENT_TYPES } from '../../../core/model/event.ts';
 import { EVENT_CONTENTS, type SubscriptionArguments } from '../../../core/model/subscription.ts';
+import { junk } from '../tools/junk.ts';
 
 const DESCRIPTIONS: Readonly<Record<EventType, string>> = {
   'message.received': "A message arrived in the owner's Messages.",
@@ -19,7 +20,10 @@ export const eventArguments = z.strictObject({
     .enum(EVENT_CONTENTS)
     .optional()
     .describe('"full" includes the text, "ids" does not; default: full, but ids for a webhook on another machine'),
-  junk: z.boolean().optional().describe('true: include what macOS filed as junk'),
+  junk: junk
+    .unwrap()
+    .optional()
+    .describe(junk.description ?? ''),
   late: z.boolean().optional().describe('true: include messages that came more than 30 min after they were written'),
 }) satisfies z.ZodType<SubscriptionArguments>;
 

@@ -26,7 +26,7 @@ export async function poll(
   { caller, clock }: Pick<ServerParts, 'caller' | 'clock'>,
 ): Promise<object> {
   const { feed } = caller;
-  const isWanted = subscriptionFilter(name, asked);
+  const isWanted = subscriptionFilter(name, asked, () => caller.key);
   const start = await replayStart(feed, cursor, maxAgeMs === undefined ? undefined : clock.now() - maxAgeMs);
   let position = start.offset;
   const events: EventOccurrence[] = [];

@@ -64,7 +64,7 @@ class EventStream {
     this.#parts = parts;
     this.#wakeup = new Wakeup(parts.clock);
     this.#position = offset;
-    this.#isWanted = subscriptionFilter(asked.name, asked.arguments);
+    this.#isWanted = subscriptionFilter(asked.name, asked.arguments, () => parts.caller.key);
     this.#reader = parts.caller.feed.resume(offset, this.#wake);
     this.#generation = this.#reader.generation();
     this.#signals = [call.mcpReq.signal, parts.ending, parts.keyEnd];

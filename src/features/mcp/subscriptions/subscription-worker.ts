@@ -61,7 +61,11 @@ export class SubscriptionWorker {
     this.#subscription = subscription;
     this.#health = subscription.health;
     this.#wakeup = new Wakeup(parts.clock);
-    this.#isWanted = subscriptionFilter(subscription.name, subscription.arguments);
+    this.#isWanted = subscriptionFilter(
+      subscription.name,
+      subscription.arguments,
+      () => parts.callerOf(subscription.keyId)?.key,
+    );
     const task: ConsumerTask<undefined> = {
       name: `subscription/${subscription.id}`,
       storedOffset: () => {

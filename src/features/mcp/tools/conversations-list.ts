@@ -1,10 +1,12 @@
 import * as z from 'zod';
 import type { Conversation } from '../../../core/model/conversation.ts';
+import { withoutHiddenChats } from '../../../core/model/without-junk.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels, type NameOf } from '../text/labels.ts';
 import { shortLine } from '../text/visible.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
 import { isGroupId } from './group-names.ts';
+import { junk, junkNote } from './junk.ts';
 import { itemLimit, type ToolContext, textOutput, tool } from './tool.ts';
 
 const PAGE = 100;
@@ -22,16 +24,19 @@ export const conversationsList = tool({
     search: z.string().max(200).optional().describe('part of a name, address or id'),
     limit: itemLimit(20, 100),
     cursor: z.string().max(200).optional().describe('`next` from the previous answer'),
+    junk,
   }),
   output: textOutput,
-  async run({ search, limit: wanted, cursor }, context) {
+  async run({ search, limit: wanted, cursor, junk: hasJunk }, context) {
     const start = cursor === undefined ? 0 : offsetIn(cursor);
     const nameOf = await context.names();
-    const { found, next } = await find(start, wanted, matcher(search, nameOf), context);
-    if (found.length === 0) return { text: 'No conversations.', ...(next !== undefined && { next }) };
+    const matches = matcher(search, nameOf);
+    const { found, leftOut, next } = await find({ start, wanted, matches, hasJunk }, context);
+    const note = junkNote(leftOut, 'conversation');
+    if (found.length === 0) return { text: `No conversations.${note}`, ...(next !== undefined && { next }) };
     const labels = new Labels(nameOf);
     const lines = found.map((conversation) => line(conversation, labels, context));
-    return { text: fenced(lines.join('\n'), context.nonce), ...(next !== undefined && { next }) };
+    return { text: fenced(lines.join('\n'), context.nonce) + note, ...(next !== undefined && { next }) };
   },
 });
 
@@ -46,18 +51,29 @@ function matcher(search: string | undefined, nameOf: NameOf): Matches {
     );
 }
 
-async function find(start: number, wanted: number, matches: Matches, { caller }: ToolContext) {
+interface Asked {
+  readonly start: number;
+  readonly wanted: number;
+  readonly matches: Matches;
+  readonly hasJunk: boolean;
+}
+
+async function find({ start, wanted, matches, hasJunk }: Asked, { caller }: ToolContext) {
   const found: Conversation[] = [];
+  let leftOut = 0;
   for (let at = start; at < start + MAX_SEARCHED; at += PAGE) {
     const { items } = await caller.reader.listConversations({ limit: PAGE, offset: at });
+    const shown = new Set(hasJunk ? items : withoutHiddenChats(items, caller));
     for (const [index, conversation] of items.entries()) {
-      if (matches(conversation)) found.push(conversation);
+      if (!matches(conversation)) continue;
+      if (shown.has(conversation)) found.push(conversation);
+      else leftOut += 1;
       const isEnd = index === items.length - 1 && items.length < PAGE;
-      if (found.length === wanted) return { found, next: isEnd ? undefined : nextAt(at + index + 1) };
+      if (found.length === wanted) return { found, leftOut, next: isEnd ? undefined : nextAt(at + index + 1) };
     }
-    if (items.length < PAGE) return { found, next: undefined };
+    if (items.length < PAGE) return { found, leftOut, next: undefined };
   }
-  return { found, next: nextAt(start + MAX_SEARCHED) };
+  return { found, leftOut, next: nextAt(start + MAX_SEARCHED) };
 }
 
 function nextAt(offset: number): string {

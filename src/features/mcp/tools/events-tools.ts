@@ -1,10 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as z from 'zod';
 import { AppError } from '../../../core/model/errors.ts';
-import { type Event, isRowEntry, LATE_S, type LogEntry, type RowEntry } from '../../../core/model/event.ts';
+import { type Event, isRowEntry, type RowEntry } from '../../../core/model/event.ts';
+import { type Narrowing, skippedAs } from '../../../core/model/narrowing.ts';
 import { type ClientOffset, decodeOffset, type Offset } from '../../../core/model/offset.ts';
 import type { FeedReader } from '../../../core/model/ports/feed-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
+import { forAgents } from '../../../core/model/subscription.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
@@ -39,8 +41,8 @@ export const eventsPoll = tool({
   scope: 'events',
   input: z.object({ after, limit: itemLimit(50, 200), late, junk }),
   output: textOutput,
-  async run({ after: text, limit: wanted, late: hasLate, junk: hasJunk }, context) {
-    const events = new EventReader(text, { wanted, hasLate, hasJunk }, context);
+  async run({ after: text, limit: wanted, ...shown }, context) {
+    const events = new EventReader(text, { wanted, ...shown }, context);
     try {
       await events.read();
       return await events.answer();
@@ -67,7 +69,7 @@ export const eventsWait = tool({
   async run({ after: text, conversation_id: id, timeout_s: seconds, ...shown }, context) {
     const conversation = id === undefined ? undefined : await context.caller.reader.conversation(id);
     if (id !== undefined && conversation === undefined) throw problem('conversation_not_found');
-    const asked = { conversation: conversation?.id, wanted: BATCH_SIZE, hasLate: shown.late, hasJunk: shown.junk };
+    const asked = { conversation: conversation?.id, wanted: BATCH_SIZE, ...shown };
     const events = new EventReader(text, asked, context);
     const wait = new Wait(seconds, context);
     try {
@@ -89,9 +91,9 @@ interface Asked {
    * True to include late messages: those that were more than `LATE_S` seconds old when they arrived. A message's age
    * counts only time in which chat.db was watched.
    */
-  readonly hasLate: boolean;
-  /** True to include messages that macOS filed as junk. */
-  readonly hasJunk: boolean;
+  readonly late: boolean;
+  /** True to include junk. */
+  readonly junk: boolean;
 }
 
 /** Reads the events after an offset for one call. */
@@ -102,21 +104,18 @@ class EventReader {
   readonly #reader: FeedReader;
   readonly #generation: number;
   readonly #entries: RowEntry[] = [];
-  readonly #isYoung: (entry: LogEntry) => boolean;
-  readonly #isNoJunk: (entry: LogEntry) => boolean;
-  #late = 0;
-  #junk = 0;
+  readonly #narrowing: Narrowing;
+  readonly #skipped = { hidden: 0, late: 0, junk: 0 };
   #upTo: Offset;
   #wake: () => void = () => {};
 
-  constructor(text: string | undefined, { conversation, wanted, hasLate, hasJunk }: Asked, context: ToolContext) {
+  constructor(text: string | undefined, { conversation, wanted, ...shown }: Asked, context: ToolContext) {
     const { feed } = context.caller;
     const offset = feed.resolve(text === undefined ? undefined : offsetOf(text));
     this.#context = context;
     this.#conversation = conversation;
     this.#limit = wanted;
-    this.#isYoung = (!hasLate && feed.wanted({ max_age_s: LATE_S })) || (() => true);
-    this.#isNoJunk = (!hasJunk && feed.wanted({ junk: false })) || (() => true);
+    this.#narrowing = forAgents(shown);
     this.#upTo = offset;
     this.#reader = feed.resume(offset, () => this.#wake());
     this.#generation = this.#reader.generation();
@@ -129,7 +128,7 @@ class EventReader {
       if (this.#reader.generation() !== this.#generation) throw replaced();
       const { entries, upTo } = this.#reader.take(Math.min(BATCH_SIZE, this.#limit - this.#entries.length));
       this.#upTo = upTo;
-      this.#entries.push(...this.#shown(entries.filter(isRowEntry).filter((entry) => this.#isWanted(entry))));
+      this.#entries.push(...entries.filter(isRowEntry).filter((entry) => this.#isWanted(entry)));
       if (this.#entries.length >= this.#limit) return true;
       if (entries.length === 0 && this.#reader.isCaughtUp()) return this.#entries.length > 0;
     }
@@ -181,18 +180,11 @@ class EventReader {
     return JSON.parse(await this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 
-  #shown(entries: readonly RowEntry[]): readonly RowEntry[] {
-    const young = entries.filter(this.#isYoung);
-    const shown = young.filter(this.#isNoJunk);
-    this.#late += entries.length - young.length;
-    this.#junk += young.length - shown.length;
-    return shown;
-  }
-
   #note(): string {
-    const what = this.#late === 1 ? '1 event that came late was' : `${this.#late} events that came late were`;
-    const late = this.#late === 0 ? '' : `\n${what} left out; late=true shows them.`;
-    return late + junkNote(this.#junk, 'event');
+    const { late: count, junk: left } = this.#skipped;
+    const what = count === 1 ? '1 event that came late was' : `${count} events that came late were`;
+    const late = count === 0 ? '' : `\n${what} left out; late=true shows them.`;
+    return late + junkNote(left, 'event');
   }
 
   close(): void {
@@ -203,10 +195,13 @@ class EventReader {
     return this.#context.caller.feed.offsetText(offset, undefined);
   }
 
+  /** Reports whether the call shows an entry, and counts those of the conversation that it skips. */
   #isWanted(entry: RowEntry): boolean {
     const { conversation_id: id } = entry.event.data;
-    if (entry.isHidden === true) return false;
-    return this.#conversation === undefined || id === this.#conversation;
+    if (this.#conversation !== undefined && id !== this.#conversation) return false;
+    const skipped = skippedAs(this.#narrowing, entry.marks, this.#context.caller.key);
+    if (skipped !== undefined) this.#skipped[skipped] += 1;
+    return skipped === undefined;
   }
 }
 

@@ -5,6 +5,7 @@ import { includeSet } from '../../../core/model/include.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { MessageQuery } from '../../../core/model/ports/reading-ports.ts';
 import { invalidRequest, problem } from '../../../core/model/problems.ts';
+import { withoutJunk } from '../../../core/model/without-junk.ts';
 import { parseInstant } from '../../../core/schema/instant.ts';
 import { fenced } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
@@ -13,7 +14,7 @@ import { beginning, indented, visibleJson } from '../text/visible.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
 import { fittingPage } from './fitting-page.ts';
 import { groupNames } from './group-names.ts';
-import { junk, junkNote, withoutJunk } from './junk.ts';
+import { junk, junkNote } from './junk.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
 /** Maximum length of the text when one message is read, in UTF-16 units. */
@@ -51,7 +52,7 @@ export const messagesRead = tool({
         const oldestFirst = query.order === 'desc' ? page.toReversed() : page;
         return input.format === 'json' ? jsonLines(oldestFirst) : messageLines(oldestFirst, conversation?.id, context);
       },
-      (page) => (input.junk ? page : withoutJunk(page, (message) => message, context)),
+      (page) => (input.junk ? page : withoutJunk(page, (message) => message, context.caller)),
     );
     const text = items.length === 0 ? 'No messages.' : fenced(lines, context.nonce);
     const note = junkNote(leftOut, 'message');

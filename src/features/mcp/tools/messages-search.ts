@@ -1,11 +1,12 @@
 import * as z from 'zod';
 import { invalidRequest } from '../../../core/model/problems.ts';
 import type { SearchHit } from '../../../core/model/search.ts';
+import { withoutJunk } from '../../../core/model/without-junk.ts';
 import { searchQueryOf } from '../../search/language/search-query.ts';
 import { parseSearch } from '../../search/language/search-text.ts';
 import { fenced } from '../text/fence.ts';
 import { fittingPage } from './fitting-page.ts';
-import { junk, junkNote, withoutJunk } from './junk.ts';
+import { junk, junkNote } from './junk.ts';
 import { detailed, messageLines } from './messages-read.ts';
 import { conversationId, itemLimit, textOutput, tool } from './tool.ts';
 
@@ -37,7 +38,7 @@ export const messagesSearch = tool({
       wanted,
       (count) => search.search(query, { limit: count, cursor }),
       async (hits) => messageLines(await detailed(hits.map(excerpt), context), id, context),
-      (hits) => (hasJunk ? hits : withoutJunk(hits, ({ message }) => message, context)),
+      (hits) => (hasJunk ? hits : withoutJunk(hits, ({ message }) => message, context.caller)),
     );
     const { isComplete, indexedFrom } = search.status();
     const gap = isComplete

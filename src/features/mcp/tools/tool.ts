@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { Caller } from '../../../core/model/caller.ts';
 import type { KeyRecord, Scope } from '../../../core/model/key.ts';
-import type { Message } from '../../../core/model/message.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import type { Counters } from '../../../core/runtime/counters.ts';
 import type { Nonce } from '../text/fence.ts';
@@ -17,8 +16,6 @@ export interface ToolContext {
   /** The rights of the calling key, as the owner set them. */
   readonly ownKey: () => Promise<KeyRecord>;
   readonly counters: Counters;
-  /** Returns the ids of the messages that macOS filed as junk. */
-  readonly junkAmong: (messages: readonly Pick<Message, 'id'>[]) => ReadonlySet<string>;
   readonly requestId: string;
   /** Returns the owner's names for people, as far as this caller may know them. */
   readonly names: () => Promise<NameOf>;

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
-import { chatGuidVariants } from '../model/address.ts';
+import { chatGuidVariants, normalId } from '../model/address.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
@@ -10,6 +10,7 @@ import { RowBudget, type StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { type Queries, queriesOf } from './queries.ts';
+import { Spellings } from './spellings.ts';
 
 /** A chat, from its own row and its participants. */
 export interface Chat {
@@ -73,6 +74,7 @@ const MAX_CONTENT_BYTES = 16_777_216;
 export class Snapshot {
   readonly database: ChatDbHandle;
   readonly queries: Queries;
+  readonly spellings: Spellings;
   readonly #handles = new Map<number, string | undefined>();
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
@@ -86,6 +88,7 @@ export class Snapshot {
   constructor(database: ChatDbHandle) {
     this.database = database;
     this.queries = queriesOf(database.schema);
+    this.spellings = new Spellings(database);
   }
 
   /** Begins a read. Allows it to decode `MAX_LARGE_BYTES` of large bodies and `MAX_CONTENT_BYTES` of content blobs. */
@@ -160,9 +163,13 @@ export class Snapshot {
   /** Returns the chats that an id may refer to, in any order (decision B4). */
   chatsWithId(id: string): readonly Chat[] {
     if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
-    const rowIds = remember(this.#ids, id, () =>
-      this.database.all(this.queries.chatRowIds, ...chatGuidVariants(id)).map(([rowId]) => rowId as number),
-    );
+    const rowIds = remember(this.#ids, id, () => {
+      const withGuid = (guid: string): readonly number[] =>
+        this.database.all(this.queries.chatRowIds, ...chatGuidVariants(guid)).map(([rowId]) => rowId as number);
+      const normal = normalId(id);
+      const found = [...withGuid(id), ...(normal === id ? [] : withGuid(normal)), ...this.spellings.chatsWithId(id)];
+      return [...new Set(found)];
+    });
     return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
   }
 

@@ -1,3 +1,4 @@
+import { chatIdentity, isUnanswerable, withoutTags } from '../model/address.ts';
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
 import { type IdempotencyKey, storedKey } from '../model/idempotency-key.ts';
@@ -29,8 +30,8 @@ const SHUTDOWN_LIMIT_MS = 8000;
  * Postern remembers at most this many provisional answers, so that a repeated request can still find the send's row.
  */
 const LATE_KEPT = 1000;
-/** The identifier of a group's chat id, such as `chat123456789`, without prefix and style. */
-const BARE_GROUP = /^chat\d+$/i;
+/** The identifier of a group's chat id, such as `chat123456789`, alone or behind the prefix of a person's id. */
+const BARE_GROUP = /^(?:[^;]*;-;)?chat\d+$/i;
 
 export interface SenderOptions {
   readonly messages: MessagesApp;
@@ -155,9 +156,9 @@ export class Sender implements MessageSender {
     const { recipient, body, attachments, uploads = [] } = request;
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
     // reaches nobody (decision U8).
-    if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
-      throw problem('unknown_conversation');
-    }
+    if (BARE_GROUP.test(recipient)) {
+      if (this.#options.lookup.chats(recipient).length === 0) throw problem('unknown_conversation');
+    } else assertAnswerable(recipient);
     // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
@@ -233,6 +234,25 @@ export class Sender implements MessageSender {
       status: 'pending',
     };
   }
+}
+
+/**
+ * Throws `invalid_request` for a person's id or address that nobody can answer (decision AB3): Messages would make a
+ * conversation that reaches nobody.
+ */
+function assertAnswerable(recipient: string): void {
+  const identity = chatIdentity(recipient);
+  if (identity?.style === '+' || !isUnanswerable(identity?.identifier ?? recipient)) return;
+  const shown = withoutTags(identity?.identifier ?? recipient);
+  const message =
+    identity === undefined
+      ? `${shown} is no number, no e-mail address and no conversation id. Only the command line takes names: \`postern send\` finds the person, and GET /contacts?q=NAME lists a person's addresses. A sender such as a bank's name cannot be answered.`
+      : `${shown} is the name of a sender and no number or e-mail address, so it cannot be answered.`;
+  throw problem(
+    'invalid_request',
+    { summary: 'This message cannot be sent.' },
+    { mistakes: [{ pointer: '/recipient', message }] },
+  );
 }
 
 function hasChoice({ service, fallback }: SendRequest): boolean {

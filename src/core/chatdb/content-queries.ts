@@ -1,7 +1,8 @@
 import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import { columnList, MAX_SECONDS, POLL_ROW_COLUMNS, TEXT_PARAM } from './columns.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
-import { anyChat, column, messageParts, reactionTargets } from './queries.ts';
+import { column, messageParts, reactionTargets } from './queries.ts';
+import { anyChat } from './row-chat.ts';
 import { isPollUpdate, VOTE_TYPE } from './row-kinds.ts';
 
 /** The content of a row besides its text. A blob too large to be decoded is selected as its length. */

@@ -99,20 +99,13 @@ function isTagged({ guid }: Chat): boolean {
   return guid !== withoutTags(guid);
 }
 
-/** The id of a group as some programs write it, with the style of a person. */
-const GROUP_AS_PERSON = /^[^;]*;-;(chat\d+)$/i;
-
 /**
  * Returns the chats that a recipient may refer to. A recipient with `;` is a chat's guid in any variant. Any other
  * recipient is an address, and refers to the one-to-one chats with that address. If there are none, the recipient is
  * the bare identifier of a group.
  */
 function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
-  if (recipient.includes(';')) {
-    const chats = chatsOf(snapshot, recipient);
-    const group = GROUP_AS_PERSON.exec(recipient)?.[1];
-    return chats.length > 0 || group === undefined ? chats : chatsOf(snapshot, `any;+;${group}`);
-  }
+  if (recipient.includes(';')) return chatsOf(snapshot, recipient);
   const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
   return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);
 }
@@ -129,6 +122,8 @@ function attachmentNames({ database, queries }: Snapshot, rowId: number): readon
 interface DirectoryQueries {
   /** Selects the row ids of the chats with this member. Parameter: a JSON array of the address's spellings. */
   readonly withMember: string;
+  /** Selects the row id of each row and of each chat that it is in. Parameter: a JSON array of row ids. */
+  readonly chatsOfRows: readonly string[];
   /** Selects a row if the chat has an outgoing message. Parameter: row id of the chat. */
   readonly ownMessage: string;
 }
@@ -142,6 +137,12 @@ const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
       ? `SELECT DISTINCT j.chat_id FROM json_each(${TEXT_PARAM}) i CROSS JOIN handle h ON h.id = i.value
          CROSS JOIN chat_handle_join j ON j.handle_id = h.ROWID ORDER BY j.chat_id`
       : 'SELECT NULL WHERE ? IS NULL',
+    chatsOfRows: ['chat_message_join', 'chat_recoverable_message_join']
+      .filter((table) => schema.hasTable(table))
+      .map(
+        (table) =>
+          `SELECT j.message_id, j.chat_id FROM json_each(${TEXT_PARAM}) i CROSS JOIN ${table} j ON j.message_id = i.value`,
+      ),
     ownMessage: `SELECT 1 FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
       WHERE j.chat_id = ${INT_PARAM} AND m.is_from_me LIMIT 1`,
   };
@@ -196,6 +197,20 @@ export class MessagesDirectory implements ChatDirectory {
 
   conversationOf(rowId: number): string | undefined {
     return this.#connection.read((snapshot) => messageOf(snapshot, rowId)?.conversation_id);
+  }
+
+  chatsOfRows(rowIds: readonly number[]): ReadonlyMap<number, readonly string[]> {
+    return this.#connection.read((snapshot) => {
+      const found = new Map<number, string[]>();
+      const { chatsOfRows } = directoryQueriesOf(snapshot.database.schema);
+      const rows = chatsOfRows.flatMap((sql) => snapshot.database.all(sql, JSON.stringify(rowIds)));
+      for (const [row, chat] of rows) {
+        const guids = found.get(row as number) ?? [];
+        found.set(row as number, guids);
+        guids.push(snapshot.chat(chat as number)?.guid ?? '');
+      }
+      return found;
+    });
   }
 
   hasOwnMessage(guid: string): boolean {

@@ -1,5 +1,5 @@
 import { dirname, isAbsolute, join, sep } from 'node:path';
-import { chatGuidVariants, normalId } from '../model/address.ts';
+import { chatGuidVariants, chatIdentity, normalAddress, normalId } from '../model/address.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
@@ -9,6 +9,7 @@ import { ATTACHMENT_GUID } from './content/parts.ts';
 import { RowBudget, type StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
+import { ownAddressesIn } from './own-addresses.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { Spellings } from './spellings.ts';
 
@@ -26,8 +27,7 @@ export interface Chat {
   /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
   /**
-   * Returns the other person's address in a one-to-one chat; "" for a group, or if the number of participants is not
-   * one.
+   * Returns the other person's address in a one-to-one chat; "" for a group, or if it is uncertain who that is.
    */
   counterpart(): string;
 }
@@ -76,6 +76,7 @@ export class Snapshot {
   readonly queries: Queries;
   readonly spellings: Spellings;
   readonly #handles = new Map<number, string | undefined>();
+  #own: ReadonlySet<string> | undefined;
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
   readonly #dates = new Map<number | undefined, ListDates>();
@@ -249,18 +250,38 @@ export class Snapshot {
       isGroup,
       service: service === '' || service.toLowerCase() === 'any' ? null : service,
       participants: () => {
-        participants ??= this.#readParticipants(rowId);
+        participants ??= this.#readParticipants(rowId, isGroup);
         return participants;
       },
-      counterpart: () => (!isGroup && chat.participants().length === 1 ? (chat.participants()[0] ?? '') : ''),
+      counterpart: () => (isGroup ? '' : counterpartIn(guid, chat.participants())),
     };
     return chat;
   }
 
-  #readParticipants(chatId: number): readonly string[] {
+  #readParticipants(chatId: number, isGroup: boolean): readonly string[] {
     const rows = this.database.all(this.queries.participants, chatId);
-    return [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+    const found = [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+    return isGroup ? found : this.withoutOwner(found);
   }
+
+  /**
+   * Returns the members of a one-to-one chat without the owner, whom imports from iCloud list too (decision AB1). A chat
+   * of the owner's addresses alone keeps them.
+   */
+  withoutOwner(members: readonly string[]): readonly string[] {
+    if (members.length < 2) return members;
+    this.#own ??= new Set(ownAddressesIn(this.database).map(normalAddress));
+    const others = members.filter((address) => this.#own?.has(normalAddress(address)) !== true);
+    return others.length === 0 ? members : others;
+  }
+}
+
+/** Of several members, or of none, the one whom the chat's guid names is the counterpart. */
+function counterpartIn(guid: string, members: readonly string[]): string {
+  const [only, ...more] = members;
+  if (only !== undefined && more.length === 0) return only;
+  const named = chatIdentity(guid)?.identifier ?? '';
+  return members.length === 0 || members.some((one) => normalAddress(one) === normalAddress(named)) ? named : '';
 }
 
 /** Returns the cached value of a key, computed on first use. */

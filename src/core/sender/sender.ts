@@ -152,7 +152,8 @@ export class Sender implements MessageSender {
     return details === undefined ? result : { ...result, message: { ...result.message, details } };
   }
 
-  async check(request: SendRequest): Promise<CheckedRequest> {
+  async check(asked: SendRequest): Promise<CheckedRequest> {
+    const request = { ...asked, recipient: this.#groupMeant(asked.recipient) };
     const { recipient, body, attachments, uploads = [] } = request;
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
     // reaches nobody (decision U8).
@@ -168,6 +169,12 @@ export class Sender implements MessageSender {
       : await checkAttachments(request, this.#options.attachments);
     if (mistakes.length === 0) return { ...request, files };
     throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+  }
+
+  /** Returns the identifier alone for the id of a group that a program wrote with the style of a person. */
+  #groupMeant(recipient: string): string {
+    const isKnown = !BARE_GROUP.test(recipient) || this.#options.lookup.chats(recipient).length > 0;
+    return isKnown ? recipient : recipient.slice(recipient.lastIndexOf(';') + 1);
   }
 
   async #sendOnce(request: CheckedRequest, key: IdempotencyKey, hash: string): Promise<SendResult> {

@@ -141,6 +141,7 @@ export function selfChatClosed(directory: ChatDirectory, address: string): ChatD
     },
     withMember: (member) => directory.withMember(member).map(marked),
     conversationOf: (rowId) => directory.conversationOf(rowId),
+    chatsOfRows: (rowIds) => directory.chatsOfRows(rowIds),
     hasOwnMessage: (guid) => directory.hasOwnMessage(guid),
   };
 }

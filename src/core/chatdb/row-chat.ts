@@ -18,8 +18,8 @@ const rankOf = perSchema((schema) => {
 });
 
 /**
- * SQL for the row id of the chat of the row `m`. Of several chats it is the one that the row names, else for an incoming
- * row one with its sender and preferably a group, else the lowest (decision AB1).
+ * SQL for the row id of the chat of the row `m`. Chooses among several chats: the one that the row names, else for an
+ * incoming row one with its sender and preferably a group, else the lowest (decision AB1).
  */
 export function chatIn(schema: SchemaInfo, table = 'chat_message_join'): string {
   return `(SELECT CASE WHEN min(r.chat_id) = max(r.chat_id) THEN min(r.chat_id) ELSE ${bestChat(schema, table)} END

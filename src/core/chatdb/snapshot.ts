@@ -276,7 +276,7 @@ export class Snapshot {
   }
 }
 
-/** Of several members, or of none, the one whom the chat's guid names is the counterpart. */
+/** Returns the only member, else the address that the chat's guid names, unless it is none of the members. */
 function counterpartIn(guid: string, members: readonly string[]): string {
   const [only, ...more] = members;
   if (only !== undefined && more.length === 0) return only;

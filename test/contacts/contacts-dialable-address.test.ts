@@ -36,6 +36,15 @@ describe('an address', () => {
     ['46', '\u202a+46 70 123 45 67\u202c', '+46701234567'],
     ['81', '０９０－１２３４－５６７８', '+819012345678'],
     ['1', 'tel:+1-817-555-0100', '+18175550100'],
+    ['971', '+٩٧١ ٥٠ ١٢٣ ٤٥٦٧', '+971501234567'],
+    ['98', '۰۹۱۲ ۳۴۵ ۶۷۸۹', '+989123456789'],
+    // Remarks in cards, and tags of Apple's filters in chat.db.
+    ['1', '+1 817 555 0100 (work)', '+18175550100'],
+    ['46', '070-123 45 67 (på jobbet, 2)', '+46701234567'],
+    ['1', '+18175550100(smsfp)', '+18175550100'],
+    [undefined, '22395(smsft)', '22395'],
+    [undefined, 'Ana@example.org(filtered)', 'ana@example.org'],
+    [undefined, 'AXBNK-S(smsft_fi)', 'axbnk-s'],
     // What is no number.
     ['1', ' Ana@Example.COM ', 'ana@example.com'],
     ['1', '1-800-FLOWERS', '1-800-flowers'],

@@ -1,8 +1,9 @@
 import { decodable } from './body-sql.ts';
 import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import { columnList, MAX_SECONDS, POLL_ROW_COLUMNS, TEXT_PARAM } from './columns.ts';
-import { anyChat, column, messageParts } from './queries.ts';
+import { column, messageParts } from './queries.ts';
 import { reactionTargets } from './reaction-target.ts';
+import { anyChat } from './row-chat.ts';
 import { isPollUpdate, isScheduled, VOTE_TYPE } from './row-kinds.ts';
 
 /** The content of a row besides its text. A blob too large to be decoded is selected as its length. */

@@ -1,35 +1,16 @@
 import type { Message } from '../model/message.ts';
 import type { OwnerInChatDb, TapbackOn } from '../model/ports/self-chat-ports.ts';
-import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { currentReactions } from './current-reactions.ts';
 import { messageOf } from './message.ts';
+import { ownAddressesIn, RECENT_ROWS } from './own-addresses.ts';
 import type { Snapshot } from './snapshot.ts';
-
-/** Number of newest message rows that are searched for the owner's addresses. */
-const RECENT_ROWS = 1000;
-
-/** The queries for the owner's addresses, one for each column of `message` and `chat` that can contain them. */
-const addressQueriesOf = perSchema((schema) => [
-  ...['destination_caller_id', 'account']
-    .filter((name) => schema.hasColumn('message', name))
-    .map(
-      (name) => `SELECT DISTINCT ${name} FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${RECENT_ROWS}`,
-    ),
-  ...(schema.hasColumn('chat', 'last_addressed_handle') ? ['SELECT DISTINCT last_addressed_handle FROM chat'] : []),
-]);
 
 /** Finds the owner's addresses and tapbacks in chat.db. */
 export function chatDbOwner(connection: Connection): OwnerInChatDb {
   return {
-    addresses: () =>
-      connection.read(({ database }) => {
-        const found = addressQueriesOf(database.schema).flatMap((sql) => database.all(sql));
-        // An account looks like `E:me@example.org` or `P:+15550100`.
-        const addresses = found.map(([address]) => toText(address).replace(/^[EP]:/, ''));
-        return [...new Set(addresses.filter((address) => address !== ''))];
-      }),
+    addresses: () => connection.read(({ database }) => ownAddressesIn(database)),
     tapbackOn: (guid) =>
       connection.read((snapshot) => {
         const rowId = snapshot.rowIdOf(guid);

@@ -19,6 +19,7 @@ import {
   TEXT_PARAM,
 } from './columns.ts';
 import { reactionTargets } from './reaction-target.ts';
+import { anyChat } from './row-chat.ts';
 import { flagsSql } from './row-flags.ts';
 import {
   hasContent,
@@ -169,24 +170,6 @@ export function isListed(schema: SchemaInfo): string {
   if (!schema.hasTable('chat_recoverable_message_join')) return '1';
   return `NOT (m.ROWID IN (SELECT message_id FROM chat_recoverable_message_join WHERE message_id IS NOT NULL)
     AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
-}
-
-/** SQL for the row id of the chat of the row `m`; the lowest one if `m` is in several chats (decision B4). */
-export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
-
-/**
- * SQL that is true if the join `j` connects its message to the chat that `LOWEST_CHAT` selects. The `+` makes SQLite
- * search the message's other joins by message and not by chat. The comparison of row ids excludes `j` itself without
- * reading a row, because the index by message contains the row ids.
- */
-export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
-  WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
-
-/** SQL for the row id of the chat of the row `m`, even if the user deleted that message. */
-export function anyChat(schema: SchemaInfo): string {
-  if (!schema.hasTable('chat_recoverable_message_join')) return LOWEST_CHAT;
-  return `ifnull(${LOWEST_CHAT},
-    (SELECT min(r.chat_id) FROM chat_recoverable_message_join r WHERE r.message_id = m.ROWID))`;
 }
 
 /** SQL for a column of the row `m`, or `missing` if the database lacks it. */

@@ -4,7 +4,8 @@ import type { Row } from '../runtime/sqlite.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, toText } from './columns.ts';
 import { toMessage } from './message.ts';
-import { anyChat, messageParts } from './queries.ts';
+import { messageParts } from './queries.ts';
+import { anyChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 

@@ -1,4 +1,4 @@
-import { chatGuidVariants } from '../model/address.ts';
+import { chatGuidVariants, chatIdentity, normalAddress, normalId } from '../model/address.ts';
 import { type ConversationFilter, isHiddenFilter } from '../model/details.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { pathOfStored } from './attachment-place.ts';
@@ -11,7 +11,9 @@ import { RowBudget, type StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { filterOfChat } from './message-filter.ts';
+import { ownAddressesIn } from './own-addresses.ts';
 import { type Queries, queriesOf } from './queries.ts';
+import { Spellings } from './spellings.ts';
 
 /** A chat, from its own row and its participants. */
 export interface Chat {
@@ -31,8 +33,7 @@ export interface Chat {
   /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
   /**
-   * Returns the other person's address in a one-to-one chat; "" for a group, or if the number of participants is not
-   * one.
+   * Returns the other person's address in a one-to-one chat; "" for a group, or if it is uncertain who that is.
    */
   counterpart(): string;
 }
@@ -80,7 +81,9 @@ const MAX_CONTENT_BYTES = 16_777_216;
 export class Snapshot {
   readonly database: ChatDbHandle;
   readonly queries: Queries;
+  readonly spellings: Spellings;
   readonly #handles = new Map<number, string | undefined>();
+  #own: ReadonlySet<string> | undefined;
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
   readonly #dates = new Map<number | undefined, ListDates>();
@@ -93,6 +96,7 @@ export class Snapshot {
   constructor(database: ChatDbHandle) {
     this.database = database;
     this.queries = queriesOf(database.schema);
+    this.spellings = new Spellings(database);
   }
 
   /** Begins a read. Allows it to decode `MAX_LARGE_BYTES` of large bodies and `MAX_CONTENT_BYTES` of content blobs. */
@@ -177,9 +181,13 @@ export class Snapshot {
   /** Returns the chats that an id may refer to, in any order (decision B4). */
   chatsWithId(id: string): readonly Chat[] {
     if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
-    const rowIds = remember(this.#ids, id, () =>
-      this.database.all(this.queries.chatRowIds, ...chatGuidVariants(id)).map(([rowId]) => rowId as number),
-    );
+    const rowIds = remember(this.#ids, id, () => {
+      const withGuid = (guid: string): readonly number[] =>
+        this.database.all(this.queries.chatRowIds, ...chatGuidVariants(guid)).map(([rowId]) => rowId as number);
+      const normal = normalId(id);
+      const found = [...withGuid(id), ...(normal === id ? [] : withGuid(normal)), ...this.spellings.chatsWithId(id)];
+      return [...new Set(found)];
+    });
     return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
   }
 
@@ -265,18 +273,38 @@ export class Snapshot {
       filter,
       isFiltered: isHiddenFilter(filter),
       participants: () => {
-        participants ??= this.#readParticipants(rowId);
+        participants ??= this.#readParticipants(rowId, isGroup);
         return participants;
       },
-      counterpart: () => (!isGroup && chat.participants().length === 1 ? (chat.participants()[0] ?? '') : ''),
+      counterpart: () => (isGroup ? '' : counterpartIn(guid, chat.participants())),
     };
     return chat;
   }
 
-  #readParticipants(chatId: number): readonly string[] {
+  #readParticipants(chatId: number, isGroup: boolean): readonly string[] {
     const rows = this.database.all(this.queries.participants, chatId);
-    return [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+    const found = [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+    return isGroup ? found : this.withoutOwner(found);
   }
+
+  /**
+   * Returns the members of a one-to-one chat without the owner, whom imports from iCloud list too (decision AB1). A chat
+   * of the owner's addresses alone keeps them.
+   */
+  withoutOwner(members: readonly string[]): readonly string[] {
+    if (members.length < 2) return members;
+    this.#own ??= new Set(ownAddressesIn(this.database).map(normalAddress));
+    const others = members.filter((address) => this.#own?.has(normalAddress(address)) !== true);
+    return others.length === 0 ? members : others;
+  }
+}
+
+/** Returns the only member, else the address that the chat's guid names, unless it is none of the members. */
+function counterpartIn(guid: string, members: readonly string[]): string {
+  const [only, ...more] = members;
+  if (only !== undefined && more.length === 0) return only;
+  const named = chatIdentity(guid)?.identifier ?? '';
+  return members.length === 0 || members.some((one) => normalAddress(one) === normalAddress(named)) ? named : '';
 }
 
 /** Reports whether a selected blob, or the length selected in its place, is not empty. */

@@ -1,4 +1,4 @@
-import { chatIdentity, groupId, isNameLike } from '../model/address.ts';
+import { chatIdentity, groupId, isNameLike, isUnanswerable, withoutTags } from '../model/address.ts';
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
 import type { IdempotencyKey } from '../model/idempotency-key.ts';
@@ -151,11 +151,9 @@ export class Sender implements MessageSender {
     const { recipient, body, attachments, uploads = [] } = request;
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
     // reaches nobody (decisions U8, AB8).
-    if (isGroupAsPerson(recipient) && this.#options.lookup.chats(recipient).length === 0) {
-      throw problem('unknown_conversation');
-    }
-    // Messages would refuse a name, or take it for somebody's address (decision AB9).
-    if (isNameLike(recipient) && this.#options.lookup.chats(recipient).length === 0) throw problem('recipient_is_name');
+    if (isGroupAsPerson(recipient)) {
+      if (this.#options.lookup.chats(recipient).length === 0) throw problem('unknown_conversation');
+    } else assertAnswerable(recipient);
     // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
@@ -225,6 +223,24 @@ export class Sender implements MessageSender {
 function outcomeOf(expectation: Expectation | undefined): EarlierSend {
   if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
   return { state: 'provisional', part: expectation?.number };
+}
+
+/**
+ * Throws `invalid_request` for a person's id or address that nobody can answer (decision AB3): Messages would make a
+ * conversation that reaches nobody.
+ */
+function assertAnswerable(recipient: string): void {
+  const identity = chatIdentity(recipient);
+  if (identity?.style === '+' || !isUnanswerable(identity?.identifier ?? recipient)) return;
+  const shown = withoutTags(identity?.identifier ?? recipient);
+  // A name (decision AB9).
+  if (identity === undefined) throw problem('recipient_is_name');
+  const message = `${shown} is the name of a sender and no number or e-mail address, so it cannot be answered.`;
+  throw problem(
+    'invalid_request',
+    { summary: 'This message cannot be sent.' },
+    { mistakes: [{ pointer: '/recipient', message }] },
+  );
 }
 
 function hasChoice({ service, fallback }: SendRequest): boolean {

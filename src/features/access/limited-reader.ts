@@ -43,13 +43,13 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
   return {
     async listMessages(query) {
       const page = await reader.listMessages(chats.isUnlisted ? query : within(query));
-      const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
+      const items = chats.rows(page.items, (message) => message);
       noteRead(items.map(({ conversation_id }) => conversation_id));
       return { ...page, items: items.map(narrowedMessage) };
     },
     async message(id, options) {
       const message = await reader.message(id, options);
-      if (message === undefined || !chats.has(message.conversation_id)) return undefined;
+      if (message === undefined || chats.rows([message], (one) => one).length === 0) return undefined;
       noteRead([message.conversation_id]);
       return narrowedMessage(message);
     },

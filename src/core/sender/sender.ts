@@ -1,4 +1,4 @@
-import { chatIdentity, groupId, isNameLike, isUnanswerable, withoutTags } from '../model/address.ts';
+import { chatIdentity, groupId, isUnanswerable, withoutTags } from '../model/address.ts';
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
 import type { IdempotencyKey } from '../model/idempotency-key.ts';

@@ -1,8 +1,9 @@
 // The reference page: Swagger UI over this service's own document. Makes no requests to other hosts.
 
+// This file is served below /docs, and those of the console below /console.
+import { keptKey } from '../console/kept-key.js';
+import { applyScheme, schemeNow } from '../console/settings.js';
 import { foldedOperation } from './docs-operation.js';
-import { keptKey } from './kept-key.js';
-import { applyScheme, schemeNow } from './settings.js';
 
 applyScheme();
 // Swagger UI uses its dark colours only if the page has the class `dark-mode`.

@@ -127,13 +127,13 @@ describe.each(PAGES)('with %s damaged', (_what, name, page, atLeast) => {
     expect([...source.entries(rows)].flat()).toHaveLength(ids.length);
   });
 
-  test('a row that cannot be read is no message, and every other one is found by its id', () => {
+  test('a row that cannot be read is no message, and every other one is found by its id', async () => {
     const { connection, lost } = damaged(name, page);
     const reader = new ChatReader(connection);
     for (let id = 1; id <= ROWS; id += 1) {
-      expect([id, reader.message(String(id)) === undefined]).toEqual([id, lost.includes(id)]);
+      expect([id, (await reader.message(String(id))) === undefined]).toEqual([id, lost.includes(id)]);
     }
-    expect(reader.message(String(ROWS + 50))).toBeUndefined();
+    expect(await reader.message(String(ROWS + 50))).toBeUndefined();
   });
 
   test('a new message is read as it arrives', () => {

@@ -62,7 +62,7 @@ describe('Automation', () => {
   test('is granted when the harmless script runs, which is all that osascript gets', async () => {
     const { fake, clock, permissions } = setUp();
     expect(await permissions.automation()).toMatchObject({ name: 'automation', state: 'granted' });
-    expect(fake.runs()[0]?.argv).toEqual([expect.stringMatching(/\/src\/mac\/system\/automation\.applescript$/)]);
+    expect(fake.runs()[0]?.argv).toEqual([expect.stringMatching(/\/src\/core\/mac\/automation\.applescript$/)]);
     expect(fake.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
     expect(clock.pending).toBe(0);
   });

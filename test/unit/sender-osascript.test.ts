@@ -44,7 +44,7 @@ describe('one run of osascript', () => {
     const { fake, run } = setUp();
     expect(await run()).toEqual({ kind: 'done' });
     const [recorded] = fake.runs();
-    expect(recorded?.argv).toEqual([expect.stringMatching(/^\/.*\/src\/mac\/sender\/send\.applescript$/)]);
+    expect(recorded?.argv).toEqual([expect.stringMatching(/^\/.*\/src\/core\/sender\/send\.applescript$/)]);
     expect(recorded?.stdinIsEmpty).toBe(true);
     expect(recorded?.env).toEqual({
       LANG: 'en_US.UTF-8',
@@ -263,7 +263,7 @@ describe('the chats of Messages’ own list', () => {
     const { signal } = new AbortController();
     fake.plan({ stdout: 'any;-;+15550100\nany;+;chat7\n' });
     expect(await messages.liveChatIds(signal)).toEqual(['any;-;+15550100', 'any;+;chat7']);
-    expect(fake.runs()[0]?.argv).toEqual([expect.stringMatching(/\/src\/mac\/sender\/chats\.applescript$/)]);
+    expect(fake.runs()[0]?.argv).toEqual([expect.stringMatching(/\/src\/core\/sender\/chats\.applescript$/)]);
     expect(fake.runs()[0]?.env).toEqual({ LANG: 'en_US.UTF-8' });
     fake.plan({ exit: 1, stderr: 'execution error: no (-1743)' });
     expect(await messages.liveChatIds(signal)).toEqual([]);

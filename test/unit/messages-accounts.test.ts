@@ -60,7 +60,10 @@ describe('the accounts of Messages', () => {
     now.says = 'iMessage, SMS, false, true';
     await clock.advance(HOUR_MS / 2);
     expect(now.asked).toBe(2);
-    expect(accounts.warning()).toContain('not signed in to iMessage');
+    expect(accounts.warning()).toMatchObject({
+      code: 'imessage_signed_out',
+      text: expect.stringContaining('not signed in to iMessage'),
+    });
     await clock.advance(3 * HOUR_MS);
     expect(now.asked).toBe(5);
     now.says = 'iMessage, SMS, true, true';

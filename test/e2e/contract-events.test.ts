@@ -95,6 +95,7 @@ describe('events', () => {
         message_guid: database.guid(history),
         timestamp: '2026-01-01T00:00:00Z',
         associated_message_type: type,
+        part: 1,
       },
     });
     await listener.close();
@@ -110,7 +111,7 @@ describe('events', () => {
       associated_message_guid: 'bp:GONE',
     });
     const found = await listener.event(({ data }) => data.id === String(row));
-    expect(found.data).toMatchObject({ message_id: '', message_guid: 'GONE' });
+    expect(found.data).toMatchObject({ message_id: '', message_guid: 'GONE', balloon: true });
     await listener.close();
   });
 

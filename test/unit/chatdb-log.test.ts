@@ -139,22 +139,22 @@ describe('a pending row', () => {
 
 describe('a reaction', () => {
   test.each([
-    [2000, 'p:0/A', 'love', 'reaction.added'],
-    [2001, 'bp:A', 'thumbs_up', 'reaction.added'],
-    [2002, 'A', 'thumbs_down', 'reaction.added'],
-    [2003, 'p:-1/A', 'haha', 'reaction.added'],
-    [2004, 'p:12/A', 'exclamation', 'reaction.added'],
-    [2005, 'p:0/A', 'question', 'reaction.added'],
-    [2007, 'p:0/A', 'sticker', 'reaction.added'],
-    [1000, 'p:0/A', 'sticker', 'reaction.added'],
-    [2, 'A', 'other', 'reaction.added'],
-    [2999, 'A', 'other', 'reaction.added'],
-    [4000, 'A', 'other', 'reaction.added'],
-    [-3, 'A', 'other', 'reaction.added'],
-    [3000, 'p:0/A', 'love', 'reaction.removed'],
-    [3005, 'p:0/A', 'question', 'reaction.removed'],
-    [3999, 'p:0/A', 'other', 'reaction.removed'],
-  ])('of type %i on %s is %s, %s', (type, target, name, event) => {
+    [2000, 'p:0/A', 'love', 'reaction.added', { part: 0 }],
+    [2001, 'bp:A', 'thumbs_up', 'reaction.added', { balloon: true }],
+    [2002, 'A', 'thumbs_down', 'reaction.added', {}],
+    [2003, 'p:-1/A', 'haha', 'reaction.added', {}],
+    [2004, 'p:12/A', 'exclamation', 'reaction.added', { part: 12 }],
+    [2005, 'p:0/A', 'question', 'reaction.added', { part: 0 }],
+    [2007, 'p:0/A', 'sticker', 'reaction.added', { part: 0 }],
+    [1000, 'p:0/A', 'sticker', 'reaction.added', { part: 0 }],
+    [2, 'A', 'other', 'reaction.added', {}],
+    [2999, 'A', 'other', 'reaction.added', {}],
+    [4000, 'A', 'other', 'reaction.added', {}],
+    [-3, 'A', 'other', 'reaction.added', {}],
+    [3000, 'p:0/A', 'love', 'reaction.removed', { part: 0 }],
+    [3005, 'p:0/A', 'question', 'reaction.removed', { part: 0 }],
+    [3999, 'p:0/A', 'other', 'reaction.removed', { part: 0 }],
+  ])('of type %i on %s is %s, %s, on %j', (type, target, name, event, place) => {
     const { fixture, log } = open();
     const chat = fixture.chat('any;-;1');
     fixture.message({ chat, guid: 'A' });
@@ -176,6 +176,7 @@ describe('a reaction', () => {
         message_guid: 'A',
         timestamp: '2026-01-02T03:04:05Z',
         associated_message_type: type,
+        ...place,
       },
     });
   });
@@ -237,7 +238,8 @@ describe('the lookup for sends', () => {
     const group = [{ guid: 'iMessage;+;chat1', service: null }];
     expect(lookup.chats('chat1')).toEqual(group);
     expect(lookup.chats('any;+;chat1')).toEqual(group);
-    for (const unknown of ['any;-;chat1', '+15550101', '', ';', "x' OR 1"]) expect(lookup.chats(unknown)).toEqual([]);
+    expect(lookup.chats('any;-;chat1')).toEqual(group);
+    for (const unknown of ['any;-;chat2', '+15550101', '', ';', "x' OR 1"]) expect(lookup.chats(unknown)).toEqual([]);
   });
 
   test('gives own messages above a mark as a confirmation needs them', () => {

@@ -71,9 +71,15 @@ describe('a send under a limited key', () => {
     },
   );
 
-  test('to an alphanumeric sender goes where chat.db has the conversation', async () => {
+  test('to an alphanumeric sender is refused, although chat.db has the conversation', async () => {
     service.chats.chat('any;-;AMZN', ['AMZN']);
-    expect(await service.send(service.owner, { recipient: 'AMZN' })).toMatchObject({ kind: 'sent' });
+    for (const caller of [service.owner, service.caller({ send: '*' })]) {
+      for (const dryRun of [false, true]) {
+        expect(await codeOf(service.send(caller, { recipient: 'AMZN', dryRun }))).toBe('recipient_is_name');
+        expect(await codeOf(service.send(caller, { recipient: 'any;-;AMZN', dryRun }))).toBe('invalid_request');
+      }
+    }
+    expect(service.messages.runs).toEqual([]);
   });
 
   test('goes to one group in every spelling of its id, and to no person that has its name', async () => {

@@ -145,13 +145,18 @@ describe('a message', () => {
     expect(answer.json).toMatchObject({ conversation_id: 'any;-;new@example.com' });
   });
 
-  test.each(['Garden', 'not a number at all', '12'])(
-    'to what is no address Messages refuses: %s',
+  test.each(['Garden', 'not a number at all'])(
+    'to a name is refused before Messages is asked: %s',
     async (recipient) => {
       const answer = await send({ recipient, body: 'anybody?' });
-      expect(answer).toMatchObject({ status: 502, json: { code: 'send_failed', messages_error: -1728 } });
+      expect(answer).toMatchObject({ status: 400, json: { code: 'recipient_is_name' } });
     },
   );
+
+  test('to a number that is no address Messages refuses', async () => {
+    const answer = await send({ recipient: '12', body: 'anybody?' });
+    expect(answer).toMatchObject({ status: 502, json: { code: 'send_failed', messages_error: -1728 } });
+  });
 
   test.each([
     ['emoji and joiners', 'Grüße 👩‍👩‍👧‍👦 日本語 مرحبا'],

@@ -176,8 +176,11 @@ describe('a send', () => {
       state: 'dry_run',
       text: `Nothing was sent. The message to ${ANA} would be held until the owner decides. Its readers: ${ANA}.`,
     });
-    const empty = await client.call('messages_send', { to: ' ', text: '' });
-    expect(empty.text).toMatch(/`recipient` must not be blank\..*nothing to send/);
+    const blank = await client.call('messages_send', { to: ' ', text: 'x' });
+    expect(blank).toMatchObject({ isError: true, text: expect.stringMatching(/`recipient` must not be blank\./) });
+    // An empty argument is one that is left out (decision AB9).
+    const empty = await client.call('messages_send', { to: ANA, text: '' });
+    expect(empty).toMatchObject({ isError: true, text: expect.stringMatching(/messages_send: text: /) });
     const unknown = await client.call('approvals_wait', { id: 'nothing', timeout_s: 0 });
     expect(unknown).toMatchObject({ isError: true, text: expect.stringMatching(/approval/) });
   });

@@ -74,6 +74,12 @@ const NAMED: readonly Named[] = [
       / \/ details \/ (sentence|part|parts|reply_to_part|reply_to_range|unsent_parts|link|app|poll|group_event|scheduled): absent → | \/ details \/ (attachments|reactions) \/ .*(guid|part): absent → /,
   },
   {
+    change: 'reactions say which part they are on',
+    upgrade: 'Reaction events have `part` or',
+    changelog: 'have [`part` or `balloon`](docs/api.md#fields)',
+    explains: / \/ reaction\.(added|removed) \d+ \/ data \/ (part: absent → \d+|balloon: absent → true)$/,
+  },
+  {
     change: 'polls are polls',
     upgrade: 'A poll has the `kind` `poll`',
     changelog: '**A poll has the `kind` `poll`.**',

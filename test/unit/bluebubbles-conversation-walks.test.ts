@@ -12,9 +12,10 @@ function callerWith(count: number): { readonly caller: Caller; readonly ids: str
     participants: [],
     last_message_at: '2026-01-01T00:00:00Z',
   });
-  const reader: Pick<Caller['reader'], 'listConversations' | 'conversation'> = {
+  const reader: Pick<Caller['reader'], 'listConversations' | 'conversation' | 'marks'> = {
     listConversations: async ({ limit, offset }) => ({ items: ids.slice(offset, offset + limit).map(conversation) }),
     conversation: async (id) => (ids.includes(id) ? conversation(id) : undefined),
+    marks: () => new Map(),
   };
   return { caller: { reader } as unknown as Caller, ids };
 }

@@ -1,3 +1,5 @@
+import { asciiDigits } from './ascii-digits.ts';
+
 /**
  * The tags that Apple's filters put behind an address, one or more: `(filtered)`, `(smsfp)`, `(smsft)`, `(smsft_xx)` and
  * `(ft_xx)`. Other parentheses belong to the address, as in `(800) 275-2273`.
@@ -13,6 +15,9 @@ const NUMBER = /^\+[1-9][0-9]{6,14}$/;
 
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/;
 
+/** Matches also the e-mail addresses of other scripts, which no right can name. */
+const LIKE_EMAIL = /^[^\s@]+@[^\s@]+$/;
+
 /** Accepts only ASCII, because `toLowerCase` would turn the Kelvin sign into a k. */
 const ASCII = /^[\x20-\x7e]+$/;
 
@@ -23,20 +28,9 @@ const ASCII = /^[\x20-\x7e]+$/;
 export function normalAddress(text: string): string {
   if (DIGITS.test(text)) return text;
   const address = withoutTags(text);
-  const number = asciiDigits(address.replace(PUNCTUATION, ''));
+  const number = asciiNumber(address.replace(PUNCTUATION, ''));
   if (DIGITS.test(number)) return number;
   return ASCII.test(address) ? address.toLowerCase() : address;
-}
-
-/** Matches what can only be the name of a person or group: letters that belong to no address, id or `chat123`. */
-const NAME = /^(?!chat\d+$)[^@;:]*\p{L}[^@;:]*$/iu;
-
-/**
- * Reports whether a recipient looks like a name. Some senders of text messages have names as addresses, so the
- * recipient may still be a conversation in chat.db.
- */
-export function isNameLike(recipient: string): boolean {
-  return NAME.test(recipient);
 }
 
 /**
@@ -58,16 +52,9 @@ export function addressTag(address: string): string | undefined {
   return TAGS.exec(address)?.[0].slice(address.lastIndexOf('(') - address.length + 1, -1);
 }
 
-/** Replaces the decimal digits of every script, such as Arabic and full-width ones, and the full-width plus. */
-export function asciiDigits(text: string): string {
-  if (ALL_ASCII.test(text)) return text;
-  return text.replaceAll('\uff0b', '+').replace(/\p{Nd}/gu, (digit) => {
-    const code = digit.codePointAt(0) ?? 0;
-    // The ten digits of a script follow each other, and nothing but such tens adjoins them.
-    let zero = code;
-    while (/^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
-    return String((code - zero) % 10);
-  });
+/** Replaces the decimal digits of every script and the full-width plus, which some keyboards write in numbers. */
+export function asciiNumber(text: string): string {
+  return ALL_ASCII.test(text) ? text : asciiDigits(text.replaceAll('\uff0b', '+'));
 }
 
 /**
@@ -76,7 +63,7 @@ export function asciiDigits(text: string): string {
  */
 export function isUnanswerable(text: string): boolean {
   const address = normalAddress(text);
-  return !DIGITS.test(address) && !address.includes('@') && !address.startsWith('urn:');
+  return !DIGITS.test(address) && !LIKE_EMAIL.test(address) && !address.startsWith('urn:');
 }
 
 /**

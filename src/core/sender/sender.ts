@@ -1,4 +1,4 @@
-import { chatIdentity, groupId, isUnanswerable, withoutTags } from '../model/address.ts';
+import { chatIdentity, groupId } from '../model/address.ts';
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
 import type { IdempotencyKey } from '../model/idempotency-key.ts';
@@ -14,6 +14,7 @@ import type {
   SendResult,
 } from '../model/ports/sending-ports.ts';
 import { problem } from '../model/problems.ts';
+import { assertAnswerable } from '../model/recipient.ts';
 import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
 import type { Confirmations } from './confirmations.ts';
 import { type CheckedRequest, openDelivery } from './delivery.ts';
@@ -223,24 +224,6 @@ export class Sender implements MessageSender {
 function outcomeOf(expectation: Expectation | undefined): EarlierSend {
   if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
   return { state: 'provisional', part: expectation?.number };
-}
-
-/**
- * Throws `invalid_request` for a person's id or address that nobody can answer (decision AB3): Messages would make a
- * conversation that reaches nobody.
- */
-function assertAnswerable(recipient: string): void {
-  const identity = chatIdentity(recipient);
-  if (identity?.style === '+' || !isUnanswerable(identity?.identifier ?? recipient)) return;
-  const shown = withoutTags(identity?.identifier ?? recipient);
-  // A name (decision AB9).
-  if (identity === undefined) throw problem('recipient_is_name');
-  const message = `${shown} is the name of a sender and no number or e-mail address, so it cannot be answered.`;
-  throw problem(
-    'invalid_request',
-    { summary: 'This message cannot be sent.' },
-    { mistakes: [{ pointer: '/recipient', message }] },
-  );
 }
 
 function hasChoice({ service, fallback }: SendRequest): boolean {

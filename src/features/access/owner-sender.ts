@@ -3,8 +3,9 @@ import { isAppError } from '../../core/model/errors.ts';
 import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
 import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
 import type { CallerSender, MessageSender } from '../../core/model/ports/sending-ports.ts';
+import { assertAnswerable } from '../../core/model/recipient.ts';
 import type { Audit } from './audit.ts';
-import { assertNoName, resolveRecipient } from './rights.ts';
+import { resolveRecipient } from './rights.ts';
 
 export interface OwnerSenderParts {
   readonly sender: MessageSender;
@@ -28,7 +29,7 @@ export function ownerSender({ sender, deferral, directory, audit: auditNow }: Ow
     async send(request) {
       const { recipient, body: text } = request;
       if (request.dryRun === true) {
-        assertNoName(directory, recipient);
+        assertAnswerable(recipient);
         const { to, members } = resolveRecipient(directory, recipient) ?? { to: recipient, members: [] };
         return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
       }

@@ -1,9 +1,10 @@
-import { groupId, isNameLike, rightsAddress } from '../../core/model/address.ts';
+import { groupId, rightsAddress } from '../../core/model/address.ts';
 import { isChatDbAway } from '../../core/model/errors.ts';
 import type { Key, SendRight } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
+import { assertAnswerable, isName } from '../../core/model/recipient.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { areSameMembers, type Destination, destinationOf, maySend } from './policy.ts';
 
@@ -15,7 +16,7 @@ export function resolveRecipient(directory: ChatDirectory, recipient: string): D
 
 /**
  * Returns the destination of a recipient that the key may send to. Throws `recipient_not_allowed` for any other
- * recipient, or `recipient_is_name` if it looks like a name. The error does not reveal whether that recipient exists,
+ * recipient, or `recipient_is_name` for a name. The error does not reveal whether that recipient exists,
  * except to a key that may send to everyone: for an unknown group, it gets `unknown_conversation`.
  */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
@@ -24,17 +25,10 @@ export function allowedDestination(directory: ChatDirectory, key: LimitedKey, re
     throw problem('unknown_conversation');
   }
   if (destination === undefined || !maySend(key.stored.send, destination)) {
-    throw problem(isNameLike(recipient) ? 'recipient_is_name' : 'recipient_not_allowed');
+    throw problem(isName(recipient) ? 'recipient_is_name' : 'recipient_not_allowed');
   }
+  assertAnswerable(recipient);
   return destination;
-}
-
-/**
- * Throws `recipient_is_name` for a recipient that looks like a name and is no conversation in chat.db (decision AB9).
- * Messages would refuse it, or take it for somebody's address.
- */
-export function assertNoName(directory: ChatDirectory, recipient: string): void {
-  if (isNameLike(recipient) && directory.meant(recipient).length === 0) throw problem('recipient_is_name');
 }
 
 /**

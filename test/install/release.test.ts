@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer, get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -66,6 +66,18 @@ test('it has few files, and no program of any system', () => {
   // npx unpacks the files two or three times at each command.
   expect(files.filter((file) => /[^/]$/.test(file)).length).toBeLessThan(MAX_FILES);
   expect(files.filter((file) => /\.(?:node|dylib|so|dll|exe)$|node_modules\/better-sqlite3/.test(file))).toEqual([]);
+});
+
+test('it has every script of the console, and the simulated osascript', () => {
+  const { stdout } = spawnSync('tar', ['-tzf', TARBALL], { encoding: 'utf8', maxBuffer: 1 << 26 });
+  const scripts = readdirSync(join(ROOT, 'src/features/console'))
+    .filter((name) => name.endsWith('.js'))
+    .map((name) => `console/${name}`);
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining(
+      [...scripts, 'simulator/osascript.js'].map((name) => `package/project/dist/src/features/${name}`),
+    ),
+  );
 });
 
 test.each(runtimes)('its typed client works on Node $version', ({ node }) => {

@@ -109,7 +109,7 @@ describe('GET /search', () => {
     gateway.search.next = 'more';
     await search(q);
     const { headers } = await search(q, '&time_zone=America/New_York');
-    await gateway.get(/^<([^>]+)>/.exec(String(headers.link))?.[1] ?? '');
+    await gateway.get(`/api/v1/search${/^<(\?[^>]+)>/.exec(String(headers.link))?.[1] ?? ''}`);
     const local = { fromMs: Date.UTC(2026, 10, 1, 4), beforeMs: Date.UTC(2026, 10, 2, 5) };
     expect(gateway.search.asked).toMatchObject([
       { fromMs: Date.UTC(2026, 10, 1), beforeMs: Date.UTC(2026, 10, 2) },

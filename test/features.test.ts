@@ -80,18 +80,18 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 const NAMED: Readonly<Record<string, number>> = {
   access: 706,
   archive: 2,
-  bluebubbles: 1,
+  bluebubbles: 2,
   changes: 75,
   console: 73,
-  contacts: 149,
+  contacts: 150,
   fleet: 349,
   imsg: 1,
-  mcp: 107,
+  mcp: 114,
   media: 7,
   oauth: 54,
   overview: 45,
   scheduled: 51,
-  search: 278,
+  search: 281,
   simulator: 58,
 };
 

@@ -32,7 +32,8 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     ...['http', 'status', 'doctor', 'cli', 'reader-worker'],
   ],
   // chatdb, mac and state: backup, restore and diagnostics need no service.
-  cli: ['model', 'runtime', 'config', 'chatdb', 'mac', 'state', 'doctor', 'core', 'client', 'installer'],
+  // schema: instants on the command line are those of the API.
+  cli: ['model', 'runtime', 'schema', 'config', 'chatdb', 'mac', 'state', 'doctor', 'core', 'client', 'installer'],
   features: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
     ...['http', 'doctor', 'core', 'cli', 'client', 'reader-worker'],

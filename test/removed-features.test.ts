@@ -3,14 +3,14 @@ import { CompilerWithoutFeatures, deletedWith, featureNames } from './support/wi
 
 /** Features that leave errors behind, with their number. The list only shrinks. */
 const LEAVES_ERRORS: Readonly<Record<string, number>> = {
-  access: 19,
-  changes: 7,
-  contacts: 11,
+  access: 4,
+  changes: 1,
+  contacts: 9,
   fleet: 35,
-  mcp: 19,
+  mcp: 6,
   oauth: 2,
   overview: 2,
-  search: 11,
+  search: 7,
 };
 
 /** Why more than three features go together. Key: the feature that is deleted. */

@@ -16,11 +16,9 @@ import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src
 import type { ChatNames, SearchIndex, SearchPage } from '../../src/core/model/ports/search-ports.ts';
 import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import type { Uploads } from '../../src/core/model/ports/uploads-ports.ts';
-import type { NewWebhook, WebhookRegistry } from '../../src/core/model/ports/webhooks-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
 import type { SearchHit, SearchQuery, SearchStatus } from '../../src/core/model/search.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
-import { DEFAULT_SETTINGS, type StoredWebhook } from '../../src/core/model/webhook.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
@@ -28,6 +26,7 @@ import { absentPort } from '../../src/features/fleet/hub/hub-absent-ports.ts';
 import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
+import { MemoryWebhooks } from './memory-webhooks.ts';
 
 export const KEY = 'schlüssel+1';
 
@@ -168,58 +167,6 @@ class MemorySender implements CallerSender {
     this.sent.push(request);
     return { kind: 'sent', ...(await this.answer(request)) };
   }
-}
-
-/** Webhooks to which nothing is delivered. */
-class MemoryWebhooks implements WebhookRegistry {
-  readonly webhooks = new Map<string, StoredWebhook>();
-  limit = 64;
-
-  list(): readonly StoredWebhook[] {
-    return [...this.webhooks.values()];
-  }
-
-  get(id: string): StoredWebhook | undefined {
-    return this.webhooks.get(id);
-  }
-
-  add(webhook: NewWebhook): StoredWebhook {
-    if (this.webhooks.size >= this.limit) throw problem('too_many_webhooks', { max: this.limit });
-    const stored = {
-      ...DEFAULT_SETTINGS,
-      ...webhook,
-      previousSecret: null,
-      held: null,
-      id: `w${this.webhooks.size}`,
-      created_at: '2026-01-02T03:04:05Z',
-      keyId: webhook.keyId ?? null,
-      offset: rowOffset(0),
-    };
-    this.webhooks.set(stored.id, stored);
-    return stored;
-  }
-
-  change(): never {
-    throw new Error('not used');
-  }
-
-  readonly retry = (): never => this.change();
-  async remove(id: string): Promise<boolean> {
-    return this.webhooks.delete(id);
-  }
-
-  status(id: string): never {
-    throw this.webhooks.has(id) ? new Error('not used') : problem('webhook_not_found');
-  }
-
-  lastDelivery(): undefined {}
-
-  readonly deliveries = (): never => this.change();
-  readonly detailedDeliveries = (): never => this.change();
-  readonly resend = (): never => this.change();
-
-  readonly test = (): never => this.deliveries();
-  readonly replay = (): never => this.deliveries();
 }
 
 /** An index that finds `hits` and records its queries. */

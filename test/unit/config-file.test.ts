@@ -126,6 +126,7 @@ describe('the first launch', () => {
       'attachment_roots',
       'self',
       'allowed_hosts',
+      'ca_file',
       'enabled',
       'address_book_path',
       'calling_code',

@@ -84,19 +84,6 @@ export interface Queries {
 export const queriesOf = perSchema((schema): Queries => {
   const entry = ENTRY_COLUMNS.select({ ...messageParts(schema, anyChat(schema)), ...reactionParts(schema) });
   const message = MESSAGE_COLUMNS.select(messageParts(schema, anyChat(schema)));
-  const pending = PENDING_COLUMNS.select({
-    ...messageParts(schema, anyChat(schema)),
-    ...reactionParts(schema),
-    attachments: joinedAttachments(schema),
-    announcesAttachments: announcesAttachments(schema),
-    hasUnnamedAttachment: unnamedAttachments(schema),
-    flags: flagsSql({
-      ...entryFlags(schema),
-      isPartOfPoll: isPartOfPoll(schema),
-      lacksHandle: lacksHandle(schema),
-      isImessage: schema.hasColumn('message', 'service') ? "m.service = 'iMessage'" : '0',
-    }),
-  });
   // Without an index on `associated_message_guid`, the reactions to each message would cost a full scan. Then no
   // reactions are listed (decision B1).
   const hasReactions =
@@ -108,7 +95,7 @@ export const queriesOf = perSchema((schema): Queries => {
     entries: `SELECT ${entry} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
       AND NOT ${isPartOfPoll(schema)}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
-    pendingRows: `SELECT ${pending} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${Number.MAX_SAFE_INTEGER}
+    pendingRows: `SELECT ${PENDING_COLUMNS.select(pendingParts(schema))} FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${Number.MAX_SAFE_INTEGER}
       ORDER BY m.ROWID LIMIT ${INT_PARAM}`,
     bodyLengths: schema.hasColumn('message', 'attributedbody')
       ? `SELECT length(m.attributedBody) FROM message m WHERE m.ROWID > ${INT_PARAM} AND m.ROWID <= ${INT_PARAM}
@@ -209,6 +196,22 @@ export function reactionParts(schema: SchemaInfo) {
 
 export function entryFlags(schema: SchemaInfo) {
   return { isMessage: isMessage(schema), isJunk: isJunk(schema), isHidden: isHidden(schema) };
+}
+
+function pendingParts(schema: SchemaInfo) {
+  return {
+    ...messageParts(schema, anyChat(schema)),
+    ...reactionParts(schema),
+    attachments: joinedAttachments(schema),
+    announcesAttachments: announcesAttachments(schema),
+    hasUnnamedAttachment: unnamedAttachments(schema),
+    flags: flagsSql({
+      ...entryFlags(schema),
+      isPartOfPoll: isPartOfPoll(schema),
+      lacksHandle: lacksHandle(schema),
+      isImessage: schema.hasColumn('message', 'service') ? "m.service = 'iMessage'" : '0',
+    }),
+  };
 }
 
 function detailParts(schema: SchemaInfo) {

@@ -3,11 +3,10 @@ import { type ConversationFilter, isHiddenFilter } from '../model/details.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { pathOfStored } from './attachment-place.ts';
 import { bodyAttachmentQueriesOf } from './attachment-sql.ts';
+import { namedAttachments, placeholdersInBody } from './body-attachments.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
-import { readAttributedText } from './content/attributed-runs.ts';
-import { RunReader } from './content/parts.ts';
-import { RowBudget, type StoredBlob } from './content/row-budget.ts';
+import type { StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { filterOfChat } from './message-filter.ts';
@@ -231,7 +230,7 @@ export class Snapshot {
     const { at } = ATTACHMENT_COLUMNS;
     const queries = bodyAttachmentQueriesOf(this.database.schema);
     const body = queries && this.database.get(queries.body, rowId)?.[0];
-    if (!(body instanceof Uint8Array) || countPlaceholders(body) <= joined.length) return [];
+    if (!(body instanceof Uint8Array) || placeholdersInBody(body) <= joined.length) return [];
     const known = new Set(joined.map((row) => row[at.guid]));
     return [...(namedAttachments(body) ?? [])].slice(0, MAX_UNJOINED).flatMap(([guid, name]) => {
       if (guid === '' || known.has(guid)) return [];
@@ -321,30 +320,8 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Val
   return learned;
 }
 
-/** Returns the guids of the attachments that a body refers to, each with its name; undefined if the body is unreadable. */
-function namedAttachments(body: Uint8Array): ReadonlyMap<string, string> | undefined {
-  const budget = new RowBudget();
-  const text = readAttributedText(body, budget);
-  if (text?.runs === undefined) return undefined;
-  const parts = new RunReader(budget).parts(text);
-  return new Map(
-    parts.flatMap(({ runs = [] }) => runs.map((run) => [run.attachment_guid ?? '', run.name ?? ''] as const)),
-  );
-}
-
 /** Maximum number of attachments without a join that are looked up for one message. */
 const MAX_UNJOINED = 100;
-const PLACEHOLDER = Buffer.from('\uFFFC');
-
-/** Counts the characters in a body that stand for an attachment. */
-function countPlaceholders(body: Uint8Array): number {
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
-  let count = 0;
-  for (let at = bytes.indexOf(PLACEHOLDER); at >= 0; at = bytes.indexOf(PLACEHOLDER, at + PLACEHOLDER.length)) {
-    count += 1;
-  }
-  return count;
-}
 
 /**
  * Reports whether a file is part of a link preview, which Messages adds by itself. Not all such files have

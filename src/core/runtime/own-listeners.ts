@@ -9,7 +9,7 @@ interface Endpoint {
 }
 
 interface OwnListenersParts {
-  /** Returns where this service listens now. Default: nowhere, until `watch` is called. */
+  /** Returns where this service listens now. Default: no addresses, until `watch` is called. */
   readonly addresses?: () => readonly AddressInfo[];
   /** The host of `oauth.issuer`, whose tunnel leads to this service; undefined if there is none. */
   readonly issuerHost?: string | undefined;

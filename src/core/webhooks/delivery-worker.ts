@@ -2,6 +2,7 @@ import { HOUR_MS } from '../model/durations.ts';
 import type { LogEntry } from '../model/event.ts';
 import { eventFilter } from '../model/event-filter.ts';
 import type { Offset } from '../model/offset.ts';
+import { parsedUrl } from '../model/parsed-url.ts';
 import type { ConsumerTask, EventConsumer, Handled } from '../model/ports/feed-ports.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type { EndedDelivery, WebhookStore } from '../model/ports/webhooks-ports.ts';
@@ -301,7 +302,7 @@ export class DeliveryWorker {
     const { id, url } = this.#webhook;
     this.#held = held;
     this.#webhook = { ...this.#webhook, enabled: false };
-    log.warn('paused a webhook whose receiver answered 410', { webhook: id, origin: new URL(url).origin });
+    log.warn('paused a webhook whose receiver answered 410', { webhook: id, origin: parsedUrl(url)?.origin });
     try {
       store.pause(id, held);
     } catch (error) {

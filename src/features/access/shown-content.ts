@@ -33,7 +33,7 @@ const RUNS = {
 } as const;
 
 /**
- * What a limited key sees of a row's content. All of it comes from the row itself, which the key may read, except the
+ * Selects what a limited key sees of a row's content. All of it comes from the row itself, which the key may read, except the
  * votes and the question of a poll, which are read only from the poll's own conversation.
  */
 export const CONTENT: Rules<MessageContent> = {

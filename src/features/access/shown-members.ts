@@ -9,11 +9,11 @@ import type { DetailedDelivery, WebhookTestResult } from '../../core/model/webho
 import { narrowed, type Rules } from './narrowing.ts';
 import { CONTENT } from './shown-content.ts';
 
-// What a limited key sees of each object that it may get at all. A member that is missing here does not compile.
+// The members that a limited key sees of each object it may read. A member that is missing here does not compile.
 
 const whole = <Value>(value: Value): Value => value;
 
-/** What a limited key sees of the `details` of a reaction event. */
+/** Selects what a limited key sees of the `details` of a reaction event. */
 export const REACTION_DETAILS: Rules<ReactionDetails> = { ...CONTENT, sentence: 'shown', kind: 'shown' };
 
 const REACTION: Rules<Reaction> = {
@@ -37,7 +37,7 @@ const REACTION: Rules<Reaction> = {
   names: whole,
 };
 
-/** What a limited key sees of the `details` of a message. */
+/** Selects what a limited key sees of the `details` of a message. */
 export const MESSAGE_DETAILS: Rules<MessageDetails> = {
   ...CONTENT,
   service: 'shown',
@@ -123,7 +123,7 @@ export const CONVERSATION: Rules<Conversation> = {
 
 export const SEARCH_HIT: Rules<SearchHit> = { message: MESSAGE, highlights: whole, in: 'shown' };
 
-/** What a limited key sees of a contact: `isListed` says which addresses. */
+/** Selects what a limited key sees of a contact: `isListed` says which addresses. */
 export const contactRules = (isListed: (address: string) => boolean): Rules<Contact> => ({
   name: 'shown',
   nickname: 'shown',
@@ -132,8 +132,8 @@ export const contactRules = (isListed: (address: string) => boolean): Rules<Cont
 });
 
 /**
- * What a limited key sees of a delivery of its webhook. Not the answer: the receiver can be any program on this machine,
- * and the key must not read its output.
+ * Selects what a limited key sees of a delivery of its webhook. Not the answer: the receiver can be any program on
+ * this machine, and the key must not read its output.
  */
 export const DELIVERY: Rules<DetailedDelivery> = {
   id: 'shown',
@@ -149,7 +149,7 @@ export const DELIVERY: Rules<DetailedDelivery> = {
   answer: 'hidden',
 };
 
-/** What a limited key sees of a test of its webhook, for the same reason without the answer. */
+/** Selects what a limited key sees of a test of its webhook, for the same reason without the answer. */
 export const TEST_RESULT: Rules<WebhookTestResult> = {
   id: 'shown',
   delivered: 'shown',
@@ -159,7 +159,7 @@ export const TEST_RESULT: Rules<WebhookTestResult> = {
   answer: () => null,
 };
 
-/** What a limited key with these webhooks sees of the status. */
+/** Selects what a limited key with these webhooks sees of the status. */
 export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
   version: 'shown',
   demo: 'shown',

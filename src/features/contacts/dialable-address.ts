@@ -1,4 +1,4 @@
-import { asciiDigits, withoutTags } from '../../core/model/address.ts';
+import { asciiNumber, withoutTags } from '../../core/model/address.ts';
 
 /** Calling codes with one or two digits (ITU-T E.164). All other calling codes have three digits. */
 const SHORT_CODES = new Set(
@@ -52,7 +52,7 @@ export function dialableAddress(address: string, home: string | undefined): stri
   if (address.length > MAX_LENGTH) return undefined;
   const untagged = withoutTags(address);
   // Almost every address is ASCII, which needs no normalization.
-  const text = ASCII.test(untagged) ? untagged.trim() : asciiDigits(untagged.normalize('NFKC')).trim();
+  const text = ASCII.test(untagged) ? untagged.trim() : asciiNumber(untagged.normalize('NFKC')).trim();
   if (text.includes('@')) return text.toLowerCase();
   const dialled = dialledDigits(text);
   if (dialled === undefined) return text.toLowerCase();

@@ -16,7 +16,7 @@ const ADDRESS = /^(?:\+?[\d\s().-]{3,}|[^\s@;]+@[^\s@;]+)$/u;
 export type ScriptTarget = { readonly chat: number; readonly service: string } | 'ghost' | number;
 
 /** Finds the target of one run of the send script. Creates the one-to-one chat with a participant if it is missing. */
-export function targetOf(database: ChatDatabase, command: SendCommand, behaviour: Behaviour): ScriptTarget {
+export function scriptTargetOf(database: ChatDatabase, command: SendCommand, behaviour: Behaviour): ScriptTarget {
   const { recipient, chatId, service } = command;
   if (chatId !== '') return chatTarget(database, chatId, behaviour);
   if (!ADDRESS.test(recipient)) return -1728;

@@ -12,7 +12,7 @@ import { MARKED, mirrorToSelf, unmarkedColumns, writeElsewhere } from './own-mes
 import { changeRow, linkBalloon, textAndLink } from './row-commands.ts';
 import { Scenarios } from './scenarios.ts';
 import { EVENT_LIMIT_MS, ScriptHost } from './script-host.ts';
-import { liveIds, targetOf } from './script-targets.ts';
+import { liveIds, scriptTargetOf } from './script-targets.ts';
 
 const ATTACHMENT_CHARACTER = '\uFFFC';
 const BALLOON_AFTER_MS = 40;
@@ -157,7 +157,7 @@ export class Messages {
     if (failure !== undefined && scenario?.goesOut !== true) return failure;
     if (command.attachment !== undefined && !existsSync(command.attachment)) return this.#scenarios.error(-43);
     if (scenario?.name === 'nothing') return { exitCode: 0 };
-    const target = targetOf(this.#database, command, this.#host.behaviour);
+    const target = scriptTargetOf(this.#database, command, this.#host.behaviour);
     if (typeof target === 'number') return this.#scenarios.error(target);
     if (target === 'ghost' || scenario?.name === 'ghost') {
       this.#outgoing(command, 'SMS');

@@ -113,3 +113,74 @@ test('a database without an index by date is searched near the row', () => {
   for (let count = 0; count < 101; count += 1) fixture.message({ text: 'else' });
   expect([near, incoming('10:04:01')].map(isMirror)).toEqual([true, false]);
 });
+
+const NUMBER = '+15550100000';
+const ALIAS = 'me@icloud.example';
+
+/** Creates the owner's conversations under two addresses; a third address is known from another conversation only. */
+function twoThreads() {
+  const self = selfChat();
+  const { fixture } = self;
+  const other = fixture.chat(`any;-;${NUMBER}`, [NUMBER], { last_addressed_handle: NUMBER });
+  fixture.chat('any;-;+15550199999', ['+15550199999'], { last_addressed_handle: ALIAS });
+  const third = fixture.chat(`any;-;${ALIAS}`, [ALIAS]);
+  return { ...self, other, third, number: fixture.handle(NUMBER), alias: fixture.handle(ALIAS) };
+}
+
+describe("a copy under another of one's addresses is marked", () => {
+  test('in the same conversation', () => {
+    const { incoming, own, isMirror, number } = twoThreads();
+    own('10:00:00');
+    expect(isMirror(incoming('10:00:01', { handle_id: number }))).toBe(true);
+  });
+
+  test("in another of one's conversations, also one whose address only somebody else's names", () => {
+    const { incoming, own, isMirror, other, third, number, alias } = twoThreads();
+    const first = incoming('10:00:00', { chat: other, handle_id: number });
+    own('10:04:44');
+    const later = incoming('10:04:45', { chat: third, handle_id: alias });
+    expect([first, later].map(isMirror)).toEqual([true, true]);
+  });
+
+  test('and reported by the own message if it came first', () => {
+    const { log, incoming, own, other, number } = twoThreads();
+    const first = incoming('10:00:00', { chat: other, handle_id: number });
+    const row = own('10:04:44');
+    expect(log.pendingRows(rowOffset(row - 1), 10, true)).toMatchObject([{ copies: [first] }]);
+  });
+});
+
+test("an echo by somebody else is a message, in their conversation and in one of the owner's", () => {
+  const { fixture, incoming, own, isMirror } = twoThreads();
+  const handle_id = fixture.handle('+15550199999');
+  const chat = fixture.chat('iMessage;-;+15550199999', ['+15550199999']);
+  own('10:00:00');
+  own('10:00:00', { chat });
+  expect(isMirror(incoming('10:00:01', { chat, handle_id }))).toBe(false);
+  expect(isMirror(incoming('10:00:02', { handle_id }))).toBe(false);
+});
+
+test('each message to oneself accounts for one incoming row of a conversation: the next with its text is a message', () => {
+  const { fixture, incoming, own, isMirror } = selfChat();
+  const photo = (row: number, folder: string): number => {
+    fixture.attach(row, `/${folder}/image.jpg`);
+    return row;
+  };
+  own('10:00:00');
+  photo(own('10:20:00', { text: null }), 'a');
+  const texts = [incoming('10:00:01'), incoming('10:00:30')];
+  const photos = [photo(incoming('10:20:01', { text: null }), 'b'), photo(incoming('10:21:00', { text: null }), 'c')];
+  expect([...texts, ...photos].map(isMirror)).toEqual([true, false, true, false]);
+});
+
+test.each(['\ufffc', null])('an own file without a name (text %j) has no copy with text, and one without', (text) => {
+  const { incoming, own, isMirror } = selfChat();
+  own('10:00:00', { text, cache_has_attachments: 1 });
+  const rows = [
+    incoming('10:00:08', { text: 'status' }),
+    incoming('10:00:09', { text: '\ufffc', cache_has_attachments: 1 }),
+    incoming('10:00:10', { text: '\ufffc', cache_has_attachments: 1 }),
+    incoming('10:00:25', { text: 'off' }),
+  ];
+  expect(rows.map(isMirror)).toEqual([false, true, false, false]);
+});

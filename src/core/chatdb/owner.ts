@@ -1,7 +1,7 @@
 import type { Message } from '../model/message.ts';
 import type { OwnerInChatDb, TapbackOn } from '../model/ports/self-chat-ports.ts';
-import { perSchema } from './chatdb-handle.ts';
-import { DETAIL_COLUMNS, ENTRY_COLUMNS, toText } from './columns.ts';
+import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
+import { DETAIL_COLUMNS, ENTRY_COLUMNS, INT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { messageOf, toReaction } from './message.ts';
 import { reactionTargets } from './queries.ts';
@@ -10,26 +10,56 @@ import type { Snapshot } from './snapshot.ts';
 /** Number of newest message rows that are searched for the owner's addresses. */
 const RECENT_ROWS = 1000;
 
-/** The queries for the owner's addresses, one for each column of `message` and `chat` that can contain them. */
-const addressQueriesOf = perSchema((schema) => [
-  ...['destination_caller_id', 'account']
+/**
+ * The queries for the owner's addresses, one for each column of `message` that can contain them (parameter: the row id
+ * up to which rows are known), and one for the chats.
+ */
+const addressQueriesOf = perSchema((schema) => ({
+  messages: ['destination_caller_id', 'account']
     .filter((name) => schema.hasColumn('message', name))
     .map(
-      (name) => `SELECT DISTINCT ${name} FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${RECENT_ROWS}`,
+      (name) => `SELECT DISTINCT ${name} FROM message
+        WHERE ROWID > max(${INT_PARAM}, (SELECT max(ROWID) FROM message) - ${RECENT_ROWS})`,
     ),
-  ...(schema.hasColumn('chat', 'last_addressed_handle') ? ['SELECT DISTINCT last_addressed_handle FROM chat'] : []),
-]);
+  chats: schema.hasColumn('chat', 'last_addressed_handle') ? 'SELECT DISTINCT last_addressed_handle FROM chat' : null,
+}));
+
+/** The owner's addresses in a database, and the newest row that was searched for them. */
+interface Known {
+  upTo: number;
+  readonly addresses: Set<string>;
+}
+
+const known = new WeakMap<ChatDbHandle, Known>();
+const current = new WeakMap<Snapshot, ReadonlySet<string>>();
+
+/** Returns an address of the owner without the prefix of an account, such as `E:me@example.org` or `P:+15550100`. */
+export function accountAddress(stored: string): string {
+  return stored.replace(/^[EP]:/i, '');
+}
+
+/** Returns the owner's addresses as stored. Searches only the rows that were added since the last call. */
+export function addressesOf(snapshot: Snapshot): ReadonlySet<string> {
+  const found = current.get(snapshot);
+  if (found !== undefined) return found;
+  const { database } = snapshot;
+  const { messages, chats } = addressQueriesOf(database.schema);
+  const cache = known.get(database) ?? { upTo: 0, addresses: new Set() };
+  const rows = messages.flatMap((sql) => database.all(sql, cache.upTo));
+  for (const [stored] of [...rows, ...(chats === null ? [] : database.all(chats))]) {
+    const address = accountAddress(toText(stored));
+    if (address !== '') cache.addresses.add(address);
+  }
+  cache.upTo = Number(database.get(snapshot.queries.highestRowId)?.[0] ?? 0);
+  known.set(database, cache);
+  current.set(snapshot, cache.addresses);
+  return cache.addresses;
+}
 
 /** Finds the owner's addresses and tapbacks in chat.db. */
 export function chatDbOwner(connection: Connection): OwnerInChatDb {
   return {
-    addresses: () =>
-      connection.read(({ database }) => {
-        const found = addressQueriesOf(database.schema).flatMap((sql) => database.all(sql));
-        // An account looks like `E:me@example.org` or `P:+15550100`.
-        const addresses = found.map(([address]) => toText(address).replace(/^[EP]:/, ''));
-        return [...new Set(addresses.filter((address) => address !== ''))];
-      }),
+    addresses: () => connection.read((snapshot) => [...addressesOf(snapshot)]),
     tapbackOn: (guid) =>
       connection.read((snapshot) => {
         const rowId = snapshot.rowIdOf(guid);

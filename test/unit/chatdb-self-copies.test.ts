@@ -1,10 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
+import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
+import { contentHash } from '../../src/core/sender/content-hash.ts';
+import { openSentRows } from '../../src/core/sender/sent-rows.ts';
+import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
 
 const databases = chatDatabases();
 const ME = 'me@example.com';
@@ -20,6 +27,8 @@ function selfChat(schema: Schema = 'macos-26') {
   const reader = new ListReader(connection);
   return {
     fixture,
+    reader,
+    connection,
     log: new ChatLog(connection),
     incoming: (time: string, columns: Columns = {}) =>
       fixture.message({ chat, handle_id, text: 'note', date: appleNs(`2026-01-01T${time}Z`), ...columns }),
@@ -183,4 +192,48 @@ test.each(['\ufffc', null])('an own file without a name (text %j) has no copy wi
     incoming('10:00:25', { text: 'off' }),
   ];
   expect(rows.map(isMirror)).toEqual([false, true, false, false]);
+});
+
+describe('a text that Postern sent to oneself, and whose own row never came, is known in its copy', () => {
+  function sentTo(chat: string, time = '10:00:00') {
+    const self = selfChat();
+    const store = sentPartStore(openStateDatabase(':memory:'));
+    const { origins } = openSentRows({
+      lookup: chatSendLookup(self.connection),
+      sentParts: store,
+      clock: new FakeClock(),
+      log: collectingLog(),
+      confirmMs: 0,
+    });
+    const atMs = Date.parse(`2026-01-01T${time}Z`);
+    const content = contentHash({ body: 'on' });
+    store.record({ atMs, requestId: 'r', idempotencyKey: undefined, afterRowId: 0, chat: { address: chat }, content });
+    const isMirror = (row: number): boolean => {
+      const message = self.reader.message(String(row), DETAILS);
+      if (message?.details === undefined) throw new Error('there is no such row');
+      return origins.added(message, message.details).mirror === true;
+    };
+    return { ...self, isMirror };
+  }
+
+  test('once, so that the second "on" is the owner\'s', () => {
+    const { incoming, isMirror } = sentTo(`-;${ME}`);
+    const rows = ['10:00:02', '10:00:30', '10:00:31'].map((time) => incoming(time, { text: 'on' }));
+    const other = incoming('10:00:32', { text: 'off' });
+    expect([...rows, other].map(isMirror)).toEqual([true, false, false, false]);
+  });
+
+  test('for ten minutes', () => {
+    const { incoming, isMirror } = sentTo(`-;${ME}`);
+    expect(isMirror(incoming('10:10:01', { text: 'on' }))).toBe(false);
+  });
+
+  test('and not if it was sent to somebody else, or came from somebody else', () => {
+    const { incoming, isMirror } = sentTo('-;+15550199999');
+    expect(isMirror(incoming('10:00:02', { text: 'on' }))).toBe(false);
+    const other = sentTo(`-;${ME}`);
+    expect(
+      other.isMirror(other.incoming('10:00:02', { text: 'on', handle_id: other.fixture.handle('+15550199999') })),
+    ).toBe(false);
+  });
 });

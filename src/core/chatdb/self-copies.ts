@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
-import { memberKey } from '../model/address.ts';
+import { addressOf, memberKey } from '../model/address.ts';
 import type { Message } from '../model/message.ts';
+import type { SentUnseen } from '../model/ports/sent-parts-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
@@ -66,36 +67,30 @@ interface Half {
   readonly hasFile: boolean;
 }
 
-/** Something that the owner sent to oneself, and by which incoming rows are known to be copies. */
-export interface Sent {
-  readonly atMs: number;
-  fits(text: string): boolean;
-}
-
 /**
  * Reports whether a message is the incoming copy of a message to oneself, which Messages stores as two rows, in any of
- * the owner's threads (decisions U7, AB5). `sent` holds what is known to have been sent besides the outgoing rows.
+ * the owner's threads (decisions U7, AB5). `sent` holds what is known to have been sent besides the outgoing rows: the texts equal to the
+ * message's that Messages was given for a chat and whose row was not found.
  */
 export function isMirror(
   snapshot: Snapshot,
   message: Message,
   ownAddresses: readonly string[] = [],
-  sent: readonly Sent[] = [],
+  sent: readonly SentUnseen[] = [],
 ): boolean {
   const thread = incomingThread(snapshot, message, ownAddresses);
   if (thread === undefined) return false;
   const rowId = Number(message.id);
   const [incoming, own] = halvesNear(snapshot, rowId, thread, [thread, ...selfChats(snapshot)]);
+  const threads = [thread, ...selfChats(snapshot)].map((chat) => addressOf(snapshot.chat(chat)?.guid ?? ''));
+  const unseen = sent.filter(({ address }) => threads.includes(address));
+  const echoes = unseen.map(
+    ({ atMs }): Half => ({ rowId: 0, atMs, text: message.body, content: contentOf(message), hasFile: false }),
+  );
   return copiesIn(
     incoming.filter((row) => row.rowId <= rowId),
-    own,
-    sent,
+    [...own, ...echoes],
   ).has(rowId);
-}
-
-/** Reports whether a message came from one of the owner's addresses in the owner's conversation with oneself. */
-export function isFromOneself(snapshot: Snapshot, message: Message): boolean {
-  return incomingThread(snapshot, message, []) !== undefined;
 }
 
 /** Returns the row ids of the incoming copies that Messages stored before an outgoing message to oneself. */
@@ -157,13 +152,13 @@ function selfChats(snapshot: Snapshot): readonly number[] {
  * Returns the row ids of the incoming rows of one thread that are copies. Each message that was sent accounts for one
  * of them, the earliest, so that the same text written twice by the owner is a message.
  */
-function copiesIn(incoming: readonly Half[], own: readonly Half[], sent: readonly Sent[] = []): ReadonlySet<number> {
-  const free = new Set<Half | Sent>([...own, ...sent].sort((one, other) => one.atMs - other.atMs));
+function copiesIn(incoming: readonly Half[], sent: readonly Half[]): ReadonlySet<number> {
+  // A row without content may be anybody's, so that rows with the same content come first.
+  const rank = ({ content, atMs }: Half): number => (content === NO_CONTENT ? Number.MAX_SAFE_INTEGER : atMs);
+  const free = new Set([...sent].sort((one, other) => rank(one) - rank(other)));
   const copies = new Set<number>();
   for (const row of [...incoming].sort((one, other) => one.rowId - other.rowId)) {
-    const match =
-      [...free].find((one) => 'content' in one && one.content !== NO_CONTENT && isCopy(row, one)) ??
-      [...free].find((one) => isCopy(row, one));
+    const match = [...free].find((one) => isCopy(row, one));
     if (match === undefined) continue;
     free.delete(match);
     copies.add(row.rowId);
@@ -171,11 +166,9 @@ function copiesIn(incoming: readonly Half[], own: readonly Half[], sent: readonl
   return copies;
 }
 
-function isCopy(incoming: Half, sent: Half | Sent): boolean {
+function isCopy(incoming: Half, sent: Half): boolean {
   const apartMs = Math.abs(sent.atMs - incoming.atMs);
-  if (apartMs > COPY_MS) return false;
-  if ('fits' in sent) return !incoming.hasFile && sent.fits(incoming.text);
-  if (sent.content !== NO_CONTENT) return sent.content === incoming.content;
+  if (sent.content !== NO_CONTENT) return apartMs <= COPY_MS && sent.content === incoming.content;
   // A row that only lacks the name of its file has no text in its copy either.
   return apartMs <= EMPTY_COPY_MS && (!sent.hasFile || incoming.text === '');
 }
@@ -200,13 +193,17 @@ function halvesNear(
   return [read(0, [thread]), read(1, chats)];
 }
 
+function contentOf({ body, attachments }: Pick<Message, 'body' | 'attachments'>): string {
+  return [body, ...attachments.map((path) => basename(path))].join('\0');
+}
+
 function halfOf(snapshot: Snapshot, row: Row): Half {
   const { id, body, attachments, timestamp } = toMessage(row, snapshot);
   return {
     rowId: Number(id),
     atMs: Date.parse(timestamp),
     text: body,
-    content: [body, ...attachments.map((path) => basename(path))].join('\0'),
+    content: contentOf({ body, attachments }),
     hasFile: row.at(-1) === 1 || countPlaceholders(bodyOf(row, snapshot)) > 0,
   };
 }

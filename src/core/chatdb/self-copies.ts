@@ -187,7 +187,9 @@ function halvesNear(
 ): readonly [readonly Half[], readonly Half[]] {
   const { database } = snapshot;
   const { rows, isByDate } = copyQueriesOf(database.schema);
-  const [from, to] = isByDate ? datesAround(snapshot, rowId) : [rowId - ROWS_AROUND, rowId + ROWS_AROUND];
+  const [from, to] = isByDate
+    ? datesAround(snapshot, rowId, 3 * COPY_MS, COPY_MS)
+    : [rowId - ROWS_AROUND, rowId + ROWS_AROUND];
   const read = (isFromMe: number, among: readonly number[]): readonly Half[] =>
     database.all(rows, from, to, isFromMe, JSON.stringify([...new Set(among)])).map((row) => halfOf(snapshot, row));
   return [read(0, [thread]), read(1, chats)];
@@ -208,14 +210,16 @@ function halfOf(snapshot: Snapshot, row: Row): Half {
   };
 }
 
-/**
- * Returns the dates from three times `COPY_MS` before a row's date to `COPY_MS` after it, in the unit of the stored
- * date: seconds or nanoseconds.
- */
-function datesAround({ database }: Snapshot, rowId: number): readonly [bigint, bigint] {
+/** Returns the dates this long before and after a row's date, in the unit of that date: seconds or nanoseconds. */
+export function datesAround(
+  { database }: Snapshot,
+  rowId: number,
+  beforeMs: number,
+  afterMs: number,
+): readonly [bigint, bigint] {
   const stored = database.get('SELECT CAST(date AS TEXT) FROM message WHERE ROWID = ?', rowId)?.[0];
   const date = BigInt(/^-?\d+$/.exec(toText(stored))?.[0] ?? '0');
-  const unit = date > BigInt(NANOSECONDS_FROM) ? 1_000_000n : undefined;
-  const width = unit === undefined ? BigInt(COPY_MS / 1000) : BigInt(COPY_MS) * unit;
-  return [date - 3n * width, date + width];
+  const stride = (ms: number): bigint =>
+    date > BigInt(NANOSECONDS_FROM) ? BigInt(ms) * 1_000_000n : BigInt(ms) / 1000n;
+  return [date - stride(beforeMs), date + stride(afterMs)];
 }

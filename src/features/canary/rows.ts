@@ -53,7 +53,7 @@ async function elsewhere(reader: Reader, proved: string, text: string, sentMs: n
   const query = { sinceNs: nanoseconds(sentMs - SKEW_MS), order: 'asc', limit: ROWS_SINCE, offset: 0 } as const;
   const { items } = await reader.listMessages({ ...query, include_hidden: true });
   const found = items.filter(({ body, conversation_id: chat }) => body === text && chat !== proved);
-  const rows = await Promise.all(found.map(({ id }) => reader.message(id, { include: WITH_DETAILS })));
+  const rows = await Promise.all(found.map(async ({ id }) => reader.message(id, { include: WITH_DETAILS })));
   return rows.flatMap((row) => (row?.is_from_me === true || row?.details?.mirror === true ? [row] : []));
 }
 

@@ -2,11 +2,11 @@
 import { closeSync, mkdirSync, openSync, readdirSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import { ArchiveSource } from '../dist/src/features/archive/archive-source.js';
 import { Connection } from '../dist/src/core/chatdb/connection.js';
 import { withDetails } from '../dist/src/core/chatdb/message-details.js';
 import { ChatLog } from '../dist/src/core/chatdb/message-log.js';
 import { systemClock } from '../dist/src/core/runtime/clock.js';
+import { ArchiveSource } from '../dist/src/features/archive/archive-source.js';
 import { exportArchive } from '../dist/src/features/archive/export.js';
 import { verifyArchive } from '../dist/src/features/archive/verify.js';
 

@@ -8,74 +8,55 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 /**
- * Modules that are loaded on demand, grouped by the file that contains them. The bundle `program` is the service,
- * `commands` everything else. Groups save files: each file costs npm a millisecond or more when it unpacks the package,
- * and Node some time at startup. A module that is not listed has its own file.
+ * Modules that are loaded on demand, grouped by the file that contains them; the first pattern that fits decides. `*` is
+ * one name of a path, `**` any number, `{a,b}` either. The bundle `program` is the service, `commands` everything else.
+ * Groups save files: each file costs npm a millisecond or more when it unpacks the package, and Node some time at
+ * startup. A module that is not listed has its own file.
  */
 export const GROUPS = {
   program: {
+    // What every service loads. What only some services load is in `programs`.
     service: [
       'core/service',
-      'core/cli/commands/serve-command',
-      'features/simulator/run-command',
-      'features/simulator/demo-command',
-      // What every service opens. What only some services open is in `programs`.
+      'core/cli/commands/{serve,hub}-command',
+      'features/*/{run,demo}-command',
       'features/*/open',
     ],
     access: [
       'features/access/*',
-      'features/access/access-parts',
       'core/http/routes/on-demand-routes',
       'features/*/routes',
       'core/schema/sign-in-schema',
     ],
-    mcp: ['features/mcp/*', 'features/*/tools'],
+    mcp: ['features/mcp/endpoint', 'features/*/tools'],
     documents: ['core/http/openapi/*', 'features/*/document'],
-    search: ['features/search/*'],
-    fleet: ['features/fleet/open-hub', 'features/fleet/agent', 'core/cli/commands/hub-command'],
-    programs: [
-      'features/oauth/*',
-      'features/mcp/subscriptions/*',
-      'core/http/issuer-host',
-      'core/http/wire-listener',
-      'core/http/multipart',
-      'features/bluebubbles/*',
-      'features/canary/canary',
-    ],
-    storage: [
-      'core/state/oauth-store',
-      'core/state/subscriptions-store',
-      'core/runtime/public-document',
-      'core/config/settings-report',
-    ],
+    search: ['features/search/**'],
+    fleet: ['features/fleet/{open-hub,agent}'],
+    storage: ['features/**/*-store', 'features/oauth/public-document', 'core/config/settings-report'],
+    programs: ['core/http/{issuer-host,wire-listener,multipart}', 'features/mcp/subscriptions/*', 'features/*/*'],
   },
   commands: {
-    fleet: ['core/cli/commands/fleet-*', 'features/fleet/*'],
-    mac: [
-      'core/doctor/*',
-      'core/cli/commands/doctor-command',
-      'core/cli/commands/install-command',
-      'core/cli/commands/uninstall-command',
-      'core/cli/commands/agent-command',
-      'core/cli/commands/logs-command',
-    ],
-    demo: ['features/simulator/demo-people-commands'],
-    files: ['features/archive/*-command', 'core/cli/commands/backup-command', 'core/cli/commands/restore-command'],
-    programs: ['features/imsg/imsg-command', 'core/cli/commands/mcp-command', 'core/cli/mcp-channel'],
-    client: ['core/cli/*', 'client/*', 'features/*/commands', 'features/*/shown'],
+    fleet: ['core/cli/commands/fleet-*', 'features/fleet/*/*'],
+    mac: ['core/doctor/*', 'core/cli/commands/{doctor,install,uninstall,agent,logs}-command'],
+    demo: ['features/simulator/*'],
+    files: ['features/archive/*', 'core/cli/commands/{backup,restore}-command'],
+    programs: ['features/imsg/*', 'core/cli/commands/mcp-command', 'core/cli/mcp-channel'],
+    client: ['core/cli/**', 'client/*', 'features/*/{shown,*command,*commands}'],
   },
 };
 const DYNAMIC_IMPORT = /(?<!typeof )\bimport\('(\.[^']+\.ts)'\)/g;
+const WILDCARDS = { '**': '.*', '*': '[^/]*', '{': '(?:', ',': '|', '}': ')' };
 
 /** Returns the path below src/, without the file extension. */
 const moduleOf = (file) => relative(`${root}src`, file).replace(/\.ts$/, '');
 const memberOf = (file) => moduleOf(file).replaceAll(/\W/g, '_');
-const names = (entry, file) => new RegExp(`^${entry.replaceAll('*', '.*')}$`).test(moduleOf(file));
+const names = (entry, file) =>
+  new RegExp(`^${entry.replaceAll(/\*\*|[*{,}]/g, (found) => WILDCARDS[found])}$`).test(moduleOf(file));
 const groupIn = (bundle, file) =>
   Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
+const isServing = (file) => GROUPS.program.service.some((entry) => names(entry, file));
 const isCommand = (file) =>
-  /^(?:cli\/|features\/[\w-]+\/(?:shown|[\w-]*commands?)$)/.test(moduleOf(file)) &&
-  groupIn('program', file) === undefined;
+  /^(?:core\/(?:cli|doctor)\/|features\/[\w-]+\/(?:shown|[\w-]*commands?)$)/.test(moduleOf(file)) && !isServing(file);
 
 /** Every module that another one loads on demand. */
 const onDemand = new Set(
@@ -118,11 +99,7 @@ export function groupedModules(bundle) {
       onResolve({ filter: /^\.\.\/commands\/\w+\.mjs$/ }, ({ path }) => ({ path, external: true }));
       onLoad({ filter: /./, namespace: 'group' }, ({ path: group }) => ({
         contents: [...onDemand]
-          .filter(
-            (file) =>
-              groupIn(bundle, file) === group &&
-              (bundle === 'program' || isCommand(file) || !/^(?:cli|features)\//.test(moduleOf(file))),
-          )
+          .filter((file) => groupIn(bundle, file) === group && !(bundle === 'program' ? isCommand : isServing)(file))
           .map((file) => `export * as ${memberOf(file)} from '${file}';`)
           .join('\n'),
         resolveDir: root,

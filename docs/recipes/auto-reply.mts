@@ -19,10 +19,8 @@ async function answer(recipient: string, body: string, idempotencyKey: string): 
   }
 }
 
-// Every event comes once and in order, also when the service is started again in between. Some come again under the same
-// id after a chat.db or a stream was replaced, so the newest thousand ids are remembered.
-const answered = new Set<string>();
-for await (const { type, data } of client.listen({ include: 'details' })) {
+// Every event comes once and in order, also when the service is started again in between.
+for await (const { type, data } of client.listen({ include: 'details', junk: false })) {
   // `mirror`: the copy of a message to oneself. `late`: it came long after it was written, such as from iCloud.
   if (type !== 'message.received' || data.details?.mirror || data.details?.late) continue;
   if (!/\bping\b/i.test(data.body) || answered.has(data.guid)) continue;

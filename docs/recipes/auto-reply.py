@@ -54,7 +54,7 @@ while True:
         if after is None:  # the first start: from the newest message on
             newest = json.load(call("/messages?limit=1"))
             after = keep(newest[0]["id"] if newest else 0)
-        for line in call(f"/events?after={after}&include=details", accept="application/x-ndjson"):
+        for line in call(f"/events?after={after}&include=details&junk=false", accept="application/x-ndjson"):
             event = json.loads(line)
             message = event.get("data", {})  # without data it is only a sign that the connection is alive
             details = message.get("details", {})

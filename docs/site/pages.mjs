@@ -132,7 +132,7 @@ export const NAVIGATION = {
     ],
     ['docs/project/contract.md', '', 'The numbered rules that a client of API version 1 may rely on.'],
     ['docs/project/decisions.md', '', 'The numbered choices that settle what the contract leaves open.'],
-    ['ARCHITECTURE.md', 'How it is built', 'The districts of the source, and the two paths of a message.'],
+    ['ARCHITECTURE.md', 'How it is built', 'The core, the features, and the two paths of a message.'],
     [
       'docs/project/design-notes.md',
       '',

@@ -14,8 +14,8 @@ export interface Included {
   readonly include?: Include | readonly Include[];
 }
 
-/** What to leave out. */
-interface Junk {
+/** The choice to leave junk out. */
+export interface Junk {
   /** False skips what macOS filed as junk, and conversations that Messages hides. */
   readonly junk?: boolean | undefined;
 }

@@ -1,11 +1,11 @@
 import type { SearchHit } from '../core/model/search.ts';
-import type { Included } from './options.ts';
+import type { Included, Junk } from './options.ts';
 
-export interface SearchFilter extends Included {
+export interface SearchFilter extends Included, Junk {
   readonly conversation_id?: string;
+  /** The time zone of the dates in the query, such as `America/New_York`. UTC by default. */
+  readonly time_zone?: string;
   readonly limit?: number;
-  /** False skips what macOS filed as junk, and conversations that Messages hides. */
-  readonly junk?: boolean | undefined;
   /** Cursor from the previous page. */
   readonly cursor?: string | undefined;
 }

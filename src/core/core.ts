@@ -13,7 +13,6 @@ import type { IncludeSet } from './model/include.ts';
 import { rowOffset } from './model/offset.ts';
 import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
 import { openHeldFiles, openSender } from './open-sender.ts';
-import { openStatus } from './open-status.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { eventSerializer } from './schema/event-json.ts';
@@ -22,6 +21,7 @@ import { OriginReader } from './sender/origins.ts';
 import { hasKeys } from './state/keys-store.ts';
 import { UploadStore } from './state/upload-store.ts';
 import { webhookStore } from './state/webhooks-store.ts';
+import { openStatus } from './status/open-status.ts';
 import { HttpStreams } from './streams/http-streams.ts';
 import { WebSocketClients } from './streams/web-socket-clients.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
@@ -30,10 +30,7 @@ import { Poster } from './webhooks/poster.ts';
 /** The parts of the core, with which every feature is opened. */
 export type Core = Awaited<ReturnType<typeof openCore>>;
 
-/**
- * Creates what every Postern of a Mac has, in an order in which no part needs a later one. Nothing in here names a
- * feature.
- */
+/** Creates what every Postern of a Mac has, in an order in which no part needs a later one. */
 export async function openCore(config: Config, host: Host, closers: Cleanup) {
   const base = await openBase(config, host, closers);
   const mac = { ...base, ...openMac(base) };
@@ -118,8 +115,7 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
   const { config, host, state, connection, thread, chatLog, feed, json, ready, access } = core;
   const { clock, log, version } = host;
   const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
-  const { ownListeners } = core;
-  const poster = new Poster({ version, clock, allowedHosts: config.webhooks.allowedHosts, ownListeners });
+  const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
   const webhooks = new Dispatcher({
     feed,
     poster,

@@ -4,10 +4,10 @@ import { HomePage } from '../features/overview/home-page.ts';
 import type { Core } from './core.ts';
 import type { Gauge } from './feature.ts';
 import { HttpServer } from './http/server.ts';
+import { listenOnSocket } from './http/socket.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
 import type { McpService } from './model/ports/mcp-ports.ts';
 import { localTimeZone } from './runtime/clock.ts';
-import { listenOnSocket } from './socket.ts';
 
 /** Limits at shutdown: 10 s in all (decision A7). osascript is killed after 8 s, and its request is still answered. */
 const WORK_ENDS_WITHIN_MS = 8700;

@@ -176,10 +176,16 @@ describe('people', () => {
   });
 });
 
-test('a send takes no name', async () => {
-  await service.post('/messages', { recipient: 'Ana Silva', body: 'Hi' });
-  expect(mac.calls).not.toEqual([]);
-  expect(mac.calls.every(({ values }) => values.RECIPIENT !== ANA)).toBe(true);
+test('a name as recipient is refused before Messages is asked, and the answer says what to use', async () => {
+  const asked = mac.calls.length;
+  for (const more of [{}, { service: 'imessage' }]) {
+    const { status, json } = await service.post('/messages', { recipient: 'Ana Silva', body: 'Hi', ...more });
+    expect([status, json]).toMatchObject([
+      400,
+      { code: 'recipient_is_name', hint: expect.stringContaining('/contacts') },
+    ]);
+  }
+  expect(mac.calls.slice(asked)).toEqual([]);
 });
 
 test('a person whose name changes has the other one after a restart too, and nothing of it is kept', async () => {

@@ -62,7 +62,8 @@ describe('the check of Host and Origin', () => {
     expect((await get('/api/v1/health', 'Sec-Fetch-Site: same-site', 'Sec-Fetch-Mode: no-cors')).status).toBe(403);
     expect((await get('/api/v1/health', `Origin: http://127.0.0.1:${service.port}`)).status).toBe(200);
     const navigation = ['Sec-Fetch-Site: cross-site', 'Sec-Fetch-Mode: navigate', 'Sec-Fetch-Dest: document'];
-    expect((await get('/api/v1/health', ...navigation)).status).toBe(200);
+    expect((await get('/api/v1/health', ...navigation)).status).toBe(403);
+    expect((await get('/console', ...navigation)).status).toBe(200);
   });
 });
 

@@ -58,7 +58,7 @@ beforeAll(async () => {
   }
   await mac.command({ do: 'receive', from: ANA, text: SHOWN[0] ?? '' });
   await mac.command({ do: 'receive', from: NEWCOMER, text: SHOWN[1] ?? '', hides: { isFiltered: 1 } });
-  for (const { from, text, hides } of HIDDEN) await mac.command({ do: 'receive', from, text, service: 'SMS', hides });
+  for (const { from, text, hides } of HIDDEN) await mac.command({ do: 'receive', from, text, hides });
   const all = SHOWN.length + HIDDEN.length;
   await eventually(() => expect(whole.deliveries).toHaveLength(all));
   agentKey = (await limitedKey(service, { preset: 'reader', read: '*' })).key;
@@ -73,9 +73,10 @@ afterAll(async () => {
   await mac.dispose();
 });
 
-const bodies = (json: unknown): readonly string[] =>
-  (json as readonly Readonly<Record<string, { readonly body?: string }>>[]).map((one) =>
-    String(one.body ?? one.data?.body ?? one.message?.body),
+/** Returns the texts of messages, events or hits. */
+const bodies = (json: unknown): readonly unknown[] =>
+  (json as readonly Readonly<Record<string, unknown>>[]).map(
+    (one) => ((one.data ?? one.message ?? one) as { readonly body?: unknown }).body,
   );
 const newestFirst = [...SHOWN, ...HIDDEN.map(({ text }) => text)].reverse();
 

@@ -106,6 +106,17 @@ describe.each(MCP_CLIENTS)('an official client, %s', (kind) => {
     await expect(client.call('permissions_respond')).rejects.toThrow(/not found/);
   });
 
+  test('may give arguments in the other JSON type, and is told of those that do not exist', async () => {
+    const read = await client.call('messages_read', { message_id: 1, skip: '4', conversation_id: '', before: null });
+    expect(read.text).toMatch(/kettle is on\./);
+    const extra = await client.call('conversations_list', { limit: '1', toolCallId: 'x', mood: 'curious' });
+    expect(extra).toMatchObject({ isError: false, text: expect.stringMatching(/such argument: `mood`\.$/) });
+    const near = await client.call('messages_read', { conversation: CHAT });
+    expect(near).toMatchObject({ isError: true, text: expect.stringContaining('`conversation_id`') });
+    const name = await client.call('messages_send', { to: 'Ben Okafor', text: 'hi' });
+    expect(name).toMatchObject({ isError: true, text: expect.stringMatching(/^“Ben Okafor” is a name/) });
+  });
+
   test('waits for what comes, and misses nothing between two waits', async () => {
     const from = (await client.call('events_poll')).next;
     const waiting = client.call('events_wait', { after: from, timeout_s: 30 });

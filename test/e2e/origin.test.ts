@@ -107,6 +107,40 @@ describe('a message that a limited key sent', () => {
   });
 });
 
+describe('equal sends of which the first never got a row', () => {
+  const body = 'the same text four times';
+  const send = (key: string): ReturnType<Service['post']> =>
+    service.post('/messages', { recipient: ANA, body }, { 'idempotency-key': key, 'x-request-id': `request-${key}` });
+
+  test('each have the row that their own run wrote, and only the first stays unknown, after a restart too', async () => {
+    await mac.command({ do: 'scenario', name: 'nothing' });
+    expect((await send('k1')).status).toBe(202);
+    const ids = new Map<string, string>();
+    const others = ['k2', 'k3', 'k4'];
+    for (const key of others) {
+      const answer = await send(key);
+      expect(answer.status).toBe(201);
+      ids.set(key, (answer.json as Message).id);
+    }
+    expect([...ids.values()].toSorted((a, b) => Number(a) - Number(b))).toEqual([...ids.values()]);
+    for (const isRestarted of [false, true]) {
+      if (isRestarted) {
+        await service.stop('SIGKILL');
+        await service.launch();
+      }
+      const first = await send('k1');
+      expect([first.status, (first.json as Message).id]).toEqual([202, '']);
+      for (const key of others) {
+        const again = await send(key);
+        expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, 'true']);
+        expect((again.json as Message).id).toBe(ids.get(key));
+        const origin = { by: 'gateway', request_id: `request-${key}`, idempotency_key: key };
+        expect(await detailed((again.json as Message).id)).toMatchObject({ origin });
+      }
+    }
+  });
+});
+
 /** Counts own rows with this text. */
 function rowsWith(text: string): number {
   const database = openSqlite(mac.chatDbPath, { readonly: true });

@@ -92,6 +92,18 @@ const NAMED: readonly Named[] = [
     explains: /arrivals \/ message\.received 44 \/ data \/ conversation_id: "" → "any;-;\+15550100"$/,
   },
   {
+    change: 'attachments without a path are listed',
+    upgrade: 'Attachments whose path Messages has not stored are in `details`',
+    changelog: '**Attachments without a stored path are in `details`**',
+    explains: /details \/ attachments \/ (order: "" → "coming\.mov"|coming\.mov: absent → )/,
+  },
+  {
+    change: 'attachments have a type although Messages stored none',
+    upgrade: "`mime_type` is that of Apple's UTI or of the file extension",
+    changelog: "comes from Apple's UTI or the file extension",
+    explains: /details \/ attachments \/ notes\.txt \/ mime_type: null → "text\/plain"$/,
+  },
+  {
     change: 'an own row that was inserted as an incoming one is sent, not received',
     upgrade: 'and is then `message.sent` and not `message.received`',
     changelog: '**What you sent is no longer reported as received**',

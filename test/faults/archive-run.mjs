@@ -1,9 +1,9 @@
 // Runs one export, for a test that kills it: node archive-run.mjs CHAT_DB FOLDER
 
-import { ArchiveSource } from '../../dist/src/features/archive/archive-source.js';
 import { AttachmentFiles } from '../../dist/src/core/chatdb/attachment-files.js';
 import { Connection } from '../../dist/src/core/chatdb/connection.js';
 import { systemClock } from '../../dist/src/core/runtime/clock.js';
+import { ArchiveSource } from '../../dist/src/features/archive/archive-source.js';
 import { exportArchive } from '../../dist/src/features/archive/export.js';
 
 const [path, folder] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { type NatsConnection, nanos, type Subscription } from '@nats-io/nats-core';
-import type { SendOutcome } from '../../src/core/schema/fleet-records-schema.ts';
 import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
+import type { SendOutcome } from '../../src/features/fleet/protocol/fleet-records-schema.ts';
 import { outcomeSubject, SENDS, sendConsumer, sendSubject } from '../../src/features/fleet/protocol/layout.ts';
 import { encodeOrder, keyHash, unpackOutcome } from '../../src/features/fleet/protocol/sends.ts';
 import { eventually } from '../support/eventually.ts';

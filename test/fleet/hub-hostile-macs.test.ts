@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
 import type { PosternClient } from '../../src/client/postern-client.ts';
-import type { ProblemMessage } from '../../src/core/schema/fleet-records-schema.ts';
+import type { ProblemMessage } from '../../src/features/fleet/protocol/fleet-records-schema.ts';
 import { fromProblem } from '../../src/features/fleet/protocol/requests.ts';
 import { eventually } from '../support/eventually.ts';
 import { clientOf } from '../support/fleet-mac.ts';

@@ -5,15 +5,15 @@ import { jetstream } from '@nats-io/jetstream';
 import { Kvm } from '@nats-io/kv';
 import { type NatsConnection, headers as newHeaders } from '@nats-io/nats-core';
 import { systemClock } from '../../src/core/runtime/clock.ts';
+import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
+import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
 import {
   CHUNK_BYTES,
   type FleetAnswer,
   type FleetOperation,
   type FleetRequest,
-} from '../../src/core/schema/fleet-reads-schema.ts';
-import type { SendOrder, SendOutcome } from '../../src/core/schema/fleet-records-schema.ts';
-import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
-import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
+} from '../../src/features/fleet/protocol/fleet-reads-schema.ts';
+import type { SendOrder, SendOutcome } from '../../src/features/fleet/protocol/fleet-records-schema.ts';
 import {
   BUCKETS,
   HEADERS,

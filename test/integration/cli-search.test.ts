@@ -85,6 +85,17 @@ describe('postern search', () => {
     ]);
   });
 
+  test('means days of the time zone in which it prints times', async () => {
+    const { exitCode } = await postern(
+      ['search', '--url', gateway.url, '--key-file', keyFile, 'after:2026-11-01', 'before:2026-11-02'],
+      { env: { TZ: 'America/New_York' } },
+    );
+    expect(exitCode).toBe(0);
+    expect(gateway.search.asked).toMatchObject([
+      { fromMs: Date.UTC(2026, 10, 1, 4), beforeMs: Date.UTC(2026, 10, 2, 5) },
+    ]);
+  });
+
   test('says that nothing was found, that there are more, and that the index is not complete', async () => {
     gateway.search.hits = [];
     expect(await run('dinner')).toEqual({ exitCode: 0, stdout: '', stderr: 'No message was found.\n' });

@@ -190,7 +190,7 @@ describe('a request', () => {
     });
   });
 
-  test.each(['GET http://localhost/api/v1/messages HTTP/1.1', 'OPTIONS * HTTP/1.1', 'GET * HTTP/1.1'])(
+  test.each(['GET ftp://localhost/api/v1/messages HTTP/1.1', 'OPTIONS * HTTP/1.1', 'GET * HTTP/1.1'])(
     'for something that is no path is 400: %s',
     async (line) => {
       const raw = await gateway.raw(`${line}\r\nHost: localhost\r\nConnection: close\r\n${rawKey}\r\n`);

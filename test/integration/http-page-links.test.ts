@@ -22,6 +22,7 @@ const VALUES: Readonly<Record<string, string>> = {
   q: 'from:me see&you',
   since: '2025-01-01T00:00:00+01:00',
   target: CONVERSATION.id,
+  time_zone: 'America/New_York',
   wait: '0',
 };
 /** Parameters that say where a page begins. A link replaces them. */

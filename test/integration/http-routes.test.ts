@@ -71,12 +71,8 @@ describe('messages', () => {
     );
   });
 
-  test('an empty id in a path is 404, not the list', async () => {
+  test('an empty id in a path is 404, unless the path is a list with a slash at its end', async () => {
     for (const [method, path, code] of [
-      ['GET', 'messages/', 'message_not_found'],
-      ['GET', 'messages/?limit=1', 'message_not_found'],
-      ['GET', 'conversations/', 'conversation_not_found'],
-      ['GET', 'webhooks/', 'webhook_not_found'],
       ['DELETE', 'webhooks/', 'webhook_not_found'],
       ['GET', 'messages//attachments/0', 'not_found'],
       ['GET', 'messages/7/attachments/', 'not_found'],
@@ -85,9 +81,8 @@ describe('messages', () => {
       const answer = await gateway.call(method, `/api/v1/${path}`);
       expect([path, answer.status, answer.json]).toEqual([path, 404, expect.objectContaining({ code })]);
     }
-    expect((await gateway.call('HEAD', '/api/v1/messages/')).status).toBe(404);
     expect(gateway.reader.queries).toEqual([]);
-    // A slash after a path that expects no id is still accepted.
+    expect((await gateway.get('/api/v1/messages/')).json).toEqual((await gateway.get('/api/v1/messages')).json);
     expect((await gateway.get('/api/v1/health/')).status).toBe(200);
     expect((await gateway.post('/api/v1/messages/', { recipient: 'a', body: 'b' })).status).toBe(201);
   });

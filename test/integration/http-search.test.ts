@@ -104,6 +104,23 @@ describe('GET /search', () => {
     expect(next).toContain('include=contacts');
   });
 
+  test('begins days at midnight UTC, or in the time zone that the request names, on the next page too', async () => {
+    const q = 'after:2026-11-01 before:2026-11-02';
+    gateway.search.next = 'more';
+    await search(q);
+    const { headers } = await search(q, '&time_zone=America/New_York');
+    await gateway.get(/^<([^>]+)>/.exec(String(headers.link))?.[1] ?? '');
+    const local = { fromMs: Date.UTC(2026, 10, 1, 4), beforeMs: Date.UTC(2026, 10, 2, 5) };
+    expect(gateway.search.asked).toMatchObject([
+      { fromMs: Date.UTC(2026, 10, 1), beforeMs: Date.UTC(2026, 10, 2) },
+      local,
+      local,
+    ]);
+    const { status, json } = await search(q, '&time_zone=Mars');
+    expect(status).toBe(400);
+    expect(json).toMatchObject({ errors: [{ pointer: '?time_zone' }] });
+  });
+
   test('says from which day on messages are found while the index is being built', async () => {
     gateway.search.state = { ...gateway.search.state, isComplete: false, indexedFrom: '2021-03-04T05:06:07Z' };
     expect((await search('x')).headers['postern-search-complete']).toBe('false; from=2021-03-04');
@@ -139,6 +156,15 @@ describe('a search that cannot be answered', () => {
   test('needs the key', async () => {
     expect((await gateway.get('/api/v1/search?q=x', { key: false })).status).toBe(401);
   });
+
+  test.each(['from:(', 'from:@', 'from:+', 'from:"!?"', 'from:ana@', 'in:('])(
+    '%s is not empty but a mistake',
+    async (q) => {
+      expect(await mistakes(q)).toEqual([
+        expect.stringMatching(/is not the name of anyone known|matches no known conv/),
+      ]);
+    },
+  );
 
   test.each<[string, readonly string[]]>([
     [

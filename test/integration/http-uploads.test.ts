@@ -72,10 +72,37 @@ describe('POST /attachments', () => {
     ["attachment; filename*=UTF-8''..%2F..%2Fetc%2Fpasswd", 'passwd'],
     ['attachment; filename="C:\\fakepath\\x.jpg"', 'x.jpg'],
     [Buffer.from('attachment; filename="ü.txt"').toString('latin1'), 'ü.txt'],
-  ])('reads the name in %j', async (disposition, name) => {
+    ['attachment; filename=my plain name.txt; size=3', 'my plain name.txt'],
+    // filename* wins, before or after filename, unless it is malformed.
+    ["attachment; filename*=utf-8'de'Gr%C3%BC%C3%9Fe.txt; filename=x.txt", 'Grüße.txt'],
+    ["attachment; FileName*=iso-8859-1''Gr%FC%DFe.txt; filename=x.txt", 'Grüße.txt'],
+    ["attachment; filename=x.txt; filename*=UTF-8''%FF.txt", 'x.txt'],
+    ["attachment; filename=x.txt; filename*=UTF-8''100%.txt", 'x.txt'],
+    // Encoded words, as .NET writes them; one character of the last is in two words.
+    ['attachment; filename="=?utf-8?B?R3LDvMOfZS9iw7YuanBn?="', 'bö.jpg'],
+    ['attachment; filename="=?UTF-8?Q?Gr=C3=BC=C3=9Fe_an_alle.jpg?="', 'Grüße an alle.jpg'],
+    ['attachment; filename="=?utf-8?B?R3LD?= =?utf-8?B?vC5qcGc=?="', 'Grü.jpg'],
+    ['attachment; filename="=?utf-8?Q?=FF?=.jpg"', '=?utf-8?Q?=FF?=.jpg'],
+    // Percent-encoding as aiohttp writes it, and only what it could have written.
+    ['attachment; filename="Garten%20Kamera%20%C3%A9%20%281%29.jpg"', 'Garten Kamera é (1).jpg'],
+    ['attachment; filename="..%2F..%2Fetc%2Fpasswd"', 'passwd'],
+    ['attachment; filename="%2e%00%2e%2ex%0d%0a.jpg"', 'x.jpg'],
+    ['attachment; filename="50%25 off%20.txt"', '50%25 off%20.txt'],
+    ['attachment; filename="100%.txt"', '100%.txt'],
+    ['attachment; filename="100%20%.txt"', '100%20%.txt'],
+    ['attachment; filename="%FF%20.txt"', '%FF%20.txt'],
+    // Browsers encode only quotes and line breaks.
+    ['attachment; filename="the %22big%22 one%0D%0A.txt"', 'the "big" one.txt'],
+  ])('reads the name in %j, in the header and in a form', async (disposition, name) => {
     const { gateway } = await open();
     const headers = { 'content-disposition': disposition };
-    expect((await gateway.call('POST', PATH, { headers, body: 'x' })).json).toMatchObject({ name });
+    const head = `Content-Disposition: ${disposition.replace('attachment', 'form-data; name="file"')}`;
+    const inForm = form({ head, body: 'x' });
+    const answers = [
+      await gateway.call('POST', PATH, { headers, body: 'x' }),
+      await gateway.call('POST', PATH, { ...inForm, body: Buffer.from(inForm.body, 'latin1') }),
+    ];
+    expect(answers.map(({ json }) => (json as Upload).name)).toEqual([name, name]);
   });
 
   test('takes a form with one file', async () => {

@@ -87,6 +87,21 @@ test('what a web page loads, and where it sends the person, is refused and not c
   expect(await ask(`${url}/x?password=${LIMITED_KEY}`)).toBe(200);
 });
 
+test('requests that continue an earlier one count neither for the key nor for the owner', async () => {
+  const gateway = await HttpGateway.start({ limited: ANY_KEY, settings: { rateLimitPerMinute: 4 } });
+  gateways.push(gateway);
+  const find: Wire['find'] = ({ path }) => ({
+    takesForm: false,
+    answer: async () => ({ status: 200, isUncounted: path[0] === 'next' }),
+  });
+  const url = await gateway.server.listenForWire('127.0.0.1', 0, { ...ECHO, find });
+  const key = `?password=${LIMITED_KEY}`;
+  expect(await ask(`${url}/first${key}`)).toBe(200);
+  for (let page = 0; page < 10; page += 1) expect(await ask(`${url}/next${key}`)).toBe(200);
+  expect([await ask(`${url}/first${key}`), await ask(`${url}/first${key}`)]).toEqual([200, 429]);
+  expect((await gateway.get('/api/v1/status')).headers.ratelimit).toContain('"default";r=1;');
+});
+
 test('the key does not reach the protocol, nor the log', async () => {
   const { url } = await start();
   const answer = await fetch(`${url}/a%2Fb/c?password=${LIMITED_KEY}&x=1`);

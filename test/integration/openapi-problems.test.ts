@@ -150,7 +150,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('unauthorized', 'listMessages', await service.get('/messages', { 'x-api-key': revoked }));
     expectProblem('origin_not_allowed', 'getHealth', await service.get('/health', { origin: 'http://evil.example' }));
     expectProblem('host_not_allowed', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1', 'Host: evil.example']));
-    expectProblem('invalid_host', 'getHealth', await raw(['GET /api/v1/health HTTP/1.1']));
+    expectProblem('invalid_host', 'listMessages', await raw(['GET /api/v1/messages HTTP/1.1']));
     expectProblem('invalid_http', undefined, await raw(['Hello!']));
     expectProblem('headers_too_large', undefined, await raw(['GET / HTTP/1.1', `X: ${'x'.repeat(20_000)}`]));
     expectProblem('invalid_path', 'getMessage', await service.get('/messages/%zz'));
@@ -211,7 +211,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     const large = ['Content-Disposition: attachment; filename=x', 'Content-Length: 100000001', `X-API-Key: ${KEY}`];
     const head = ['POST /api/v1/attachments HTTP/1.1', 'Host: localhost', ...large];
     expectProblem('upload_too_large', 'uploadAttachment', await raw(head));
-    const unknown = { recipient: 'a', body: '', attachment_ids: ['none'] };
+    const unknown = { recipient: '+15550100', body: '', attachment_ids: ['none'] };
     expectProblem('upload_not_found', 'sendMessage', await service.post('/messages', unknown));
     expectProblem('invalid_cursor', 'listMessages', await service.get('/messages?cursor=first'));
   });
@@ -261,6 +261,8 @@ describe('a problem reads as its example in the OpenAPI document', () => {
     expectProblem('idempotency_key_reused', 'sendMessage', await send('twice', 'used'));
     const toNobody = await service.post('/messages', { recipient: 'chat78', body: 'hello' });
     expectProblem('unknown_conversation', 'sendMessage', toNobody);
+    const toName = await service.post('/messages', { recipient: 'Ana Silva', body: 'hello' });
+    expectProblem('recipient_is_name', 'sendMessage', toName);
     const other = { recipient: 'SMS;+;chat123', body: 'hello', service: 'imessage' };
     expectProblem('service_not_possible', 'sendMessage', await service.post('/messages', other));
     for (const [scenario, name] of [

@@ -30,7 +30,7 @@ for (const { name, file, text, mutated, tests, note = '' } of MUTATIONS) {
       path,
       original.replace(text, () => mutated),
     );
-    if (tests.some((test) => test.startsWith('test/e2e'))) {
+    if (tests.some((test) => /^test\/(?:e2e|bluebubbles|imsg)\//.test(test))) {
       // Only the bundle is built, because a mutation that the compiler would reject should still reach the tests.
       const { status, stderr } = run(process.execPath, ['build.mjs']);
       if (status !== 0) throw new Error(stderr);

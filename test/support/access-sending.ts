@@ -19,7 +19,6 @@ import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { UPLOADS } from '../../src/core/sender/checked-attachments.ts';
 import { HeldCopies } from '../../src/core/sender/held-files.ts';
 import type { Sender } from '../../src/core/sender/sender.ts';
-import { approvalStore } from '../../src/core/state/approvals-store.ts';
 import { auditStore } from '../../src/core/state/audit-store.ts';
 import { cursorStore } from '../../src/core/state/cursor-store.ts';
 import { idempotencyStore } from '../../src/core/state/idempotency-store.ts';
@@ -28,7 +27,9 @@ import { selfChatStore } from '../../src/core/state/self-chat-store.ts';
 import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { UploadStore } from '../../src/core/state/upload-store.ts';
+import { approvalStore } from '../../src/features/access/approvals-store.ts';
 import { LimitedAccess } from '../../src/features/access/limited-access.ts';
+import { ownerSender } from '../../src/features/access/owner-sender.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { scheduledOnPhone } from '../../src/features/scheduled/on-phone.ts';
 import { SCHEDULED } from '../../src/features/scheduled/port.ts';
@@ -59,6 +60,7 @@ export class AccessSending {
   readonly uploads: UploadStore;
   readonly scheduler: SendScheduler;
   readonly access: LimitedAccess;
+  readonly owner: Pick<Caller, 'sender'>;
   readonly publisher: Publisher;
   readonly #connection: Connection;
 
@@ -135,6 +137,9 @@ export class AccessSending {
     this.publisher = new Publisher({ ...parts, cursor: cursorStore(this.state) });
     this.publisher.start();
     const feed = new Feed(parts);
+    const directory = new MessagesDirectory(this.#connection);
+    const { sender, scheduler: deferral } = this;
+    this.owner = { sender: ownerSender({ sender, deferral, directory, audit: () => undefined }) };
     this.access = new LimitedAccess({
       stores: {
         keys: keyStore(this.state),
@@ -143,7 +148,7 @@ export class AccessSending {
         idempotency,
         selfChat: selfChatStore(this.state),
       },
-      directory: new MessagesDirectory(this.#connection),
+      directory,
       // Nothing here reads through the owner's other ports.
       owner: () => ({ webhooks: { list: () => [] }, feed }) as unknown as Caller,
       reader,
@@ -179,7 +184,7 @@ export class AccessSending {
     return caller;
   }
 
-  send({ sender }: Caller, request: Partial<SendRequest> = {}): Promise<SendAnswer> {
+  send({ sender }: Pick<Caller, 'sender'>, request: Partial<SendRequest> = {}): Promise<SendAnswer> {
     return sender.send({ recipient: ANA, body: 'hello', attachments: [], ...request });
   }
 

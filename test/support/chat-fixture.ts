@@ -86,14 +86,19 @@ export class ChatFixture extends Tables {
     this.insert('chat_handle_join', { chat_id: chat, handle_id: handle });
   }
 
-  /** Writes a complete row of `message` in one transaction, joined to `chat` if given. */
+  /**
+   * Writes a complete row of `message` in one transaction, joined to `chat` if given. A row of Send Later waits to be
+   * sent, unless the columns say otherwise.
+   */
   message({ chat = null, ...columns }: Columns & { readonly chat?: number | null } = {}): number {
+    const isScheduled = columns.schedule_type === 2;
     const defaults = {
       handle_id: 0,
       service: 'iMessage',
       is_finished: 1,
       is_delivered: columns.is_from_me ? 0 : 1,
-      is_sent: columns.is_from_me ?? 0,
+      is_sent: isScheduled ? 0 : (columns.is_from_me ?? 0),
+      ...(isScheduled && { schedule_state: 2 }),
     };
     const row = { guid: randomUUID().toUpperCase(), is_from_me: 0, date: appleNs('2026-01-01T00:00:00Z'), ...columns };
     return this.transaction(() => {

@@ -86,6 +86,7 @@ const NOBODY_KNOWN: People = { search: async () => [], person: async () => undef
 const NO_UPLOADS: Uploads = {
   add: () => Promise.reject(new Error('not used')),
   files: () => [],
+  rename: () => Promise.reject(new Error('not used')),
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };

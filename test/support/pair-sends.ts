@@ -1,10 +1,10 @@
 import { JetStreamApiCodes, JetStreamApiError } from '@nats-io/jetstream';
 import { isAppError } from '../../src/core/model/errors.ts';
 import { problem } from '../../src/core/model/problems.ts';
-import type { SendOrder } from '../../src/core/schema/fleet-records-schema.ts';
 import { HubSender, type HubSenderParts } from '../../src/features/fleet/hub/hub-sender.ts';
 import { SendLeases } from '../../src/features/fleet/hub/send-leases.ts';
 import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
+import type { SendOrder } from '../../src/features/fleet/protocol/fleet-records-schema.ts';
 import { BUCKETS, outcomeKey, outcomeSubject } from '../../src/features/fleet/protocol/layout.ts';
 import { decodeOrder, hashOfRequest, keyHash, packOutcome } from '../../src/features/fleet/protocol/sends.ts';
 import type { Chance } from '../../src/features/simulator/chatter.ts';

@@ -125,7 +125,7 @@ export function searchFixture() {
       running.push(close);
       /** Parses a text that a person types into a query. */
       const ask = (text: string, more: Partial<SearchQuery> = {}): SearchQuery => {
-        const { terms, excluded, hasAttachment } = parseSearch(text, true);
+        const { terms, excluded, hasAttachment } = parseSearch(text, { isScoped: true });
         return { ...ANYTHING, terms, excluded, hasAttachment, ...more };
       };
       return {

@@ -4,10 +4,10 @@ import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type NatsConnection, headers as newHeaders, nkeyAuthenticator } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import type { Event } from '../../src/core/model/event.ts';
-import type { FleetOperation, FleetRequest, RowEvent } from '../../src/core/schema/fleet-reads-schema.ts';
-import type { LastPublished } from '../../src/core/schema/fleet-records-schema.ts';
 import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
 import { encodeEvent, eventId } from '../../src/features/fleet/protocol/event-message.ts';
+import type { FleetOperation, FleetRequest, RowEvent } from '../../src/features/fleet/protocol/fleet-reads-schema.ts';
+import type { LastPublished } from '../../src/features/fleet/protocol/fleet-records-schema.ts';
 import {
   BUCKETS,
   EVENTS,

@@ -13,6 +13,13 @@ const vectors = read('typedstream-vectors');
 const variants = read('typedstream-variants');
 const blobs = vectors.map(({ hex }) => Buffer.from(hex, 'hex'));
 
+/** Returns an attributedBody whose text has these bytes. */
+function bodyOf(bytes: Buffer): Buffer {
+  const body = Buffer.from(encodeAttributedBody('x'.repeat(bytes.length)));
+  bytes.copy(body, body.indexOf('xx'));
+  return body;
+}
+
 describe('the attributedBody decoder', () => {
   test.each(vectors)('reads $name exactly', ({ text, hex }) => {
     expect(decodeAttributedBody(Buffer.from(hex, 'hex'))).toBe(text);
@@ -31,6 +38,27 @@ describe('the attributedBody decoder', () => {
   // Other class chains move the references: the string is found by the structure, not at a fixed place.
   test.each(variants)('reads $name', ({ text, hex }) => {
     expect(decodeAttributedBody(Buffer.from(hex, 'hex'))).toBe(text);
+  });
+
+  const swapped = (text: string): Buffer => Buffer.from(text, 'utf16le').swap16();
+  const little = (text: string): Buffer => Buffer.from(text, 'utf16le');
+
+  describe.each(['Grüße, Zoë', 'Привет, мир', 'price: 5 € or £4', 'שלום עולם', 'ok 👍 ok', 'a 漢字 in words'])(
+    'reads %j in UTF-16',
+    (text) => {
+      test.each([
+        ['with its mark, lowest byte first', little(`\uFEFF${text}`)],
+        ['with its mark, highest byte first', swapped(`\uFEFF${text}`)],
+        ['without a mark, lowest byte first', little(text)],
+        ['without a mark, highest byte first', swapped(text)],
+      ])('%s', (_, bytes) => {
+        expect(decodeAttributedBody(bodyOf(bytes))).toBe(text);
+      });
+    },
+  );
+
+  test.each(['\0leading', 'two\0\0zeros', 'מה\0', 'ab\0\x01', '\uFFFDשלום'])('reads %j in UTF-8', (text) => {
+    expect(decodeAttributedBody(bodyOf(Buffer.from(text)))).toBe(text);
   });
 
   test('gives nothing for what is no typedstream', () => {

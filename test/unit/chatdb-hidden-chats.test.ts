@@ -39,7 +39,7 @@ function open(schema?: Schema) {
     fixture,
     reader,
     /** Returns the ids of the conversations, and of the rows, that a reader without junk skips. */
-    skipped(read: '*' | [] | undefined = undefined) {
+    skipped: (read?: '*' | []) => {
       const key = read === undefined ? undefined : { read };
       const ids = fixture.sqlite.prepare('SELECT guid FROM chat ORDER BY ROWID').all().map(String);
       const marks = reader.marks('conversations', ids);

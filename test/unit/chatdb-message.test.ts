@@ -137,7 +137,12 @@ describe('a message', () => {
     ['delivered', { is_from_me: 1, date_delivered: 5 }],
     ['sent', { is_from_me: 1, is_sent: 1 }],
     ['pending', { is_from_me: 1 }],
-    ['pending', { is_from_me: 1, is_sent: 1, schedule_type: 2 }],
+    ['pending', { is_from_me: 1, is_sent: 0, schedule_type: 2, schedule_state: 1 }],
+    ['pending', { is_from_me: 1, is_sent: 0, schedule_type: 2, schedule_state: 2 }],
+    // Messages keeps the type of a message that Send Later has sent.
+    ['sent', { is_from_me: 1, is_sent: 1, schedule_type: 2, schedule_state: 2 }],
+    ['delivered', { is_from_me: 1, is_sent: 1, is_delivered: 1, schedule_type: 2, schedule_state: 3 }],
+    ['failed', { is_from_me: 1, is_sent: 0, error: 22, schedule_type: 2, schedule_state: 3 }],
     ['delivered', { is_from_me: 0 }],
     ['read', { is_from_me: 0, is_read: 1 }],
     ['read', { is_from_me: 0, date_read: 5 }],
@@ -175,7 +180,7 @@ describe('a message', () => {
     fixture.attach(rowId, '/var/folders/a.png');
     fixture.attach(rowId, 'relative.txt');
     expect(reader.message(String(rowId))?.attachments).toEqual([
-      '/Users/ada/Library/Messages/Attachments/b.heic',
+      join(databases.folder, 'Attachments/b.heic'),
       '/var/folders/a.png',
       join(databases.folder, 'relative.txt'),
     ]);

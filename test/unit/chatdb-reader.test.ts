@@ -188,7 +188,9 @@ describe('a conversation', () => {
       const page = await reader.listMessages({ conversationId: id, order: 'desc', limit: 1, offset: 0 });
       expect(page.items).toHaveLength(1);
     }
-    expect((await reader.conversation('iMessage;+;chat7'))?.id).toBe('rcs;+;chat7');
+    for (const id of ['iMessage;+;chat7', 'iMessage;-;chat7', 'any;-;chat7', 'chat7']) {
+      expect((await reader.conversation(id))?.id).toBe('rcs;+;chat7');
+    }
     for (const id of [
       'any;+;+15550100',
       '+15550100',

@@ -92,7 +92,10 @@ class History {
     'chat emptied': () => this.#run('DELETE FROM chat_message_join WHERE chat_id = ?', this.#chat()),
     scheduled: () =>
       this.#schema === 'macos-26' &&
-      this.#run('UPDATE message SET schedule_type = 2, is_from_me = 1 WHERE ROWID = ?', this.#row()),
+      this.#run(
+        'UPDATE message SET schedule_type = 2, schedule_state = 2, is_sent = 0, is_from_me = 1 WHERE ROWID = ?',
+        this.#row(),
+      ),
     sent: () =>
       this.#schema === 'macos-26' &&
       this.#run('UPDATE message SET schedule_type = 0, date = ? WHERE schedule_type = 2', this.#now() * NS),

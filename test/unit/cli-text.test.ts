@@ -6,7 +6,8 @@ import { isColoured, painter, stateStyle } from '../../src/core/cli/output/style
 import { table } from '../../src/core/cli/output/table.ts';
 import { columnsOf, fitted, json, jsonLine, oneLine, printable, wrapped } from '../../src/core/cli/output/text.ts';
 import { shownSpan, shownTime } from '../../src/core/cli/output/time.ts';
-import { atTime, sinceTime } from '../../src/core/cli/since.ts';
+import { atTime, justBefore, sinceTime } from '../../src/core/cli/since.ts';
+import { parseInstant } from '../../src/core/schema/instant.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 describe('text of others on a terminal', () => {
@@ -99,9 +100,9 @@ test('what takes over a second is said, counted, and erased before anything is p
   expect(clock.pending).toBe(0);
 });
 
-describe('--since', () => {
+describe('--since and --until', () => {
   const nowMs = new Date(2026, 10, 22, 11, 30).getTime();
-  const local = (...parts: [number, number, number, number?, number?]): string => new Date(...parts).toISOString();
+  const local = (...parts: [number, number, number, number?, number?, number?]): number => new Date(...parts).getTime();
 
   test.each([
     ['2h', local(2026, 10, 22, 9, 30)],
@@ -109,13 +110,24 @@ describe('--since', () => {
     ['today', local(2026, 10, 22)],
     ['yesterday', local(2026, 10, 21)],
     ['2026-11-01', local(2026, 10, 1)],
-    ['2026-11-01T08:00:00Z', '2026-11-01T08:00:00Z'],
+    ['2026-11-01 08:00', local(2026, 10, 1, 8)],
+    ['2026-11-01T08:00:30', local(2026, 10, 1, 8, 0, 30)],
+    ['2026-11-01T08:00:00Z', Date.UTC(2026, 10, 1, 8)],
+    ['2026-11-01T08:00:00.25+02:00', Date.UTC(2026, 10, 1, 6, 0, 0, 250)],
   ])('%s is meant in the time of this machine', (value, instant) => {
     expect(sinceTime(value, nowMs)).toBe(instant);
   });
 
-  test.each(['', 'tomorrow', '2', '2y', '-2h', '2026-02-30', '2026-13-01', '1.11.2026'])('%j is refused', (value) => {
+  test.each([
+    ...['', 'tomorrow', '2', '2y', '-2h', '2026-02-30', '2026-13-01', '1.11.2026', '0026-01-01'],
+    ...['2026-11-01T08:00 or so', '2026-02-30T08:00Z', '2026-11-01T25:00', '2026-11-01T08:60', '2026-11-01T24:00'],
+  ])('%j is refused', (value) => {
     expect(() => sinceTime(value, nowMs)).toThrow('It must be one of: 2h, 3d, today, yesterday');
+  });
+
+  test('the service, whose `since` is exclusive, is asked for the beginning too', () => {
+    const since = parseInstant(justBefore(Date.UTC(2026, 10, 1, 4)));
+    expect(since).toBe(BigInt(Date.UTC(2026, 10, 1, 4)) * 1_000_000n - 1n);
   });
 });
 

@@ -54,7 +54,7 @@ describe('what is not written', () => {
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
       approval: { selfAddress: '' },
-      webhooks: { allowedHosts: [] },
+      webhooks: { allowedHosts: [], certificates: [] },
       contacts: {
         isEnabled: true,
         addressBookPath: `${HOME}/Library/Application Support/AddressBook`,

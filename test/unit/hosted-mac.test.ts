@@ -89,7 +89,7 @@ esac`,
   const sqlite = (file: string, sql: string): string => spawnSync('sqlite3', [file, sql], { encoding: 'utf8' }).stdout;
   sqlite(join(folder, 'tcc.db'), TCC_TABLE);
   const chatDb = join(home, 'Library/Messages/chat.db');
-  sqlite(chatDb, `.read ${join(ROOT, 'src/simulator/schemas/macos-26.sql')}`);
+  sqlite(chatDb, `.read ${join(ROOT, 'src/features/simulator/schemas/macos-26.sql')}`);
   sqlite(chatDb, 'CREATE TRIGGER zz_new AFTER DELETE ON chat BEGIN\n  SELECT 1;\nEND');
   writeFileSync(join(folder, 'watched'), '"delay_ms": 12\n'.repeat(5));
   const probes = '"picture_in_sandbox": true,\n"sound_in_sandbox": true,\n"home_in_sandbox": false';

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Origin } from '../../src/core/model/details.ts';
+import type { SendRequest } from '../../src/core/model/ports/sending-ports.ts';
 import { isLong } from '../support/conditions.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { idle, NO_DETAILS, setUp } from '../support/sender-fixture.ts';
@@ -106,5 +107,85 @@ async function play(steps: readonly Step[]): Promise<void> {
 test('no schedule of sends, rows, crashes and waits makes a wrong origin, or two rows of one send', async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 30 }), play), {
     numRuns: isLong ? 5000 : 30,
+  });
+}, 600_000);
+
+type Run =
+  /** The row appears this long after the run began, or never. */
+  | { readonly do: 'send'; readonly chat: number; readonly text: number; readonly afterMs: number | 'never' }
+  | { readonly do: 'pass'; readonly ms: number }
+  | { readonly do: 'restart' };
+
+const run: fc.Arbitrary<Run> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constant('send' as const),
+      chat,
+      text: fc.nat(1),
+      afterMs: fc.constantFrom(0, 10, 400, 2000, 'never' as const),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(30, 5000, 95_000) }) },
+  { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
+);
+
+/** Sends with a key each, and checks that each send has the row that its run wrote, and a send without a row none. */
+async function playRuns(runs: readonly Run[]): Promise<void> {
+  const first = setUp();
+  const rows = first.chat;
+  for (const address of CHATS) rows.know(`any;-;${address}`, null, address);
+  let world = first;
+  await world.sender.start();
+  const sent: { readonly request: Partial<SendRequest>; readonly rowId: () => number | undefined }[] = [];
+  for (const one of runs) {
+    if (one.do === 'pass') await world.clock.advance(one.ms);
+    else if (one.do === 'restart') {
+      await world.sender.close();
+      const { sentParts, store: idempotency } = first;
+      world = {
+        ...setUp({ sentParts, idempotency, lookup: rows, clock: world.clock }),
+        chat: rows,
+        clock: world.clock,
+      };
+      await world.sender.start();
+    } else {
+      const key = String(sent.length);
+      const [recipient = '', body = ''] = [CHATS[one.chat], TEXTS[one.text]];
+      const request = { recipient, body, requestId: key, idempotencyKey: { kind: 'client' as const, key } };
+      let rowId: number | undefined;
+      const { clock } = world;
+      const write = (): void => {
+        const datedMs = Math.floor(clock.now() / 1000) * 1000;
+        rowId = rows.add({ address: `-;${recipient}`, body, datedMs });
+      };
+      world.messages.behave = () => {
+        if (one.afterMs === 0) write();
+        else if (one.afterMs !== 'never') clock.after(one.afterMs, write);
+        return { kind: 'done' };
+      };
+      sent.push({ request, rowId: () => rowId });
+      const sending = world.send(request);
+      await idle();
+      await clock.advance(3500);
+      expect((await sending).message.id).toBe(String(rowId ?? ''));
+    }
+  }
+  for (const { request, rowId } of sent) {
+    const answer = await world.send(request).catch((error: { code: string }) => error.code);
+    if (rowId() === undefined) {
+      expect([false, 'send_outcome_unknown']).toContain(typeof answer === 'string' ? answer : answer.confirmed);
+      continue;
+    }
+    expect(answer).toMatchObject({ confirmed: true, message: { id: String(rowId()) } });
+    const message = rows.message(rowId() ?? 0);
+    const origin = message && world.origins.added(message, NO_DETAILS).origin;
+    expect(origin).toMatchObject({ by: 'gateway', request_id: request.requestId });
+  }
+}
+
+test('no schedule of ghosts, rows and restarts gives a send the row of another, or takes its own from it', async () => {
+  await fc.assert(fc.asyncProperty(fc.array(run, { minLength: 1, maxLength: 12 }), playRuns), {
+    numRuns: isLong ? 1000 : 30,
   });
 }, 600_000);

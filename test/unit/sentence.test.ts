@@ -24,7 +24,7 @@ const FILE: MessageDetails['attachments'][number] = {
   path: '/menu.pdf',
 };
 
-const say = (given: Partial<MessageDetails>, body = '', names = {}) =>
+const say = (given: Partial<Parameters<typeof sentenceOf>[1]>, body = '', names = {}) =>
   sentenceOf({ body, sender: '+15550100', is_from_me: false }, { ...DETAILS, ...given }, names);
 
 // The sentences of the vectors are tested in chatdb-content-details.
@@ -52,6 +52,36 @@ test.each<[string, Partial<MessageDetails>, string]>([
   ['boo (sent with an effect)', { effect: { name: 'other', on: 'unknown', id: 'x' } }, 'boo'],
 ])('%s', (sentence, details, body) => {
   expect(say(details, body)).toBe(sentence);
+});
+
+const LONG = 'long words '.repeat(30);
+
+test.each<[string, Partial<MessageDetails>]>([
+  [' (1 attachment)', { attachments: [FILE] }],
+  [' (edited)', { edited_at: '2026-01-01T00:00:00Z' }],
+  [' (one part unsent)', { unsent_parts: [1], edited_at: '2026-01-01T00:00:00Z' }],
+  [' (sent with an effect)', { effect: { name: 'other', on: 'unknown', id: 'x' } }],
+  [' (to be sent 2026-01-02 09:00)', { scheduled: { for: '2026-01-02T09:00:00Z', state: 2 } }],
+  [' (edited)', { edited_at: '2026-01-01T00:00:00Z', subject: LONG }],
+])('a long text is cut, and its note stays: %j', (note, details) => {
+  const sentence = say(details, LONG);
+  expect([...sentence].length).toBe(200);
+  expect(sentence).toMatch(/^long words long words /);
+  expect(sentence.endsWith(note)).toBe(true);
+  // Characters outside the first plane count as one.
+  const emoji = say(details, '\u{1F600}'.repeat(300));
+  expect([[...emoji].length, emoji.endsWith(note)]).toEqual([200, true]);
+});
+
+test.each<[string, Partial<Parameters<typeof sentenceOf>[1]>]>([
+  ['Text could not be read', {}],
+  ['Text could not be read (edited)', { edited_at: '2026-01-01T00:00:00Z' }],
+  ['Hello: Text could not be read', { subject: 'Hello' }],
+  ['File: menu.pdf (text could not be read)', { attachments: [FILE] }],
+  ['Poll', { kind: 'poll' }],
+  ['Unsent a message', { retracted_at: '2026-01-01T00:00:00Z' }],
+])('a text that could not be read is not called empty: %s', (sentence, details) => {
+  expect(say({ ...details, isTextUnread: true })).toBe(sentence);
 });
 
 test('people are called by their names where they are known, and an address is a word like any other', () => {

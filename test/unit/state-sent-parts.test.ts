@@ -53,6 +53,21 @@ describe('a sent part', () => {
     expect(later.unpaired(11, ['other'])).toEqual([]);
   });
 
+  test('in doubt keeps its row for a repeated request, and leaves the origins of rows like it open', () => {
+    const { store } = open();
+    const idempotencyKey = { kind: 'scheduled', key: 's' } as const;
+    const number = store.record(part({ atMs: 7, idempotencyKey }));
+    expect(store.part(number)).toEqual({ atMs: 7, rowId: undefined });
+    store.giveUp(store.record(part({ idempotencyKey })), 99);
+    store.pair(number, 11, 'A');
+    expect([store.part(number)?.rowId, store.unpaired(12, ['c']).length]).toEqual([11, 1]);
+    store.doubt(number);
+    store.doubt(number);
+    expect([store.part(number)?.rowId, store.rowOf(idempotencyKey), store.ofRow(11)]).toEqual([11, 11, undefined]);
+    expect([store.unpaired(11, ['c']).length, store.unpaired(12, ['c']).length]).toEqual([2, 2]);
+    expect(store.part(number + 2)).toBeUndefined();
+  });
+
   test('never shares its row with another one', () => {
     const { store } = open();
     const [one, two] = [store.record(part()), store.record(part())];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { openStatus, type StatusParts } from '../../src/core/open-status.ts';
-import { ProblemLog } from '../../src/core/problem-log.ts';
 import { Cleanup } from '../../src/core/runtime/cleanup.ts';
+import { openStatus, type StatusParts } from '../../src/core/status/open-status.ts';
+import { ProblemLog } from '../../src/core/status/problem-log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 

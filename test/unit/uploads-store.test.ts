@@ -53,6 +53,19 @@ describe('an upload', () => {
     expect(statSync(join(folder, `${upload.id}.json`)).mode & 0o777).toBe(0o600);
   });
 
+  test('that is renamed keeps its content, gets a safe name, and survives a restart', async () => {
+    const { owner, folder, clock } = setUp();
+    const { id } = await owner.add(photo('blob'));
+    const renamed = await owner.rename(id, '../Garden é.jpg');
+    expect(renamed).toMatchObject({ id, name: 'Garden é.jpg', bytes: 7 });
+    expect(readFileSync(renamed.path, 'utf8')).toBe('picture');
+    expect(readdirSync(join(folder, id))).toEqual(['Garden é.jpg']);
+    const { store } = setUp({ folder, clock });
+    await store.start();
+    expect(store.of(OWNER).files([id])).toEqual([renamed]);
+    expect(await codeOf(store.of('another').rename(id, 'x'))).toBe('upload_not_found');
+  });
+
   test('is not there for another key, in the same words as one that never was', async () => {
     const { owner, store } = setUp();
     const { id } = await owner.add(photo());

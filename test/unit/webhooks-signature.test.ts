@@ -68,7 +68,7 @@ describe('what went wrong', () => {
   test('is said in a sentence', () => {
     expect(failureSentence({ code: 'ECONNREFUSED' })).toBe('The receiver refused the connection.');
     expect(failureSentence({ code: 'HPE_INVALID_CONSTANT' })).toContain('not HTTP');
-    expect(failureSentence({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })).toContain('TLS connection');
+    expect(failureSentence({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })).toContain('webhooks.ca_file');
     expect(failureSentence(new Error('http://user:secret@host/path'))).toBe('The request failed (unknown).');
     expect(refusalSentence(503)).toBe('The receiver answered 503.');
     expect(refusalSentence(307)).toContain('redirects are not followed');

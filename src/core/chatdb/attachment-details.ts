@@ -1,8 +1,10 @@
-import { closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join, sep } from 'node:path';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { MessagePart, TextRun } from '../model/content.ts';
 import { type AttachmentDetails, type AttachmentState, TRANSFER_STATES, type TransferState } from '../model/details.ts';
+import { mediaTypeOf } from '../model/media-types.ts';
 import type { Row } from '../runtime/sqlite.ts';
+import { located } from './attachment-place.ts';
 import { ATTACHMENT_COLUMNS, toText } from './columns.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { STICKER_HEAD_BYTES, stickerEffectOf, stickerOf } from './content/sticker.ts';
@@ -14,21 +16,33 @@ import type { Snapshot } from './snapshot.ts';
 const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
 /** The first name in `TRANSFER_STATES` stands for this value of `transfer_state`. */
 const FIRST_STATE = -1;
+/** The name of an attachment for which chat.db has none. */
+const NO_NAME = 'attachment';
+/** The type of a folder's bytes. */
+const TAR = 'application/x-tar';
 
 /** Returns a message's listed attachments, in the order in which chat.db stores them (decision B5). */
 export function attachmentsOf(snapshot: Snapshot, rowId: number): readonly AttachmentDetails[] {
   const { at } = ATTACHMENT_COLUMNS;
+  const { path: database } = snapshot.database.options;
   return snapshot.listedAttachments(rowId).map(({ n, path, row }, index) => {
     const bytes = row[at.bytes];
     const transfer = TRANSFER_STATES[Number(row[at.state] ?? Number.NaN) - FIRST_STATE] ?? null;
+    const onDisk = path === null ? '' : basename(path);
+    const name = toText(row[at.transferName]) || onDisk || NO_NAME;
+    const guid = toText(row[at.guid]);
+    const found = located(database, path);
+    const isFolder = found?.stats.isDirectory() === true;
     return {
       ...(n !== index && { n }),
-      name: toText(row[at.transferName]) || basename(path),
-      mime_type: toText(row[at.mediaType]) || null,
+      name: isFolder ? `${name}.tar` : name,
+      mime_type: isFolder ? TAR : mediaTypeOf(toText(row[at.mediaType]), toText(row[at.uti]), name, onDisk),
       bytes: typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes >= 0 ? bytes : null,
       transfer,
-      state: stateOf(path, transfer),
+      state: found === undefined ? absentState(transfer) : 'available',
+      ...(isFolder && { folder: true as const }),
       path,
+      ...(guid !== '' && { guid }),
     };
   });
 }
@@ -38,16 +52,8 @@ export function attachmentAt(snapshot: Snapshot, rowId: number, wanted: number):
   return attachmentsOf(snapshot, rowId).find(({ n }, index) => (n ?? index) === wanted);
 }
 
-/**
- * Returns the state of an attachment's file without opening it. Opening a file that is only in iCloud would wait for
- * its download.
- */
-function stateOf(path: string, transfer: TransferState | null): AttachmentState {
-  try {
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return 'available';
-  } catch {
-    return 'missing';
-  }
+/** Returns the state of an attachment without a file that can be read here. */
+function absentState(transfer: TransferState | null): AttachmentState {
   if (transfer === 'waiting' || transfer === 'archiving') return 'in_cloud';
   return transfer !== null && ARRIVING.has(transfer) ? 'downloading' : 'missing';
 }
@@ -87,19 +93,18 @@ export function attachmentContentsOf(
 }
 
 const { at } = ATTACHMENT_CONTENT_COLUMNS;
+const VCARD = /^text\/(?:x-)?vcard$/i;
 
 /** Reads the content of one attachment. */
 function attachmentContentOf(
   snapshot: Snapshot,
-  { mime_type: type, name, bytes, state, path }: AttachmentDetails,
+  { mime_type: type, name, bytes, path, guid }: AttachmentDetails,
   row: Row,
   runs: ReadonlyMap<string | undefined, TextRun>,
   budget: RowBudget,
 ): Partial<AttachmentDetails> {
   const beginning = (most: number): Buffer | undefined =>
-    state === 'available' && !snapshot.isRowLeftOut
-      ? beginningOf(snapshot.database.options.path, path, most)
-      : undefined;
+    snapshot.isRowLeftOut ? undefined : beginningOf(snapshot.database.options.path, path, most);
   const sticker = (): NonNullable<AttachmentDetails['sticker']> => {
     const blob = snapshot.storedBlob(row[at.attribution]);
     const attribution = blob === 'too_large' ? undefined : blob;
@@ -113,13 +118,12 @@ function attachmentContentOf(
   };
   const card = (): Pick<AttachmentDetails, 'contact' | 'location'> => {
     const isLocation = type === 'text/x-vlocation' || name.toLowerCase().endsWith('.loc.vcf');
-    if (!isLocation && type !== 'text/vcard') return {};
+    if (!isLocation && !VCARD.test(type ?? '')) return {};
     const text = ((bytes ?? 0) > MAX_CARD_BYTES ? undefined : beginning(MAX_CARD_BYTES))?.toString('utf8') ?? '';
     const contact = isLocation ? undefined : contactOf(text);
     const location = isLocation ? locationOf(text) : undefined;
     return { ...(contact && { contact }), ...(location && { location }) };
   };
-  const guid = toText(row[at.guid]);
   const run = runs.get(guid);
   // Most attachments have a `user_info` of another kind, which is not `undecoded`.
   const userInfo = run?.transcript === undefined ? snapshot.storedBlob(row[at.userInfo]) : undefined;
@@ -127,7 +131,6 @@ function attachmentContentOf(
     userInfo instanceof Uint8Array ? budget.within('user_info', () => transcriptOf(userInfo, budget)) : undefined;
   const transcript = run?.transcript ?? decoded;
   return {
-    ...(guid !== '' && { guid }),
     ...(transcript !== undefined && { transcript }),
     ...(run?.width !== undefined && { width: run.width }),
     ...(run?.height !== undefined && { height: run.height }),
@@ -143,20 +146,19 @@ function attachmentContentOf(
 export const READ_PLAINLY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Returns up to `bytes` bytes from the beginning of a file below the Attachments folder beside chat.db. Returns
- * undefined for any other file. Also returns undefined for a file that is only in iCloud: it occupies no blocks, and
- * opening it would download it.
+ * Returns up to `bytes` bytes from the beginning of a file of Messages. Returns undefined for any other file, and for a
+ * file that is only in iCloud: it occupies no blocks, and opening it would download it.
  */
-function beginningOf(databasePath: string, path: string, bytes: number): Buffer | undefined {
+function beginningOf(databasePath: string, path: string | null, bytes: number): Buffer | undefined {
   let file: number | undefined;
   try {
-    const folder = realpathSync(join(dirname(databasePath), 'Attachments'));
-    const real = realpathSync(path);
-    const { size, blocks, nlink } = statSync(real);
+    const found = located(databasePath, path);
+    if (found === undefined) return undefined;
+    const { size, blocks, nlink } = found.stats;
     // The path may be a hard link to chat.db. Opening and closing it here would drop SQLite's locks on chat.db
     // (decision B1).
-    if (!real.startsWith(folder + sep) || nlink !== 1 || size === 0 || blocks === 0) return undefined;
-    file = openSync(real, READ_PLAINLY);
+    if (!found.stats.isFile() || nlink !== 1 || size === 0 || blocks === 0) return undefined;
+    file = openSync(found.path, READ_PLAINLY);
     if (!fstatSync(file).isFile()) return undefined;
     const buffer = Buffer.alloc(Math.min(bytes, size));
     return buffer.subarray(0, readSync(file, buffer, 0, buffer.length, 0));

@@ -1,26 +1,20 @@
 import { hash } from 'node:crypto';
-import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
-import { basename, dirname, join, sep } from 'node:path';
+import { open } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
 import type { AttachmentDetails, AttachmentState } from '../model/details.ts';
 import type { AttachmentFile, AttachmentReader } from '../model/ports/reading-ports.ts';
+import { folderTar } from '../runtime/folder-tar.ts';
 import { attachmentAt, READ_PLAINLY } from './attachment-details.ts';
+import { type Located, located } from './attachment-place.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { type ChatDbLocation, readOnce } from './read-once.ts';
 import { rowIdOf } from './row-id.ts';
 
-interface FileIdentity {
-  readonly dev: number;
-  readonly ino: number;
-}
+/** The part of an `AttachmentFile` that an opened file or a folder provides. */
+type Content = Pick<AttachmentFile, 'bytes' | 'version' | 'read' | 'close'>;
 
-interface OpenFile {
-  readonly handle: FileHandle;
-  readonly bytes: number;
-  readonly version: string;
-}
-
-/** Opens the files of attachments. Opens only files below the Attachments folder beside chat.db (decision H). */
+/** Opens the files of attachments, and makes a tar of a folder. Opens nothing that `located` does not return. */
 export class AttachmentFiles implements AttachmentReader {
   readonly #connection: Connection;
 
@@ -31,17 +25,9 @@ export class AttachmentFiles implements AttachmentReader {
   async open(id: string, n: number): Promise<AttachmentFile | undefined> {
     const attachment = this.#attachment(id, n);
     if (attachment === undefined) return undefined;
-    const file = await this.#open(attachment.path);
-    if (file === undefined) return undefined;
-    const { handle, bytes, version } = file;
-    return {
-      name: attachment.name,
-      mimeType: attachment.mime_type,
-      bytes,
-      version,
-      read: (start, end) => handle.createReadStream({ start, end: Math.max(start, end) }),
-      close: () => handle.close(),
-    };
+    const found = located(this.#connection.path, attachment.path);
+    const content = found && (await contentOf(found).catch(() => undefined));
+    return content && { name: attachment.name, mimeType: attachment.mime_type, ...content };
   }
 
   /** Returns the state of an attachment's file; undefined if the message has no such attachment. */
@@ -53,40 +39,23 @@ export class AttachmentFiles implements AttachmentReader {
     const rowId = rowIdOf(id);
     return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentAt(snapshot, rowId, n));
   }
-
-  /** Returns undefined for a file that is missing, not a regular file, or outside the Attachments folder. */
-  async #open(path: string): Promise<OpenFile | undefined> {
-    try {
-      const folder = await realpath(join(dirname(this.#connection.path), 'Attachments'));
-      const real = await realpath(path);
-      if (!real.startsWith(folder + sep)) return undefined;
-      const file = await stat(real);
-      // The path may be a hard link to chat.db. Opening and closing it here would drop SQLite's locks on chat.db
-      // (decision B1).
-      if (!file.isFile() || (await this.#isDatabase(file))) return undefined;
-      return await openSame(real, file);
-    } catch {
-      return undefined;
-    }
-  }
-
-  async #isDatabase({ dev, ino }: FileIdentity): Promise<boolean> {
-    for (const ending of ['', '-wal', '-shm']) {
-      const own = await stat(this.#connection.filePath + ending).catch(() => undefined);
-      if (own?.dev === dev && own.ino === ino) return true;
-    }
-    return false;
-  }
 }
 
-/** Opens the file that the caller has checked. Returns undefined if another file has replaced it since. */
-async function openSame(path: string, { dev, ino }: FileIdentity): Promise<OpenFile | undefined> {
+/** Opens what the caller has located. Returns undefined if another file has replaced it since. */
+async function contentOf({ path, stats }: Located): Promise<Content | undefined> {
+  if (stats.isDirectory()) {
+    const tar = await folderTar(path);
+    return tar && { ...tar, close: async () => {} };
+  }
   const handle = await open(path, READ_PLAINLY);
-  const opened = await handle.stat();
-  if (opened.dev === dev && opened.ino === ino) {
-    const { size, mtimeMs, ctimeMs } = opened;
-    const version = hash('sha256', [dev, ino, size, mtimeMs, ctimeMs].join(), 'base64url').slice(0, 22);
-    return { handle, bytes: size, version };
+  const { dev, ino, size, mtimeMs, ctimeMs } = await handle.stat();
+  if (dev === stats.dev && ino === stats.ino) {
+    return {
+      bytes: size,
+      version: hash('sha256', [dev, ino, size, mtimeMs, ctimeMs].join(), 'base64url').slice(0, 22),
+      read: (start, end) => handle.createReadStream({ start, end: Math.max(start, end) }),
+      close: () => handle.close(),
+    };
   }
   await handle.close();
   return undefined;

@@ -1,5 +1,6 @@
 import { RowBudget } from './content/row-budget.ts';
-import { decodeText, MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream } from './content/typedstream.ts';
+import { decodeText } from './content/stored-text.ts';
+import { MAX_BLOB_BYTES, NEW, NIL, SIGNATURE, TWO_BYTES, Typedstream } from './content/typedstream.ts';
 
 /**
  * Returns the text of an `attributedBody` blob, which is a typedstream. Parses the stream only up to the text;

@@ -1,11 +1,10 @@
 import { hash } from 'node:crypto';
+import { addressTag } from '../model/address.ts';
 import type { ChatShapes } from '../model/diagnostics.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 
 /** Number of SMS of which `sms_guid_marks` has a number each. */
 const COMPARED_SMS = 20;
-/** A tag that Apple puts behind an address: its name stands between the last `(` and the `)` at the end. */
-const TAG = /\((filtered|smsfp|smsft(?:_[a-z]{2})?|ft_[a-z]{2})\)$/;
 
 /** Counts filters of chats, tags of addresses and states of scheduled rows, over the whole of chat.db. */
 export function chatShapes(sqlite: Sqlite): ChatShapes {
@@ -58,7 +57,7 @@ function smallNumber(value: unknown): string {
 /** Returns the name of an address's tag; `other` for something else in parentheses at its end. */
 function tagOf(id: unknown): string {
   const text = String(id);
-  return TAG.exec(text)?.[1] ?? (text.endsWith(')') ? 'other' : 'none');
+  return addressTag(text) ?? (text.endsWith(')') ? 'other' : 'none');
 }
 
 function sameTag(id: unknown, raw: unknown): string {

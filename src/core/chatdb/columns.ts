@@ -141,6 +141,7 @@ export const DETAIL_COLUMNS = columnList({
   account: 'value',
   filterAction: 'value',
   filterSubAction: 'value',
+  partCount: 'value',
   /** 1 if the row has content besides its text. */
   hasContent: 'value',
 });
@@ -150,6 +151,7 @@ export const ATTACHMENT_COLUMNS = columnList({
   filename: 'value',
   transferName: 'value',
   mediaType: 'value',
+  uti: 'value',
   bytes: 'value',
   state: 'value',
   guid: 'value',

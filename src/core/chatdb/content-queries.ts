@@ -1,8 +1,10 @@
+import { decodable } from './body-sql.ts';
 import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import { columnList, MAX_SECONDS, POLL_ROW_COLUMNS, TEXT_PARAM } from './columns.ts';
-import { MAX_BLOB_BYTES } from './content/typedstream.ts';
-import { anyChat, column, messageParts, reactionTargets } from './queries.ts';
-import { isPollUpdate, VOTE_TYPE } from './row-kinds.ts';
+import { column, messageParts } from './queries.ts';
+import { reactionTargets } from './reaction-target.ts';
+import { anyChat } from './row-chat.ts';
+import { isPollUpdate, isScheduled, VOTE_TYPE } from './row-kinds.ts';
 
 /** The content of a row besides its text. A blob too large to be decoded is selected as its length. */
 export const ROW_CONTENT_COLUMNS = columnList({
@@ -26,7 +28,8 @@ export const ROW_CONTENT_COLUMNS = columnList({
   subject: 'value',
   threadGuid: 'value',
   threadPart: 'value',
-  scheduleType: 'value',
+  /** 1 while Messages is still to send the row. */
+  isScheduled: 'value',
   scheduleState: 'value',
 });
 
@@ -66,7 +69,7 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
   const pollParts = {
     ...messageParts(schema, anyChat(schema)),
     associatedType: column(schema, 'associated_message_type'),
-    payload: blob(column(schema, 'payload_data')),
+    payload: decodable(column(schema, 'payload_data')),
   };
   const targets = reactionTargets('').map(() => TEXT_PARAM);
   return {
@@ -74,10 +77,10 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
     attachment: `SELECT ${ATTACHMENT_CONTENT_COLUMNS.select({
       guid: of('guid'),
       isSticker: of('is_sticker'),
-      stickerInfo: blob(of('sticker_user_info')),
-      attribution: blob(of('attribution_info')),
+      stickerInfo: decodable(of('sticker_user_info')),
+      attribution: decodable(of('attribution_info')),
       description: of('emoji_image_short_description'),
-      userInfo: blob(of('user_info')),
+      userInfo: decodable(of('user_info')),
     })} FROM attachment a WHERE a.ROWID = ?`,
     pollRows: names
       ? `SELECT ${POLL_ROW_COLUMNS.select(pollParts)} FROM ${schema.messagesByIndex} m
@@ -113,21 +116,14 @@ function captionSql(schema: SchemaInfo): string {
     ORDER BY m.ROWID LIMIT 1`;
 }
 
-/** SQL for a blob, or for its length if it is too large to decode. SQLite knows the length without reading the blob. */
-function blob(name: string): string {
-  return name === 'NULL'
-    ? name
-    : `CASE WHEN length(${name}) <= ${MAX_BLOB_BYTES} THEN ${name} ELSE length(${name}) END`;
-}
-
 function rowParts(schema: SchemaInfo) {
   const of = (name: string): string => column(schema, name);
   return {
     guid: 'm.guid',
     text: 'm.text',
-    attributedBody: blob(schema.hasColumn('message', 'attributedbody') ? 'm.attributedBody' : 'NULL'),
-    summaryInfo: blob(of('message_summary_info')),
-    payload: blob(of('payload_data')),
+    attributedBody: decodable(schema.hasColumn('message', 'attributedbody') ? 'm.attributedBody' : 'NULL'),
+    summaryInfo: decodable(of('message_summary_info')),
+    payload: decodable(of('payload_data')),
     balloon: of('balloon_bundle_id'),
     associatedGuid: of('associated_message_guid'),
     associatedType: of('associated_message_type'),
@@ -143,7 +139,7 @@ function rowParts(schema: SchemaInfo) {
     subject: of('subject'),
     threadGuid: of('thread_originator_guid'),
     threadPart: of('thread_originator_part'),
-    scheduleType: of('schedule_type'),
+    isScheduled: isScheduled(schema),
     scheduleState: of('schedule_state'),
   };
 }

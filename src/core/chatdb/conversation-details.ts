@@ -5,7 +5,8 @@ import type { ChatDbHandle, SchemaInfo } from './chatdb-handle.ts';
 import { toMessage } from './message.ts';
 import { detailsOf } from './message-details.ts';
 import { newestMessageRow } from './message-list.ts';
-import { IS_LOWEST_CHAT, isNotHidden } from './queries.ts';
+import { isNotHidden } from './queries.ts';
+import { isInChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
@@ -68,7 +69,7 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
   const isUnread = `${conditions} AND ${isMessage(schema)} AND ${isNotHidden(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
   return {
     byChat: `SELECT j.chat_id, count(*) FROM ${from} CROSS JOIN chat_message_join j ON j.message_id = m.ROWID
-      WHERE ${isUnread} AND ${IS_LOWEST_CHAT} GROUP BY j.chat_id`,
+      WHERE ${isUnread} AND ${isInChat(schema)} GROUP BY j.chat_id`,
   };
 }
 

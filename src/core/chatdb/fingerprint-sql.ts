@@ -144,7 +144,7 @@ export function attachmentsSql(schema: SchemaInfo, isIn: string): string | undef
   const state = has('transfer_state') ? 'ifnull(a.transfer_state, 0) & 7' : '0';
   const transcript =
     has('user_info') && has('mime_type')
-      ? `CASE WHEN a.mime_type LIKE 'audio/%' AND instr(a.user_info, ${bytes('audio-transcription')}) > 0
+      ? `CASE WHEN (a.mime_type LIKE 'audio/%' OR ifnull(a.mime_type, '') = '') AND instr(a.user_info, ${bytes('audio-transcription')}) > 0
           THEN 1 + ${schema.byteLength('a.user_info')} % ${2 ** TRANSCRIPT_BITS - 1} ELSE 0 END`
       : '0';
   return `SELECT j.message_id, sum(1 + 2 * (${state}) + (trim(ifnull(a.filename, '')) <> '')), sum(${transcript})

@@ -11,7 +11,8 @@ import type { Connection } from './connection.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { toMessage } from './message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
-import { isListed, isNotHidden, LOWEST_CHAT, messageParts } from './queries.ts';
+import { isListed, isNotHidden, messageParts } from './queries.ts';
+import { chatIn } from './row-chat.ts';
 import { rowContentOf } from './row-content.ts';
 import { hasContent, isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -52,7 +53,7 @@ function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, note
  * of row ids.
  */
 const messagesSql = perSchema(
-  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, LOWEST_CHAT))}, ${hasContent(schema)}
+  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, chatIn(schema)))}, ${hasContent(schema)}
     FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage(schema)}
       AND ${isListed(schema)} AND ${isNotHidden(schema)}`,
 );
@@ -63,7 +64,7 @@ function rowsOf(snapshot: Snapshot, rowIds: readonly number[]): readonly (Row | 
   return rowIds.map((rowId) => found.get(rowId));
 }
 
-const conversationSql = `SELECT ${LOWEST_CHAT} FROM message m WHERE m.ROWID = ?`;
+const conversationSql = perSchema((schema) => `SELECT ${chatIn(schema)} FROM message m WHERE m.ROWID = ?`);
 
 /**
  * Performs the reads of `ChatIndexSource` in the thread of the caller, which is the main thread or the reader thread.
@@ -98,7 +99,7 @@ export class IndexReader implements SearchedSource {
   conversations(rowIds: readonly number[]): readonly (string | undefined)[] {
     return this.#connection.read((snapshot) =>
       rowIds.map((rowId) => {
-        const chat = snapshot.database.get(conversationSql, rowId)?.[0];
+        const chat = snapshot.database.get(conversationSql(snapshot.database.schema), rowId)?.[0];
         return typeof chat === 'number' ? snapshot.chat(chat)?.guid : undefined;
       }),
     );

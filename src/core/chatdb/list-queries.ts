@@ -1,4 +1,5 @@
 import { hasAttachments } from './attachment-sql.ts';
+import { textBytes } from './body-sql.ts';
 import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import {
   CHAT_DATE_COLUMNS,
@@ -11,7 +12,8 @@ import {
   MAX_SECONDS,
   MESSAGE_COLUMNS,
 } from './columns.ts';
-import { IS_LOWEST_CHAT, isCounted, isListed, isNotHidden, LOWEST_CHAT, messageParts, textBytes } from './queries.ts';
+import { isCounted, isListed, isNotHidden, messageParts } from './queries.ts';
+import { chatIn, isInChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
 
 export type Order = 'asc' | 'desc';
@@ -54,13 +56,13 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
   return {
     ...messageLists(schema, isShown),
     listed: listSql(allSource(schema, `${isShown} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
-    latest: listSql(chatSource(schema, `${isShown} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', columns),
+    latest: listSql(chatSource(schema, `${isShown} AND ${isCounted(schema)} AND ${isInChat(schema)}`), 'desc', columns),
     withFiles: listSql(
-      chatSource(schema, `${isShown} AND ${IS_LOWEST_CHAT} AND ${hasAttachments(schema)}`),
+      chatSource(schema, `${isShown} AND ${isInChat(schema)} AND ${hasAttachments(schema)}`),
       'desc',
       columns,
     ),
-    counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${IS_LOWEST_CHAT}`), 'desc', keys),
+    counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${isInChat(schema)}`), 'desc', keys),
     joined: listSql(chatSource(schema, '1'), 'desc', keys),
   };
 });
@@ -71,7 +73,7 @@ export const listsWithHidden = perSchema((schema) => messageLists(schema, isMess
 function messageLists(schema: SchemaInfo, isShown: string): MessageLists {
   const columns = columnsOf(schema);
   const all = (order: Order): ListSql => listSql(allSource(schema, isShown), order, columns);
-  const inChat = chatSource(schema, `${isShown} AND ${IS_LOWEST_CHAT}`);
+  const inChat = chatSource(schema, `${isShown} AND ${isInChat(schema)}`);
   const chat = (order: Order): ListSql => listSql(inChat, order, columns);
   return {
     messages: { all: { asc: all('asc'), desc: all('desc') }, chat: { asc: chat('asc'), desc: chat('desc') } },
@@ -108,7 +110,7 @@ function allSource(schema: SchemaInfo, condition: string): Source {
     where: (dateRange) => `${dateRange} AND ${condition} AND ${isListed(schema)}`,
     date: 'm.date',
     rowId: 'm.ROWID',
-    chat: LOWEST_CHAT,
+    chat: chatIn(schema),
   };
 }
 
@@ -213,7 +215,7 @@ export const orderQueriesOf = perSchema((schema): OrderQueries => {
     join: 'SELECT chat_id, message_id FROM chat_message_join WHERE ROWID = ?',
     stillCounts: `SELECT m.date, m.date / 1000000000, m.date % 1000000000
       FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
-      WHERE j.chat_id = ${INT_PARAM} AND j.message_id = ${INT_PARAM} AND ${isCounted(schema)} AND ${IS_LOWEST_CHAT}`,
+      WHERE j.chat_id = ${INT_PARAM} AND j.message_id = ${INT_PARAM} AND ${isCounted(schema)} AND ${isInChat(schema)}`,
   };
 });
 
@@ -246,7 +248,7 @@ function exactDates(schema: SchemaInfo): string {
   const columns = CHAT_DATE_COLUMNS.select({ chat: 'c.ROWID', hasMessages: 'count(l.id)', date: 'l.date' });
   return `SELECT ${columns}, max(${instantSql('l.date')})
     FROM chat c LEFT JOIN (SELECT j.chat_id, m.ROWID AS id, m.date FROM chat_message_join j
-      JOIN message m ON m.ROWID = j.message_id WHERE ${isCounted(schema)} AND ${IS_LOWEST_CHAT}) l ON l.chat_id = c.ROWID
+      JOIN message m ON m.ROWID = j.message_id WHERE ${isCounted(schema)} AND ${isInChat(schema)}) l ON l.chat_id = c.ROWID
     GROUP BY c.ROWID`;
 }
 

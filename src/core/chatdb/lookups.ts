@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { addressOf } from '../model/address.ts';
+import { addressOf, chatIdentity, groupId, withoutTags } from '../model/address.ts';
 import { isChatDbAway } from '../model/errors.ts';
 import { folded } from '../model/folded.ts';
 import type { ChatDirectory, ChatMembers } from '../model/ports/access-ports.ts';
@@ -30,13 +30,14 @@ const IS_NEW_CHAT = `SELECT min(NOT EXISTS (SELECT 1 FROM chat_message_join old
 /**
  * SQL for the service of the newest delivered message to an address. For services other than iMessage, a message that
  * was only sent counts too, because such services may have no receipts. Undefined without an index on `handle_id`.
- * Parameter: address.
+ * Parameter: a JSON array of the address's spellings.
  */
 const serviceToSql = perSchema((schema) => {
   const has = (...names: readonly string[]): boolean => names.every((name) => schema.hasColumn('message', name));
   if (!has('service', 'is_sent', 'error', 'is_delivered') || !schema.hasIndex('message', 'handle_id')) return undefined;
-  return `SELECT m.service FROM handle h CROSS JOIN ${schema.messagesByIndex} m ON m.handle_id = h.ROWID
-    WHERE h.id = ${TEXT_PARAM} AND m.is_from_me AND m.error = 0
+  return `SELECT m.service FROM json_each(${TEXT_PARAM}) i CROSS JOIN handle h ON h.id = i.value
+    CROSS JOIN ${schema.messagesByIndex} m ON m.handle_id = h.ROWID
+    WHERE m.is_from_me AND m.error = 0
       AND (m.is_delivered OR (m.is_sent AND m.service <> 'iMessage'))
     ORDER BY m.date DESC LIMIT 1`;
 });
@@ -47,7 +48,12 @@ const serviceToSql = perSchema((schema) => {
 export function chatSendLookup(connection: Connection): SendLookup {
   return {
     chats: (recipient) =>
-      connection.read((snapshot) => chatsMeant(snapshot, recipient).map(({ guid, service }) => ({ guid, service }))),
+      connection.read((snapshot) =>
+        [...chatsMeant(snapshot, recipient)]
+          .sort((a, b) => Number(isTagged(a)) - Number(isTagged(b)))
+          // Messages cannot send to a chat whose address has a tag, so the send goes to the address itself.
+          .map(({ guid, service }) => ({ guid: withoutTags(guid), service })),
+      ),
     highestRowId: () =>
       connection.read(({ database, queries }) => Number(database.get(queries.highestRowId)?.[0] ?? 0)),
     ownRowsAbove: (rowId) =>
@@ -55,9 +61,10 @@ export function chatSendLookup(connection: Connection): SendLookup {
         snapshot.database.all(snapshot.queries.ownRows, rowId, MAX_OWN_ROWS).map((row) => toOwnRow(snapshot, row)),
       ),
     newestServiceTo: (address) =>
-      connection.read(({ database }) => {
+      connection.read(({ database, spellings }) => {
         const sql = serviceToSql(database.schema);
-        return sql === undefined ? undefined : toText(database.get(sql, address)?.[0]) || undefined;
+        if (sql === undefined) return undefined;
+        return toText(database.get(sql, JSON.stringify(spellings.ofAddress(address)))?.[0]) || undefined;
       }),
     isNewChat: (rowId, afterRowId) =>
       connection.read(({ database }) => database.get(IS_NEW_CHAT, afterRowId, rowId)?.[0] === 1),
@@ -90,12 +97,20 @@ function toOwnRow(snapshot: Snapshot, row: Row): OwnRow {
   };
 }
 
+function isTagged({ guid }: Chat): boolean {
+  return guid !== withoutTags(guid);
+}
+
 /**
  * Returns the chats that a recipient may refer to. A recipient with `;` is a chat's guid in any variant. Any other
  * recipient is an address, and refers to the one-to-one chats with that address. If there are none, the recipient is
- * the bare identifier of a group.
+ * the bare identifier of a group. An id that looks like a group's is the group's even if it has the style of a person,
+ * because Messages may have made a chat with a person of that name (decision AB8).
  */
 function chatsMeant(snapshot: Snapshot, recipient: string): readonly Chat[] {
+  const group = chatIdentity(recipient)?.style === '+' ? undefined : groupId(recipient);
+  const groups = group === undefined ? [] : chatsOf(snapshot, group);
+  if (groups.length > 0) return groups;
   if (recipient.includes(';')) return chatsOf(snapshot, recipient);
   const oneToOne = chatsOf(snapshot, `any;-;${recipient}`);
   return oneToOne.length > 0 ? oneToOne : chatsOf(snapshot, `any;+;${recipient}`);
@@ -111,10 +126,10 @@ function attachmentNames({ database, queries }: Snapshot, rowId: number): readon
 }
 
 interface DirectoryQueries {
-  /** Selects the row ids of the chats that have the address as a member. Parameter: the address. */
+  /** Selects the row ids of the chats with this member. Parameter: a JSON array of the address's spellings. */
   readonly withMember: string;
-  /** Like `withMember`, ignoring the case of the address. */
-  readonly withMemberAnyCase: string;
+  /** Selects the row id of each row and of each chat that it is in. Parameter: a JSON array of row ids. */
+  readonly chatsOfRows: readonly string[];
   /** Selects a row if the chat has an outgoing message. Parameter: row id of the chat. */
   readonly ownMessage: string;
 }
@@ -123,14 +138,17 @@ const MAX_KNOWN_CHATS = 1000;
 
 const directoryQueriesOf = perSchema((schema): DirectoryQueries => {
   const hasMembers = schema.hasTable('chat_handle_join');
-  const withMember = (id: string): string =>
-    hasMembers
-      ? `SELECT DISTINCT j.chat_id FROM handle h CROSS JOIN chat_handle_join j ON j.handle_id = h.ROWID
-         WHERE ${id} = ${TEXT_PARAM} ORDER BY j.chat_id`
-      : 'SELECT NULL WHERE ? IS NULL';
   return {
-    withMember: withMember('h.id'),
-    withMemberAnyCase: withMember('lower(h.id)'),
+    withMember: hasMembers
+      ? `SELECT DISTINCT j.chat_id FROM json_each(${TEXT_PARAM}) i CROSS JOIN handle h ON h.id = i.value
+         CROSS JOIN chat_handle_join j ON j.handle_id = h.ROWID ORDER BY j.chat_id`
+      : 'SELECT NULL WHERE ? IS NULL',
+    chatsOfRows: ['chat_message_join', 'chat_recoverable_message_join']
+      .filter((table) => schema.hasTable(table))
+      .map(
+        (table) =>
+          `SELECT j.message_id, j.chat_id FROM json_each(${TEXT_PARAM}) i CROSS JOIN ${table} j ON j.message_id = i.value`,
+      ),
     ownMessage: `SELECT 1 FROM chat_message_join j CROSS JOIN message m ON m.ROWID = j.message_id
       WHERE j.chat_id = ${INT_PARAM} AND m.is_from_me LIMIT 1`,
   };
@@ -187,6 +205,20 @@ export class MessagesDirectory implements ChatDirectory {
     return this.#connection.read((snapshot) => messageOf(snapshot, rowId)?.conversation_id);
   }
 
+  chatsOfRows(rowIds: readonly number[]): ReadonlyMap<number, readonly string[]> {
+    return this.#connection.read((snapshot) => {
+      const found = new Map<number, string[]>();
+      const { chatsOfRows } = directoryQueriesOf(snapshot.database.schema);
+      const rows = chatsOfRows.flatMap((sql) => snapshot.database.all(sql, JSON.stringify(rowIds)));
+      for (const [row, chat] of rows) {
+        const guids = found.get(row as number) ?? [];
+        found.set(row as number, guids);
+        guids.push(snapshot.chat(chat as number)?.guid ?? '');
+      }
+      return found;
+    });
+  }
+
   hasOwnMessage(guid: string): boolean {
     return this.#connection.read((snapshot) => {
       const { ownMessage } = directoryQueriesOf(snapshot.database.schema);
@@ -206,11 +238,9 @@ export class MessagesDirectory implements ChatDirectory {
   }
 
   #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
-    const { withMember, withMemberAnyCase } = directoryQueriesOf(snapshot.database.schema);
-    // A phone number has only one spelling, so an index finds it. An e-mail address may be stored in upper or lower
-    // case.
+    const { withMember } = directoryQueriesOf(snapshot.database.schema);
     return snapshot.database
-      .all(address.includes('@') ? withMemberAnyCase : withMember, address)
+      .all(withMember, JSON.stringify(snapshot.spellings.ofAddress(address)))
       .map(([rowId]) => snapshot.chat(rowId as number))
       .filter((chat) => chat !== undefined);
   }
@@ -221,8 +251,8 @@ function toMembers(chat: Chat): ChatMembers {
 }
 
 const nameQueriesOf = perSchema((schema) => ({
-  /** Selects a row if a handle has this address, ignoring case. Parameter: address. */
-  handle: `SELECT 1 FROM handle WHERE id = ${TEXT_PARAM} COLLATE NOCASE LIMIT 1`,
+  /** Selects a row if a handle has one of these addresses. Parameter: a JSON array. */
+  handle: `SELECT 1 FROM json_each(${TEXT_PARAM}) i CROSS JOIN handle h ON h.id = i.value LIMIT 1`,
   /** Guid and display name of every chat that has a display name. */
   displayNames: schema.hasColumn('chat', 'display_name')
     ? "SELECT guid, display_name FROM chat WHERE display_name <> '' ORDER BY ROWID"
@@ -247,7 +277,10 @@ export function chatDbNames(connection: Connection): ChatNames {
       );
     },
     isAddress: (text) =>
-      connection.read(({ database }) => database.get(nameQueriesOf(database.schema).handle, text) !== undefined),
+      connection.read(({ database, spellings }) => {
+        const { handle } = nameQueriesOf(database.schema);
+        return database.get(handle, JSON.stringify(spellings.ofAddress(text))) !== undefined;
+      }),
   };
 }
 

@@ -3,7 +3,8 @@ import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
 import { INT_PARAM } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { newestCountedItem } from './message-list.ts';
-import { anyChat, entryFlags } from './queries.ts';
+import { entryFlags } from './queries.ts';
+import { anyChat } from './row-chat.ts';
 import { flagsSql, isSet } from './row-flags.ts';
 import { isMessage, lacksHandle } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
@@ -69,7 +70,7 @@ function isJunkChat(snapshot: Snapshot, { isFiltered, rowId }: Chat): boolean {
   return newest !== undefined && marksOfRows(snapshot, [String(newest)]).get(String(newest))?.isJunk === true;
 }
 
-/** What is known of who wrote in a chat: whether the owner did, among the rows up to a join. */
+/** A memory of a chat: if the owner wrote one of its rows up to a join. */
 interface Written {
   readonly upTo: number;
   readonly byOwner: boolean;

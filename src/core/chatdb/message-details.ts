@@ -1,16 +1,15 @@
 import type { MessageContent } from '../model/content.ts';
 import { brief, type MessageDetails, type MessageKind, type RepliedMessage } from '../model/details.ts';
 import type { Message } from '../model/message.ts';
-import type { Reaction } from '../model/reaction.ts';
 import { bodySentence, sentenceOf } from '../model/sentence.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
-import { DETAIL_COLUMNS, ENTRY_COLUMNS, instantAt, isoOf, toText } from './columns.ts';
+import { DETAIL_COLUMNS, instantAt, isoOf, toText } from './columns.ts';
 import type { DecodedRow } from './content/message-content.ts';
 import { RowBudget } from './content/row-budget.ts';
-import { messageOf, toReaction } from './message.ts';
+import { currentReactions } from './current-reactions.ts';
+import { messageOf } from './message.ts';
 import { filingOf } from './message-filter.ts';
-import { reactionTargets } from './queries.ts';
 import type { ReactedTo } from './reacted-to.ts';
 import { rowContentOf } from './row-content.ts';
 import { isMirror, ownAddressesOf } from './self-copies.ts';
@@ -61,13 +60,16 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
     read_at: isoAt(row, at.read),
     error: Number.isSafeInteger(error) && error !== 0 ? error : null,
     attachments,
-    reactions: reactedTo?.mayHave(message.guid) === false ? [] : reactionsOn(snapshot, message.guid),
+    reactions:
+      reactedTo?.mayHave(message.guid) === false
+        ? []
+        : currentReactions(snapshot, message, Number(row[at.partCount] ?? 0)),
     ...partOf(snapshot, message, row),
     ...(isMirror(snapshot, message, ownAddressesOf(row)) && { mirror: true }),
     ...filingOf(row),
     ...content,
   };
-  const sentence = sentenceIn(message, details, row);
+  const sentence = sentenceIn(message, { ...details, isTextUnread: found?.isTextUnread === true }, row);
   return sentence === undefined ? details : { ...details, sentence };
 }
 
@@ -96,48 +98,16 @@ function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDet
 }
 
 /**
- * Returns the current reactions to the message with this guid: every sticker, and each person's latest tapback unless
- * that person has removed it.
- */
-function reactionsOn(snapshot: Snapshot, guid: string): readonly Reaction[] {
-  const { database, queries } = snapshot;
-  const { reactions } = queries;
-  if (reactions === undefined || guid === '') return [];
-  const standing = new Map<string, Reaction>();
-  for (const row of database.all(reactions, ...reactionTargets(guid))) {
-    const reaction: Reaction = { ...toReaction(row, snapshot), ...partReactedTo(row) };
-    const { associated_message_type: type, is_from_me: isMine, sender } = reaction;
-    const isTapback = type >= 2000 && type < 4000;
-    const key = isTapback ? `by ${isMine ? 'me' : sender}` : reaction.id;
-    const earlier = standing.get(key);
-    standing.delete(key);
-    if (type < 3000 || type >= 4000) standing.set(key, reaction);
-    // The removal of a reaction that was replaced before leaves the replacement in place.
-    else if (earlier !== undefined && earlier.associated_message_type !== type - 1000) standing.set(key, earlier);
-  }
-  return [...standing.values()];
-}
-
-/**
- * Returns the number in the prefix `p:N/` of a reaction: the message part to which the reaction refers. Returns {} if
- * there is no such prefix.
- */
-function partReactedTo(row: Row): Pick<Reaction, 'part'> {
-  const [, part] = /^p:(\d{1,5})\//.exec(toText(row[ENTRY_COLUMNS.at.associatedGuid])) ?? [];
-  return part === undefined ? {} : { part: Number(part) };
-}
-
-/**
  * Returns the sentence that describes a message; undefined if it would only repeat the message's text (decision V1).
  */
-function sentenceIn(message: Message, details: Omit<MessageDetails, 'sentence'>, row: Row): string | undefined {
+function sentenceIn(message: Message, details: Parameters<typeof sentenceOf>[1], row: Row): string | undefined {
   if (details.kind === 'other') {
     return `This version of Postern does not know this kind of entry (item type ${Number(row[at.itemType])}).`;
   }
   if (
     row[at.hasContent] === 0 &&
     message.body !== '' &&
-    message.attachments.length === 0 &&
+    details.attachments.length === 0 &&
     details.edited_at === null
   ) {
     return undefined;
@@ -156,11 +126,10 @@ function kindOf(row: Row, decoded: DecodedRow['kind'] = 'message'): MessageKind 
 /** Combines the content of a message's row with the content of the message's attachments. */
 function withAttachments(
   snapshot: Snapshot,
-  { id, attachments: paths }: Message,
+  { id }: Message,
   content: MessageContent = {},
   budget: RowBudget,
 ): MessageContent & Pick<MessageDetails, 'attachments'> {
-  if (paths.length === 0) return { ...content, attachments: [] };
   const { leftOut } = snapshot;
   const { attachments, transcripts } = attachmentContentsOf(snapshot, Number(id), content.parts, budget);
   return {

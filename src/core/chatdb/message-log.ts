@@ -131,7 +131,8 @@ function lacksAttachments(row: Row, snapshot: Snapshot): boolean {
   if (row[at.hasUnnamedAttachment] !== 0) return true;
   const joined = row[at.attachments] as number;
   const announced = Math.max(row[at.announcesAttachments] === 0 ? 0 : 1, countPlaceholders(bodyOf(row, snapshot)));
-  return joined < announced;
+  // Some attachments are never joined, but the body names them.
+  return joined < announced && snapshot.attachments(row[at.rowId] as number).length < announced;
 }
 
 /**

@@ -1,8 +1,11 @@
 import type { Message, MessageStatus } from '../model/message.ts';
 import type { Reaction, ReactionType } from '../model/reaction.ts';
-import type { Row } from '../runtime/sqlite.ts';
+import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { decodeAttributedBody } from './attributed-body.ts';
+import { EDITED_BODY } from './body-sql.ts';
 import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
+import { editedBody } from './edited-body.ts';
+import { targetOf } from './reaction-target.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 const { at } = MESSAGE_COLUMNS;
@@ -39,13 +42,15 @@ export function toMessage(row: Row, snapshot: Snapshot): Message {
   const rowId = row[at.rowId] as number;
   const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
   const isFromMe = status >= STATUS_CODE.scheduled;
+  const body = bodyOf(row, snapshot);
+  const hasAttachments = row[at.attachments] !== 0 || countPlaceholders(body) > 0;
   return {
     id: String(rowId),
     guid: toText(row[at.guid]),
     conversation_id: chat === undefined ? '' : chat.guid,
     sender: isFromMe ? ownAddress(row, chat) : senderOf(row, chat, snapshot),
-    body: cleanBody(bodyOf(row, snapshot)),
-    attachments: row[at.attachments] === 0 ? NO_ATTACHMENTS : snapshot.attachments(rowId),
+    body: cleanBody(body),
+    attachments: hasAttachments ? snapshot.attachments(rowId) : NO_ATTACHMENTS,
     timestamp: isoOf(instantAt(row, at.date)),
     is_from_me: isFromMe,
     status: STATUSES[status] ?? 'pending',
@@ -57,12 +62,17 @@ export function bodyOf(row: Row, snapshot: Snapshot): string {
   const stored = row[at.body];
   if (typeof stored === 'string') return stored;
   if (stored === null || stored === undefined) return '';
-  const blob = typeof stored === 'object' ? stored : snapshot.largeBody(row[at.rowId] as number, Number(stored));
-  const text = blob && decodeAttributedBody(blob);
+  const rowId = row[at.rowId] as number;
+  const text = Number(stored) === EDITED_BODY ? editedBody(snapshot, rowId) : decodedBody(snapshot, rowId, stored);
   if (text === undefined) {
-    snapshot.database.options.log.debug('a message body could not be decoded', { rowId: row[at.rowId] });
+    snapshot.database.options.log.debug('a message body could not be decoded', { rowId });
   }
   return text ?? '';
+}
+
+function decodedBody(snapshot: Snapshot, rowId: number, stored: SqlValue): string | undefined {
+  const blob = typeof stored === 'object' ? stored : snapshot.largeBody(rowId, Number(stored));
+  return blob ? decodeAttributedBody(blob) : undefined;
 }
 
 /**
@@ -98,7 +108,8 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
   const type = Number(row[ENTRY_COLUMNS.at.associatedType]);
   const isTapback = type >= 2000 && type < 4000;
   const reactionType = type === STICKER_PLACED ? 'sticker' : isTapback ? REACTION_TYPES[type % 1000] : undefined;
-  const messageGuid = withoutTarget(toText(row[ENTRY_COLUMNS.at.associatedGuid]));
+  const target = targetOf(toText(row[ENTRY_COLUMNS.at.associatedGuid]));
+  const messageGuid = target.message_guid;
   const status = row[at.status] as number;
   const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
   return {
@@ -110,18 +121,10 @@ export function toReaction(row: Row, snapshot: Snapshot): Reaction {
     reaction_type: reactionType ?? 'other',
     emoji: reactionType === 'emoji' ? toText(row[ENTRY_COLUMNS.at.associatedEmoji]) || null : null,
     message_id: messageGuid === '' ? '' : String(snapshot.rowIdOf(messageGuid) ?? ''),
-    message_guid: messageGuid,
+    ...target,
     timestamp: isoOf(instantAt(row, at.date)),
     associated_message_type: Number.isFinite(type) ? type : 0,
   };
-}
-
-/**
- * Returns the guid of the message that a reaction refers to: its `associated_message_guid` without the prefix `p:N/` or
- * `bp:`.
- */
-export function withoutTarget(guid: string): string {
-  return guid.replace(/^(?:p:-?\d+\/|bp:)/, '');
 }
 
 const OBJECT = 0xfffc; // an attachment
@@ -131,7 +134,7 @@ const REPLACEMENT = 0xfffd; // an app's own balloon
  * Removes the placeholders from a text. If a placeholder is at the start or the end of the text, also removes the line
  * break next to it (decision B2).
  */
-function cleanBody(text: string): string {
+export function cleanBody(text: string): string {
   if (!text.includes('\uFFFC') && !text.includes('\uFFFD')) return text;
   let start = 0;
   while (start < text.length && isPlaceholder(text.charCodeAt(start))) {

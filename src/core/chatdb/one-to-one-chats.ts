@@ -22,7 +22,8 @@ const queryOf = perSchema((schema) => {
 });
 
 /** Reads every one-to-one chat in one pass. */
-export function oneToOneChatsIn({ database }: Snapshot): readonly OneToOneChat[] {
+export function oneToOneChatsIn(snapshot: Snapshot): readonly OneToOneChat[] {
+  const { database } = snapshot;
   const members = new Map<string, Set<string>>();
   for (const [guid, address] of database.all(queryOf(database.schema))) {
     const id = toText(guid);
@@ -32,7 +33,10 @@ export function oneToOneChatsIn({ database }: Snapshot): readonly OneToOneChat[]
     const member = toText(address);
     if (member !== '') known.add(member);
   }
-  return [...members].map(([id, known]) => ({ id, members: known.size > 0 ? [...known] : memberOf(id) }));
+  return [...members].map(([id, known]) => ({
+    id,
+    members: known.size > 0 ? snapshot.withoutOwner([...known]) : memberOf(id),
+  }));
 }
 
 /** Returns the address in the id of a chat; empty if the id contains none. */

@@ -7,7 +7,7 @@ import { type PollPayload, pollPayloadOf } from './content/poll-payload.ts';
 import type { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf } from './content-queries.ts';
 import { messageOf, toMessage } from './message.ts';
-import { reactionTargets } from './queries.ts';
+import { reactionTargets } from './reaction-target.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 

@@ -6,6 +6,7 @@ import {
   listedAttachmentsSql,
   unnamedAttachments,
 } from './attachment-sql.ts';
+import { bodySql, decodable } from './body-sql.ts';
 import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import {
   CHAT_COLUMNS,
@@ -17,6 +18,8 @@ import {
   STATUS_CODE,
   TEXT_PARAM,
 } from './columns.ts';
+import { reactionTargets } from './reaction-target.ts';
+import { anyChat } from './row-chat.ts';
 import { flagsSql } from './row-flags.ts';
 import {
   hasContent,
@@ -25,6 +28,7 @@ import {
   isMessage,
   isPartOfPoll,
   isReaction,
+  isScheduled,
   isUnsent,
   lacksHandle,
   linkTextGuid,
@@ -60,6 +64,11 @@ export interface Queries {
   /** `ATTACHMENT_COLUMNS` of a message's listed attachments, in stored order. */
   readonly attachments: string;
   readonly attributedBody: string;
+  /**
+   * Text, attributedBody and message_summary_info of a row. Parameter: its row id. A blob too large to be decoded is
+   * selected as its length.
+   */
+  readonly editedBody: string;
   readonly newest: string;
   readonly highestRowId: string;
   readonly guid: string;
@@ -115,6 +124,8 @@ export const queriesOf = perSchema((schema): Queries => {
       : undefined,
     attachments: hasAttachmentTables(schema) ? listedAttachmentsSql(schema) : NOTHING,
     attributedBody: 'SELECT attributedBody FROM message WHERE ROWID = ?',
+    editedBody: `SELECT m.text, ${decodable(column(schema, 'attributedbody'))},
+      ${decodable(column(schema, 'message_summary_info'))} FROM message m WHERE m.ROWID = ?`,
     newest: 'SELECT ROWID, guid FROM message ORDER BY ROWID DESC LIMIT 1',
     highestRowId: schema.hasTable('sqlite_sequence')
       ? `SELECT max(ifnull((SELECT max(ROWID) FROM message), 0),
@@ -139,17 +150,10 @@ function parameters(values: readonly string[]): string {
   return values.map(() => TEXT_PARAM).join(', ');
 }
 
-/** Parts of a message that a reaction can refer to: -1 for the whole message, then the text and its attachments. */
-const PARTS = Array.from({ length: 22 }, (_, at) => at - 1);
-
-/** Returns the values of `associated_message_guid` that refer to a message. */
-export function reactionTargets(guid: string): readonly string[] {
-  return [guid, `bp:${guid}`, ...PARTS.map((part) => `p:${part}/${guid}`)];
-}
-
 /** SQL that is true if the row `m` counts for `last_message_at` (decision B12). */
 export function isCounted(schema: SchemaInfo): string {
-  const isDue = schema.hasColumn('message', 'schedule_type') ? 'ifnull(m.schedule_type, 0) <> 2' : '1';
+  const scheduled = isScheduled(schema);
+  const isDue = scheduled === '0' ? '1' : `${scheduled} IS NOT 1`;
   return `${isDue} AND ${isNotHidden(schema)}`;
 }
 
@@ -168,24 +172,6 @@ export function isListed(schema: SchemaInfo): string {
     AND NOT EXISTS (SELECT 1 FROM chat_message_join j WHERE j.message_id = m.ROWID))`;
 }
 
-/** SQL for the row id of the chat of the row `m`; the lowest one if `m` is in several chats (decision B4). */
-export const LOWEST_CHAT = '(SELECT min(j.chat_id) FROM chat_message_join j WHERE j.message_id = m.ROWID)';
-
-/**
- * SQL that is true if the join `j` connects its message to the chat that `LOWEST_CHAT` selects. The `+` makes SQLite
- * search the message's other joins by message and not by chat. The comparison of row ids excludes `j` itself without
- * reading a row, because the index by message contains the row ids.
- */
-export const IS_LOWEST_CHAT = `NOT EXISTS (SELECT 1 FROM chat_message_join o
-  WHERE o.message_id = j.message_id AND o.ROWID <> j.ROWID AND +o.chat_id < j.chat_id)`;
-
-/** SQL for the row id of the chat of the row `m`, even if the user deleted that message. */
-export function anyChat(schema: SchemaInfo): string {
-  if (!schema.hasTable('chat_recoverable_message_join')) return LOWEST_CHAT;
-  return `ifnull(${LOWEST_CHAT},
-    (SELECT min(r.chat_id) FROM chat_recoverable_message_join r WHERE r.message_id = m.ROWID))`;
-}
-
 /** SQL for a column of the row `m`, or `missing` if the database lacks it. */
 export function column(schema: SchemaInfo, name: string, missing = 'NULL'): string {
   return schema.hasColumn('message', name) ? `m.${name}` : missing;
@@ -197,18 +183,8 @@ export function anyOf(schema: SchemaInfo, ...names: readonly string[]): string {
   return there.length === 0 ? '0' : `(${there.join(' OR ')})`;
 }
 
-/**
- * Maximum size in bytes of an attributedBody that is selected with its row. Instead of a larger body, the row contains
- * the body's length, and the body is read separately if it is needed.
- */
-const SMALL_BODY_BYTES = 16_384;
-
 /** Returns the SQL for each of `MESSAGE_COLUMNS`. `chat` is the SQL for the row id of the message's chat. */
 export function messageParts(schema: SchemaInfo, chat: string) {
-  const blob = schema.hasColumn('message', 'attributedbody')
-    ? `CASE WHEN length(m.attributedBody) <= ${SMALL_BODY_BYTES} THEN m.attributedBody
-       WHEN m.attributedBody IS NOT NULL THEN length(m.attributedBody) END`
-    : 'NULL';
   const caller = schema.hasColumn('message', 'destination_caller_id') ? "nullif(m.destination_caller_id, '')" : 'NULL';
   return {
     rowId: 'm.ROWID',
@@ -217,17 +193,9 @@ export function messageParts(schema: SchemaInfo, chat: string) {
     chat,
     party: `CASE WHEN m.is_from_me THEN ifnull(${caller}, ${column(schema, 'account')}) ELSE m.handle_id END`,
     status: statusSql(schema),
-    body: `CASE WHEN m.text <> '' THEN m.text ELSE ${blob} END`,
+    body: bodySql(schema),
     attachments: hasAttachments(schema),
   };
-}
-
-/** SQL for the total size of text and attributedBody, in bytes. SQLite knows both sizes without reading the values. */
-export function textBytes(schema: SchemaInfo): string {
-  const blob = schema.hasColumn('message', 'attributedbody')
-    ? `ifnull(${schema.byteLength('m.attributedBody')}, 0)`
-    : '0';
-  return `ifnull(${schema.byteLength('m.text')}, 0) + ${blob}`;
 }
 
 export function reactionParts(schema: SchemaInfo) {
@@ -260,6 +228,7 @@ function detailParts(schema: SchemaInfo) {
     account: column(schema, 'account'),
     filterAction: column(schema, 'filter_action'),
     filterSubAction: column(schema, 'filter_sub_action'),
+    partCount: column(schema, 'part_count'),
     hasContent: hasContent(schema),
   };
 }
@@ -272,7 +241,7 @@ function chatParts(schema: SchemaInfo) {
     style: of('style'),
     ownAddress: of('last_addressed_handle'),
     service: of('service_name'),
-    isFiltered: of('is_filtered'),
+    isFiltered: schema.hasColumn('chat', 'is_filtered') ? 'ifnull(c.is_filtered, 0)' : 'NULL',
     isBlackholed: of('is_blackholed'),
   };
 }
@@ -281,9 +250,8 @@ function chatParts(schema: SchemaInfo) {
  * SQL for the status as a `STATUS_CODE`. Checks the columns in the order of decision B7, up to the first that applies.
  */
 function statusSql(schema: SchemaInfo): string {
-  const isScheduled = schema.hasColumn('message', 'schedule_type') ? 'm.schedule_type = 2' : '0';
   return `CASE WHEN m.is_from_me THEN CASE
-      WHEN ${isScheduled} THEN ${STATUS_CODE.scheduled}
+      WHEN ${isScheduled(schema)} THEN ${STATUS_CODE.scheduled}
       WHEN ${anyOf(schema, 'error')} THEN ${STATUS_CODE.failed}
       WHEN ${anyOf(schema, 'date_read', 'is_read')} THEN ${STATUS_CODE.read}
       WHEN ${anyOf(schema, 'is_delivered', 'date_delivered')} THEN ${STATUS_CODE.delivered}

@@ -1,3 +1,4 @@
+import { groupId, withoutTags } from '../model/address.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { CHAT_DATE_COLUMNS, compareInstants, type Instant, instantAt, JOIN_COLUMNS } from './columns.ts';
@@ -204,14 +205,25 @@ export class RecentConversations {
   }
 }
 
-/** Returns the chats that an id may refer to: first the one whose guid it is, then by newest message (decision B4). */
+/**
+ * Returns the chats that an id may refer to: first the one whose guid it is, then those without a filter tag (decision
+ * AB3), then by newest message (decision B4). An id that no chat has, but that looks like a group's, refers to that group
+ * (decision AB8).
+ */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
-  const chats = snapshot.chatsWithId(id);
+  const exact = snapshot.chatsWithId(id);
+  const group = exact.length === 0 ? groupId(id) : undefined;
+  const chats = group === undefined ? exact : snapshot.chatsWithId(group);
   if (chats.length < 2) return chats;
   return chats
-    .map((chat) => ({ chat, bound: exactBound(snapshot, chat.rowId) }))
-    .sort((a, b) => Number(b.chat.guid === id) - Number(a.chat.guid === id) || compare(a.bound, b.bound))
+    .map((chat) => ({ chat, bound: exactBound(snapshot, chat.rowId), rank: rankOf(chat.guid, id) }))
+    .sort((a, b) => a.rank - b.rank || compare(a.bound, b.bound))
     .map(({ chat }) => chat);
+}
+
+function rankOf(guid: string, id: string): number {
+  if (guid === id) return 0;
+  return guid === withoutTags(guid) ? 1 : 2;
 }
 
 function noNaN(value: number | undefined): number | undefined {

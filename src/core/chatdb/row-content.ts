@@ -7,14 +7,19 @@ import { effectOf, groupEventOf, locationShareOf, replyPartOf } from './content/
 import { type DecodedRow, decodeRow } from './content/message-content.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
-import { withoutTarget } from './message.ts';
+import { cleanBody } from './message.ts';
 import { pollOf } from './polls.ts';
+import { targetOf } from './reaction-target.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
-import type { Snapshot } from './snapshot.ts';
+import { isFilled, type Snapshot } from './snapshot.ts';
 
 const { at } = ROW_CONTENT_COLUMNS;
 const LOCATION_SHARE = 4;
-const SCHEDULED = 2;
+
+interface RowContent extends Pick<DecodedRow, 'kind' | 'content'> {
+  /** True if the row has a text that the message's body lacks, because it could not be read. */
+  readonly isTextUnread: boolean;
+}
 
 /**
  * Reads and decodes the content of a row besides its text; undefined if the row is gone. `budget` is the row's, if its
@@ -25,7 +30,7 @@ export function rowContentOf(
   message: Message | Reaction,
   isUnsent = false,
   budget = new RowBudget(),
-): Pick<DecodedRow, 'kind' | 'content'> | undefined {
+): RowContent | undefined {
   return snapshot.decoding(Number(message.id), () => decodedContent(snapshot, message, isUnsent, budget));
 }
 
@@ -34,26 +39,29 @@ function decodedContent(
   message: Message | Reaction,
   isUnsent: boolean,
   budget: RowBudget,
-): Pick<DecodedRow, 'kind' | 'content'> | undefined {
+): RowContent | undefined {
   const { database } = snapshot;
   const { leftOut } = snapshot;
   const row = database.get(contentQueriesOf(database.schema).row, Number(message.id));
   if (row === undefined) return undefined;
   const columns = {
     guid: toText(row[at.guid]),
-    text: toText(row[at.text]),
+    text: 'body' in message ? message.body : '',
     attributedBody: snapshot.storedBlob(row[at.attributedBody]),
     summaryInfo: snapshot.storedBlob(row[at.summaryInfo]),
     payload: snapshot.storedBlob(row[at.payload]),
     balloon: toText(row[at.balloon]),
-    associatedGuid: withoutTarget(toText(row[at.associatedGuid])),
+    associatedGuid: targetOf(toText(row[at.associatedGuid])).message_guid,
     isVote: row[at.associatedType] === VOTE_TYPE,
     isUnsent,
   };
   const decoded = decodeRow(columns, budget);
   const poll = decoded.poll && pollOf(snapshot, message, decoded.poll, budget);
+  const stored = isFilled(row[at.attributedBody]) ? decoded.text : toText(row[at.text]);
+  const isLost = stored === undefined || cleanBody(stored) !== '';
   return {
     kind: decoded.kind,
+    isTextUnread: 'body' in message && message.body === '' && !isUnsent && isLost,
     content: {
       ...decoded.content,
       ...(poll && { poll }),
@@ -88,7 +96,7 @@ function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timesta
     ...(effect && { effect }),
     ...(subject !== '' && { subject }),
     ...(toText(row[at.threadGuid]) !== '' && replyPartOf(toText(row[at.threadPart]))),
-    ...(row[at.scheduleType] === SCHEDULED && {
+    ...(row[at.isScheduled] === 1 && {
       scheduled: { for: timestamp, state: typeof state === 'number' ? state : null },
     }),
   };

@@ -10,22 +10,37 @@ const RETRACTED_PARTS_KEY = "X'527270'";
  * SQL that is true if the sender unsent the whole message `m` (decision U3). Undo Send leaves `date_retracted` at 0: on
  * macOS 26 it was 0 in all of 33,600 rows. The 14 unsent rows among them had `date_edited`, neither text nor body, and
  * the key `rp` in message_summary_info (nixfred/blip, pull request 32). In other databases, unsent rows had a
- * `part_count` of 0 (mautrix/imessage, pull request 199). So an edited row without text is unsent only if it has `rp`
- * or a `part_count` of 0.
+ * `part_count` of 0 (mautrix/imessage, pull request 199). So an edited row without text is unsent if it has `rp` or a
+ * `part_count` of 0, and one with a text if it has both, because that text is what was withdrawn (imsgcrawl, pull
+ * request 8).
  */
 export function isUnsent(schema: SchemaInfo): string {
   const has = (name: string): boolean => schema.hasColumn('message', name);
   const retracted = has('date_retracted') ? ['ifnull(m.date_retracted, 0) <> 0'] : [];
   const left = has('attributedbody') ? ' AND ifnull(length(m.attributedBody), 0) = 0' : '';
+  const isRetracted = `ifnull(instr(m.message_summary_info, ${RETRACTED_PARTS_KEY}), 0) > 0`;
   const says = [
     ...(has('part_count') ? ['ifnull(m.part_count, 0) = 0'] : []),
-    ...(has('message_summary_info') ? [`ifnull(instr(m.message_summary_info, ${RETRACTED_PARTS_KEY}), 0) > 0`] : []),
+    ...(has('message_summary_info') ? [isRetracted] : []),
   ].join(' OR ');
-  const emptied = has('date_edited')
-    ? [`(ifnull(m.date_edited, 0) <> 0 AND ifnull(m.text, '') = ''${left} AND (${says || '1'}))`]
-    : [];
+  const isEmpty = `(ifnull(m.text, '') = ''${left} AND (${says || '1'}))`;
+  const isWithdrawn =
+    has('part_count') && has('message_summary_info') ? ` OR (m.part_count = 0 AND ${isRetracted})` : '';
+  const emptied = has('date_edited') ? [`(ifnull(m.date_edited, 0) <> 0 AND (${isEmpty}${isWithdrawn}))`] : [];
   const cases = [...retracted, ...emptied];
   return cases.length === 0 ? '0' : `(${cases.join(' OR ')})`;
+}
+
+/**
+ * SQL that is true if Messages is still to send the row `m` of Send Later. A row that was sent keeps its
+ * `schedule_type`, with another state: macOS's own index asks for `is_sent` and `schedule_type` together.
+ */
+export function isScheduled(schema: SchemaInfo): string {
+  const has = (name: string): boolean => schema.hasColumn('message', name);
+  if (!has('schedule_type')) return '0';
+  const waits = has('schedule_state') ? ' AND m.schedule_state IN (1, 2)' : '';
+  const isSent = has('is_sent') ? ' AND ifnull(m.is_sent, 0) = 0' : '';
+  return `(m.schedule_type = 2${waits}${isSent})`;
 }
 
 /** SQL that is true if a part of the message `m` may have been unsent while its other parts remain. */
@@ -151,7 +166,7 @@ export function hasContent(schema: SchemaInfo): string {
     ...of('expressive_send_style_id', "m.expressive_send_style_id <> ''"),
     ...of('subject', "m.subject <> ''"),
     ...of('thread_originator_part', "m.thread_originator_part <> ''"),
-    ...of('schedule_type', 'm.schedule_type = 2'),
+    isScheduled(schema),
   ];
   return cases.length === 0 ? '0' : `ifnull(${cases.map((one) => `ifnull(${one}, 0)`).join(' OR ')}, 0)`;
 }

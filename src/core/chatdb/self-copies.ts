@@ -1,13 +1,14 @@
 import { basename } from 'node:path';
-import { addressOf, memberKey } from '../model/address.ts';
+import { addressOf, normalAddress } from '../model/address.ts';
 import type { Message } from '../model/message.ts';
 import type { SentUnseen } from '../model/ports/sent-parts-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import { bodyOf, countPlaceholders, toMessage } from './message.ts';
-import { accountAddress, addressesOf } from './owner.ts';
-import { anyChat, messageParts } from './queries.ts';
+import { accountAddress } from './own-addresses.ts';
+import { messageParts } from './queries.ts';
+import { anyChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
@@ -133,13 +134,13 @@ function isSelfChat(snapshot: Snapshot, chat: Chat, ownAddresses: readonly strin
 
 function isOwn(snapshot: Snapshot, address: string, ownAddresses: readonly string[]): boolean {
   if (address === '') return false;
-  const key = memberKey(address);
-  return [...ownAddresses, ...addressesOf(snapshot)].some((own) => memberKey(own) === key);
+  const key = normalAddress(address);
+  return [...ownAddresses, ...snapshot.ownAddresses].some((own) => normalAddress(own) === key);
 }
 
 /** Returns the row ids of the owner's conversations with oneself: one for each address, and more after an upgrade. */
 function selfChats(snapshot: Snapshot): readonly number[] {
-  const ids = new Set([...addressesOf(snapshot)].flatMap((address) => [address, memberKey(address)]));
+  const ids = new Set([...snapshot.ownAddresses].flatMap((address) => [address, normalAddress(address)]));
   return [...ids].flatMap((id) =>
     snapshot
       .chatsWithId(`any;-;${id}`)

@@ -1,17 +1,19 @@
-import { dirname, isAbsolute, join, sep } from 'node:path';
-import { chatGuidVariants } from '../model/address.ts';
+import { chatGuidVariants, chatIdentity, normalAddress, normalId } from '../model/address.ts';
 import { type ConversationFilter, isHiddenFilter } from '../model/details.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
+import { pathOfStored } from './attachment-place.ts';
+import { bodyAttachmentQueriesOf } from './attachment-sql.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import { readAttributedText } from './content/attributed-runs.ts';
-import { textIn } from './content/members.ts';
-import { ATTACHMENT_GUID } from './content/parts.ts';
+import { RunReader } from './content/parts.ts';
 import { RowBudget, type StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { filterOfChat } from './message-filter.ts';
+import { ownAddressesIn } from './own-addresses.ts';
 import { type Queries, queriesOf } from './queries.ts';
+import { Spellings } from './spellings.ts';
 
 /** A chat, from its own row and its participants. */
 export interface Chat {
@@ -31,8 +33,7 @@ export interface Chat {
   /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
   participants(): readonly string[];
   /**
-   * Returns the other person's address in a one-to-one chat; "" for a group, or if the number of participants is not
-   * one.
+   * Returns the other person's address in a one-to-one chat; "" for a group, or if it is uncertain who that is.
    */
   counterpart(): string;
 }
@@ -41,7 +42,8 @@ export interface Chat {
 interface ListedAttachment {
   /** The attachment's number in `GET /messages/{id}/attachments/{n}`. */
   readonly n: number;
-  readonly path: string;
+  /** Null if chat.db names no file. */
+  readonly path: string | null;
   /** The stored row of the attachment, with `ATTACHMENT_COLUMNS`. */
   readonly row: Row;
 }
@@ -79,7 +81,10 @@ const MAX_CONTENT_BYTES = 16_777_216;
 export class Snapshot {
   readonly database: ChatDbHandle;
   readonly queries: Queries;
+  readonly spellings: Spellings;
   readonly #handles = new Map<number, string | undefined>();
+  #ownAddresses: ReadonlySet<string> | undefined;
+  #ownInNormalForm: ReadonlySet<string> | undefined;
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
   readonly #dates = new Map<number | undefined, ListDates>();
@@ -92,6 +97,7 @@ export class Snapshot {
   constructor(database: ChatDbHandle) {
     this.database = database;
     this.queries = queriesOf(database.schema);
+    this.spellings = new Spellings(database);
   }
 
   /** Begins a read. Allows it to decode `MAX_LARGE_BYTES` of large bodies and `MAX_CONTENT_BYTES` of content blobs. */
@@ -151,6 +157,16 @@ export class Snapshot {
     return typeof body === 'object' && body !== null ? body : undefined;
   }
 
+  /**
+   * Returns a blob that was selected whole; undefined if it is missing, if its length was selected in its place, or if
+   * it exceeds the rest of `MAX_LARGE_BYTES` that this read may still decode.
+   */
+  largeBlob(value: SqlValue | undefined): Uint8Array | undefined {
+    if (typeof value !== 'object' || value === null || value.length > this.#largeBytesLeft) return undefined;
+    this.#largeBytesLeft -= value.length;
+    return value;
+  }
+
   /** Returns the address of a handle; undefined if the handle is missing or has no address. */
   address(handleId: number): string | undefined {
     return remember(this.#handles, handleId, () => {
@@ -166,9 +182,13 @@ export class Snapshot {
   /** Returns the chats that an id may refer to, in any order (decision B4). */
   chatsWithId(id: string): readonly Chat[] {
     if (this.#ids.size >= MAX_KNOWN_IDS) this.#ids.clear();
-    const rowIds = remember(this.#ids, id, () =>
-      this.database.all(this.queries.chatRowIds, ...chatGuidVariants(id)).map(([rowId]) => rowId as number),
-    );
+    const rowIds = remember(this.#ids, id, () => {
+      const withGuid = (guid: string): readonly number[] =>
+        this.database.all(this.queries.chatRowIds, ...chatGuidVariants(guid)).map(([rowId]) => rowId as number);
+      const normal = normalId(id);
+      const found = [...withGuid(id), ...(normal === id ? [] : withGuid(normal)), ...this.spellings.chatsWithId(id)];
+      return [...new Set(found)];
+    });
     return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
   }
 
@@ -184,47 +204,50 @@ export class Snapshot {
 
   /** Returns the absolute paths of a message's attachments, in stored order (decision B5). */
   attachments(rowId: number): readonly string[] {
-    return this.listedAttachments(rowId).map(({ path }) => path);
+    return this.listedAttachments(rowId).flatMap(({ path }) => path ?? []);
   }
 
   /**
-   * Returns the attachments that a message lists, in stored order. The files of link previews and of unsent parts are
-   * not listed, but `n` counts them, so that hiding a file changes no other file's number (decision U8).
+   * Returns the attachments that a message lists, in stored order, then those that only its body names. The files of link
+   * previews and of unsent parts are not listed, but `n` counts them, so that hiding a file changes no other file's
+   * number (decision U8).
    */
   listedAttachments(rowId: number): readonly ListedAttachment[] {
     const { at } = ATTACHMENT_COLUMNS;
     const rows = this.database.all(this.queries.attachments, rowId);
     const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? this.#attachmentsInBody(rowId) : undefined;
-    return rows
-      .flatMap((row) => {
-        const path = this.absolutePath(toText(row[at.filename]));
-        return path === undefined ? [] : [{ path, row }];
-      })
-      .map(({ path, row }, n) => ({ n, path, row }))
-      .filter(({ path, row }) => !isLinkPreview(path) && left?.has(toText(row[at.guid])) !== false);
+    return [...rows, ...this.#unjoinedAttachments(rowId, rows)]
+      .map((row, n) => ({ n, path: pathOfStored(toText(row[at.filename]), this.database.options), row }))
+      .filter(
+        ({ path, row }) =>
+          !isLinkPreview(path ?? toText(row[at.transferName])) && left?.has(toText(row[at.guid])) !== false,
+      );
   }
 
   /**
-   * Returns the absolute path for a stored file name (decision B5). If chat.db is in a folder `Library/Messages`, `~`
-   * is the folder above `Library`, else it is `home`. Returns undefined for a file that has no name yet.
+   * Returns the rows of the attachments that a message's body names and that have no join. A body that names an
+   * attachment without a row still gives its guid and name.
    */
-  absolutePath(stored: string): string | undefined {
-    if (stored.trim() === '') return undefined;
-    const { path, home } = this.database.options;
-    const folder = dirname(path);
-    if (stored === '~' || stored.startsWith('~/')) {
-      const base = folder.endsWith(join(sep, 'Library', 'Messages')) ? dirname(dirname(folder)) : home;
-      return join(base, stored.slice(1));
-    }
-    return isAbsolute(stored) ? stored : join(folder, stored);
+  #unjoinedAttachments(rowId: number, joined: readonly Row[]): readonly Row[] {
+    const { at } = ATTACHMENT_COLUMNS;
+    const queries = bodyAttachmentQueriesOf(this.database.schema);
+    const body = queries && this.database.get(queries.body, rowId)?.[0];
+    if (!(body instanceof Uint8Array) || countPlaceholders(body) <= joined.length) return [];
+    const known = new Set(joined.map((row) => row[at.guid]));
+    return [...(namedAttachments(body) ?? [])].slice(0, MAX_UNJOINED).flatMap(([guid, name]) => {
+      if (guid === '' || known.has(guid)) return [];
+      const found = this.database.get(queries?.attachment ?? '', guid);
+      if (found === undefined) {
+        return [Object.values(at).map((index) => (index === at.guid ? guid : index === at.transferName ? name : null))];
+      }
+      return found.at(-1) === 1 ? [] : [found];
+    });
   }
 
   /** Returns the guids of the attachments that a body refers to; undefined if the body is unreadable. */
-  #attachmentsInBody(rowId: number): ReadonlySet<string> | undefined {
+  #attachmentsInBody(rowId: number): ReadonlyMap<string, string> | undefined {
     const body = this.database.get(this.queries.attributedBody, rowId)?.[0];
-    const text = typeof body === 'object' && body !== null ? readAttributedText(body, new RowBudget()) : undefined;
-    if (text?.runs === undefined) return undefined;
-    return new Set(text.runs.map(({ attributes }) => textIn(attributes, ATTACHMENT_GUID) ?? ''));
+    return body instanceof Uint8Array ? namedAttachments(body) : undefined;
   }
 
   rowIdOf(guid: string): number | undefined {
@@ -251,18 +274,49 @@ export class Snapshot {
       filter,
       isFiltered: isHiddenFilter(filter),
       participants: () => {
-        participants ??= this.#readParticipants(rowId);
+        participants ??= this.#readParticipants(rowId, isGroup);
         return participants;
       },
-      counterpart: () => (!isGroup && chat.participants().length === 1 ? (chat.participants()[0] ?? '') : ''),
+      counterpart: () => (isGroup ? '' : counterpartIn(guid, chat.participants())),
     };
     return chat;
   }
 
-  #readParticipants(chatId: number): readonly string[] {
+  #readParticipants(chatId: number, isGroup: boolean): readonly string[] {
     const rows = this.database.all(this.queries.participants, chatId);
-    return [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+    const found = [...new Set(rows.map(([id]) => toText(id)).filter((id) => id !== ''))];
+    return isGroup ? found : this.withoutOwner(found);
   }
+
+  /** The owner's addresses, as chat.db stores them. */
+  get ownAddresses(): ReadonlySet<string> {
+    this.#ownAddresses ??= ownAddressesIn(this.database);
+    return this.#ownAddresses;
+  }
+
+  /**
+   * Returns the members of a one-to-one chat without the owner, whom imports from iCloud list too (decision AB1). A chat
+   * of the owner's addresses alone keeps them.
+   */
+  withoutOwner(members: readonly string[]): readonly string[] {
+    if (members.length < 2) return members;
+    this.#ownInNormalForm ??= new Set([...this.ownAddresses].map(normalAddress));
+    const others = members.filter((address) => this.#ownInNormalForm?.has(normalAddress(address)) !== true);
+    return others.length === 0 ? members : others;
+  }
+}
+
+/** Returns the only member, else the address that the chat's guid names, unless it is none of the members. */
+function counterpartIn(guid: string, members: readonly string[]): string {
+  const [only, ...more] = members;
+  if (only !== undefined && more.length === 0) return only;
+  const named = chatIdentity(guid)?.identifier ?? '';
+  return members.length === 0 || members.some((one) => normalAddress(one) === normalAddress(named)) ? named : '';
+}
+
+/** Reports whether a selected blob, or the length selected in its place, is not empty. */
+export function isFilled(blob: SqlValue | undefined): boolean {
+  return typeof blob === 'number' || (typeof blob === 'object' && blob !== null && blob.length > 0);
 }
 
 /** Returns the cached value of a key, computed on first use. */
@@ -272,6 +326,31 @@ function remember<Key, Value>(known: Map<Key, Value>, key: Key, learn: () => Val
   const learned = learn();
   known.set(key, learned);
   return learned;
+}
+
+/** Returns the guids of the attachments that a body refers to, each with its name; undefined if the body is unreadable. */
+function namedAttachments(body: Uint8Array): ReadonlyMap<string, string> | undefined {
+  const budget = new RowBudget();
+  const text = readAttributedText(body, budget);
+  if (text?.runs === undefined) return undefined;
+  const parts = new RunReader(budget).parts(text);
+  return new Map(
+    parts.flatMap(({ runs = [] }) => runs.map((run) => [run.attachment_guid ?? '', run.name ?? ''] as const)),
+  );
+}
+
+/** Maximum number of attachments without a join that are looked up for one message. */
+const MAX_UNJOINED = 100;
+const PLACEHOLDER = Buffer.from('\uFFFC');
+
+/** Counts the characters in a body that stand for an attachment. */
+function countPlaceholders(body: Uint8Array): number {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.length);
+  let count = 0;
+  for (let at = bytes.indexOf(PLACEHOLDER); at >= 0; at = bytes.indexOf(PLACEHOLDER, at + PLACEHOLDER.length)) {
+    count += 1;
+  }
+  return count;
 }
 
 /**

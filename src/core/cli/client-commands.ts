@@ -78,7 +78,9 @@ export function declareClientCommands(program: Command, runs: Runs): void {
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'the conversation: its id, address or name')
-    .option('--since <time>', `only messages after: ${SINCE_FORMS}`, (value) => sinceTime(value, systemClock.now()))
+    .option('--since <time>', `only messages from then on: ${SINCE_FORMS}`, (value) =>
+      sinceTime(value, systemClock.now()),
+    )
     .addOption(
       new Option(
         '--person <person>',

@@ -1,5 +1,5 @@
 import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
-import { rightsAddress } from '../model/address.ts';
+import { isUnanswerable, normalAddress, rightsAddress } from '../model/address.ts';
 import type { Conversation } from '../model/conversation.ts';
 import { editDistance } from '../model/edit-distance.ts';
 import { folded } from '../model/folded.ts';
@@ -23,7 +23,7 @@ const MAX_CANDIDATES = 20;
 const MAX_DIFFERENCE = 0.4;
 /** The form of a person's id. */
 const PERSON_ID = /^[\da-f]{16}$/;
-const NUMBER = /^\+?[\d\s().-]{3,}$/u;
+const SHORTEST_NUMBER = 3;
 
 /**
  * Finds a recipient. Uses an address or id unchanged. Throws a Refusal unless a name matches exactly one person or
@@ -37,7 +37,7 @@ export async function recipientOf(client: PosternClient, given: string): Promise
 }
 
 function isNoName(given: string): boolean {
-  return given.includes(';') || given.includes('@') || NUMBER.test(given);
+  return given.includes(';') || (!isUnanswerable(given) && normalAddress(given).length >= SHORTEST_NUMBER);
 }
 
 /**
@@ -69,7 +69,7 @@ export async function senderAddressesOf(client: PosternClient, given: string): P
   if (isNoName(given)) return [given];
   const { conversations, people } = await named(client, given);
   // A short code or a company name looks like a person's name, but can be the address of a sender.
-  if (conversations.some((conversation) => partyOf(conversation) === given)) return [given];
+  if (conversations.some((conversation) => isWith(conversation, [given]))) return [given];
   const candidates = people.map(({ name, addresses }) => ({ shown: `${name} (${addresses.join(', ')})`, addresses }));
   return (await only(client, given, candidates)).addresses;
 }
@@ -78,14 +78,19 @@ export async function senderAddressesOf(client: PosternClient, given: string): P
  * Returns a conversation id unchanged; for an address or a name, the id of its conversation. Throws a Refusal unless
  * exactly one of the latest `PAGE` conversations matches.
  */
-export async function conversationIdOf(client: PosternClient, given: string): Promise<string> {
+export async function conversationIdOf(
+  client: PosternClient,
+  given: string,
+  known?: readonly Conversation[],
+): Promise<string> {
   if (given.includes(';')) return given;
-  const conversations = await client.conversations({ limit: PAGE });
+  const conversations = known ?? (await client.conversations({ limit: PAGE }));
   const exact = conversations.find(({ id }) => id.endsWith(`;${given}`));
-  if (exact !== undefined) return exact.id;
+  const same = exact ?? conversations.find((one) => isWith(one, [given]));
+  if (same !== undefined) return same.id;
   const { groups, people } = await named(client, given, conversations);
   const direct = people.flatMap((person) => {
-    const conversation = conversations.find((one) => person.addresses.includes(partyOf(one)));
+    const conversation = conversations.find((one) => isWith(one, person.addresses));
     return conversation === undefined
       ? []
       : [{ id: conversation.id, shown: `${person.name} (${partyOf(conversation)})` }];
@@ -100,6 +105,18 @@ export async function conversationIdOf(client: PosternClient, given: string): Pr
 }
 
 /**
+ * Like `conversationIdOf`, for a list of messages. Returns all conversations with the same address, of which there can
+ * be one for each filter of macOS. An id means only its own conversation.
+ */
+export async function conversationsToRead(client: PosternClient, given: string): Promise<readonly string[]> {
+  if (given.includes(';')) return [given];
+  const conversations = await client.conversations({ limit: PAGE });
+  const id = await conversationIdOf(client, given, conversations);
+  const same = conversations.filter((one) => isWith(one, [partyOf({ id })])).map((one) => one.id);
+  return same.length > 1 ? same : [id];
+}
+
+/**
  * Returns a person's id unchanged; for an address or a name, the id of the person. Throws a Refusal unless exactly one
  * person has the address or name.
  */
@@ -107,7 +124,8 @@ export async function personIdOf(client: PosternClient, given: string): Promise<
   if (PERSON_ID.test(given)) return given;
   const wanted = folded(given);
   const found = (await client.people.list({ q: given, limit: PAGE })).filter(
-    ({ name, addresses }) => folded(name ?? '') === wanted || addresses.some((address) => folded(address) === wanted),
+    ({ name, addresses }) =>
+      folded(name ?? '') === wanted || addresses.some((one) => normalAddress(one) === normalAddress(given)),
   );
   if (found.length > 0) {
     const candidates = found.map(({ id, name, addresses }) => ({
@@ -148,12 +166,21 @@ async function contactsWith(client: PosternClient, text: string): Promise<readon
 
 /** Returns the address of the person's latest conversation; all addresses if there is no conversation yet. */
 function addressesOf({ name, addresses }: Contact, conversations: readonly Conversation[]): readonly Recipient[] {
-  const latest = conversations.map(partyOf).find((party) => addresses.includes(party));
-  return (latest === undefined ? addresses : [latest]).map((id) => ({ id, shown: `${name} (${id})` }));
+  const latest = conversations.find((one) => isWith(one, addresses));
+  return (latest === undefined ? addresses : [normalAddress(partyOf(latest))]).map((id) => ({
+    id,
+    shown: `${name} (${id})`,
+  }));
+}
+
+/** Reports whether a one-to-one conversation is with one of these addresses, whichever spelling it has. */
+function isWith(conversation: Conversation, addresses: readonly string[]): boolean {
+  const party = normalAddress(partyOf(conversation));
+  return party !== '' && addresses.some((address) => normalAddress(address) === party);
 }
 
 /** Returns the address of a one-to-one conversation; "" for a group. */
-function partyOf({ id }: Conversation): string {
+function partyOf({ id }: Pick<Conversation, 'id'>): string {
   return id.includes(';-;') ? id.slice(id.indexOf(';-;') + 3) : '';
 }
 

@@ -1,31 +1,41 @@
 import { InvalidArgumentError } from 'commander';
+import { NS_PER_MS } from '../model/durations.ts';
+import { parseInstant } from '../schema/instant.ts';
 
 const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
 const STRETCH = /^(\d{1,5})(m|h|d|w)$/;
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/;
+const DAY_AND_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[ T]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?)?$/;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
-export const SINCE_FORMS = '2h, 3d, today, yesterday, 2026-01-31 or 2026-01-31T08:00:00Z';
+export const SINCE_FORMS = '2h, 3d, today, yesterday, 2026-01-31, "2026-01-31 08:00" or 2026-01-31T08:00:00Z';
 
 /**
- * Converts one of `SINCE_FORMS` to an instant. A duration counts back from now. A day means its beginning in this time
- * zone. An instant stays unchanged, because the service parses it. Throws InvalidArgumentError for other values.
+ * Converts one of `SINCE_FORMS` to Unix milliseconds. A duration counts back from now. A day means its beginning, and
+ * days and times without a zone are in this machine's. Throws InvalidArgumentError for other values.
  */
-export function sinceTime(value: string, nowMs: number): string {
+export function sinceTime(value: string, nowMs: number): number {
   const [, count, unit = ''] = STRETCH.exec(value) ?? [];
-  if (count !== undefined) return instant(nowMs - Number(count) * (UNIT_MS[unit] ?? 0));
+  if (count !== undefined) return nowMs - Number(count) * (UNIT_MS[unit] ?? 0);
   const now = new Date(nowMs);
   if (value === 'today' || value === 'yesterday') {
     const back = value === 'today' ? 0 : 1;
-    return instant(new Date(now.getFullYear(), now.getMonth(), now.getDate() - back).getTime());
+    return new Date(now.getFullYear(), now.getMonth(), now.getDate() - back).getTime();
   }
-  const [, year, month, day] = (DAY.exec(value) ?? []).map(Number);
+  const [year, month, day, ...time] = (DAY_AND_TIME.exec(value) ?? []).slice(1).map((part) => Number(part ?? 0));
   if (year !== undefined && month !== undefined && day !== undefined) {
-    const midnight = new Date(year, month - 1, day);
-    // Refuses a day that does not exist: Date would read 2026-02-30 as 2 March.
-    if (midnight.getMonth() === month - 1 && midnight.getDate() === day) return instant(midnight.getTime());
+    const [hours = 0, minutes = 0, seconds = 0] = time;
+    const at = new Date(year, month - 1, day, hours, minutes, seconds);
+    // Refuses a day that does not exist: Date would read 2026-02-30 as 2 March, and 0026 as 1926.
+    if (at.getFullYear() === year && at.getMonth() === month - 1 && at.getDate() === day) return at.getTime();
   }
-  if (INSTANT.test(value)) return value;
+  const ns = value.includes('T') ? parseInstant(value) : undefined;
+  if (ns !== undefined) return Number(ns / NS_PER_MS);
   throw new InvalidArgumentError(`It must be one of: ${SINCE_FORMS}.`);
+}
+
+/** Returns the last instant before `ms`, because the service's `since` excludes the instant that it names. */
+export function justBefore(ms: number): string {
+  return new Date(ms - 1).toISOString().replace('Z', '999999Z');
 }
 
 function instant(ms: number): string {

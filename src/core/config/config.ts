@@ -3,6 +3,7 @@ import { editDistance } from '../model/edit-distance.ts';
 import type { FleetSettings } from '../model/fleet.ts';
 import { hostClassOf } from '../model/local-network.ts';
 import type { EventErrorNumbers } from '../model/subscription.ts';
+import { certificatesIn } from './certificates.ts';
 import type { Environment } from './environment.ts';
 import { fleetOf } from './fleet-settings.ts';
 import type { Setting, SettingTable } from './setting.ts';
@@ -33,7 +34,11 @@ export interface Config {
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
   /** The owner's own address. Held sends are announced there, and the owner can decide by tapback. Empty: off. */
   readonly approval: { readonly selfAddress: string };
-  readonly webhooks: { readonly allowedHosts: readonly string[] };
+  readonly webhooks: {
+    readonly allowedHosts: readonly string[];
+    /** Certificates in PEM that webhooks trust besides the usual ones. */
+    readonly certificates: readonly string[];
+  };
   readonly contacts: {
     readonly isEnabled: boolean;
     readonly addressBookPath: string;
@@ -114,6 +119,14 @@ export function checkConfig(
     return [];
   };
 
+  const certificates = (): readonly string[] => {
+    const file = one(SETTINGS.webhookCaFile);
+    if (file === undefined || file === '') return [];
+    const found = certificatesIn(file);
+    if ('certificates' in found) return found.certificates;
+    mistakes.push(`${SETTINGS.webhookCaFile.name} is ${shown(file)}, but ${found.mistake}.`);
+    return [];
+  };
   const { features = [] } = environment;
   const sectionValues = (table: SettingTable): Readonly<Record<string, unknown>> =>
     Object.fromEntries(Object.entries(table).map(([key, setting]) => [key, one(setting)]));
@@ -136,7 +149,7 @@ export function checkConfig(
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
     approval: { selfAddress: one(SETTINGS.selfAddress) },
-    webhooks: { allowedHosts: all(SETTINGS.webhookHosts) },
+    webhooks: { allowedHosts: all(SETTINGS.webhookHosts), certificates: certificates() },
     contacts: {
       isEnabled: one(SETTINGS.contactsEnabled),
       addressBookPath: one(SETTINGS.addressBookPath),

@@ -7,7 +7,7 @@ import { hostClassOf } from '../model/local-network.ts';
 import type { EventErrorNumbers } from '../model/subscription.ts';
 import type { Environment } from './environment.ts';
 import { FLEET_SETTINGS } from './fleet-settings.ts';
-import { absolutePath, integer, PATH, path, type Setting } from './setting.ts';
+import { absolutePath, integer, optionalPath, PATH, path, type Setting } from './setting.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
 
@@ -122,6 +122,10 @@ export const SETTINGS = {
     defaultValue: () => [],
     read: webhookHost,
   },
+  webhookCaFile: optionalPath(
+    'webhooks.ca_file',
+    'A PEM file with certificates that webhooks trust besides the usual ones: those of your own authority, or of a receiver that signed its own. Read at the start.',
+  ),
   contactsEnabled: {
     name: 'contacts.enabled',
     about:

@@ -219,6 +219,13 @@ function webhookFindings(
         `${webhook.origin}: ${webhook.last_outcome === null ? 'nothing to deliver yet' : `last event ${webhook.last_outcome}`}.`,
       );
     }
+    if (webhook.paused_by === 'receiver') {
+      return fault(
+        name,
+        `${webhook.origin} answered 410, which means that it wants no more events. The webhook is paused, and its events wait.`,
+        `If that was a mistake, ${command('resume')} continues where it stopped. Otherwise: ${command('remove')}`,
+      );
+    }
     if (webhook.state === 'paused') return ok(name, `${webhook.origin}: paused. Continue with: ${command('resume')}`);
     if (webhook.state === 'held' && !isLocalNetworkRefused(webhook)) {
       return fault(

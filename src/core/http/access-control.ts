@@ -5,7 +5,14 @@ import type { Answer, Headers } from './answer.ts';
 import { ApiKeys, unauthorized } from './api-keys.ts';
 import type { Exchange } from './exchange.ts';
 import { KeylessRequests } from './keyless-requests.ts';
-import { isUninvited, OriginPolicy, type OriginSettings, originNotAllowed, SOCKET_POLICY } from './origin-policy.ts';
+import {
+  hasNoHost,
+  isUninvited,
+  OriginPolicy,
+  type OriginSettings,
+  originNotAllowed,
+  SOCKET_POLICY,
+} from './origin-policy.ts';
 import { RateLimit } from './rate-limit.ts';
 
 export interface AccessSettings extends OriginSettings {
@@ -36,6 +43,9 @@ const KEY_LOCATIONS: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
 const OUTSIDE: ReadonlySet<string> = new Set(
   Object.values(ROUTES).flatMap((route: Route) => (route.isOutside === true ? [route.path] : [])),
 );
+
+/** The paths that balancers ask, some of them without a Host. */
+const PROBED: ReadonlySet<string> = new Set(['/ready', pathOf(ROUTES.getHealth)]);
 
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
@@ -88,9 +98,10 @@ export class AccessControl {
   async #admit(exchange: Exchange): Promise<Answer | undefined> {
     const { request, method, path, rawQuery, headers, arrival } = exchange;
     const guard = arrival === 'socket' ? SOCKET_POLICY : this.guard;
-    guard.checkHost(request);
-    const source = guard.source(request);
     const isReading = method === 'GET' || method === 'HEAD';
+    const isProbe = isReading && arrival === 'port' && PROBED.has(path) && hasNoHost(request);
+    if (!isProbe) guard.checkHost(request);
+    const source = guard.source(request);
     const isOpenPage = isReading && this.#openPaths.has(path);
     if (isUninvited(source, isOpenPage)) throw originNotAllowed(arrival);
     if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
@@ -135,6 +146,11 @@ export class AccessControl {
     await this.#limit.countKey(caller.key.id, headers);
     exchange.caller = caller;
     return true;
+  }
+
+  /** Takes back the counting of a request that only continues another (decision AB8). */
+  async uncount({ key }: Caller): Promise<void> {
+    if (key !== undefined) await this.#limit.uncountKey(key.id);
   }
 
   /**

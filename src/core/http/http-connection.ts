@@ -63,7 +63,8 @@ export function withoutUpgrade(request: IncomingMessage, socket: Duplex, head: B
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? '';
     if (/^(?:upgrade|http2-settings)$/i.test(name)) continue;
-    const value = rawHeaders[index + 1] ?? '';
+    // `normalizeTarget` may have replaced the host.
+    const value = (/^host$/i.test(name) ? request.headers.host : undefined) ?? rawHeaders[index + 1] ?? '';
     lines.push(`${name}: ${/^connection$/i.test(name) ? aboutConnection(value) : value}`);
   }
   socket.unshift(Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`, 'latin1'), head]));

@@ -53,10 +53,14 @@ export class IssuerHost {
 
   /**
    * Reports whether a request's Host is the issuer's name. Ignores the port in the Host: otherwise a stranger could add
-   * a port, and the request would be handled like one from this machine. Ignores headers such as Forwarded.
+   * a port, and the request would be handled like one from this machine. For the same reason, the Host header counts
+   * even if a target in absolute form names another host. Ignores headers such as Forwarded.
    */
-  isFor({ headers: { host = '' } }: IncomingMessage): boolean {
-    return host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '') === this.#hostname;
+  isFor({ headers: { host = '' }, rawHeaders }: IncomingMessage): boolean {
+    const written = rawHeaders.filter((_, index) => /^host$/i.test(rawHeaders[index - 1] ?? '') && index % 2 === 1);
+    return [host, ...written].some(
+      (one) => one.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '') === this.#hostname,
+    );
   }
 
   async receive(exchange: Exchange): Promise<void> {

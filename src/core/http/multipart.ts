@@ -1,20 +1,16 @@
 import { once } from 'node:events';
 import type { IncomingHttpHeaders } from 'node:http';
-import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
+import type { Readable } from 'node:stream';
+import { Dicer } from '@fastify/busboy';
 import { type AppError, isAppError } from '../model/errors.ts';
 import type { IncomingFile } from '../model/ports/uploads-ports.ts';
 import { problem } from '../model/problems.ts';
+import { dispositionParameters, fileNameIn, inCharset } from './disposition.ts';
 
 /** Limits of one form. No form for an upload or a send needs this much. */
-const LIMITS = {
-  fieldNameSize: 100,
-  fieldSize: 1024 * 1024,
-  fields: 40,
-  files: 10,
-  parts: 50,
-  headerPairs: 20,
-  headerSize: 16 * 1024,
-};
+const LIMITS = { fieldNameLength: 100, fieldBytes: 1024 * 1024, fields: 40, files: 10, parts: 50 };
+const HEADER_LIMITS = { maxHeaderPairs: 20, maxHeaderSize: 16 * 1024 };
+const IS_FORM_DATA = /^\s*form-data\s*(?:;|$)/i;
 
 export interface Form<File> {
   readonly fields: readonly (readonly [name: string, value: string])[];
@@ -45,9 +41,9 @@ export async function readForm<File>(
 class FormReading<File> {
   readonly #headers: IncomingHttpHeaders;
   readonly #keep: (file: IncomingFile) => Promise<File>;
-  readonly #fields: (readonly [string, string])[] = [];
-  readonly #streams: BusboyFileStream[] = [];
-  readonly #keeping: Promise<readonly File[]>[] = [];
+  readonly #fields: Promise<readonly (readonly [string, string])[]>[] = [];
+  readonly #files: Promise<readonly File[]>[] = [];
+  readonly #parts: Readable[] = [];
   readonly #failed = new AbortController();
   #failure: AppError | undefined;
 
@@ -63,7 +59,9 @@ class FormReading<File> {
     finished.catch(() => {});
     for await (const chunk of body) {
       if (signal.aborted) return;
-      if (!parser.write(chunk)) await once(parser, 'drain', { signal });
+      // Ignores everything after the last boundary.
+      const isTaken = !parser.writable || parser.write(chunk);
+      if (!isTaken) await Promise.race([once(parser, 'drain', { signal }), finished]);
     }
     parser.end();
     await finished;
@@ -74,40 +72,73 @@ class FormReading<File> {
     if (this.#failed.signal.aborted) return;
     this.#failure = isAppError(error) ? error : problem('invalid_form', {}, { cause: error });
     this.#failed.abort();
-    for (const stream of this.#streams) stream.destroy(new Error('the form failed'));
+    for (const part of this.#parts) part.destroy(new Error('the form failed'));
   }
 
   async result(): Promise<Form<File>> {
-    const files = (await Promise.all(this.#keeping)).flat();
+    const files = (await Promise.all(this.#files)).flat();
+    const fields = (await Promise.all(this.#fields)).flat();
     const failure = this.#failure;
-    return { fields: this.#fields, files, ...(failure !== undefined && { failure }) };
+    return { fields, files, ...(failure !== undefined && { failure }) };
   }
 
-  #parser(): BusboyInstance {
-    const type = this.#headers['content-type'] ?? '';
-    const parser = new Busboy({ headers: { 'content-type': type }, limits: LIMITS });
-    const tooMany = (): void => this.fail(problem('form_too_large'));
+  /** Returns a parser that splits the body into parts. It passes on their headers as they are. */
+  #parser(): Dicer {
+    const boundary = dispositionParameters(this.#headers['content-type'] ?? '').get('boundary');
+    if (boundary === undefined || boundary === '') throw problem('invalid_form');
+    const parser = new Dicer({ boundary, ...HEADER_LIMITS });
     parser.on('error', (error) => this.fail(error));
-    parser.on('partsLimit', tooMany).on('filesLimit', tooMany).on('fieldsLimit', tooMany);
-    parser.on('field', (name, value, isNameCut, isCut) => {
-      if (isNameCut || isCut) this.fail(problem('body_too_large', { limit: '1 MiB' }));
-      else this.#fields.push([name ?? '', value]);
-    });
-    parser.on('file', (_field, content, name, _encoding, mimeType) => {
-      this.#streams.push(content);
-      // Without a listener, an error before `keep` reads the content would end the process.
-      content.on('error', () => {});
-      this.#keeping.push(this.#kept({ name: name ?? '', mimeType, content }));
+    parser.on('part', (part) => {
+      // Without a listener, an error before the part is read would end the process.
+      part.on('error', () => {});
+      this.#parts.push(part);
+      if (this.#parts.length > LIMITS.parts) this.fail(problem('form_too_large'));
+      part.on('header', (header) => this.#take(part, header as PartHeader));
     });
     return parser;
   }
 
-  async #kept(file: IncomingFile): Promise<readonly File[]> {
+  #take(part: Readable, header: PartHeader): void {
+    const [disposition = ''] = header['content-disposition'] ?? [];
+    const [type = ''] = header['content-type'] ?? [];
+    const mimeType = type.split(';', 1)[0]?.trim().toLowerCase() || 'text/plain';
+    const fileName = fileNameIn(disposition);
+    const isFile = fileName !== undefined || mimeType === 'application/octet-stream';
+    if (this.#failed.signal.aborted || !IS_FORM_DATA.test(disposition)) {
+      part.resume();
+    } else if ((isFile ? this.#files : this.#fields).length === (isFile ? LIMITS.files : LIMITS.fields)) {
+      this.fail(problem('form_too_large'));
+    } else if (isFile) {
+      this.#files.push(this.#read(this.#keep({ name: fileName ?? '', mimeType, content: part })));
+    } else {
+      const name = dispositionParameters(disposition).get('name') ?? '';
+      this.#fields.push(this.#read(fieldOf(part, name, dispositionParameters(type).get('charset'))));
+    }
+  }
+
+  async #read<Item>(item: Promise<Item>): Promise<readonly Item[]> {
     try {
-      return [await this.#keep(file)];
+      return [await item];
     } catch (error) {
       this.fail(error);
       return [];
     }
   }
+}
+
+/** Key: the name of a header in lower case. Value: its values, in Latin-1. */
+type PartHeader = Readonly<Record<string, readonly string[] | undefined>>;
+
+async function fieldOf(part: Readable, name: string, charset = 'utf-8'): Promise<readonly [string, string]> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of part as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes <= LIMITS.fieldBytes) chunks.push(chunk);
+  }
+  if (bytes > LIMITS.fieldBytes || name.length > LIMITS.fieldNameLength) {
+    throw problem('body_too_large', { limit: '1 MiB' });
+  }
+  const value = Buffer.concat(chunks);
+  return [name, inCharset(charset, value) ?? value.toString('utf8')];
 }

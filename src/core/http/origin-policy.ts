@@ -69,23 +69,31 @@ export const SOCKET_POLICY: Pick<OriginPolicy, 'checkHost' | 'source'> = {
     headers.origin === undefined && headers['sec-fetch-site'] === undefined ? 'own' : 'foreign',
 };
 
-/** Returns the Host in lower case, or undefined for an HTTP/1.0 request without one. Throws `invalid_host`. */
-function onlyHost(request: IncomingMessage): string | undefined {
-  const host = request.headers.host?.toLowerCase();
-  if (!isHostMalformed(request, host)) return host;
-  throw problem('invalid_host');
+/**
+ * Reports whether a request names no host, as the health checks of balancers do. No browser can send such a request, so
+ * it is no attack by DNS rebinding.
+ */
+export function hasNoHost(request: IncomingMessage): boolean {
+  return countOfHosts(request) < 2 && (request.headers.host ?? '') === '';
 }
 
-/** Reports whether the Host is missing in HTTP/1.1, or repeated (RFC 9112, 3.2). */
-function isHostMalformed(request: IncomingMessage, host: string | undefined): boolean {
-  if (host === undefined) return request.httpVersion !== '1.0';
-  const names = request.rawHeaders;
+/**
+ * Returns the Host in lower case, or undefined for an HTTP/1.0 request without one. Throws `invalid_host` if the header
+ * is missing in HTTP/1.1, or repeated (RFC 9112, 3.2).
+ */
+function onlyHost(request: IncomingMessage): string | undefined {
+  const count = countOfHosts(request);
+  if (count > 1 || (count === 0 && request.httpVersion !== '1.0')) throw problem('invalid_host');
+  return request.headers.host?.toLowerCase();
+}
+
+function countOfHosts({ rawHeaders }: IncomingMessage): number {
   let count = 0;
-  for (let index = 0; index < names.length; index += 2) {
-    const name = names[index];
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
     if (name?.length === 4 && name.toLowerCase() === 'host') count += 1;
   }
-  return count > 1;
+  return count;
 }
 
 function withoutPort(host: string): string {

@@ -59,6 +59,13 @@ export class RateLimit {
     if (all.isFull) throw this.#refusal('key_rate_limited', counted);
   }
 
+  /** Takes back a request that `count` and `countKey` have counted. */
+  async uncountKey(id: string): Promise<void> {
+    await this.#everyone.reward(EVERYONE);
+    await this.#eachKey.reward(id);
+    await this.#allKeys.reward(ALL_KEYS);
+  }
+
   #policy(name: string, { points }: RateLimiterMemory): string {
     return `"${name}";q=${points};w=${this.#windowS}`;
   }

@@ -35,8 +35,8 @@ export class Router {
   readonly #app: App<RoutedRequest, Response>;
   readonly #pages: OpenPages;
   /**
-   * Key: an operation's path with an empty id, such as `/messages/`, which tinyhttp would mistake for the list
-   * `/messages`. Value: the operation's path and handlers.
+   * Key: an operation's path with an empty id, such as `/webhooks/`. Value: the operation's path, and the handlers of
+   * the methods that the list `/webhooks` lacks. For the others, the path is the list's.
    */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
@@ -50,9 +50,14 @@ export class Router {
       noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
     });
-    for (const [path, methods] of byPath(handlers, more, operations)) {
+    const paths = byPath(handlers, more, operations);
+    for (const [path, methods] of paths) {
       this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
-      if (path.endsWith('}')) this.#withoutId.set(path.slice(0, path.lastIndexOf('{')), { path, methods });
+      if (!path.endsWith('}')) continue;
+      const start = path.slice(0, path.lastIndexOf('{'));
+      const ofList = paths.get(start.slice(0, -1));
+      const others = new Map([...methods].filter(([method]) => ofList?.has(method) !== true));
+      this.#withoutId.set(start, { path, methods: others });
     }
   }
 

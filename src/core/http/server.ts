@@ -37,6 +37,7 @@ import { hubHandlers } from './hub-handlers.ts';
 import type { IssuerHost } from './issuer-host.ts';
 import { withLazyRoutes } from './lazy-routes.ts';
 import { Pipelines } from './pipeline.ts';
+import { normalizeTarget } from './request-target.ts';
 import { Router } from './router.ts';
 import { attachmentRoutes } from './routes/attachments-routes.ts';
 import { conversationRoutes } from './routes/conversations-routes.ts';
@@ -238,6 +239,7 @@ export class HttpServer implements ExchangeContext {
       else this.#pipelines.of(socket).end(() => refuseUnreadable(this, socket, error));
     };
     const receive = (request: IncomingMessage, response: ServerResponse): void => {
+      normalizeTarget(request);
       if (hasTooManyHeaders(request)) {
         refuse(request.socket, problem('too_many_headers'));
         return;
@@ -253,6 +255,7 @@ export class HttpServer implements ExchangeContext {
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
+      normalizeTarget(request);
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
       // `withoutUpgrade` puts the request back into the socket. This must happen before `whenAnswered` waits, because

@@ -75,7 +75,9 @@ export class WireListener {
     try {
       const files = caller.uploads.files(uploadIds);
       const request: WireRequest = { method, path, query, caller, body, files, requestId };
-      return await endpoint.answer(request);
+      const answer = await endpoint.answer(request);
+      if (answer.isUncounted === true) await access.uncount(caller);
+      return answer;
     } finally {
       await caller.uploads.remove(uploadIds);
     }

@@ -2,7 +2,7 @@ import type { MessageDetails } from '../model/details.ts';
 import { isChatDbAway } from '../model/errors.ts';
 import { LATE_S, type PendingRow, type RowEntry } from '../model/event.ts';
 import type { Message } from '../model/message.ts';
-import { isShown } from '../model/narrowing.ts';
+import { isShownByDefault } from '../model/narrowing.ts';
 import { rowOffset } from '../model/offset.ts';
 import type { MessageLog } from '../model/ports/feed-ports.ts';
 import type { Log } from '../model/ports/host-ports.ts';
@@ -133,7 +133,7 @@ export class RowAges {
 
 /** Reports whether somebody sent this row to this Mac by iMessage. */
 function isIncoming(row: Sighting['row']): boolean {
-  return row.event.type === 'message.received' && row.isImessage === true && isShown(row);
+  return row.event.type === 'message.received' && row.isImessage === true && isShownByDefault(row);
 }
 
 /** Returns the entries, with their age in `marks` of those whose row id is in `ages`. */

@@ -2,6 +2,12 @@ import type { ProblemText } from './problem-text.ts';
 
 /** The problems of limited keys and approvals (decisions L1 to L3). Key: the problem's name. */
 export const ACCESS_PROBLEMS = {
+  recipient_is_name: {
+    status: 400,
+    detail: 'The recipient is a name, not an address.',
+    hint: 'Nothing was sent. Use a number with its country code, an e-mail address or a conversation id; GET /contacts?q= finds the addresses of a person.',
+    pointer: '/recipient',
+  },
   recipient_not_allowed: {
     status: 403,
     detail: 'This key may not send to this recipient.',

@@ -1,29 +1,82 @@
-/** Punctuation that people write into phone numbers. */
-const PUNCTUATION = /[ ().-]/g;
+/**
+ * The tags that Apple's filters put behind an address, one or more: `(filtered)`, `(smsfp)`, `(smsft)`, `(smsft_xx)` and
+ * `(ft_xx)`. Other parentheses belong to the address, as in `(800) 275-2273`.
+ */
+const TAGS = /(?:\((?:filtered|smsfp|smsft(?:_[a-z]{2})?|ft_[a-z]{2})\))+$/;
+
+/** Punctuation that people and programs write into phone numbers: spaces, hyphens, dots, parentheses and marks of direction. */
+const PUNCTUATION = /[\p{Zs}\p{Pd}\u2212().\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+const DIGITS = /^\+?[0-9]+$/;
+const ALL_ASCII = /^\p{ASCII}*$/u;
 
 const NUMBER = /^\+[1-9][0-9]{6,14}$/;
 
 const EMAIL = /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/;
 
+/** Accepts only ASCII, because `toLowerCase` would turn the Kelvin sign into a k. */
+const ASCII = /^[\x20-\x7e]+$/;
+
 /**
- * Returns the form in which an address is compared with the addresses that a key may use: a number with its country
- * code, or an e-mail address in lower case. Returns undefined for everything else, so that lookalikes never match.
+ * Returns the form in which addresses are compared everywhere (decision AB3): without Apple's filter tags, a number
+ * without punctuation and in ASCII digits, other text in lower case. Text that is not ASCII stays as it is.
  */
-export function rightsAddress(text: string): string | undefined {
-  const number = text.replaceAll(PUNCTUATION, '');
-  if (NUMBER.test(number)) return number;
-  // Accepts only ASCII, because `toLowerCase` would turn the Kelvin sign into a k.
-  if (!/^[\x21-\x7e]+$/.test(text)) return undefined;
-  const email = text.toLowerCase();
-  return email.length <= 254 && EMAIL.test(email) ? email : undefined;
+export function normalAddress(text: string): string {
+  if (DIGITS.test(text)) return text;
+  const address = withoutTags(text);
+  const number = asciiDigits(address.replace(PUNCTUATION, ''));
+  if (DIGITS.test(number)) return number;
+  return ASCII.test(address) ? address.toLowerCase() : address;
+}
+
+/** Matches what can only be the name of a person or group: letters that belong to no address, id or `chat123`. */
+const NAME = /^(?!chat\d+$)[^@;:]*\p{L}[^@;:]*$/iu;
+
+/**
+ * Reports whether a recipient looks like a name. Some senders of text messages have names as addresses, so the
+ * recipient may still be a conversation in chat.db.
+ */
+export function isNameLike(recipient: string): boolean {
+  return NAME.test(recipient);
 }
 
 /**
- * Returns the form in which two members of conversations are compared: the result of `rightsAddress` for the stored
- * address, or the stored address itself if `rightsAddress` returns undefined.
+ * Returns the normal form of a number with its country code or of an e-mail address, which are all that the list of a
+ * key can name. Returns undefined for everything else, so that lookalikes never match.
  */
-export function memberKey(stored: string): string {
-  return rightsAddress(stored) ?? stored;
+export function rightsAddress(text: string): string | undefined {
+  const address = normalAddress(text);
+  return NUMBER.test(address) || (address.length <= 254 && EMAIL.test(address)) ? address : undefined;
+}
+
+/** Returns an address without the tags of Apple's filters. */
+export function withoutTags(address: string): string {
+  return address.endsWith(')') ? address.replace(TAGS, '') : address;
+}
+
+/** Returns the last filter tag of an address, such as `smsft_fi`; undefined if it has none. */
+export function addressTag(address: string): string | undefined {
+  return TAGS.exec(address)?.[0].slice(address.lastIndexOf('(') - address.length + 1, -1);
+}
+
+/** Replaces the decimal digits of every script, such as Arabic and full-width ones, and the full-width plus. */
+export function asciiDigits(text: string): string {
+  if (ALL_ASCII.test(text)) return text;
+  return text.replaceAll('\uff0b', '+').replace(/\p{Nd}/gu, (digit) => {
+    const code = digit.codePointAt(0) ?? 0;
+    // The ten digits of a script follow each other, and nothing but such tens adjoins them.
+    let zero = code;
+    while (/^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
+    return String((code - zero) % 10);
+  });
+}
+
+/**
+ * Reports whether nobody can answer an address: a sender's name such as AXISBK-S, or a person's name. Businesses have
+ * ids such as `urn:biz:…`, and can be answered.
+ */
+export function isUnanswerable(text: string): boolean {
+  const address = normalAddress(text);
+  return !DIGITS.test(address) && !address.includes('@') && !address.startsWith('urn:');
 }
 
 /**
@@ -36,6 +89,18 @@ export function chatIdentity(
   const [, service, style, identifier] = /^([^;]*);([-+]);(.+)$/s.exec(id) ?? [];
   if (service === undefined || style === undefined || identifier === undefined) return undefined;
   return { service, style, identifier };
+}
+
+/** The identifier of a group, such as `chat123`, alone or in a chat id of any service and style. */
+const GROUP = /^(?:[^;]*;[-+];)?(chat\d+)$/i;
+
+/**
+ * Returns the usual spelling of a group's id: `any;+;chat123` for `chat123` and `iMessage;-;chat123`. Returns
+ * undefined for a text that does not look like a group's id.
+ */
+export function groupId(text: string): string | undefined {
+  const [, identifier] = GROUP.exec(text) ?? [];
+  return identifier === undefined ? undefined : `any;+;${identifier.toLowerCase()}`;
 }
 
 /** Prefixes that a chat guid may have: the service up to macOS 15, `any` from macOS 26 on (decision B4). */
@@ -54,8 +119,18 @@ export function chatGuidVariants(id: string): readonly string[] {
   return [id, ...PREFIXES.map((prefix) => (isKnown ? prefix + id.slice(at) : id))];
 }
 
-/** Returns style and identifier: `-;+15550100` for `any;-;+15550100`, and "" for a text without `;`. */
+/**
+ * Returns style and identifier: `-;+15550100` for `any;-;+15550100`, and "" for a text without `;`. A person's
+ * identifier is in its normal form.
+ */
 export function addressOf(guid: string): string {
   const at = guid.indexOf(';');
-  return at < 0 ? '' : guid.slice(at + 1);
+  const address = at < 0 ? '' : guid.slice(at + 1);
+  return address.startsWith('-;') ? `-;${normalAddress(address.slice(2))}` : address;
+}
+
+/** Returns the id with a person's identifier in its normal form, and the id of a group unchanged. */
+export function normalId(id: string): string {
+  const { service, style, identifier } = chatIdentity(id) ?? {};
+  return style === '-' && identifier !== undefined ? `${service};-;${normalAddress(identifier)}` : id;
 }

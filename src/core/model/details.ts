@@ -71,7 +71,10 @@ export interface AttachmentDetails {
   /** Null for a state that this version does not know. */
   readonly transfer: TransferState | null;
   readonly state: AttachmentState;
-  readonly path: string;
+  /** True for a folder, such as a package of Pages. Its bytes are a tar of the folder. */
+  readonly folder?: true | undefined;
+  /** Null if chat.db names no file, for example because the file is only in iCloud. */
+  readonly path: string | null;
   /** The text runs of a part refer to the attachment by this guid. */
   readonly guid?: string | undefined;
   readonly sticker?: Sticker | undefined;

@@ -1,4 +1,4 @@
-import { chatIdentity, memberKey } from './address.ts';
+import { chatIdentity, normalAddress } from './address.ts';
 import type { LogEntry } from './event.ts';
 import { splitId } from './fleet.ts';
 import { type Reading, wantedBy } from './narrowing.ts';
@@ -18,7 +18,7 @@ export function eventFilter(
   if (wantsChanges(webhook)) types.add('messages.changed');
   const { conversation_ids: ids, senders: addresses, is_from_me: isOwn } = webhook.filter ?? {};
   const conversations = ids && new Set(ids.map(conversationKey));
-  const senders = addresses && new Set(addresses.map(memberKey));
+  const senders = addresses && new Set(addresses.map(normalAddress));
   const isWanted = wantedBy(webhook.filter ?? {}, true, key);
   return (entry) => {
     if (!types.has(entry.event.type) || isWanted?.(entry) === false) return false;
@@ -28,7 +28,7 @@ export function eventFilter(
       return false;
     }
     if (!('sender' in data)) return true;
-    return senders?.has(memberKey(data.sender)) !== false && (isOwn ?? data.is_from_me) === data.is_from_me;
+    return senders?.has(normalAddress(data.sender)) !== false && (isOwn ?? data.is_from_me) === data.is_from_me;
   };
 }
 
@@ -44,5 +44,5 @@ function isListed(id: string, keys: ReadonlySet<string>): boolean {
 function conversationKey(text: string): string {
   const { mac, id } = splitId(text) ?? { mac: '', id: text };
   const identity = chatIdentity(id);
-  return `${mac}~${identity === undefined ? id : `${identity.style};${memberKey(identity.identifier)}`}`;
+  return `${mac}~${identity === undefined ? id : `${identity.style};${normalAddress(identity.identifier)}`}`;
 }

@@ -1,8 +1,38 @@
-const MARKS = /\p{M}/gu;
+import { normalAddress } from './address.ts';
 
-/** Returns the text without case, accents and surrounding spaces, for comparisons. */
+const MARKS = /\p{M}/gu;
+const PLAIN = /^[\x20-\x7e]*$/;
+const SPACES = /\s+/gu;
+/** Characters that phones and programs write for one on the keyboard, and invisible ones. */
+const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
+  [/[\u2018\u2019\u201a\u201b\u02b9\u02bb\u02bc\u2032\u00b4\u0060\uff07]/g, "'"],
+  [/[\u201c-\u201f\u2033\u00ab\u00bb\uff02]/g, '"'],
+  [/[\p{Pd}\u2212]/gu, '-'],
+  [/\p{Cf}/gu, ''],
+];
+
+/**
+ * Returns the text without case and accents, with plain quotation marks, hyphens and single spaces, and without spaces
+ * around it. Names are compared in this form.
+ */
 export function folded(text: string): string {
+  if (PLAIN.test(text)) return text.toLowerCase().replaceAll('`', "'").replace(SPACES, ' ').trim();
   // Normalizing sorts the marks of a letter in quadratic time, so separate marks are removed first.
-  const bare = text.replace(MARKS, '');
-  return bare.normalize('NFD').replace(MARKS, '').toLowerCase().trim();
+  let bare = text.replace(MARKS, '').normalize('NFD').replace(MARKS, '');
+  for (const [lookalike, plain] of LOOKALIKES) bare = bare.replace(lookalike, plain);
+  return bare.toLowerCase().replace(SPACES, ' ').trim();
+}
+
+const NUMBER = /^\+?\d{3,}$/;
+
+/** Returns the words to find in `searchedText`. A number is one word, however its digits are grouped. */
+export function searchWords(text: string): readonly string[] {
+  const address = normalAddress(text);
+  return NUMBER.test(address) ? [address] : folded(text).split(' ').filter(Boolean);
+}
+
+/** Returns the text in which a search for people looks: names and addresses, as stored and in their normal form. */
+export function searchedText(names: readonly (string | null)[], addresses: readonly string[]): string {
+  const normal = addresses.map(normalAddress).filter((address, at) => address !== addresses[at]);
+  return folded([...names.map((name) => name ?? ''), ...addresses, ...normal].join(' '));
 }

@@ -18,6 +18,12 @@ export const MESSAGES_PROBLEMS = {
     hint: 'Repeat the request with the same key in a few seconds.',
   },
   send_interrupted: { status: 409, mayHaveBeenSent: true, ...UNKNOWN_OUTCOME },
+  send_never_appeared: {
+    ...UNKNOWN_OUTCOME,
+    status: 409,
+    mayHaveBeenSent: true,
+    detail: 'Messages accepted the message, but it did not appear in chat.db within 10 minutes.',
+  },
   send_queue_full: {
     status: 503,
     mayHaveBeenSent: false,

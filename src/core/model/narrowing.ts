@@ -1,6 +1,6 @@
 import type { Key } from './key.ts';
 
-/** What is known of a row besides its content, and by which readers leave rows out. Readers of rows compute it. */
+/** Properties of a row besides its content, by which readers skip rows. They are computed where rows are read. */
 export interface Marks {
   /**
    * Seconds from the row's date until Postern first saw the row, counting only time in which chat.db was watched
@@ -59,6 +59,6 @@ export function wantedBy(
 }
 
 /** Reports whether a reader that asks for nothing special sees an entry. */
-export function isShown({ marks }: { readonly marks?: Marks | undefined }): boolean {
+export function isShownByDefault({ marks }: { readonly marks?: Marks | undefined }): boolean {
   return skippedAs({}, marks) === undefined;
 }

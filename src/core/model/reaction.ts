@@ -42,11 +42,10 @@ export interface Reaction {
   readonly message_guid: string;
   readonly timestamp: string;
   readonly associated_message_type: number;
-  /**
-   * Number of the message part that was reacted to, counted from 0. Present only in a message's details, and only if
-   * the reaction's row names the part.
-   */
+  /** Number of the message part reacted to, counted from 0; left out for the message as a whole (decision AB2). */
   readonly part?: number | undefined;
+  /** True for the balloon of a link or an app. */
+  readonly balloon?: true | undefined;
   /** Id of the Mac that the reaction came from; only at a hub (decision N1). */
   readonly mac?: string | undefined;
   /** Only in events with details, for a row that is neither a tapback nor a sticker. */

@@ -8,6 +8,8 @@ export interface SearchTerm {
   /** A whole word, words in exactly this order, or the beginning of a word. */
   readonly kind: 'word' | 'phrase' | 'prefix';
   readonly text: string;
+  /** The number that consecutive words may form, such as `555 010 0100`. Absent for other words. */
+  readonly number?: string | undefined;
 }
 
 /**

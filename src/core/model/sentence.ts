@@ -13,6 +13,8 @@ const NO_NAMES: Names = {};
 type Told = MessageContent &
   Pick<MessageDetails, 'retracted_at' | 'edited_at' | 'attachments'> & {
     readonly kind: MessageDetails['kind'] | ReactionDetails['kind'];
+    /** True if the row has a text that could not be read. */
+    readonly isTextUnread?: boolean;
   };
 type Said = Pick<Message, 'body' | 'sender' | 'is_from_me'>;
 type ToldEvent = Pick<Told, 'group_event' | 'location_share'> & Partial<Pick<Told, 'kind'>>;
@@ -28,20 +30,21 @@ export function sentenceOf(message: Said, details: Told, names: Names = NO_NAMES
   const card = cardSentence(message.body, details);
   const notes = notesOf(details, card === undefined);
   const text = bodySentence(card ?? textOf(message.body, details));
-  const says = text === '' && notes.length === 0 ? 'Empty message' : text;
   const subject = details.subject === undefined ? '' : `${bodySentence(details.subject)}: `;
+  const nothing = details.isTextUnread === true ? 'Text could not be read' : notes.length === 0 ? 'Empty message' : '';
   const note = notes.length === 0 ? '' : ` (${notes.join(', ')})`;
-  return bodySentence(`${subject}${says}${note}`.trim());
+  // A long text is cut, and the notes stay: nobody could guess what they say.
+  return `${bodySentence(`${subject}${text || nothing}`, MAX_CHARACTERS - note.length)}${note}`.trim();
 }
 
-/** Returns the text as a sentence: one line of at most 200 characters. */
-export function bodySentence(text: string): string {
+/** Returns the text as a sentence: one line of at most `max` characters. */
+export function bodySentence(text: string, max = MAX_CHARACTERS): string {
   // Non-breaking spaces stay.
   const flat = text
     .slice(0, MAX_READ)
     .replace(/[\t-\r \u0085\u2028\u2029]+/g, ' ')
     .trim();
-  return flat.length <= MAX_CHARACTERS ? flat : Array.from(flat).slice(0, MAX_CHARACTERS).join('');
+  return flat.length <= max ? flat : Array.from(flat).slice(0, max).join('');
 }
 
 /** Describes an event of a conversation, such as a new member. Returns undefined for a row with content. */
@@ -125,7 +128,8 @@ function fileSentence({ transcript, attachments, parts = [] }: Told): string | u
   const [file, another] = attachments;
   if (file === undefined) return undefined;
   if (another !== undefined) return `${attachments.length} attachments`;
-  const { sticker, contact, location, mime_type: type } = file;
+  const { sticker, contact, location, mime_type: type, folder } = file;
+  if (folder === true) return `Folder: ${file.name.replace(/\.tar$/, '')}`;
   if (sticker !== undefined) return stickerSentence(sticker);
   if (contact !== undefined) {
     return `Contact: ${contact.name ?? contact.organization ?? contact.phones[0] ?? 'no name'}`;
@@ -173,6 +177,7 @@ function textOf(body: string, { parts }: Told): string {
 function notesOf(details: Told, isText: boolean): readonly string[] {
   const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;
   const notes: string[] = [];
+  if (details.isTextUnread === true && details.kind === 'message' && !isText) notes.push('text could not be read');
   const files = isText ? countOfFiles(details) : 0;
   if (files > 0) notes.push(files === 1 ? '1 attachment' : `${files} attachments`);
   if (unsent.length > 0) notes.push(unsent.length === 1 ? 'one part unsent' : `${unsent.length} parts unsent`);

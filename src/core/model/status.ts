@@ -17,6 +17,8 @@ export interface WebhookSummary extends WebhookHealth {
   readonly last_outcome: DeliveryRecord['outcome'] | null;
   /** Error of the held delivery, or else of the last finished delivery; null if neither has one. */
   readonly last_error: string | null;
+  /** Present if the webhook is paused because its receiver answered 410. */
+  readonly paused_by?: 'receiver' | undefined;
 }
 
 export function webhookSummary(
@@ -34,6 +36,7 @@ export function webhookSummary(
     last_success_at,
     last_outcome: last?.outcome ?? null,
     last_error: held?.error ?? last?.error ?? null,
+    ...(state === 'paused' && held?.gone === true && { paused_by: 'receiver' as const }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { CHANGE_EVENT_TYPES, type EventType } from './event.ts';
 import { type Include, type IncludeSet, NO_INCLUDES } from './include.ts';
+import type { Narrowing } from './narrowing.ts';
 import type { Offset } from './offset.ts';
 
 /** The maximum number of webhooks (decision F1). */
@@ -20,17 +21,11 @@ export interface Webhook {
  * Conditions on the events that a webhook receives, in addition to their type. Events that do not meet the conditions
  * are skipped, as if the webhook had not subscribed to them (decision P4).
  */
-export interface WebhookFilter {
+export interface WebhookFilter extends Narrowing {
   /** Conversation ids in any variant. */
   readonly conversation_ids?: readonly string[] | undefined;
   readonly senders?: readonly string[] | undefined;
   readonly is_from_me?: boolean | undefined;
-  /** Maximum age in seconds: skips rows that were already older when Postern first saw them (decision U4). */
-  readonly max_age_s?: number | undefined;
-  /** False skips messages that macOS filed as junk (decision V5). */
-  readonly junk?: boolean | undefined;
-  /** True to receive hidden messages too: those that Postern wrote for one of its features. */
-  readonly include_hidden?: boolean | undefined;
 }
 
 /** The fate of a delivery after its third failure: dropped, or retried until it succeeds (decision P3). */
@@ -165,9 +160,13 @@ export interface HeldDelivery {
   readonly since: string;
   /** Why the last attempt failed. */
   readonly error: string;
+  /** The time until which the receiver asked to be left alone (decision AB10), ISO 8601 UTC. */
+  readonly retry_after?: string | undefined;
+  /** True if the receiver answered 410, which paused the webhook. */
+  readonly gone?: true | undefined;
 }
 
-/** `paused`: switched off by its owner. `held`: one delivery is being retried until it succeeds. */
+/** `paused`: switched off by its owner, or by its receiver. `held`: one delivery is being retried until it succeeds. */
 export const WEBHOOK_STATES = ['healthy', 'failing', 'held', 'paused'] as const;
 
 export interface WebhookHealth {

@@ -147,7 +147,7 @@ const maxAgeParameter = z
       'or the Mac slept does not count, nor does the time between arrival and delivery.',
   });
 
-/** What `junk` means, as a parameter and in the filter of a webhook. */
+/** Description of `junk`, as a parameter and in the filter of a webhook. */
 export const JUNK =
   'false: skips what macOS filed as junk, and conversations that Messages hides. true, the default: skips none.';
 

@@ -41,7 +41,12 @@ export const reactionSchema = shapeOf<Reaction>()(
         .optional()
         .meta({ description: 'With `include=details`, if the row is neither a tapback nor a sticker.' }),
       details_left_out: detailsLeftOut,
-      part: z.int().optional().meta({ description: 'Only in the details of a message: the part that was reacted to.' }),
+      part: z
+        .int()
+        .nonnegative()
+        .optional()
+        .meta({ description: 'The part of the message that was reacted to; left out for the message as a whole.' }),
+      balloon: z.literal(true).optional().meta({ description: 'Reacted to the balloon of a link or an app.' }),
       mac: z.string().optional().meta({ description: 'Only at a hub: the Mac that has the reaction.' }),
       names: namesSchema.optional(),
     })

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isTimeZone } from '../model/day-start.ts';
 import { type Highlight, MAX_SEARCH_CHARACTERS, SEARCHED_TEXTS, type SearchHit } from '../model/search.ts';
 import { includeParameter } from './include-parameter.ts';
 import { messageSchema } from './message-schema.ts';
@@ -31,6 +32,14 @@ export const searchParameters = z.object({
     examples: ['from:me "see you" after:2026-01-31'],
   }),
   conversation_id: z.string().optional().meta({ description: 'Only this conversation: chat guid, in any variant.' }),
+  time_zone: z
+    .string()
+    .refine(isTimeZone, 'The parameter `time_zone` must be the name of a time zone, as in America/New_York.')
+    .optional()
+    .meta({
+      description: 'The time zone in which the days of `after:` and `before:` begin. UTC by default.',
+      examples: ['America/New_York'],
+    }),
   limit: limit(50, 200),
   cursor: z.string().optional().meta({ description: 'From a `Link` header.' }),
   include: includeParameter,

@@ -129,6 +129,10 @@ export const statusSchema = shapeOf<StatusReport>()(
             last_success_at: z.string().nullable(),
             last_outcome: z.enum(['delivered', 'dropped', 'gone']).nullable(),
             last_error: z.string().nullable(),
+            paused_by: z
+              .literal('receiver')
+              .optional()
+              .meta({ description: 'Paused because the receiver answered 410.' }),
           }),
         )
         .readonly(),

@@ -33,6 +33,8 @@ const heldSchema = shapeOf<HeldDelivery>()(
     attempts: z.int(),
     since: z.string(),
     error: z.string(),
+    retry_after: z.string().optional().meta({ description: 'Until when the receiver asked to be left alone.' }),
+    gone: z.literal(true).optional().meta({ description: 'The receiver answered 410, which paused the webhook.' }),
   }),
 );
 
@@ -56,7 +58,8 @@ export const webhookStatusSchema = shapeOf<Webhook & WebhookStatus>()(
         .readonly()
         .meta({ description: 'Names of its additional headers; values are not shown.' }),
       state: z.enum(WEBHOOK_STATES).meta({
-        description: '`held`: a delivery is attempted until it succeeds. `paused`: `enabled` is false.',
+        description:
+          '`held`: a delivery is attempted until it succeeds. `paused`: `enabled` is false, because of you or because the receiver answered 410.',
       }),
       held: heldSchema.nullable().meta({ description: 'The held delivery.' }),
       next_attempt_at: z.string().optional().meta({

@@ -1,4 +1,4 @@
-import { addressOf } from '../model/address.ts';
+import { addressOf, normalAddress, withoutTags } from '../model/address.ts';
 import type { Attempt, KnownChat, RunOutcome } from '../model/ports/sending-ports.ts';
 import { SERVICES, type Service, serviceNamed } from '../model/send-service.ts';
 
@@ -129,8 +129,11 @@ function typedId(typed: string): { readonly prefix?: string; readonly style?: st
   return { ...(prefix !== undefined && { prefix }), ...(style !== undefined && { style }) };
 }
 
+/** Returns the address to send to, in its normal form. The id of a business keeps its case. */
 function identifierOf(typed: string): string {
-  return TYPED_ID.exec(typed)?.[3] ?? typed;
+  const address = TYPED_ID.exec(typed)?.[3] ?? typed;
+  const normal = normalAddress(address);
+  return normal.startsWith('urn:') ? withoutTags(address) : normal;
 }
 
 function prefixOf(chatId: string): string {

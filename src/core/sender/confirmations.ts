@@ -3,45 +3,37 @@ import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { Content, OwnRow, SendRequest } from '../model/ports/sending-ports.ts';
 import type { ExpectedChat, SentPartStore } from '../model/ports/sent-parts-ports.ts';
 import type { ServiceReason } from '../model/send-service.ts';
-import { contentHash, contentHashes, fits, fitsWhole } from './content-hash.ts';
+import { contentHash, fits } from './content-hash.ts';
+import { PairedParts } from './paired-parts.ts';
+import {
+  type Claim,
+  claimsOn,
+  contentsOfRow,
+  type Expectation,
+  hasExpired,
+  isExpectedIn,
+  isRecent,
+  isRowOf,
+  joinedByLinks,
+  mayFitRow,
+  type Now,
+  nowOf,
+  type Waiting,
+} from './row-owners.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
 
 /** Longest pause between two looks while a send waits for its row. One look costs about 30 microseconds. */
 const LOOK_EVERY_MS = 25;
 /**
- * If a row fits several sends, a send made within this time is preferred to older ones. Rows appear within seconds of a
- * run or not at all, and a run takes at most 30 s (decision D3).
+ * Longest time for which a row waits for that of an earlier equal part (decision D5). At most half of `send.confirm_ms`,
+ * if sends wait at all.
  */
-const FIRST_CLAIM_MS = 90_000;
-/** A row belongs to a send only if the row is dated at most this long after the send (decision I5). */
-const PAIRED_WITHIN_MS = 600_000;
-/** A row may be dated up to this long before its send, because dates have whole seconds and clocks change. */
-const TOLERANCE_MS = 60_000;
-/** Intervals at which late rows are looked for: `recent` for `FIRST_CLAIM_MS` after the newest send, then `old`. */
-const FOLLOW_EVERY_MS = { recent: 1000, old: 10_000 };
-/** Longer than the time for which Messages leaves an outgoing row marked as incoming (decision U1). */
-const UNMARKED_MS = 1000;
-/** Maximum number of rows remembered as found: far more than can appear while a send waits for its row. */
-const TAKEN_KEPT = 1000;
-
-/** One part of a send, waiting for its row. */
-export interface Expectation {
-  /** Identifies the part's record in the store; undefined if the part could not be recorded. */
-  readonly number: number | undefined;
-  /** Highest row id before the run; undefined if chat.db was unavailable, in which case the row is not looked for. */
-  readonly afterRowId: number | undefined;
-  /** The chats in which the part's row may appear. An attempt may change this. */
-  readonly chat: ExpectedChat;
-  readonly content: string;
-  /** When the part was recorded, on the monotonic clock. */
-  readonly notedAtMs: number;
-  /** When the part was recorded, on the wall clock. */
-  readonly atMs: number;
-  /** Row id of the part's row, once it is found. */
-  readonly rowId?: number;
-}
-
-type Waiting = { -readonly [Member in keyof Expectation]: Expectation[Member] } & { readonly afterRowId: number };
+const ORDER_MS = 250;
+/**
+ * Intervals at which late rows are looked for: `watched` shortly after a part has its row, `recent` while a send without
+ * a row is recent, then `old`.
+ */
+const FOLLOW_EVERY_MS = { watched: 250, recent: 1000, old: 10_000 };
 
 export interface ConfirmOptions {
   readonly lookup: TolerantLookup;
@@ -56,11 +48,9 @@ export interface ConfirmOptions {
 
 /** Finds each sent part's row in chat.db (decision D5) for up to 10 minutes, and records the pair (decision I5). */
 export class Confirmations {
-  /** Parts without a row, in order of arrival. If two have equal texts, the first row belongs to the first part. */
+  /** Parts without a row, in the order of their runs. */
   #expected: Waiting[] = [];
-  /** Parts whose row was found within the last `UNMARKED_MS`. */
-  #justGiven: (Pick<Waiting, 'afterRowId' | 'content'> & { readonly givenAtMs: number })[] = [];
-  readonly #taken = new Set<number>();
+  readonly #paired: PairedParts;
   readonly #options: ConfirmOptions;
   #hasGaps = false;
   #cancelFollowing: Cancel | undefined;
@@ -68,6 +58,7 @@ export class Confirmations {
 
   constructor(options: ConfirmOptions) {
     this.#options = options;
+    this.#paired = new PairedParts(options.clock);
   }
 
   /** True if some part could not be recorded. */
@@ -80,9 +71,9 @@ export class Confirmations {
     const { store, clock } = this.#options;
     for (const { number, afterRowId, chat, content, atMs } of store.open()) {
       const notedAtMs = clock.monotonic() - Math.max(clock.now() - atMs, 0);
-      this.#expected.push({ number, afterRowId, chat, content, notedAtMs, atMs });
+      this.#expected.push({ number, afterRowId, chat, content, notedAtMs, atMs, endedAtMs: notedAtMs });
     }
-    this.#look();
+    this.look();
     this.#follow();
   }
 
@@ -124,10 +115,48 @@ export class Confirmations {
     if (number !== undefined) this.#stored((store) => store.remove(number));
   }
 
-  /** Looks for rows once. Returns the row id of the part's row if found. Earlier parts take matching rows first. */
+  /** Records that the part's last run has ended. */
+  end(expectation: Expectation): void {
+    (expectation as Waiting).endedAtMs = this.#options.clock.monotonic();
+  }
+
+  /** Stops waiting for the row of a part that may have been sent. The origin of a row like it stays uncertain. */
+  giveUp(expectation: Expectation): void {
+    this.#remove(expectation);
+    const { number } = expectation;
+    const highestRowId = this.#options.lookup.highestRowId();
+    if (number === undefined || highestRowId === undefined) return;
+    this.#stored((store) => store.giveUp(number, highestRowId));
+  }
+
+  /**
+   * Waits until every earlier part with this content has its row, or `send.confirm_ms` have passed since its run. A row
+   * that appears after the next run has begun is then the next run's.
+   */
+  async settle(content: Content, signal: AbortSignal): Promise<void> {
+    const { clock, confirmMs } = this.#options;
+    const hash = contentHash(content);
+    const mayCome = ({ content: other, endedAtMs = 0 }: Waiting): boolean =>
+      fits(other, hash.split(' ')) && endedAtMs + confirmMs > clock.monotonic();
+    const isSettled = (): boolean => {
+      this.look();
+      return !this.#expected.some(mayCome);
+    };
+    if (this.#expected.some(mayCome)) await this.until(isSettled, signal);
+  }
+
+  /** Looks for rows once. Returns the row id of the part's row if found. */
   find(expectation: Expectation): number | undefined {
-    if (expectation.rowId === undefined && expectation.afterRowId !== undefined) this.#look(expectation as Waiting);
+    if (expectation.rowId === undefined) this.look();
     return expectation.rowId;
+  }
+
+  /** Reports whether a row like this part's exists already, although Messages may not have added its chat yet. */
+  isWritten({ afterRowId, content, chat }: Expectation): boolean {
+    if (afterRowId === undefined) return false;
+    return this.#unclaimed(afterRowId).some(
+      (row) => (row.address === null || isExpectedIn(chat, row.address)) && fits(content, contentsOfRow(row)),
+    );
   }
 
   /**
@@ -135,15 +164,13 @@ export class Confirmations {
    * moment ago count too, because the second of two rows with equal texts may be marked first.
    */
   isAwaited(rowId: number, contents: () => readonly string[]): boolean {
-    const sinceMs = this.#options.clock.monotonic() - UNMARKED_MS;
-    const recent = this.#justGiven.filter(({ givenAtMs }) => givenAtMs >= sinceMs);
-    return hasContent([...this.#expected, ...recent], rowId, contents);
+    return mayFitRow([...this.#expected, ...this.#paired.watched()], rowId, contents);
   }
 
   /** Reports whether this row may belong to a part whose row has not been found. If so, looks for rows once. */
   findOwner(rowId: number, contents: () => readonly string[]): boolean {
-    const isWanted = hasContent(this.#expected, rowId, contents);
-    if (isWanted) this.#look();
+    const isWanted = mayFitRow(this.#expected, rowId, contents);
+    if (isWanted) this.look();
     return isWanted;
   }
 
@@ -171,55 +198,63 @@ export class Confirmations {
     return row === undefined || row.address !== null;
   }
 
-  #look(also?: Waiting): void {
-    const { lookup, clock, store } = this.#options;
-    const nowMs = clock.monotonic();
-    const all = also === undefined || this.#expected.includes(also) ? this.#expected : [...this.#expected, also];
-    if (all.length === 0) return;
-    const isRecent = (one: Waiting): boolean => one.notedAtMs >= nowMs - FIRST_CLAIM_MS;
-    const waiting = [...all.filter(isRecent), ...all.filter((one) => !isRecent(one))];
-    const highestRowId = lookup.highestRowId();
-    if (highestRowId === undefined) return;
-    const lowest = Math.min(...waiting.map((one) => one.afterRowId));
-    for (const row of joinedByLinks(lookup.ownRowsAbove(lowest)).toSorted((a, b) => a.rowId - b.rowId)) {
-      if (this.#taken.has(row.rowId) || store.ofRow(row.rowId) !== undefined) continue;
-      const contents = contentHashes(row.body, row.attachmentNames);
-      const mayOwn = waiting.filter(
-        (one) =>
-          one.rowId === undefined &&
-          isRowOf(one, row, contents) &&
-          (one === also || isRecent(one) || isDatedLike(one, row)),
-      );
-      // A match of the whole text is stronger than a match of the text beside a link.
-      const owner = mayOwn.find((one) => fitsWhole(one.content, contents)) ?? mayOwn[0];
-      if (owner !== undefined) this.#give(row, owner);
+  /** Looks for rows once, and pairs each with the part whose run wrote it. */
+  look(): void {
+    const parts = [...this.#expected, ...this.#paired.watched()];
+    if (parts.length === 0) return;
+    const rows = this.#unclaimed(Math.min(...parts.map((one) => one.afterRowId)));
+    for (const row of rows) this.#doubt(row);
+    const now = nowOf(this.#options.clock);
+    for (const claim of claimsOn(rows, this.#expected, now)) this.#settleClaim(claim, now);
+    if (this.#options.lookup.highestRowId() === undefined) return;
+    for (const one of this.#expected.filter((old) => hasExpired(old, now))) this.giveUp(one);
+  }
+
+  /** Returns own rows above this row id that belong to no part yet, in order. */
+  #unclaimed(rowId: number): readonly OwnRow[] {
+    const { lookup, store } = this.#options;
+    return joinedByLinks(lookup.ownRowsAbove(rowId))
+      .filter((row) => !this.#paired.isTaken(row.rowId) && store.ofRow(row.rowId) === undefined)
+      .toSorted((a, b) => a.rowId - b.rowId);
+  }
+
+  /**
+   * Pairs rows with the parts that ran last. Earlier parts get rows only if there are enough for all. An earlier part
+   * that a later one has overtaken will get no row.
+   */
+  #settleClaim({ newest, parts, rows }: Claim, now: Now): void {
+    const rivals = parts.filter((one) => one === newest || isRecent(one, now));
+    newest.contestedAtMs ??= now.monotonicMs;
+    const { confirmMs } = this.#options;
+    const waitMs = confirmMs > 0 ? Math.min(ORDER_MS, confirmMs / 2) : ORDER_MS;
+    if (rows.length < rivals.length && now.monotonicMs < newest.contestedAtMs + waitMs) return;
+    for (const [place, part] of rivals.slice(-rows.length).entries()) {
+      const row = rows[place];
+      if (row !== undefined) this.#give(row, part);
     }
-    for (const one of this.#expected.filter((old) => old.notedAtMs < nowMs - PAIRED_WITHIN_MS)) {
-      this.#remove(one);
-      const { number } = one;
-      if (number !== undefined) this.#stored(() => store.giveUp(number, highestRowId));
+    for (const part of parts) if (part.rowId === undefined) this.giveUp(part);
+  }
+
+  /** Withdraws a pair if a second row appears that the part's run may have written as well. */
+  #doubt(row: OwnRow): void {
+    const contents = contentsOfRow(row);
+    if (this.#expected.some((one) => isRowOf(one, row, contents))) return;
+    for (const { number } of this.#paired.takeDoubtful(row)) {
+      if (number !== undefined) this.#stored((store) => store.doubt(number));
     }
   }
 
   #give(row: OwnRow, owner: Waiting): void {
     owner.rowId = row.rowId;
-    const { afterRowId, content } = owner;
-    const nowMs = this.#options.clock.monotonic();
-    this.#justGiven = this.#justGiven.filter(({ givenAtMs }) => givenAtMs >= nowMs - UNMARKED_MS);
-    this.#justGiven.push({ afterRowId, content, givenAtMs: nowMs });
+    this.#paired.add(owner, row.rowId);
     this.#remove(owner);
-    this.#taken.add(row.rowId);
-    for (const oldest of this.#taken) {
-      if (this.#taken.size <= TAKEN_KEPT) break;
-      this.#taken.delete(oldest);
-    }
     const { number } = owner;
     if (number !== undefined) this.#stored((store) => store.pair(number, row.rowId, row.guid));
   }
 
   #remove(expectation: Expectation): void {
     this.#expected = this.#expected.filter((one) => one !== expectation);
-    if (this.#expected.length > 0) return;
+    if (this.#expected.length > 0 || this.#paired.watched().length > 0) return;
     this.#cancelFollowing?.();
     this.#cancelFollowing = undefined;
   }
@@ -235,15 +270,15 @@ export class Confirmations {
     }
   }
 
-  /** Looks for late rows at intervals, as long as the row of a part may still appear. */
+  /** Looks for late rows at intervals, as long as the row of a part, or a second one, may still appear. */
   #follow(): void {
-    if (this.#isClosed || this.#cancelFollowing !== undefined || this.#expected.length === 0) return;
-    const { clock } = this.#options;
-    const newest = Math.max(...this.#expected.map((one) => one.notedAtMs));
-    const isRecent = newest >= clock.monotonic() - FIRST_CLAIM_MS;
-    this.#cancelFollowing = clock.after(isRecent ? FOLLOW_EVERY_MS.recent : FOLLOW_EVERY_MS.old, () => {
+    const hasWatched = this.#paired.watched().length > 0;
+    if (this.#isClosed || this.#cancelFollowing !== undefined || (this.#expected.length === 0 && !hasWatched)) return;
+    const now = nowOf(this.#options.clock);
+    const pace = this.#expected.some((one) => isRecent(one, now)) ? 'recent' : 'old';
+    this.#cancelFollowing = this.#options.clock.after(FOLLOW_EVERY_MS[hasWatched ? 'watched' : pace], () => {
       this.#cancelFollowing = undefined;
-      this.#look();
+      this.look();
       this.#follow();
     });
   }
@@ -261,37 +296,4 @@ export class Confirmations {
       if (cancelChange !== undefined) cancels.push(cancelChange);
     });
   }
-}
-
-/** Gives a text's row without a chat the chat of its link's row. Messages stores the two separately (decision U6). */
-function joinedByLinks(rows: readonly OwnRow[]): readonly OwnRow[] {
-  return rows.map((row) => {
-    if (row.address !== null) return row;
-    const address = rows.find(({ textGuid }) => textGuid === row.guid)?.address ?? null;
-    return address === null ? row : { ...row, address };
-  });
-}
-
-function hasContent(
-  parts: readonly Pick<Waiting, 'afterRowId' | 'content'>[],
-  rowId: number,
-  contents: () => readonly string[],
-): boolean {
-  const waiting = parts.filter((one) => one.afterRowId < rowId);
-  if (waiting.length === 0) return false;
-  const hashes = contents();
-  return waiting.some((one) => fits(one.content, hashes));
-}
-
-function isRowOf({ afterRowId, chat, content }: Waiting, row: OwnRow, contents: readonly string[]): boolean {
-  return row.rowId > afterRowId && isExpectedIn(chat, row.address) && fits(content, contents);
-}
-
-function isDatedLike({ atMs }: Waiting, { datedMs }: OwnRow): boolean {
-  return datedMs >= atMs - TOLERANCE_MS && datedMs <= atMs + PAIRED_WITHIN_MS;
-}
-
-export function isExpectedIn(chat: ExpectedChat, address: string | null): boolean {
-  if (chat === 'any') return true;
-  return chat === 'one_to_one' ? address?.startsWith('-;') === true : chat.address === address;
 }

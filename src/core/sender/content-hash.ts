@@ -24,11 +24,6 @@ export function fits(content: string, contents: readonly string[]): boolean {
   return content.split(' ').some((hash) => contents.includes(hash));
 }
 
-/** Reports whether a row with these contents contains the whole sent part, not only its text without the link. */
-export function fitsWhole(content: string, contents: readonly string[]): boolean {
-  return contents.includes(content.split(' ', 1)[0] ?? '');
-}
-
 /**
  * Returns the hashes of a row's contents, to compare with the hash of a sent part. The row's text has two hashes: one
  * as a whole part, and one as the rest of a part without its link. Each file name has one hash.

@@ -7,8 +7,9 @@ import type { ExpectedChat } from '../model/ports/sent-parts-ports.ts';
 import { problem } from '../model/problems.ts';
 import { leadsToNext, liveAttempt, type Plan } from './attempts.ts';
 import { type CheckedFile, openChecked } from './checked-attachments.ts';
-import type { Confirmations, Expectation } from './confirmations.ts';
+import type { Confirmations } from './confirmations.ts';
 import { contentHashes } from './content-hash.ts';
+import type { Expectation } from './row-owners.ts';
 import { NOT_RUNNING, sendFailure } from './send-failure.ts';
 import { type ChosenPlan, chosenPlan } from './service-choice.ts';
 import type { Staging } from './staging.ts';
@@ -102,6 +103,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
   ): Promise<{ readonly expectation: Expectation; readonly chosen: ChosenPlan }> {
     const { plan: to, fallback, reason } = chosen;
     const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
+    await confirmations.settle(content, signal);
     const expectation = confirmations.expect(chat, content, request, reason);
     const outcome = await attemptInTurn({
       messages,
@@ -109,21 +111,40 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
       content,
       signal,
       onAttempt({ chatId }) {
-        request.check?.();
+        try {
+          request.check?.();
+        } catch (error) {
+          confirmations.drop(expectation);
+          throw error;
+        }
         // An attempt without a chat id names only a participant, and Messages itself chooses the conversation.
         if (chat !== 'any' && chatId === null) confirmations.expectIn(expectation, 'one_to_one');
       },
-    });
+    }).finally(() => confirmations.end(expectation));
     const bySms: ChosenPlan | undefined = fallback && { plan: fallback, reason: 'asked' };
-    if (outcome.kind === 'done') {
+    if (outcome.kind === 'done' || (await wasWritten(outcome, expectation))) {
       if (bySms === undefined || !(await hasFailed(expectation))) return { expectation, chosen };
       return deliverPart(request, bySms, content, partsSent);
     }
     const failure = sendFailure(outcome, partsSent);
     // A part that may have been sent stays expected, so that a later send does not take its row.
-    if (!mayHaveBeenSent({ code: failure.code })) confirmations.drop(expectation);
+    if (failure.code === 'send_failed' && !leadsToNext(outcome)) confirmations.giveUp(expectation);
+    else if (!mayHaveBeenSent({ code: failure.code })) confirmations.drop(expectation);
     if (bySms !== undefined && leadsToNext(outcome)) return deliverPart(request, bySms, content, partsSent);
     throw failure;
+  }
+
+  /**
+   * Reports whether Messages wrote the part's row although the run failed. No number of an error but those that lead to
+   * the next attempt proves that nothing was sent.
+   */
+  async function wasWritten(outcome: RunOutcome, expectation: Expectation): Promise<boolean> {
+    if (outcome.kind !== 'failed' || sendFailure(outcome, []).code !== 'send_failed' || leadsToNext(outcome)) {
+      return false;
+    }
+    if (!confirmations.isWritten(expectation)) return false;
+    await confirmations.wait(expectation, signal);
+    return expectation.rowId !== undefined;
   }
 
   /**

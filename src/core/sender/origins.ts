@@ -11,8 +11,9 @@ import type {
   ReadOptions,
 } from '../model/ports/reading-ports.ts';
 import type { SentPartStore } from '../model/ports/sent-parts-ports.ts';
-import { type Confirmations, isExpectedIn } from './confirmations.ts';
+import type { Confirmations } from './confirmations.ts';
 import { contentHashes } from './content-hash.ts';
+import { isExpectedIn } from './row-owners.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
 
 export interface OriginsParts {

@@ -1,6 +1,7 @@
+import { chatIdentity, groupId, isUnanswerable, withoutTags } from '../model/address.ts';
 import type { MessageDetails } from '../model/details.ts';
 import type { Mistake } from '../model/errors.ts';
-import { type IdempotencyKey, storedKey } from '../model/idempotency-key.ts';
+import type { IdempotencyKey } from '../model/idempotency-key.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import type { Message } from '../model/message.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
@@ -14,9 +15,10 @@ import type {
 } from '../model/ports/sending-ports.ts';
 import { problem } from '../model/problems.ts';
 import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
-import type { Confirmations, Expectation } from './confirmations.ts';
+import type { Confirmations } from './confirmations.ts';
 import { type CheckedRequest, openDelivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
+import type { Expectation } from './row-owners.ts';
 import type { SentRows } from './sent-rows.ts';
 import { SerialQueue } from './serial-queue.ts';
 import { chosenPlan } from './service-choice.ts';
@@ -26,11 +28,10 @@ import type { TolerantLookup } from './tolerant-lookup.ts';
 /** Time that a running send gets to finish at shutdown (decision A7). */
 const SHUTDOWN_LIMIT_MS = 8000;
 /**
- * Postern remembers at most this many provisional answers, so that a repeated request can still find the send's row.
+ * For this long after a send whose row has not appeared, a repeated request gets the provisional answer: as long as its
+ * row is looked for (decision I5).
  */
-const LATE_KEPT = 1000;
-/** The identifier of a group's chat id, such as `chat123456789`, without prefix and style. */
-const BARE_GROUP = /^chat\d+$/i;
+const PROVISIONAL_MS = 600_000;
 
 export interface SenderOptions {
   readonly messages: MessagesApp;
@@ -60,11 +61,6 @@ export class Sender implements MessageSender {
   readonly #deliver: ReturnType<typeof openDelivery>;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
-  /**
-   * Key: the idempotency key of a send that was answered provisionally. Value: the expectation of the send's first
-   * part.
-   */
-  readonly #late = new Map<string, Expectation>();
 
   constructor(options: SenderOptions) {
     const { messages, rows, clock, log, stagingFolder: folder } = options;
@@ -154,10 +150,10 @@ export class Sender implements MessageSender {
   async check(request: SendRequest): Promise<CheckedRequest> {
     const { recipient, body, attachments, uploads = [] } = request;
     // Messages would mistake the identifier of an unknown group for a person's address, and create a conversation that
-    // reaches nobody (decision U8).
-    if (BARE_GROUP.test(recipient) && this.#options.lookup.chats(recipient).length === 0) {
-      throw problem('unknown_conversation');
-    }
+    // reaches nobody (decisions U8, AB8).
+    if (isGroupAsPerson(recipient)) {
+      if (this.#options.lookup.chats(recipient).length === 0) throw problem('unknown_conversation');
+    } else assertAnswerable(recipient);
     // Refuses an impossible service now, not when the send has its turn.
     if (hasChoice(request)) chosenPlan(request, this.#lookup.chats(recipient), this.#lookup);
     if (uploads.some(({ isGone }) => isGone)) throw problem('upload_not_found');
@@ -181,7 +177,7 @@ export class Sender implements MessageSender {
       this.#idempotency.keepFailure(key, error);
       throw error;
     }
-    this.#idempotency.keep(key, this.#outcome(key, expectation));
+    this.#idempotency.keep(key, outcomeOf(expectation));
     return this.#answer(request, expectation?.rowId, false);
   }
 
@@ -190,25 +186,14 @@ export class Sender implements MessageSender {
     return this.#answer(request, expectation?.rowId, false);
   }
 
-  #outcome(key: IdempotencyKey, expectation: Expectation | undefined): EarlierSend {
-    if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
-    if (expectation !== undefined) this.#late.set(storedKey(key), expectation);
-    for (const oldest of this.#late.keys()) {
-      if (this.#late.size <= LATE_KEPT) break;
-      this.#late.delete(oldest);
-    }
-    return { state: 'provisional' };
-  }
-
   #replay(request: SendRequest, key: IdempotencyKey, earlier: EarlierSend): SendResult {
     if (earlier.state === 'confirmed') return this.#answer(request, earlier.rowId, true);
-    const late = this.#late.get(storedKey(key));
-    const rowId = late === undefined ? undefined : this.#confirmations.find(late);
-    if (rowId !== undefined) {
-      this.#late.delete(storedKey(key));
-      this.#idempotency.keep(key, { state: 'confirmed', rowId });
-    }
-    return this.#answer(request, rowId, true);
+    const { rows, clock } = this.#options;
+    this.#confirmations.look();
+    const part = earlier.part === undefined ? undefined : rows.sentParts.part(earlier.part);
+    if (part?.rowId !== undefined) this.#idempotency.keep(key, { state: 'confirmed', rowId: part.rowId });
+    else if (part !== undefined && clock.now() - part.atMs > PROVISIONAL_MS) throw problem('send_never_appeared');
+    return this.#answer(request, part?.rowId, true);
   }
 
   #answer(request: SendRequest, rowId: number | undefined, replayed: boolean): SendResult {
@@ -235,6 +220,34 @@ export class Sender implements MessageSender {
   }
 }
 
+function outcomeOf(expectation: Expectation | undefined): EarlierSend {
+  if (expectation?.rowId !== undefined) return { state: 'confirmed', rowId: expectation.rowId };
+  return { state: 'provisional', part: expectation?.number };
+}
+
+/**
+ * Throws `invalid_request` for a person's id or address that nobody can answer (decision AB3): Messages would make a
+ * conversation that reaches nobody.
+ */
+function assertAnswerable(recipient: string): void {
+  const identity = chatIdentity(recipient);
+  if (identity?.style === '+' || !isUnanswerable(identity?.identifier ?? recipient)) return;
+  const shown = withoutTags(identity?.identifier ?? recipient);
+  // A name (decision AB9).
+  if (identity === undefined) throw problem('recipient_is_name');
+  const message = `${shown} is the name of a sender and no number or e-mail address, so it cannot be answered.`;
+  throw problem(
+    'invalid_request',
+    { summary: 'This message cannot be sent.' },
+    { mistakes: [{ pointer: '/recipient', message }] },
+  );
+}
+
 function hasChoice({ service, fallback }: SendRequest): boolean {
   return service !== undefined || fallback !== undefined;
+}
+
+/** Reports whether Messages would take a group's id for a person, because it has no style or that of a person. */
+function isGroupAsPerson(recipient: string): boolean {
+  return groupId(recipient) !== undefined && chatIdentity(recipient)?.style !== '+';
 }

@@ -50,7 +50,9 @@ export function idempotencyStore(database: Sqlite): DeferringStore {
       }),
     finish(key, outcome) {
       const rowId = outcome.state === 'confirmed' ? outcome.rowId : null;
-      const problem = outcome.state === 'problem' ? outcome.problem : null;
+      // The column `problem` has the part of a provisional send, because it has no problem.
+      const part = outcome.state === 'provisional' && outcome.part !== undefined ? String(outcome.part) : null;
+      const problem = outcome.state === 'problem' ? outcome.problem : part;
       durably(database, () => update.run(outcome.state, rowId, problem, hashed(key)));
     },
   };
@@ -65,7 +67,7 @@ function toOutcome(row: Row): StoredOutcome {
     case 'confirmed':
       return { state: 'confirmed', rowId: Number(row[2]) };
     case 'provisional':
-      return { state: 'provisional' };
+      return { state: 'provisional', part: row[3] === null ? undefined : Number(row[3]) };
     case 'problem':
       return { state: 'problem', problem: String(row[3]) };
     case 'deferred':

@@ -23,6 +23,13 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const remove = database.prepare('DELETE FROM sent_part WHERE number = ?');
   const pair = database.prepare('UPDATE sent_part SET row_id = ?, guid = ?, is_open = 0 WHERE number = ?');
   const giveUp = database.prepare('UPDATE sent_part SET until_row_id = ?, is_open = 0 WHERE number = ?');
+  // A part with a guid and no row id is in doubt. Its row is then kept as `until_row_id`.
+  const doubt = database.prepare(
+    'UPDATE sent_part SET until_row_id = row_id, row_id = NULL WHERE number = ? AND row_id IS NOT NULL',
+  );
+  const part = database.prepare(
+    'SELECT at_ms, iif(guid IS NULL, NULL, coalesce(row_id, until_row_id)) FROM sent_part WHERE number = ?',
+  );
   const open = database.prepare(
     'SELECT number, at_ms, after_row_id, chat, content FROM sent_part WHERE is_open <> 0 ORDER BY number',
   );
@@ -30,7 +37,8 @@ export function sentPartStore(database: Sqlite): SentPartStore {
     'SELECT guid, request_id, idempotency_key, service_reason, key_id FROM sent_part WHERE row_id = ?',
   );
   const rowOf = database.prepare(
-    'SELECT row_id FROM sent_part WHERE idempotency_key = ? AND row_id IS NOT NULL ORDER BY number DESC LIMIT 1',
+    `SELECT coalesce(row_id, until_row_id) FROM sent_part WHERE idempotency_key = ? AND guid IS NOT NULL
+     ORDER BY number DESC LIMIT 1`,
   );
   const unpaired = 'SELECT chat FROM sent_part WHERE row_id IS NULL AND ifnull(after_row_id, 0) < ?';
   const anyUnpaired = database.prepare(unpaired);
@@ -71,6 +79,7 @@ export function sentPartStore(database: Sqlite): SentPartStore {
     setChat: (number, chat) => void setChat.run(textOf(chat), number),
     remove: (number) => void remove.run(number),
     pair: (number, rowId, guid) => void pair.run(rowId, guid, number),
+    doubt: (number) => void doubt.run(number),
     giveUp: (number, highestRowId) => void giveUp.run(highestRowId, number),
     open: () =>
       open.all().map(([number, atMs, afterRowId, chat, content]) => ({
@@ -80,6 +89,10 @@ export function sentPartStore(database: Sqlite): SentPartStore {
         chat: chatOf(String(chat)),
         content: String(content),
       })),
+    part(number) {
+      const row = part.get(number);
+      return row && { atMs: Number(row[0]), rowId: firstNumber(row.slice(1)) };
+    },
     rowOf: (key) => firstNumber(rowOf.get(storedKey(key))),
     ofRow(rowId) {
       const row = ofRow.get(rowId);

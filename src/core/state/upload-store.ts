@@ -86,6 +86,7 @@ export class UploadStore {
     return {
       add: (file) => this.#add(keyId, file),
       files: (ids) => this.#files(keyId, ids),
+      rename: (id, name) => this.#rename(keyId, id, safeFileName(name)),
       discard: (ids) => this.#discard(this.#ownAmong(keyId, ids)),
       remove: async (ids) => {
         for (const { id } of this.#ownAmong(keyId, ids)) await this.#forget(id);
@@ -175,11 +176,18 @@ export class UploadStore {
         : [],
     );
     if (mistakes.length > 0) throw problem('upload_not_found', {}, { mistakes });
-    return found.flatMap((record) => {
-      if (record === undefined) return [];
-      const { id, name, bytes, sha256, isGone } = record;
-      return [{ id, name, bytes, sha256, isGone, path: join(this.#parts.folder, id, name) }];
-    });
+    return found.flatMap((record) => (record === undefined ? [] : [uploadedFile(this.#parts.folder, record)]));
+  }
+
+  async #rename(keyId: string, id: string, name: string): Promise<UploadedFile> {
+    const { folder } = this.#parts;
+    const record = this.#own(keyId, id);
+    if (record === undefined) throw problem('upload_not_found');
+    await rename(join(folder, id, record.name), join(folder, id, name));
+    const renamed = { ...record, name };
+    await writeRecord(folder, renamed);
+    this.#records.set(id, renamed);
+    return uploadedFile(folder, renamed);
   }
 
   #own(keyId: string, id: string): UploadRecord | undefined {
@@ -253,6 +261,10 @@ interface UploadRecord {
   readonly sha256: string;
   readonly expiresMs: number;
   readonly isGone: boolean;
+}
+
+function uploadedFile(folder: string, { id, name, bytes, sha256, isGone }: UploadRecord): UploadedFile {
+  return { id, name, bytes, sha256, isGone, path: join(folder, id, name) };
 }
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

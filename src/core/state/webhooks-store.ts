@@ -70,6 +70,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const insert = database.prepare(`INSERT ${WEBHOOK.insert('webhook')}`);
   const update = database.prepare(`${WEBHOOK.update('webhook')} WHERE id = ?`);
   const updateHeld = database.prepare('UPDATE webhook SET held = ? WHERE id = ?');
+  const pause = database.prepare('UPDATE webhook SET held = ?, is_enabled = 0 WHERE id = ?');
   const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
   const insertConsumer = database.prepare('INSERT INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
   const removeConsumer = database.prepare('DELETE FROM consumer WHERE name = ?');
@@ -167,6 +168,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
         dropped.markAll(id, false);
       }),
     hold: (id, held) => void updateHeld.run(held === null ? null : JSON.stringify(held), id),
+    pause: (id, held) => void pause.run(JSON.stringify(held), id),
     droppedCount: (id) => dropped.count(id),
     replayDropped: (id) => dropped.markAll(id, true),
     nextReplayed: (id) => dropped.next(id),

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { AxiosError, AxiosHeaders, AxiosInstance, AxiosRequestConfig, AxiosResponse } from 'axios';
 import type {} from 'axios-retry';
+import { HOUR_MS } from '../model/durations.ts';
 import { errorCode } from '../model/errors.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
@@ -19,6 +20,22 @@ export function holdWaitMs(attempts: number): number {
   return Math.min(10_000 * 2 ** retries, 300_000);
 }
 
+/** The status with which a receiver says that it wants no more deliveries (decision AB10). */
+export const GONE = 410;
+/** The longest wait that a receiver may ask for. */
+const MAX_ASKED_MS = HOUR_MS;
+
+/**
+ * Returns the wait that a `Retry-After` header asks for, in milliseconds: seconds or a date, at most an hour (decision
+ * AB10). Returns undefined if it asks for none.
+ */
+export function askedWaitMs(header: unknown, nowMs: number): number | undefined {
+  if (typeof header !== 'string') return undefined;
+  const written = header.trim();
+  const ms = /^\d+$/.test(written) ? Number(written) * 1000 : Date.parse(written) - nowMs;
+  return ms > 0 ? Math.min(ms, MAX_ASKED_MS) : undefined;
+}
+
 /**
  * How a delivery ended. `interrupted`: it was cancelled, or `finish` prevented a further attempt, so its outcome is
  * still undecided.
@@ -32,6 +49,8 @@ export interface PostResult {
   readonly error: string | null;
   /** True if the last attempt certainly did not reach the receiver. */
   readonly neverArrived?: true;
+  /** The wait that the receiver's last answer asks for. */
+  readonly askedWaitMs?: number;
   /** Milliseconds from the start of the first attempt to the end of the last one, including the waits in between. */
   readonly durationMs: number;
   /** Beginning of the body that answered the last attempt; empty if that attempt got no answer. */
@@ -50,6 +69,8 @@ export interface DeliveryAttemptsParts {
   readonly mayAttempt?: (() => boolean) | undefined;
   /** If false, an attempt is repeated only if it certainly did not reach the receiver. Default: true. */
   readonly retriesArrived?: boolean;
+  /** If true, a receiver that says when to come back, or never, gets no retry. Default: false. */
+  readonly obeysReceiver?: boolean | undefined;
   /** Called for each failed attempt that was not cancelled, with the status of the answer or the code of the error. */
   readonly onFailure: (failure: number | string) => void;
 }
@@ -60,6 +81,7 @@ interface Attempt {
   readonly error: string | null;
   readonly body?: Promise<Buffer>;
   readonly neverArrived?: boolean;
+  readonly askedWaitMs?: number | undefined;
 }
 
 declare module 'axios' {
@@ -110,7 +132,7 @@ export class DeliveryAttempts {
 
   /** Makes the attempts. Must be called only once. */
   async post(client: AxiosInstance, request: AxiosRequestConfig): Promise<PostResult> {
-    const { clock, retryWaitsMs, retriesArrived = true } = this.#parts;
+    const { clock, retryWaitsMs, retriesArrived = true, obeysReceiver = false } = this.#parts;
     const startedAtMs = clock.monotonic();
     const { signal } = this.#cancelled;
     try {
@@ -120,7 +142,10 @@ export class DeliveryAttempts {
         attempts: this,
         'axios-retry': {
           retries: retryWaitsMs.length,
-          retryCondition: (error) => this.#mayRetry && (retriesArrived || neverArrived(error)),
+          retryCondition: (error) =>
+            this.#mayRetry &&
+            (retriesArrived || neverArrived(error)) &&
+            !(obeysReceiver && (error.response?.status === GONE || this.#askedWaitMs(error) !== undefined)),
           retryDelay: (retry) => retryWaitsMs[retry - 1] ?? 0,
           onRetry: (_retry, error) => {
             this.#noteFailure(error);
@@ -140,6 +165,7 @@ export class DeliveryAttempts {
       status: this.#last?.status ?? null,
       error: this.#last?.error ?? null,
       ...(this.#last?.neverArrived === true && { neverArrived: true }),
+      ...(this.#last?.askedWaitMs !== undefined && { askedWaitMs: this.#last.askedWaitMs }),
       durationMs: Math.round(clock.monotonic() - startedAtMs),
       answer: answer?.toString('utf8') ?? '',
       attemptRecords: this.#attemptRecords,
@@ -159,8 +185,17 @@ export class DeliveryAttempts {
     this.#end(
       response === undefined
         ? { status: null, error: failureSentence(error, config?.url), neverArrived: neverArrived(error) }
-        : { status: response.status, error: refusalSentence(response.status), body: this.#bodyOf(response) },
+        : {
+            status: response.status,
+            error: refusalSentence(response.status),
+            body: this.#bodyOf(response),
+            askedWaitMs: this.#askedWaitMs(error),
+          },
     );
+  }
+
+  #askedWaitMs({ response }: AxiosError): number | undefined {
+    return askedWaitMs(response?.headers['retry-after'], this.#parts.clock.now());
   }
 
   #end(attempt: Attempt): void {

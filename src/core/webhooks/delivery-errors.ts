@@ -40,6 +40,15 @@ function isTlsFailure(code: string): boolean {
 
 export const OWN_PORT_REFUSAL = 'A webhook of a limited key may not post to Postern itself.';
 
+/** Codes of certificates that no known authority has signed. */
+const UNTRUSTED: ReadonlySet<string> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
 const SENTENCES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The receiver refused the connection.',
   ECONNRESET: 'The receiver closed the connection without an answer.',
@@ -69,6 +78,9 @@ function sentenceFor(code: string, error: unknown): string {
   // The error of the time limit in `poster.ts`. Its message states how long the attempt waited.
   if (code === 'no_answer' && error instanceof Error) return error.message;
   if (code.startsWith('HPE_')) return `The answer of the receiver is not HTTP (${code}).`;
+  if (UNTRUSTED.has(code)) {
+    return `The certificate of the receiver is not trusted (${code}). \`webhooks.ca_file\` can name the certificate of its authority.`;
+  }
   if (isTlsFailure(code)) return `The TLS connection failed (${code}).`;
   return `The request failed (${code}).`;
 }

@@ -3,7 +3,7 @@ import type { LogEntry } from '../model/event.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type { DeliveryRecord, HeldDelivery, StoredWebhook } from '../model/webhook.ts';
-import type { PostResult } from './delivery-attempts.ts';
+import { GONE, type PostResult } from './delivery-attempts.ts';
 
 /**
  * Returns the `X-Webhook-Delivery` id: the UUIDv5 of `guid` in the namespace of the webhook's id. `guid` is usually the
@@ -66,11 +66,20 @@ export function logEnd(record: DeliveryRecord, { id, url }: StoredWebhook, log: 
 export function heldDelivery(
   id: string,
   rowId: number,
-  { attempts, error }: PostResult,
+  { attempts, error, status, askedWaitMs }: PostResult,
   before: HeldDelivery | null,
   clock: Clock,
 ): HeldDelivery {
-  return { id, row_id: rowId, attempts, since: before?.since ?? timestamp(clock), error: error ?? 'It failed.' };
+  return {
+    id,
+    row_id: rowId,
+    attempts,
+    since: before?.since ?? timestamp(clock),
+    error: error ?? 'It failed.',
+    // Rounded up, so that no attempt comes before the time that the receiver asked for.
+    ...(askedWaitMs !== undefined && { retry_after: isoSecond(clock.now() + askedWaitMs + 999) }),
+    ...(status === GONE && { gone: true as const }),
+  };
 }
 
 /**

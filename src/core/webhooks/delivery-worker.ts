@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../model/durations.ts';
 import type { LogEntry } from '../model/event.ts';
 import { eventFilter } from '../model/event-filter.ts';
 import type { Offset } from '../model/offset.ts';
@@ -52,6 +53,8 @@ export class DeliveryWorker {
    * Unix time in milliseconds of the held delivery's next attempt; undefined during an attempt, and if nothing is held.
    */
   #nextAttemptMs: number | undefined;
+  /** After a restart, the Unix time in milliseconds until which the receiver asked to be left alone; NaN if never. */
+  #askedUntilMs: number;
   /** True while there may be dropped events to redeliver. */
   #isReplaying = false;
   readonly #wakeup: Wakeup;
@@ -82,6 +85,7 @@ export class DeliveryWorker {
     };
     this.#consumer = feed.consume(task, { changes: wantsChanges(webhook) });
     this.#held = webhook.held;
+    this.#askedUntilMs = Date.parse(webhook.held?.retry_after ?? '');
     this.#isReplaying = store.nextReplayed(id) !== undefined;
   }
 
@@ -211,6 +215,7 @@ export class DeliveryWorker {
     const caller = callerOf(this.#parts, webhook);
     // Skips events that the key may not read, like events that the webhook did not subscribe to.
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
+    if (await this.#isTooEarly()) return { kind: 'not_now' };
     const id = deliveryId(webhook.id, deliveryName(entry));
     if (this.#held?.id !== id) this.#hold(null);
     const now = this.#held === null ? entry : currentEntry(this.#parts, entry);
@@ -223,7 +228,8 @@ export class DeliveryWorker {
     if (text === undefined) return { kind: 'over' };
     // A held event gets a single attempt, without retries. If that fails, the event is held again.
     const retry = attemptsBefore === 0;
-    const post = { to: webhook, id, event: entry.event.type, json: text, retry, attemptsBefore };
+    const holds = webhook.on_failure === 'hold' && webhook.wire === undefined;
+    const post = { to: webhook, id, event: entry.event.type, json: text, retry, holds, attemptsBefore };
     return { kind: 'post', post };
   }
 
@@ -261,7 +267,8 @@ export class DeliveryWorker {
     const { clock, log, recentAttempts } = this.#parts;
     const isFirst = this.#held === null;
     const held = heldDelivery(id, entry.rowId, result, this.#held, clock);
-    this.#hold(held);
+    if (held.gone === true) this.#pause(held);
+    else this.#hold(held);
     recentAttempts.hold(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
     const { attempts, error } = held;
     if (isFirst) {
@@ -269,10 +276,37 @@ export class DeliveryWorker {
       log.warn('holding an event for a webhook, retrying until it succeeds', fields);
     }
     this.#parts.onHeld?.(this.#webhook.id);
-    const waitMs = holdWaitMs(attempts);
-    this.#nextAttemptMs = clock.now() + waitMs;
+    if (held.gone !== true) await this.#waitForAttempt(result.askedWaitMs ?? holdWaitMs(attempts));
+  }
+
+  async #waitForAttempt(waitMs: number): Promise<void> {
+    this.#nextAttemptMs = this.#parts.clock.now() + waitMs;
     await this.#wait(waitMs);
     this.#nextAttemptMs = undefined;
+  }
+
+  /** After a restart, waits for as long as the receiver still asks for. Returns true if it waited. */
+  async #isTooEarly(): Promise<boolean> {
+    const leftMs = this.#askedUntilMs - this.#parts.clock.now();
+    this.#askedUntilMs = Number.NaN;
+    if (this.#held === null || !(leftMs > 0)) return false;
+    // The limit holds although the clock may have been set back.
+    await this.#waitForAttempt(Math.min(leftMs, HOUR_MS));
+    return true;
+  }
+
+  /** Pauses the webhook, because its receiver wants no more deliveries. */
+  #pause(held: HeldDelivery): void {
+    const { store, log } = this.#parts;
+    const { id, url } = this.#webhook;
+    this.#held = held;
+    this.#webhook = { ...this.#webhook, enabled: false };
+    log.warn('paused a webhook whose receiver answered 410', { webhook: id, origin: new URL(url).origin });
+    try {
+      store.pause(id, held);
+    } catch (error) {
+      log.error('could not store that a webhook is paused', { webhook: id, error });
+    }
   }
 
   /** Stores which delivery is held, or null if none is. */

@@ -1,7 +1,14 @@
 import { createHmac } from 'node:crypto';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type RequestOptions,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
+import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import type { AxiosInstance } from 'axios';
 import { endpointOf } from '../model/callback-hosts.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
@@ -28,6 +35,8 @@ export interface PosterOptions {
   readonly retryWaitsMs?: readonly number[];
   readonly attemptTimeoutMs?: number;
   readonly allowedHosts?: AllowedHosts;
+  /** Certificates in PEM that are trusted besides the usual ones. */
+  readonly certificates?: readonly string[];
   /**
    * Called right before each attempt; false cancels the delivery. Hubs need this check, because a hub whose process was
    * suspended may no longer be the hub that delivers to this receiver.
@@ -57,6 +66,8 @@ export interface Post {
   readonly json: string;
   /** False for a post that is attempted only once. */
   readonly retry: boolean;
+  /** True if the post is held after a failure, until the receiver says that it wants it again. */
+  readonly holds?: boolean;
   /**
    * Number of earlier attempts of this delivery. `X-Webhook-Attempt` is one higher for the first attempt of this post.
    */
@@ -85,7 +96,10 @@ export class Poster {
     const { lookup } = new HostLookup(options.isAddressAllowed);
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
-    this.#httpsAgent = new HttpsAgent(agentOptions);
+    const { certificates = [] } = options;
+    // One context for all connections: reading the usual certificates takes some milliseconds.
+    const trusted = certificates.length > 0 && { secureContext: contextWith(certificates) };
+    this.#httpsAgent = new HttpsAgent({ ...agentOptions, ...trusted });
   }
 
   /** Returns why nothing may be posted to this URL; undefined if it is allowed. */
@@ -104,6 +118,7 @@ export class Poster {
       headers: (attempt) => this.#headers(post, body, attempt),
       mayAttempt,
       retriesArrived: post.to.wire === undefined,
+      obeysReceiver: post.holds,
       onFailure: (failure) => {
         this.errors.note(url, failure);
         post.onFailure?.(failure);
@@ -205,6 +220,10 @@ export class Poster {
     }
     return headers;
   }
+}
+
+function contextWith(certificates: readonly string[]): SecureContext {
+  return createSecureContext({ ca: [...rootCertificates, ...certificates] });
 }
 
 function ownHeaders(post: Post, attempt: number): Record<string, string> {

@@ -7,12 +7,12 @@ import type { Caller } from '../../core/model/caller.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type { IdempotencyStore } from '../../core/model/ports/sending-ports.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
-import { approvalStore } from '../../core/state/approvals-store.ts';
 import { auditStore } from '../../core/state/audit-store.ts';
 import { keyStore } from '../../core/state/keys-store.ts';
 import { selfChatStore } from '../../core/state/self-chat-store.ts';
 import { namedReader } from '../contacts/named-reader.ts';
 import { LazySubscriptions } from '../mcp/lazy-subscriptions.ts';
+import { approvalStore } from './approvals-store.ts';
 import type { AccessParts } from './limited-access.ts';
 
 interface LimitedAccessParts

@@ -1,4 +1,4 @@
-import { memberKey, rightsAddress } from '../../core/model/address.ts';
+import { normalAddress, rightsAddress } from '../../core/model/address.ts';
 import type { Mistake } from '../../core/model/errors.ts';
 import type { AccessList, ListEntry } from '../../core/model/key.ts';
 import type { ChatDirectory, KeyChanges } from '../../core/model/ports/access-ports.ts';
@@ -38,7 +38,7 @@ function entryOf(directory: ChatDirectory, text: string): ListEntry | string {
   if (best === undefined) {
     return 'An entry must be a complete number such as +15550100, an e-mail address in ASCII, or the id of an existing conversation.';
   }
-  const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(memberKey)))];
+  const members = [...new Set([best, ...others].flatMap((chat) => chat.members.map(normalAddress)))];
   if (members.length === 0) return 'The members of this conversation cannot be read, so a list cannot contain it.';
   if (best.isGroup) return { group: best.guid, members };
   const [only, ...more] = members.map(rightsAddress);

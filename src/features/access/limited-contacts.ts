@@ -1,5 +1,5 @@
 import { rightsAddress } from '../../core/model/address.ts';
-import { folded } from '../../core/model/folded.ts';
+import { searchedText, searchWords } from '../../core/model/folded.ts';
 import type { Key } from '../../core/model/key.ts';
 import type { Contact, Contacts, NameLookup } from '../../core/model/ports/contacts-ports.ts';
 import type { People, PeopleView } from '../../core/model/ports/people-ports.ts';
@@ -34,11 +34,11 @@ export function limitedContacts(contacts: Contacts, keyNow: () => Key, chats: Re
       return names.lookup;
     },
     async search(text, limit) {
-      const words = folded(text).split(/\s+/u).filter(Boolean);
+      const words = searchWords(text);
       // Keeps only contacts in which the words match something that the key may see. A match on a hidden address would
       // reveal that the address exists.
       return listed(await contacts.search(text, MAX_FOUND))
-        .filter((contact) => words.every((word) => folded(visibleText(contact)).includes(word)))
+        .filter((contact) => words.every((word) => visibleText(contact).includes(word)))
         .slice(0, limit);
     },
     named: async (name) => listed(await contacts.named(name)),
@@ -54,7 +54,7 @@ function isListedAddress({ read, send }: Key, address: string): boolean {
 }
 
 function visibleText({ name, nickname, organization, addresses }: Contact): string {
-  return [name, nickname ?? '', organization ?? '', ...addresses].join(' ');
+  return searchedText([name, nickname, organization], addresses);
 }
 
 /**

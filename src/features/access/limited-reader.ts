@@ -1,3 +1,4 @@
+import { groupId } from '../../core/model/address.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
@@ -35,20 +36,20 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
     const { conversationId: id, conversationIds: ids, ...rest } = query;
     if (ids !== undefined) return { ...rest, conversationIds: chats.filter(ids, (guid) => guid) };
     if (id === undefined) return { ...rest, conversationIds: chats.guids() };
-    const best = id.includes(';') ? directory.meant(id)[0] : undefined;
+    const best = id.includes(';') || groupId(id) !== undefined ? directory.meant(id)[0] : undefined;
     const isThere = best !== undefined && chats.has(best.guid);
     return isThere ? { ...rest, conversationId: best.guid } : { ...rest, conversationIds: [] };
   };
   return {
     async listMessages(query) {
       const page = await reader.listMessages(chats.isUnlisted ? query : within(query));
-      const items = chats.filter(page.items, ({ conversation_id }) => conversation_id);
+      const items = chats.rows(page.items, (message) => message);
       noteRead(items.map(({ conversation_id }) => conversation_id));
       return { ...page, items: items.map(narrowedMessage) };
     },
     async message(id, options) {
       const message = await reader.message(id, options);
-      if (message === undefined || !chats.has(message.conversation_id)) return undefined;
+      if (message === undefined || chats.rows([message], (one) => one).length === 0) return undefined;
       noteRead([message.conversation_id]);
       return narrowedMessage(message);
     },

@@ -17,7 +17,7 @@ export function limitedSearch(
       const found = await index.search({ ...query, conversations: [...query.conversations, ...within] }, page);
       // Checks the results again. Since a message was indexed, it may have moved to a conversation that the key may not
       // read.
-      const items = chats.filter(found.items, ({ message }) => message.conversation_id);
+      const items = chats.rows(found.items, ({ message }) => message);
       onRead(new Set(items.map(({ message }) => message.conversation_id)));
       return { ...found, items: items.map((hit) => narrowed(hit, SEARCH_HIT, chats)) };
     },

@@ -4,7 +4,7 @@ import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
 import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
 import type { CallerSender, MessageSender } from '../../core/model/ports/sending-ports.ts';
 import type { Audit } from './audit.ts';
-import { resolveRecipient } from './rights.ts';
+import { assertNoName, resolveRecipient } from './rights.ts';
 
 export interface OwnerSenderParts {
   readonly sender: MessageSender;
@@ -28,6 +28,7 @@ export function ownerSender({ sender, deferral, directory, audit: auditNow }: Ow
     async send(request) {
       const { recipient, body: text } = request;
       if (request.dryRun === true) {
+        assertNoName(directory, recipient);
         const { to, members } = resolveRecipient(directory, recipient) ?? { to: recipient, members: [] };
         return { kind: 'dry_run', dryRun: { would: 'send', to, members, text } };
       }

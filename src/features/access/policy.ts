@@ -1,4 +1,4 @@
-import { chatIdentity, memberKey, rightsAddress } from '../../core/model/address.ts';
+import { chatIdentity, normalAddress, rightsAddress } from '../../core/model/address.ts';
 import type { AccessList, ClosedGroup, ListEntry } from '../../core/model/key.ts';
 import type { ChatMembers } from '../../core/model/ports/access-ports.ts';
 
@@ -12,7 +12,7 @@ export interface Destination {
   readonly address: string | undefined;
   /** Ids of the chats in chat.db with this recipient; empty before the first message. */
   readonly chats: readonly string[];
-  /** The people who will read the message, each once, as `memberKey` writes them. Never empty. */
+  /** The people who will read the message, each once, as `normalAddress` writes them. Never empty. */
   readonly members: readonly string[];
 }
 
@@ -33,13 +33,13 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   const [best] = chats;
   if (best === undefined) return unknownPerson(recipient);
   if (chats.some(({ members, isClosed }) => members.length === 0 || isClosed)) return undefined;
-  const members = [...new Set(chats.flatMap(({ members }) => members.map(memberKey)))];
+  const members = [...new Set(chats.flatMap(({ members }) => members.map(normalAddress)))];
   const guids = chats.map(({ guid }) => guid);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
   const [address, ...others] = members;
   // Messages may send to the address in the chat id instead of the member's address. If the two differ, it is uncertain
   // who would read the message.
-  const isCertain = chats.every(({ guid }) => memberKey(chatIdentity(guid)?.identifier ?? '') === address);
+  const isCertain = chats.every(({ guid }) => normalAddress(chatIdentity(guid)?.identifier ?? '') === address);
   if (chats.some(({ isGroup }) => isGroup) || others.length > 0 || address === undefined || !isCertain) {
     return undefined;
   }
@@ -65,7 +65,7 @@ export function closedGroups(
   return list.flatMap((entry) => {
     if (!('group' in entry)) return [];
     const joined = joinedSince(entry, [
-      ...new Set(chatsOf(entry.group).flatMap(({ members }) => members.map(memberKey))),
+      ...new Set(chatsOf(entry.group).flatMap(({ members }) => members.map(normalAddress))),
     ]);
     return joined.length === 0 ? [] : [{ conversation_id: entry.group, joined }];
   });
@@ -89,7 +89,7 @@ function joinedSince(entry: ListEntry, members: readonly string[]): readonly str
 }
 
 function onlyMember({ isGroup, members }: ChatMembers): string | undefined {
-  const keys = new Set(members.map(memberKey));
+  const keys = new Set(members.map(normalAddress));
   const [address] = keys;
   return isGroup || keys.size !== 1 || address === undefined ? undefined : rightsAddress(address);
 }

@@ -52,18 +52,30 @@ export class ReadableChats {
     return items.filter((item) => this.#isReadable(guidOf(item)));
   }
 
+  /** Keeps the rows of which the key may read every conversation that they are in (decision AB1). */
+  rows<Item>(
+    items: readonly Item[],
+    rowOf: (item: Item) => { readonly id: string; readonly conversation_id: string },
+  ): readonly Item[] {
+    const found = this.filter(items, (item) => rowOf(item).conversation_id);
+    if (this.isEverything || found.length === 0) return found;
+    const chats = this.#directory.chatsOfRows(found.map((item) => Number(rowOf(item).id)).filter(Number.isSafeInteger));
+    return found.filter((item) => this.all(chats.get(Number(rowOf(item).id)) ?? []));
+  }
+
   /**
    * Reports whether the key may see an event. A `messages.changed` event is always allowed, because it names rows and
    * no people.
    */
   admits({ event }: LogEntry): boolean {
     if (this.isEverything || event.type === 'messages.changed') return true;
-    return 'conversation_id' in event.data && this.has(event.data.conversation_id);
+    return 'conversation_id' in event.data && this.rows([event.data], (data) => data).length > 0;
   }
 
   /** Reports whether the key may read the message with this id. */
   hasMessage(id: string): boolean {
-    return this.isEverything || this.has(this.#directory.conversationOf(Number(id)) ?? '');
+    const conversation = this.isEverything ? '' : (this.#directory.conversationOf(Number(id)) ?? '');
+    return this.rows([{ id, conversation_id: conversation }], (row) => row).length > 0;
   }
 
   /** Returns the ids of all readable conversations. Returns none for the list `*`, so check `isUnlisted` first. */

@@ -1,4 +1,4 @@
-import { rightsAddress } from '../../core/model/address.ts';
+import { groupId, isNameLike, rightsAddress } from '../../core/model/address.ts';
 import { isChatDbAway } from '../../core/model/errors.ts';
 import type { Key, SendRight } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
@@ -15,12 +15,26 @@ export function resolveRecipient(directory: ChatDirectory, recipient: string): D
 
 /**
  * Returns the destination of a recipient that the key may send to. Throws `recipient_not_allowed` for any other
- * recipient. The error does not reveal whether that recipient exists.
+ * recipient, or `recipient_is_name` if it looks like a name. The error does not reveal whether that recipient exists,
+ * except to a key that may send to everyone: for an unknown group, it gets `unknown_conversation`.
  */
 export function allowedDestination(directory: ChatDirectory, key: LimitedKey, recipient: string): Destination {
   const destination = resolveRecipient(directory, recipient);
-  if (destination === undefined || !maySend(key.stored.send, destination)) throw problem('recipient_not_allowed');
+  if (key.stored.send === '*' && groupId(recipient) !== undefined && directory.meant(recipient).length === 0) {
+    throw problem('unknown_conversation');
+  }
+  if (destination === undefined || !maySend(key.stored.send, destination)) {
+    throw problem(isNameLike(recipient) ? 'recipient_is_name' : 'recipient_not_allowed');
+  }
   return destination;
+}
+
+/**
+ * Throws `recipient_is_name` for a recipient that looks like a name and is no conversation in chat.db (decision AB9).
+ * Messages would refuse it, or take it for somebody's address.
+ */
+export function assertNoName(directory: ChatDirectory, recipient: string): void {
+  if (isNameLike(recipient) && directory.meant(recipient).length === 0) throw problem('recipient_is_name');
 }
 
 /**

@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { chatIdentity, memberKey, rightsAddress } from '../../core/model/address.ts';
+import { chatIdentity, normalAddress, rightsAddress } from '../../core/model/address.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { ChatDirectory, ChatMembers } from '../../core/model/ports/access-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
@@ -72,7 +72,7 @@ export function selfChatOf(parts: SelfChatParts) {
 
   async function sendCode(): Promise<SelfChatRecord> {
     const record = get();
-    const isKnown = owner.addresses().some((own) => memberKey(own) === address);
+    const isKnown = owner.addresses().some((own) => normalAddress(own) === address);
     // Sends a code only to an address that chat.db knows as one of the owner's.
     if (!isKnown || resolveRecipient(directory, address) === undefined) throw problem('self_chat_unknown');
     const nowMs = clock.now();
@@ -123,8 +123,8 @@ export type SelfChat = ReturnType<typeof selfChatOf>;
 export function selfChatClosed(directory: ChatDirectory, address: string): ChatDirectory {
   const marked = (chat: ChatMembers): ChatMembers => {
     const { guid, isGroup, members } = chat;
-    const isNamed = !isGroup && memberKey(chatIdentity(guid)?.identifier ?? '') === address;
-    const isAlone = members.length > 0 && members.every((member) => memberKey(member) === address);
+    const isNamed = !isGroup && normalAddress(chatIdentity(guid)?.identifier ?? '') === address;
+    const isAlone = members.length > 0 && members.every((member) => normalAddress(member) === address);
     return isNamed || isAlone ? { ...chat, isClosed: true } : chat;
   };
   return {
@@ -141,6 +141,7 @@ export function selfChatClosed(directory: ChatDirectory, address: string): ChatD
     },
     withMember: (member) => directory.withMember(member).map(marked),
     conversationOf: (rowId) => directory.conversationOf(rowId),
+    chatsOfRows: (rowIds) => directory.chatsOfRows(rowIds),
     hasOwnMessage: (guid) => directory.hasOwnMessage(guid),
   };
 }

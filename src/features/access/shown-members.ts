@@ -1,5 +1,5 @@
 import type { Conversation } from '../../core/model/conversation.ts';
-import type { MessageDetails } from '../../core/model/details.ts';
+import type { LastMessage, MessageDetails } from '../../core/model/details.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { Contact } from '../../core/model/ports/contacts-ports.ts';
 import type { Reaction, ReactionDetails } from '../../core/model/reaction.ts';
@@ -29,6 +29,7 @@ const REACTION: Rules<Reaction> = {
   timestamp: 'shown',
   associated_message_type: 'shown',
   part: 'shown',
+  balloon: 'shown',
   mac: 'shown',
   details_left_out: 'shown',
   details: REACTION_DETAILS,
@@ -53,6 +54,7 @@ export const MESSAGE_DETAILS: Rules<MessageDetails> = {
     n: 'shown',
     name: 'shown',
     mime_type: 'shown',
+    folder: 'shown',
     bytes: 'shown',
     transfer: 'shown',
     state: 'shown',
@@ -65,8 +67,7 @@ export const MESSAGE_DETAILS: Rules<MessageDetails> = {
     width: 'shown',
     height: 'shown',
   },
-  reactions: (all, chats) =>
-    chats.filter(all, ({ conversation_id }) => conversation_id).map((one) => narrowed(one, REACTION, chats)),
+  reactions: (all, chats) => chats.rows(all, (one) => one).map((one) => narrowed(one, REACTION, chats)),
   // Only the owner sees which key sent a message.
   origin: { by: 'shown', request_id: 'shown', idempotency_key: 'shown', key_id: 'hidden' },
   service_used: 'shown',
@@ -94,6 +95,17 @@ export const MESSAGE: Rules<Message> = {
   names: whole,
 };
 
+const LAST_MESSAGE: Rules<LastMessage> = {
+  id: 'shown',
+  sender: 'shown',
+  is_from_me: 'shown',
+  body: 'shown',
+  sentence: 'shown',
+  group_event: CONTENT.group_event,
+  location_share: CONTENT.location_share,
+  timestamp: 'shown',
+};
+
 export const CONVERSATION: Rules<Conversation> = {
   id: 'shown',
   display_name: 'shown',
@@ -105,16 +117,7 @@ export const CONVERSATION: Rules<Conversation> = {
     is_group: 'shown',
     service: 'shown',
     filter: 'shown',
-    last_message: {
-      id: 'shown',
-      sender: 'shown',
-      is_from_me: 'shown',
-      body: 'shown',
-      sentence: 'shown',
-      group_event: CONTENT.group_event,
-      location_share: CONTENT.location_share,
-      timestamp: 'shown',
-    },
+    last_message: (last, chats) => (chats.hasMessage(last.id) ? narrowed(last, LAST_MESSAGE, chats) : null),
   },
   names: whole,
 };

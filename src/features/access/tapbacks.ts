@@ -1,4 +1,4 @@
-import { memberKey } from '../../core/model/address.ts';
+import { normalAddress } from '../../core/model/address.ts';
 import { TAPBACK } from '../../core/model/audit.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import type { LogEntry } from '../../core/model/event.ts';
@@ -138,7 +138,7 @@ export function tapbacks(parts: TapbacksParts) {
    * Messages may store a message to oneself twice, and a tapback on either copy counts.
    */
   function noteRequest({ address }: SelfChatProof, { guid, body, sender, is_from_me: isFromMe }: Message): void {
-    if (!isFromMe && memberKey(sender) !== address) return;
+    if (!isFromMe && normalAddress(sender) !== address) return;
     const approval = desk.held().find((held) => textOf(held) === body);
     if (approval !== undefined) store.addRequest(guid, { approvalId: approval.id, textHmac: audit.hmac(body) });
   }

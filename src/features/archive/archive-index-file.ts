@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { openSqlite, type Sqlite } from '../../core/runtime/sqlite.ts';
 
-const VERSION = 4;
+const VERSION = 5;
 const CACHE_KIB = 8192;
 
 const TABLES = `

@@ -17,6 +17,7 @@ export const LOCK = 'lock.db';
 export const PART = '.part';
 
 const CHAIN = /^conversations\/([0-9a-f]{16})\/messages-(\d{4})\.ndjson$/;
+const PAGE = /^conversations\/[0-9a-f]{16}\/\d{4}(?:-\d{2}(?:-\d+)?)?\.html$/;
 const STORED = /^files\/([0-9a-f]{2})\/(\1[0-9a-f]{62})\.([a-z0-9]{2,5})$/;
 
 /**
@@ -37,6 +38,11 @@ export function chainPath(key: string, year: string): string {
 export function chainOf(path: string): { readonly key: string; readonly year: string } | undefined {
   const [, key, year] = CHAIN.exec(path) ?? [];
   return key === undefined || year === undefined ? undefined : { key, year };
+}
+
+/** Reports whether a run makes the file with this path from the lines or from Contacts, whenever it is missing. */
+export function isGenerated(path: string): boolean {
+  return [FIRST_PAGE, PEOPLE, INDEX].includes(path) || PAGE.test(path);
 }
 
 /** Returns the path of a stored file with this SHA-256. */

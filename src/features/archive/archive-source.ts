@@ -1,3 +1,4 @@
+import { textBytes } from '../../core/chatdb/body-sql.ts';
 import { type ChatDbHandle, perSchema } from '../../core/chatdb/chatdb-handle.ts';
 import {
   ARCHIVED_COLUMNS,
@@ -12,18 +13,11 @@ import type { Connection } from '../../core/chatdb/connection.ts';
 import { printSql, printsWith } from '../../core/chatdb/fingerprints.ts';
 import { withDetails } from '../../core/chatdb/message-details.ts';
 import { toRowEntry } from '../../core/chatdb/message-log.ts';
-import {
-  anyChat,
-  column,
-  isListed,
-  LOWEST_CHAT,
-  messageParts,
-  reactionParts,
-  textBytes,
-} from '../../core/chatdb/queries.ts';
+import { column, isListed, messageParts, reactionParts } from '../../core/chatdb/queries.ts';
 import { ReactedTo } from '../../core/chatdb/reacted-to.ts';
 import { reactionDetailsOf } from '../../core/chatdb/reaction-details.ts';
 import { damageSentence } from '../../core/chatdb/read-around.ts';
+import { anyChat, chatIn } from '../../core/chatdb/row-chat.ts';
 import { isPartOfPoll } from '../../core/chatdb/row-kinds.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from '../../core/chatdb/snapshot.ts';
 import { isCorrupt } from '../../core/chatdb/temporary-tables.ts';
@@ -84,7 +78,7 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
     guid: 'm.guid',
     date: 'm.date',
     bytes: `${textBytes(schema)} + ${blobBytes('message_summary_info')} + ${blobBytes('payload_data')}`,
-    chat: LOWEST_CHAT,
+    chat: chatIn(schema),
     print: printSql(schema),
   });
   const entry = ENTRY_COLUMNS.select({ ...messageParts(schema, anyChat(schema)), ...reactionParts(schema) });

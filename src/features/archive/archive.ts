@@ -1,4 +1,4 @@
-import { readdirSync, statSync, truncateSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError, errorCode } from '../../core/model/errors.ts';
 import { lockFile } from '../../core/runtime/file-lock.ts';
@@ -9,7 +9,7 @@ import { CONVERSATIONS, chainOf, INDEX, LOCK, LOG, MANIFEST, PART } from './arch
 import { type ArchivedLine, countMissing, keyOfLine, secondsOf } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, type ReadLine, readChain } from './chain.ts';
 import { type Manifest, readManifest } from './manifest.ts';
-import { makeFolder } from './private-files.ts';
+import { makeFolder, sha256Of } from './private-files.ts';
 
 /** An archive that only this process may write to. */
 export interface OpenArchive {
@@ -42,6 +42,7 @@ export function openArchive(folder: string): OpenArchive {
   const unlock = lockFile(join(folder, LOCK), inUse);
   let index: ArchiveIndex | undefined;
   try {
+    discardChangedIndex(folder, manifest);
     claimPrivateFile(join(folder, INDEX));
     index = new ArchiveIndex(join(folder, INDEX));
     const log = synchronize(folder, index, manifest);
@@ -61,6 +62,13 @@ export function openArchive(folder: string): OpenArchive {
     unlock();
     throw error;
   }
+}
+
+/** Removes an index that is not the one of the last run. It is made again from the lines. */
+function discardChangedIndex(folder: string, manifest: Manifest | undefined): void {
+  const sealed = manifest?.generated?.get(INDEX);
+  if (sealed === undefined || !existsSync(join(folder, INDEX)) || sha256Of(folder, INDEX) === sealed) return;
+  for (const side of ['', '-journal', '-wal', '-shm']) rmSync(join(folder, INDEX + side), { force: true });
 }
 
 function inUse(cause: unknown): AppError {

@@ -6,8 +6,30 @@ import { explained } from './archive-errors.ts';
 /** A folder that must not contain an archive. */
 export interface ForbiddenFolder {
   readonly path: string;
-  /** The folder's content, such as "the configuration of Postern". */
+  /** The folder's content, such as "Postern's configuration". */
   readonly holds: string;
+}
+
+/**
+ * Returns the folders of Messages that must not contain an archive: `Library/Messages` of this user, and that of chat.db.
+ * Beside a copy of chat.db that is elsewhere, such as on the Desktop, only the folders of attachments are forbidden.
+ */
+export function foldersOfMessages(homeFolder: string, chatDbPath: string): readonly ForbiddenFolder[] {
+  const beside = [chatDbPath, realFile(chatDbPath)].map((path) => dirname(path));
+  const paths = beside.flatMap((folder) =>
+    /\/Library\/Messages$/i.test(folder)
+      ? [folder]
+      : ['Attachments', 'StickerCache', 'Caches/Previews'].map((name) => join(folder, name)),
+  );
+  return [join(homeFolder, 'Library/Messages'), ...paths].map((path) => ({ path, holds: 'files of Messages' }));
+}
+
+function realFile(path: string): string {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return path;
+  }
 }
 
 /**
@@ -16,12 +38,12 @@ export interface ForbiddenFolder {
  */
 export function destination(out: string, forbidden: readonly ForbiddenFolder[]): string {
   const folder = realFolder(resolve(out));
-  const found = forbidden.map(({ path, holds }) => ({ holds, stat: statOf(path) }));
+  const found = forbidden.map((one) => ({ ...one, stat: statOf(one.path) }));
   for (let at = folder; ; at = dirname(at)) {
     const stat = statOf(at);
     const match = found.find((one) => one.stat !== undefined && isSame(one.stat, stat));
     if (match !== undefined) {
-      throw new AppError('archive_misplaced', `${resolve(out)} is in the folder of ${match.holds}.`, {
+      throw new AppError('archive_misplaced', `${resolve(out)} is in ${match.path}, which holds ${match.holds}.`, {
         hint: 'Name a folder somewhere else, such as ~/Documents/Messages.',
       });
     }

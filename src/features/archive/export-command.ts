@@ -1,22 +1,22 @@
 import { hostname } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { type ClientContext, EXIT, type FolderOptions, quoted } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json } from '../../core/cli/output/text.ts';
-import { progressOf } from '../../core/cli/output/work-progress.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
-import { destination } from './destination.ts';
+import { destination, foldersOfMessages } from './destination.ts';
 import { exportArchive } from './export.ts';
 import type { ExportProgress, ExportReport } from './export-report.ts';
 import { openMessages } from './messages-source.ts';
 import type { AttachmentMode } from './stored-files.ts';
+import { progressOf } from './work-progress.ts';
 
 export interface ExportCommandOptions extends FolderOptions {
   readonly out?: string;
   readonly conversation?: readonly string[];
-  readonly since?: string;
-  readonly until?: string;
+  readonly since?: number;
+  readonly until?: number;
   readonly attachments?: AttachmentMode;
   readonly html?: 'on' | 'off';
   readonly json?: boolean;
@@ -36,8 +36,7 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
   try {
     const folder = destination(out, [
       { path: messages.configFolder, holds: "Postern's configuration" },
-      { path: dirname(messages.chatDbPath), holds: 'Messages' },
-      { path: join(context.environment.homeFolder, 'Library/Messages'), holds: 'Messages' },
+      ...foldersOfMessages(context.environment.homeFolder, messages.chatDbPath),
     ]);
     const conversations = await chosen(options.conversation, messages.conversationsOf);
     // Opens chat.db now, so that a problem with it is reported before anything is created.
@@ -49,8 +48,8 @@ async function run(options: ExportCommandOptions, context: ClientContext): Promi
       attachments,
       files: messages.files,
       conversations,
-      sinceMs: options.since === undefined ? undefined : Date.parse(options.since),
-      untilMs: options.until === undefined ? undefined : Date.parse(options.until),
+      sinceMs: options.since,
+      untilMs: options.until,
       names: messages.contacts.names,
       html: options.html !== 'off',
       timeZone: localTimeZone(),

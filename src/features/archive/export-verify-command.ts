@@ -2,12 +2,12 @@ import { resolve } from 'node:path';
 import { type ClientContext, EXIT, type FolderOptions } from '../../core/cli/context.ts';
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json, oneLine } from '../../core/cli/output/text.ts';
-import { progressOf } from '../../core/cli/output/work-progress.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
-import { FILES } from './archive-layout.ts';
+import { FILES, isGenerated, PEOPLE } from './archive-layout.ts';
 import { ArchiveComparison, type Comparison } from './compare.ts';
 import { openMessages } from './messages-source.ts';
 import { type Fault, type VerifyProgress, type VerifyReport, verifyArchive } from './verify.ts';
+import { progressOf } from './work-progress.ts';
 
 export interface VerifyCommandOptions extends FolderOptions {
   readonly againstChatDb?: boolean;
@@ -77,9 +77,12 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
   const { faults, files, lines, attachments, unsealed, seal } = report;
   const counted = `${plural(lines, 'line')} of ${plural(files, 'file')}, and ${plural(attachments, 'attachment')}`;
   for (const fault of faults) context.stdout(context.paint('red', sentenceOf(fault)));
-  if (faults.length === 0) context.stdout(`Nothing has changed since it was archived: ${counted}.`, `Seal: ${seal}`);
-  else context.stdout(`Checked ${counted}.`);
+  if (faults.length > 0) context.stdout(`Checked ${counted}.`);
+  else if (seal === '') context.stdout(`What was written is unchanged: ${counted}. Nothing is sealed yet.`);
+  else context.stdout(`Nothing has changed since it was archived: ${counted}.`, `Seal: ${seal}`);
   if (faults.some(isOfStoredFile)) context.stdout(ABOUT_STORED_FILES);
+  if (faults.some(({ file }) => file !== PEOPLE && isGenerated(file))) context.stdout(ABOUT_GENERATED_FILES);
+  if (seal === '' && unsealed === 0) context.stdout('No export has finished. Run postern export again.');
   if (unsealed > 0) {
     context.stdout(
       `The last export did not finish and left ${plural(unsealed, 'line')} without a seal. Run postern export again.`,
@@ -97,6 +100,8 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
 const MAX_NAMED = 10;
 const ABOUT_STORED_FILES =
   'Move changed files out of the archive, then run postern export. It copies each missing file again if the original is still the same.';
+
+const ABOUT_GENERATED_FILES = 'Delete changed pages and a changed index.db: the next postern export makes them again.';
 
 function isOfStoredFile({ file, what }: Fault): boolean {
   return file.startsWith(FILES) || what.startsWith(`names ${FILES}`);

@@ -10,12 +10,11 @@ import { explained } from './archive-errors.ts';
 import { conversationKey, LOG } from './archive-layout.ts';
 import type { ArchiveSource, SourceRow } from './archive-source.ts';
 import { rowKey } from './archived-line.ts';
-import { archivedPeople } from './archived-people.ts';
 import { appendLine, ChainFiles } from './chain-files.ts';
 import { type ExportProgress, type ExportReport, emptyReport } from './export-report.ts';
+import { makeGenerated } from './generated-files.ts';
 import { restoreLostFiles } from './lost-files.ts';
-import { type Manifest, sealOf, writeManifest } from './manifest.ts';
-import { makePages } from './pages.ts';
+import { type Manifest, writeManifest } from './manifest.ts';
 import { RowWriter } from './row-writer.ts';
 import { type AttachmentMode, StoredFiles } from './stored-files.ts';
 
@@ -26,7 +25,7 @@ export interface ExportOptions {
   readonly files: AttachmentReader;
   /** Guids of conversations; undefined for all. */
   readonly conversations: ReadonlySet<string> | undefined;
-  /** Archives only rows dated after `sinceMs` and before `untilMs`. Milliseconds since 1970; undefined for no limit. */
+  /** Archives only rows dated from `sinceMs` on and before `untilMs`. Milliseconds since 1970; undefined for no limit. */
   readonly sinceMs: number | undefined;
   readonly untilMs: number | undefined;
   readonly names: NameLookup;
@@ -152,8 +151,7 @@ class Run {
     this.#noteUnreadable();
     report.isInterrupted = signal.aborted;
     if (report.isInterrupted) return report;
-    report.seal = this.#seal();
-    await this.#makePages();
+    await this.#makeGenerated(this.#seal());
     report.isInterrupted = signal.aborted;
     return report;
   }
@@ -185,7 +183,7 @@ class Run {
   #isWanted({ datedMs, chat }: SourceRow, chats: ReadonlySet<number> | undefined): boolean {
     if (chats !== undefined && (chat === undefined || !chats.has(chat))) return false;
     const { sinceMs = Number.NEGATIVE_INFINITY, untilMs = Number.POSITIVE_INFINITY } = this.#options;
-    return datedMs > sinceMs && datedMs < untilMs;
+    return datedMs >= sinceMs && datedMs < untilMs;
   }
 
   /**
@@ -224,29 +222,23 @@ class Run {
     }
   }
 
-  async #makePages(): Promise<void> {
-    const { folder, html, names, source, timeZone, mac, signal, onProgress } = this.#options;
-    const people = archivedPeople(folder, source.addresses(), names);
-    if (!html) return;
-    const { index } = this.#archive;
-    await makePages({
-      folder,
-      index,
-      names: people,
-      timeZone,
-      mac,
-      signal,
+  /** Makes the files that are made from lines and from Contacts, and seals them too. */
+  async #makeGenerated(sealed: Manifest): Promise<void> {
+    const { source, onProgress } = this.#options;
+    const { index, manifest: before } = this.#archive;
+    this.#report.seal = await makeGenerated({
+      ...this.#options,
+      ...{ index, before, sealed, addresses: source.addresses() },
       at: this.#manifest.unfinished?.started_at ?? '',
       onPage: (done, total) => onProgress({ step: 'pages', done, total }),
     });
-    index.commit();
   }
 
-  /** Ends the run: writes its line in the log, then the manifest, which records the end of every file. */
-  #seal(): string {
+  /** Writes the run's line in the log, then the manifest, which records the end of every file and is returned. */
+  #seal(): Manifest {
     const { folder, clock, attachments, sinceMs, untilMs, conversations } = this.#options;
     const { warnings, isInterrupted: _, seal: _seal, ...counts } = this.#report;
-    const { unfinished, ...manifest } = this.#manifest;
+    const { unfinished, generated: _generated, ...manifest } = this.#manifest;
     const started = unfinished?.started_at ?? '';
     const members = {
       run: this.#run,
@@ -263,8 +255,8 @@ class Run {
     const log = appendLine(join(folder, LOG), this.#archive.log, JSON.stringify(members).slice(1, -1));
     const files = new Map(Array.from(this.#archive.index.files(), ({ path, head }) => [path, head]));
     files.set(LOG, log);
-    const { unreadable } = this.#report;
-    writeManifest(folder, { ...manifest, unreadable, runs: manifest.runs + 1, files });
-    return sealOf(files);
+    const sealed = { ...manifest, unreadable: this.#report.unreadable, runs: manifest.runs + 1, files };
+    writeManifest(folder, sealed);
+    return sealed;
   }
 }

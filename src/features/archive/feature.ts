@@ -10,7 +10,7 @@ export const archive = feature({
   // Adds a version of each attachment that every browser can show.
   needs: ['media'],
   commands(program, runs) {
-    const time = (value: string): string => sinceTime(value, systemClock.now());
+    const time = (value: string): number => sinceTime(value, systemClock.now());
     const command = program
       .command('export')
       .helpGroup(SERVICE_COMMANDS)
@@ -19,8 +19,12 @@ export const archive = feature({
       )
       .option('--out <folder>', 'the folder of the archive', nonEmpty)
       .option('--conversation <which>', 'only this conversation: its id, address or name; may be repeated', gathered)
-      .option('--since <time>', `archive only messages after: ${SINCE_FORMS}`, time)
-      .option('--until <time>', 'archive only messages before this time, in the same forms as --since', time)
+      .option('--since <time>', `archive only messages from then on: ${SINCE_FORMS}`, time)
+      .option(
+        '--until <time>',
+        'archive only messages before then, in the same forms; a day begins at its midnight',
+        time,
+      )
       .addOption(
         new Option(
           '--attachments <how>',

@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
 import { join } from 'node:path';
 import { AppError } from '../../core/model/errors.ts';
 import { damaged } from './archive-errors.ts';
-import { chainOf, LOG, MANIFEST } from './archive-layout.ts';
+import { chainOf, isGenerated, LOG, MANIFEST } from './archive-layout.ts';
 import { type Head, NO_LINES } from './chain.ts';
 import { Draft, readWhole } from './private-files.ts';
 
@@ -28,43 +28,68 @@ export interface Manifest {
   readonly unreadable?: Readonly<Record<string, number>> | undefined;
   /** The ends of the NDJSON files. Key: the file's path in the archive. */
   readonly files: ReadonlyMap<string, Head>;
+  /**
+   * The SHA-256 of each file that was made from the lines, such as a page. Key: the file's path in the archive. Absent
+   * from the beginning of a run until these files have been made.
+   */
+  readonly generated?: ReadonlyMap<string, string> | undefined;
 }
 
 /**
- * Returns the archive's seal: one hash over the ends of all NDJSON files. A user who keeps the seal can prove later
- * that nothing in the archive was changed.
+ * Returns the archive's seal: one hash over the ends of all NDJSON files, and over the files made from them. A user who
+ * keeps the seal can prove later that nothing in the archive was changed. "" if nothing is sealed yet.
  */
-export function sealOf(files: ReadonlyMap<string, Head>): string {
+export function sealOf({ files, generated = new Map() }: Pick<Manifest, 'files' | 'generated'>): string {
+  if (files.size === 0) return '';
   const sum = createHash('sha256');
   for (const path of [...files.keys()].sort()) {
     const { lines, hash } = files.get(path) ?? NO_LINES;
     sum.update(`${path} ${lines} ${hash}\n`);
   }
+  for (const path of [...generated.keys()].sort()) sum.update(`${path} ${generated.get(path)}\n`);
   return sum.digest('hex');
 }
 
 export function writeManifest(folder: string, manifest: Manifest): void {
-  const { files, ...about } = manifest;
-  const beginning = JSON.stringify({ format: FORMAT, version: VERSION, ...about, seal: sealOf(files) }, null, 1);
+  const { files, generated, ...about } = manifest;
+  const seal = files.size === 0 ? NOTHING_SEALED : sealOf(manifest);
+  const beginning = JSON.stringify({ format: FORMAT, version: VERSION, ...about, seal }, null, 1);
   const draft = new Draft(join(folder, MANIFEST));
-  try {
-    let waiting = `${beginning.slice(0, -'\n}'.length)},\n "files": {`;
+  const sum = createHash('sha256');
+  let waiting = '';
+  // Writes in pieces to save memory: ten years of a thousand conversations are ten thousand files.
+  const add = (text: string, least = CHUNK_CHARACTERS): void => {
+    waiting += text;
+    if (waiting.length < least) return;
+    sum.update(waiting);
+    draft.write(waiting);
+    waiting = '';
+  };
+  const addMap = (name: string, map: ReadonlyMap<string, unknown>): void => {
+    add(`,\n "${name}": {`);
     let separator = '\n';
-    // Writes in pieces to save memory: ten years of a thousand conversations are ten thousand files.
-    for (const path of [...files.keys()].sort()) {
-      waiting += `${separator}  ${JSON.stringify(path)}: ${JSON.stringify(files.get(path))}`;
+    for (const path of [...map.keys()].sort()) {
+      add(`${separator}  ${JSON.stringify(path)}: ${JSON.stringify(map.get(path))}`);
       separator = ',\n';
-      if (waiting.length < CHUNK_CHARACTERS) continue;
-      draft.write(waiting);
-      waiting = '';
     }
-    draft.write(`${waiting}\n }\n}\n`);
+    add('\n }');
+  };
+  try {
+    add(beginning.slice(0, -'\n}'.length));
+    addMap('files', files);
+    if (generated !== undefined) addMap('generated', generated);
+    add('', 0);
+    draft.write(`,\n "checksum": "${sum.digest('hex')}"\n}\n`);
     draft.keep();
   } finally {
     draft.discard();
   }
 }
 
+/** The member `seal` of an archive without a complete run. Earlier versions refuse a manifest with any other. */
+const NOTHING_SEALED = hash('sha256', '', 'hex');
+/** The last member of a manifest: the SHA-256 of everything before it. Earlier versions wrote none. */
+const CHECKSUM = /,\n "checksum": "([0-9a-f]{64})"\n\}\n$/;
 const CHUNK_CHARACTERS = 1 << 16;
 
 /**
@@ -85,21 +110,33 @@ export function readManifest(folder: string): Manifest | undefined {
       hint: 'Nothing was written. Update Postern, or export into another folder.',
     });
   }
-  const manifest = manifestOf(document);
+  const manifest = isWhole(text, document) ? manifestOf(document) : undefined;
   if (manifest === undefined) throw damaged(`${join(folder, MANIFEST)} is not a manifest of an archive.`);
   return manifest;
 }
 
+/** Reports whether a manifest still matches its checksum. One without a checksum must be of an earlier version. */
+function isWhole(text: string, document: unknown): boolean {
+  const found = CHECKSUM.exec(text.slice(-CHECKSUM_CHARACTERS));
+  if (found === null) return isObject(document) && !('generated' in document || 'checksum' in document);
+  return hash('sha256', text.slice(0, -found[0].length), 'hex') === found[1];
+}
+
+/** More characters than the member `checksum` has. */
+const CHECKSUM_CHARACTERS = 200;
+
 function manifestOf(document: unknown): Manifest | undefined {
   if (!isObject(document) || document.format !== FORMAT || document.version !== VERSION) return undefined;
-  const { created_at, runs, mac, made_by, database, unfinished, files, seal } = document;
+  const { created_at, runs, mac, made_by, database, unfinished, files, generated, seal, unreadable } = document;
   if (!isObject(files) || typeof runs !== 'number') return undefined;
   const heads = new Map<string, Head>();
   for (const [path, head] of Object.entries(files)) {
     if (!isHead(head) || (path !== LOG && chainOf(path) === undefined)) return undefined;
     heads.set(path, head);
   }
-  if (seal !== sealOf(heads)) return undefined;
+  const hashes = generated === undefined ? undefined : hashesOf(generated);
+  if (generated !== undefined && hashes === undefined) return undefined;
+  if (seal !== (sealOf({ files: heads, generated: hashes }) || NOTHING_SEALED)) return undefined;
   return {
     created_at: String(created_at),
     runs,
@@ -107,10 +144,19 @@ function manifestOf(document: unknown): Manifest | undefined {
     made_by: String(made_by),
     database: String(database),
     files: heads,
+    ...(hashes !== undefined && { generated: hashes }),
+    ...(isObject(unreadable) && { unreadable: unreadable as Readonly<Record<string, number>> }),
     ...(isObject(unfinished) && {
       unfinished: { run: Number(unfinished.run), started_at: String(unfinished.started_at) },
     }),
   };
+}
+
+/** Returns the hashes of generated files; undefined unless each is a hash of a file that a run makes. */
+function hashesOf(value: unknown): ReadonlyMap<string, string> | undefined {
+  if (!isObject(value)) return undefined;
+  const entries = Object.entries(value).map(([path, sum]) => [path, String(sum)] as const);
+  return entries.every(([path, sum]) => isGenerated(path) && /^[0-9a-f]{64}$/.test(sum)) ? new Map(entries) : undefined;
 }
 
 function isHead(value: unknown): value is Head {

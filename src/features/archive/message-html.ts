@@ -137,10 +137,15 @@ function reactionsHtml(details: MessageDetails | undefined, { names }: MessageCo
   const people = new Map<string, string[]>();
   for (const reaction of reactions) {
     const sign = reaction.emoji ?? TAPBACKS[reaction.reaction_type] ?? 'a reaction';
-    people.set(sign, [...(people.get(sign) ?? []), personOf(reaction, names)]);
+    people.set(sign, [...(people.get(sign) ?? []), `${personOf(reaction, names)}${onPart(reaction)}`]);
   }
   const items = [...people].map(([sign, who]) => html`<li class="reaction">${sign} <bdi>${who.join(', ')}</bdi></li>`);
   return html`<ul class="reactions" aria-label="Reactions">${items}</ul>`;
+}
+
+/** Names the part that a reaction is on, counted as people count. Most messages have only one part. */
+function onPart({ part = 0 }: Reaction): string {
+  return part === 0 ? '' : ` (part ${part + 1})`;
 }
 
 /** Renders a note if the message was deleted, and the message's former texts as far as the archive has them. */

@@ -8,7 +8,7 @@ import type { ArchivedConversation } from './archived-line.ts';
 import { lineWindow } from './chain.ts';
 import { type ListedConversation, listHtml } from './first-page.ts';
 import { Calendar } from './page-frame.ts';
-import { writeWhole } from './private-files.ts';
+import { sha256Of, writeWhole } from './private-files.ts';
 import { writeYear, type YearPage } from './year-pages.ts';
 
 export interface PagesParts {
@@ -21,6 +21,8 @@ export interface PagesParts {
   /** Time at which the run began, in ISO 8601. The list of conversations shows it. */
   readonly at: string;
   readonly signal: AbortSignal;
+  /** The SHA-256 of each page that an earlier run made. Key: the page's path in the archive. */
+  readonly known: ReadonlyMap<string, string>;
   readonly onPage: (done: number, total: number) => void;
 }
 
@@ -34,33 +36,40 @@ const MAX_MESSAGES = 20_000;
 
 /**
  * Makes the list of conversations, and the pages of every year that has changed since its pages were made. Calls
- * `onPage` for every year, including years whose pages are still valid.
+ * `onPage` for every year, including years whose pages are still valid. Returns the SHA-256 of every page, by path;
+ * undefined if `signal` was aborted.
  */
-export async function makePages(parts: PagesParts): Promise<void> {
-  const { folder, index, signal, names, onPage } = parts;
+export async function makePages(parts: PagesParts): Promise<ReadonlyMap<string, string> | undefined> {
+  const { folder, index, signal, names, known, onPage } = parts;
+  const hashes = new Map<string, string>();
   const calendar = new Calendar(parts.timeZone);
   const window = lineWindow();
   const list: ListedConversation[] = [];
   const total = index.countFiles();
   let done = 0;
-  let isChanged = !existsSync(join(folder, FIRST_PAGE));
+  let isChanged = !known.has(FIRST_PAGE) || !existsSync(join(folder, FIRST_PAGE));
   for (const records of byConversation(index.files())) {
     const conversation = new Conversation(records, index, names, calendar);
     for (const year of conversation.years) {
-      if (signal.aborted) return;
+      if (signal.aborted) return undefined;
       const mark = conversation.markOf(year.record);
-      if (year.record.page !== mark || !areThere(folder, year)) {
+      const paths = year.pages.map(({ name }) => `${dirname(year.record.path)}/${name}`);
+      const isMade =
+        year.record.page !== mark || !paths.every((path) => known.has(path) && existsSync(join(folder, path)));
+      if (isMade) {
         await writeYear({ ...parts, calendar, window, conversation, record: year.record, pages: year.pages });
         removeOthers(folder, year.record, year.pages);
         index.setPage(year.record.id, mark);
         isChanged = true;
       }
+      for (const path of paths) hashes.set(path, (isMade ? undefined : known.get(path)) ?? sha256Of(folder, path));
       done += 1;
       onPage(done, total);
     }
     list.push(conversation.listed());
   }
   if (isChanged) writeWhole(join(folder, FIRST_PAGE), listHtml(list, { mac: parts.mac, at: parts.at, calendar }).text);
+  return hashes.set(FIRST_PAGE, (isChanged ? undefined : known.get(FIRST_PAGE)) ?? sha256Of(folder, FIRST_PAGE));
 }
 
 /** Yields the files in groups, one group for each conversation. */
@@ -169,10 +178,6 @@ export function pagesOf(
 
 function folderOf(folder: string, { path }: ChainRecord): string {
   return join(folder, dirname(path));
-}
-
-function areThere(folder: string, { record, pages }: Conversation['years'][number]): boolean {
-  return pages.every(({ name }) => existsSync(join(folderOf(folder, record), name)));
 }
 
 /** Removes old pages that the year no longer has, because the number of its messages has changed. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -8,6 +9,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  readSync,
   renameSync,
   rmSync,
   writeSync,
@@ -22,6 +24,7 @@ import { PART } from './archive-layout.ts';
 const { O_CREAT, O_TRUNC, O_WRONLY, O_APPEND, O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
+const CHUNK_BYTES = 1 << 18;
 
 /**
  * Creates a folder and its missing parents. Throws `EEXIST` or `ENOTDIR` if a file is in the way. Does not use the
@@ -136,6 +139,19 @@ export function readWhole(path: string): string | undefined {
   }
   try {
     return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Returns the SHA-256 of a file in the folder `root`. Throws the errors of the file system. */
+export function sha256Of(root: string, path: string): string {
+  const file = openSync(join(root, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const sum = createHash('sha256');
+    const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+    for (let read = readSync(file, chunk); read > 0; read = readSync(file, chunk)) sum.update(chunk.subarray(0, read));
+    return sum.digest('hex');
   } finally {
     closeSync(file);
   }

@@ -149,7 +149,7 @@ export class RowWriter {
     const message = 'message_guid' in data ? undefined : data;
     const old = before === undefined ? undefined : this.#lineOf(before);
     const hasAttachments = (message?.details?.attachments.length ?? 0) > 0;
-    const files = message !== undefined && hasAttachments ? await stored.store(message, old?.files) : undefined;
+    const files = message !== undefined && hasAttachments ? await stored.store(message, old) : undefined;
     for (const file of files ?? []) {
       if (!isStored(file)) report.missing[file.missing] = (report.missing[file.missing] ?? 0) + 1;
     }

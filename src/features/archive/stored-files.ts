@@ -7,7 +7,7 @@ import type { Message } from '../../core/model/message.ts';
 import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../core/model/ports/reading-ports.ts';
 import { explained } from './archive-errors.ts';
 import { FILES, storedPath } from './archive-layout.ts';
-import type { ArchivedFile, StoredFile } from './archived-line.ts';
+import { type ArchivedFile, type ArchivedLine, isStored, type StoredFile } from './archived-line.ts';
 import { Draft, makeFolderOf, syncFile } from './private-files.ts';
 
 /** Extensions that stored files may have. Opening a file with one of these executes nothing. */
@@ -15,7 +15,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
   ...['jpg', 'jpeg', 'png', 'gif', 'heic', 'heif', 'webp', 'tif', 'tiff', 'bmp'],
   ...['m4a', 'mp3', 'caf', 'amr', 'wav', 'aif', 'aiff', 'aac'],
   ...['mov', 'mp4', 'm4v', '3gp'],
-  ...['pdf', 'vcf', 'txt'],
+  ...['pdf', 'vcf', 'txt', 'tar'],
 ]);
 /** The extensions of files whose name has none. Key: the MIME type. */
 const BY_TYPE: Readonly<Record<string, string>> = {
@@ -64,6 +64,19 @@ export function storedExtension({ name, mime_type: type }: Pick<AttachmentDetail
   return EXTENSIONS.has(own) ? own : 'bin';
 }
 
+/**
+ * Returns the record of a stored attachment in the message's previous line, with the attachment's present number. The
+ * number may have changed since: archives of earlier versions did not count attachments without a path.
+ */
+function storedBefore(before: ArchivedLine, { guid }: AttachmentDetails, n: number): StoredFile | undefined {
+  const known = (before.message?.details?.attachments ?? []).map((one, at) => ({ guid: one.guid, n: one.n ?? at }));
+  const same =
+    known.find((one) => guid !== undefined && one.guid === guid) ??
+    known.find((one) => one.n === n && (one.guid === undefined || guid === undefined));
+  const file = before.files?.filter(isStored).find((one) => one.n === same?.n);
+  return file && { ...file, n };
+}
+
 /** Copies attachments into an archive, each content only once, under its SHA-256. */
 export class StoredFiles {
   readonly #parts: StoredFilesParts;
@@ -73,14 +86,14 @@ export class StoredFiles {
   }
 
   /**
-   * Returns one record for each attachment. `known` holds the records in the message's previous line. If a record says
-   * that its file is stored, does not copy the file again.
+   * Returns one record for each attachment. If `before`, the message's previous line, says that the file of the same
+   * attachment is stored, does not copy the file again.
    */
-  async store(message: Message, known: readonly ArchivedFile[] = []): Promise<readonly ArchivedFile[]> {
+  async store(message: Message, before?: ArchivedLine): Promise<readonly ArchivedFile[]> {
     const stored: ArchivedFile[] = [];
     for (const [index, attachment] of (message.details?.attachments ?? []).entries()) {
       const n = attachment.n ?? index;
-      const earlier = known.find((file): file is StoredFile => file.n === n && 'sha256' in file);
+      const earlier = before && storedBefore(before, attachment, n);
       stored.push(earlier ?? (await this.#storeOne(message, n, attachment)));
     }
     return stored;

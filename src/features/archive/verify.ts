@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { chainsIn } from './archive.ts';
 import { noArchiveAt } from './archive-errors.ts';
-import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, storedHash } from './archive-layout.ts';
+import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, PEOPLE, storedHash } from './archive-layout.ts';
 import type { ArchivedLine } from './archived-line.ts';
 import { isStored } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
@@ -30,7 +30,7 @@ export interface VerifyReport {
    * continues after them.
    */
   readonly unsealed: number;
-  /** The archive's seal, which `sealOf` computes from the manifest; "" without a manifest. */
+  /** The archive's seal, which `sealOf` computes from the manifest; "" if no run has finished. */
   readonly seal: string;
 }
 
@@ -52,8 +52,8 @@ const TURN_BYTES = 1 << 22;
 const FILES_MEMBER = '"files":[';
 
 /**
- * Checks every line of every file against its hash, every file against the manifest, and every attachment. Writes
- * nothing. Throws `archive_absent`.
+ * Checks every line of every file against its hash, every file and page against the manifest, and every attachment.
+ * Writes nothing. Throws `archive_absent`.
  */
 export async function verifyArchive(options: VerifyOptions): Promise<VerifyReport> {
   return new Verification(options).run();
@@ -82,17 +82,21 @@ class Verification {
     const sealed = manifest?.files ?? new Map<string, Head>();
     const paths = [...new Set([...chainsIn(folder), ...sealed.keys()])].sort();
     const stored = this.#storedFiles();
-    this.#totalBytes = [...paths, ...stored].reduce((sum, path) => sum + this.#size(path), 0);
     const isUnfinished = manifest === undefined || manifest.unfinished !== undefined;
+    // An unfinished run may have replaced some of these files.
+    const generated = isUnfinished ? [] : [...(manifest.generated ?? [])];
+    const others = generated.map(([path]) => path);
+    this.#totalBytes = [...paths, ...stored, ...others].reduce((sum, path) => sum + this.#size(path), 0);
     for (const path of paths) if (!signal.aborted) await this.#chain(path, sealed.get(path) ?? NO_LINES, isUnfinished);
     for (const path of stored) if (!signal.aborted) await this.#storedFile(path);
+    for (const [path, sum] of generated) if (!signal.aborted) await this.#generatedFile(path, sum);
     return {
       faults: this.#faults,
       files: paths.length,
       lines: this.#lines,
       attachments: this.#attachments,
       unsealed: this.#unsealed,
-      seal: manifest === undefined ? '' : sealOf(manifest.files),
+      seal: manifest === undefined ? '' : sealOf(manifest),
     };
   }
 
@@ -186,19 +190,34 @@ class Verification {
   }
 
   async #storedFile(path: string): Promise<void> {
+    const sum = await this.#sumOf(path);
+    if (sum === undefined) return;
+    this.#attachments += 1;
+    if (sum !== storedHash(path)) {
+      this.#faults.push({ file: path, what: 'was changed (its name does not match its content)' });
+    }
+  }
+
+  /** Checks a file that was made from the lines. Only people.json may not be deleted. */
+  async #generatedFile(path: string, sealed: string): Promise<void> {
+    if (path !== PEOPLE && !existsSync(join(this.#options.folder, path))) return;
+    const sum = await this.#sumOf(path);
+    if (sum === undefined || sum === sealed) return;
+    this.#faults.push({ file: path, what: `was changed (its hash differs from the one in ${MANIFEST})` });
+  }
+
+  /** Returns the SHA-256 of a file. Notes a fault and returns undefined if the file cannot be read. */
+  async #sumOf(path: string): Promise<string | undefined> {
     const sum = createHash('sha256');
     try {
       for await (const chunk of createReadStream(join(this.#options.folder, path))) {
         sum.update(chunk as Uint8Array);
         await this.#pass((chunk as Uint8Array).length);
       }
+      return sum.digest('hex');
     } catch (error) {
       this.#faults.push({ file: path, what: readingFault(error) });
-      return;
-    }
-    this.#attachments += 1;
-    if (sum.digest('hex') !== storedHash(path)) {
-      this.#faults.push({ file: path, what: 'was changed (its name does not match its content)' });
+      return undefined;
     }
   }
 

@@ -1,13 +1,13 @@
-import { type Access, assertAllowed } from '../../core/model/caller.ts';
+import { chatIdentity, groupId, rightsAddress } from '../../core/model/address.ts';
+import { type Access, assertAllowed, type Caller, isAllowed } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { includeSet } from '../../core/model/include.ts';
-import type { Page } from '../../core/model/ports/reading-ports.ts';
 import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import type { StoredWebhook } from '../../core/model/webhook.ts';
-import { withoutHiddenChats } from '../../core/model/without-junk.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
+import { ConversationWalks } from './conversation-walks.ts';
 import { unlisted } from './event-json.ts';
 import { attachmentKey, chatObject, givenForm, messageObject } from './objects.ts';
 import {
@@ -16,12 +16,15 @@ import {
   blueBubblesNewChat,
   blueBubblesText,
   blueBubblesWebhook,
+  privateMembers,
 } from './requests.ts';
 import { sendFor, type WireSendAnswer } from './sends.ts';
 
 const DETAILS = includeSet(['details']);
-const MAX_CHATS = 200;
+/** The limit of BlueBubbles itself, whose clients ask for up to as many. */
+const MAX_CHATS = 1000;
 const NO_HELPER = 'This needs the private API, which Postern does not use.';
+const NO_CHAT = 'Chat does not exist!';
 const NO_KEY = 'The password is missing or wrong. It must be a limited key: create one with "postern keys add".';
 
 type Handler = (request: WireRequest, id: string) => Promise<WireAnswer> | WireAnswer;
@@ -40,6 +43,7 @@ export class BlueBubbles implements Wire {
   readonly keyNames = ['password', 'guid', 'token'];
   readonly #version: string;
   readonly #counters: Counters;
+  readonly #walks = new ConversationWalks();
   readonly #endpoints: readonly Endpoint[] = [
     { method: 'GET', path: 'ping', access: 'key', run: () => success('pong', 'Ping received!') },
     { method: 'GET', path: 'server/info', access: 'key', run: () => success(this.#info()) },
@@ -51,7 +55,7 @@ export class BlueBubbles implements Wire {
     },
     { method: 'POST', path: 'webhook', access: ['webhooks'], run: addWebhook },
     { method: 'DELETE', path: 'webhook/*', access: ['webhooks'], run: removeWebhook },
-    { method: 'POST', path: 'chat/query', access: ['read'], run: listChats },
+    { method: 'POST', path: 'chat/query', access: ['read'], run: (request) => this.#listChats(request) },
     { method: 'POST', path: 'chat/new', access: ['send'], run: (request) => this.#newChat(request) },
     { method: 'GET', path: 'chat/*', access: ['read'], run: getChat },
     { method: 'POST', path: 'message/text', access: ['send'], run: (request) => this.#sendText(request) },
@@ -91,7 +95,8 @@ export class BlueBubbles implements Wire {
 
   failure({ status, code, detail, hint }: WireFailure): WireAnswer {
     const type = TYPES[code] ?? (status >= 500 ? 'Server Error' : 'Validation Error');
-    const message = code === 'unauthorized' ? NO_KEY : hint === undefined ? detail : `${detail} ${hint}`;
+    const words = [...(NO_CHATS.has(code) ? [NO_CHAT] : []), detail, ...(hint === undefined ? [] : [hint])];
+    const message = code === 'unauthorized' ? NO_KEY : words.join(' ');
     return { status, body: { status, message: detail, error: { type, message } } };
   }
 
@@ -111,41 +116,67 @@ export class BlueBubbles implements Wire {
   }
 
   async #sendText(request: WireRequest): Promise<WireAnswer> {
-    const { chatGuid, message, tempGuid, selectedMessageGuid } = readBody(blueBubblesText, request.body);
-    if (typeof selectedMessageGuid === 'string' && selectedMessageGuid !== '') return refused(NO_HELPER);
+    const { chatGuid, message, tempGuid } = readBody(blueBubblesText, request.body);
+    const needed = privateMembers(request.body);
+    if (needed.length > 0) return refused(needsHelper(needed));
     const answer = await sendFor(request, { recipient: chatGuid, text: message, tempGuid }, this.#counters);
     return sendAnswer(answer, 'Message sent!', tempGuid);
   }
 
   async #sendFile(request: WireRequest): Promise<WireAnswer> {
-    const { chatGuid, tempGuid } = readBody(blueBubblesFile, request.body);
-    if (request.files.length !== 1) {
+    const { chatGuid, tempGuid, name, ...texts } = readBody(blueBubblesFile, request.body);
+    const [file, ...others] = request.files;
+    if (file === undefined || others.length > 0) {
       throw invalidRequest([{ pointer: '/attachment', message: 'The form must have one file, named attachment.' }]);
     }
-    const answer = await sendFor(request, { recipient: chatGuid, text: '', tempGuid }, this.#counters);
+    const needed = privateMembers(request.body);
+    if (needed.length > 0) return refused(needsHelper(needed));
+    // Clients repeat the caption in all three fields, because they do not know which one the server reads.
+    const [caption = '', ...more] = new Set(Object.values(texts).filter((text) => typeof text === 'string' && text));
+    if (more.length > 0) {
+      const message = 'Of `caption`, `message` and `text`, only one can be sent with the file.';
+      throw invalidRequest([{ pointer: '/caption', message }]);
+    }
+    const named = name?.trim() ? await request.caller.uploads.rename(file.id, name) : file;
+    const send = { recipient: chatGuid, text: caption ?? '', tempGuid };
+    const answer = await sendFor({ ...request, files: [named] }, send, this.#counters);
     return sendAnswer(answer, 'Attachment sent!', tempGuid);
   }
 
   /**
-   * Creates a conversation by sending its first message to an address. Without text, only returns the id that the
-   * conversation will have.
+   * Creates a conversation by sending its first message to an address. Without text, only returns the conversation, or
+   * an id by which the first message can be sent.
    */
   async #newChat(request: WireRequest): Promise<WireAnswer> {
     const { addresses, message, tempGuid } = readBody(blueBubblesNewChat, request.body);
     const [address = '', ...others] = addresses;
     if (others.length > 0) return refused('Groups cannot be created without the private API.', 'Chat Create Error');
+    const needed = privateMembers(request.body);
+    if (needed.length > 0) return refused(needsHelper(needed), 'Chat Create Error');
     if (typeof message === 'string' && message !== '') {
       const answer = await sendFor(request, { recipient: address, text: message, tempGuid }, this.#counters);
       if ('refused' in answer) return refused(answer.refused, 'Chat Create Error');
       const { sent } = answer;
-      const chat = chatObject({ ...unlisted(sent), participants: [address] });
+      // A message whose row was not found yet does not name its conversation.
+      const isFound = sent.conversation_id !== '';
+      const chat = chatObject(
+        isFound ? { ...unlisted(sent), participants: [address] } : await chatWith(request.caller, address),
+      );
       const messages = [messageObject(sent, unlisted(sent), tempGuid ?? null)];
       return success({ ...chat, messages }, 'Successfully created chat!');
     }
     if (request.caller.canSend?.(address) === 'no') throw problem('recipient_not_allowed');
-    // Messages creates the conversation only with its first message. The client can send that message to this id.
-    const id = `any;-;${address}`;
-    return success(chatObject({ id, display_name: null, participants: [address], last_message_at: '' }));
+    return success(chatObject(await chatWith(request.caller, address)));
+  }
+
+  async #listChats({ caller, body }: WireRequest): Promise<WireAnswer> {
+    const asked = readBody(blueBubblesChats, body ?? {});
+    const limit = Math.min(Math.max(asked.limit ?? MAX_CHATS, 1), MAX_CHATS);
+    const offset = asked.offset ?? 0;
+    const { items, total, isContinued } = await this.#walks.page(caller, offset, limit);
+    const metadata = { count: items.length, total, offset, limit };
+    const answer = { status: 200, message: 'Success', data: items.map(chatObject), metadata };
+    return { status: 200, body: answer, isUncounted: isContinued };
   }
 }
 
@@ -154,6 +185,9 @@ const TYPES: Readonly<Record<string, string>> = {
   send_failed: 'iMessage Error',
   messages_unavailable: 'iMessage Error',
 };
+
+/** The problems that BlueBubbles calls a missing chat. */
+const NO_CHATS: ReadonlySet<string> = new Set(['unknown_conversation', 'conversation_not_found']);
 
 function success(data: unknown, message = 'Success'): WireAnswer {
   return { status: 200, body: { status: 200, message, data } };
@@ -168,6 +202,11 @@ function sendAnswer(answer: WireSendAnswer, message: string, tempGuid: string | 
   if ('refused' in answer) return refused(answer.refused);
   const { sent } = answer;
   return success(messageObject(sent, unlisted(sent), tempGuid ?? null), message);
+}
+
+function needsHelper(members: readonly string[]): string {
+  const names = members.map((name) => `\`${name}\``).join(', ');
+  return `Nothing was sent: ${names} needs the private API, which Postern does not use.`;
 }
 
 function withoutHelper(line: string): Endpoint {
@@ -214,27 +253,16 @@ async function removeWebhook({ caller }: WireRequest, id: string): Promise<WireA
   return success(null, 'Successfully deleted webhook!');
 }
 
-async function listChats({ caller, body }: WireRequest): Promise<WireAnswer> {
-  const asked = readBody(blueBubblesChats, body ?? {});
-  const limit = Math.min(Math.max(asked.limit ?? MAX_CHATS, 1), MAX_CHATS);
-  const offset = asked.offset ?? 0;
-  const items = await shownChats(caller, offset, limit);
-  const metadata = { count: items.length, total: offset + items.length, offset, limit };
-  return { status: 200, body: { status: 200, message: 'Success', data: items.map(chatObject), metadata } };
-}
-
-/** Reads a page of the conversations that Messages shows (decision AB4). */
-async function shownChats(caller: WireRequest['caller'], offset: number, limit: number) {
-  const shown: Conversation[] = [];
-  for (let cursor: string | undefined = ''; cursor !== undefined && shown.length < offset + limit; ) {
-    const page: Page<Conversation> = await caller.reader.listConversations({ limit: MAX_CHATS, offset: 0, cursor });
-    shown.push(...withoutHiddenChats(page.items, caller));
-    cursor = page.next;
-  }
-  const read = shown
-    .slice(offset, offset + limit)
-    .map(({ id }) => caller.reader.conversation(id, { include: DETAILS }));
-  return (await Promise.all(read)).filter((one) => one !== undefined);
+/**
+ * Returns the conversation with an address, as far as the key may read it. Otherwise returns an id that a send accepts:
+ * Messages decides the stored one when the first message creates the conversation.
+ */
+async function chatWith(caller: Caller, address: string): Promise<Conversation> {
+  const typed = chatIdentity(address)?.identifier ?? address;
+  const person = rightsAddress(typed) ?? typed;
+  const id = groupId(person) ?? `any;-;${person}`;
+  const found = isAllowed(caller, ['read']) ? await caller.reader.conversation(id, { include: DETAILS }) : undefined;
+  return found ?? { id, display_name: null, participants: [person], last_message_at: '' };
 }
 
 async function getChat({ caller }: WireRequest, guid: string): Promise<WireAnswer> {

@@ -17,7 +17,9 @@ export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Pro
   if (type !== 'message.received' && type !== 'message.sent') return undefined;
   if (skippedAs({ junk: false }, entry.marks, caller.key) !== undefined) return undefined;
   const { data } = JSON.parse(await caller.json(entry, DETAILS)) as { readonly data: Message };
-  if (data.conversation_id === '' || (data.body === '' && data.attachments.length === 0)) return undefined;
+  if (data.conversation_id === '' || (data.body === '' && (data.details ?? data).attachments.length === 0)) {
+    return undefined;
+  }
   const chat = (await caller.reader.conversation(data.conversation_id)) ?? unlisted(data);
   return JSON.stringify({ type: 'new-message', data: messageObject(data, chat) });
 }

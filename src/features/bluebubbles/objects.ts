@@ -1,5 +1,6 @@
 import type { Conversation } from '../../core/model/conversation.ts';
 import type { AttachmentDetails } from '../../core/model/details.ts';
+import { utiOf } from '../../core/model/media-types.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { ConvertedForm } from '../../core/model/ports/reading-ports.ts';
 
@@ -39,7 +40,7 @@ function attachmentObject(messageId: string, attachment: AttachmentDetails, inde
   const stem = name.replace(/\.[^.]*$/, '');
   const given =
     form === undefined
-      ? { uti: null, mimeType: type, transferName: name }
+      ? { uti: utiOf(type), mimeType: type, transferName: name }
       : form.as === 'jpeg'
         ? { uti: 'public.jpeg', mimeType: 'image/jpeg', transferName: `${stem}.jpg` }
         : { uti: 'com.apple.m4a-audio', mimeType: 'audio/mp4', transferName: `${stem}.m4a` };
@@ -76,7 +77,7 @@ export function messageObject(message: Message, chat: Conversation, tempGuid: st
     dateRead: instant(details?.read_at),
     dateDelivered: instant(details?.delivered_at),
     isFromMe,
-    hasAttachments: message.attachments.length > 0,
+    hasAttachments: attachments.length + message.attachments.length > 0,
     attachments,
     handle: isFromMe ? null : handleObject(message.sender, service),
     handleId: null,

@@ -6,6 +6,7 @@ import { webhookUrl } from '../../core/schema/webhook-request.ts';
 // ignored, as BlueBubbles itself ignores them.
 
 const tempGuid = z.string({ error: '`tempGuid` must be a string.' }).max(1000).nullish();
+const optionalText = (name: string) => z.string({ error: `\`${name}\` must be a string.` }).nullish();
 const count = (name: string) => z.int({ error: `\`${name}\` must be a whole number.` }).min(0);
 
 /** `POST /webhook`. */
@@ -27,7 +28,7 @@ export const blueBubblesChats = z.object(
 export const blueBubblesNewChat = z.object(
   {
     addresses: list('`addresses`', text('An address', 512), 100).min(1, 'There must be an address.'),
-    message: z.string({ error: '`message` must be a string.' }).nullish(),
+    message: optionalText('message'),
     tempGuid,
   },
   NOT_AN_OBJECT,
@@ -39,10 +40,31 @@ export const blueBubblesText = z.object(
     chatGuid: text('`chatGuid`', 512),
     message: z.string({ error: '`message` must be a string.' }),
     tempGuid,
-    selectedMessageGuid: z.string().nullish(),
   },
   NOT_AN_OBJECT,
 );
 
 /** The form fields of `POST /message/attachment`, besides the file. */
-export const blueBubblesFile = z.object({ chatGuid: text('`chatGuid`', 512), tempGuid }, NOT_AN_OBJECT);
+export const blueBubblesFile = z.object(
+  {
+    chatGuid: text('`chatGuid`', 512),
+    name: optionalText('name'),
+    caption: optionalText('caption'),
+    message: optionalText('message'),
+    text: optionalText('text'),
+    tempGuid,
+  },
+  NOT_AN_OBJECT,
+);
+
+/** Members of a send that only the private API can carry out. */
+const PRIVATE_MEMBERS = ['effectId', 'subject', 'selectedMessageGuid', 'attributedBody', 'textFormatting', 'mentions'];
+
+/** Returns the names of the members of a valid body that need the private API, and ask for something. */
+export function privateMembers(body: unknown): readonly string[] {
+  return PRIVATE_MEMBERS.filter((name) => {
+    const value = (body as Readonly<Record<string, unknown>>)[name];
+    const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+    return value !== undefined && value !== null && value !== '' && value !== false && !isEmpty;
+  });
+}

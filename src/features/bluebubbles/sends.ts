@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import { chatIdentity } from '../../core/model/address.ts';
 import { approvalInConsole } from '../../core/model/approval.ts';
+import type { Caller } from '../../core/model/caller.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { WireRequest } from '../../core/model/ports/wires-ports.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
@@ -8,6 +10,7 @@ import { rendered, sendBody } from '../../core/schema/message-request.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
 
 export interface WireSend {
+  /** An address or a chat guid, as the client wrote it. */
   readonly recipient: string;
   readonly text: string;
   readonly tempGuid: string | null | undefined;
@@ -19,7 +22,8 @@ export type WireSendAnswer = { readonly sent: Message } | { readonly refused: st
 /** Sends a message. Returns a held send and a dry run as refused, because the protocol knows neither. */
 export async function sendFor(request: WireRequest, send: WireSend, counters: Counters): Promise<WireSendAnswer> {
   const { caller, files, requestId } = request;
-  const { recipient, text, tempGuid } = send;
+  const { text, tempGuid } = send;
+  const recipient = await recipientOf(caller, send.recipient);
   const ids = files.map(({ id }) => id);
   const body = readBody(sendBody, { recipient, body: text, ...(ids.length > 0 && { attachment_ids: ids }) });
   const { attachment_ids: _ids, attachments: _paths, dry_run: _dryRun, ...message } = await rendered(body);
@@ -46,6 +50,19 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
     case 'deferred':
       throw new Error('a send without a time was deferred');
   }
+}
+
+/**
+ * Returns the recipient that a chat guid stands for. Clients write `iMessage;-;` before every address, so the prefix is
+ * only a default: the address counts, unless another conversation with it is newer than the one of this guid (decision
+ * AB8).
+ */
+async function recipientOf({ reader }: Caller, guid: string): Promise<string> {
+  const { service, style, identifier } = chatIdentity(guid) ?? {};
+  if (identifier === undefined || style !== '-' || service?.toLowerCase() !== 'imessage') return guid;
+  const exact = await reader.conversation(guid);
+  const newest = await reader.conversation(`any;-;${identifier}`);
+  return exact?.id === guid && newest?.id !== guid ? guid : identifier;
 }
 
 /**

@@ -59,10 +59,17 @@ const loading = new Map();
 /** Object URLs by path, the newest one last. @type {Map<string, string>} */
 const kept = new Map();
 
-/** @param {string} name */
-export const typeOf = (name) => {
+const SHOWN = new Set(Object.values(TYPES));
+
+/**
+ * Returns the type of a file by its extension, else the one that Messages has for it, if the page can show that type.
+ * @param {string} name
+ * @param {string | null} [stored]
+ */
+export const typeOf = (name, stored) => {
   const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
-  return Object.hasOwn(TYPES, ending) ? TYPES[ending] : undefined;
+  if (Object.hasOwn(TYPES, ending)) return TYPES[ending];
+  return SHOWN.has(stored ?? '') ? (stored ?? undefined) : undefined;
 };
 
 /**

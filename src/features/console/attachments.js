@@ -36,23 +36,25 @@ export function showAttachments(box, message) {
  * @param {any} message
  * @returns {Attachment[]}
  */
-export const attachmentsIn = ({ id, attachments, details: { attachments: known = [] } = {} }) =>
-  attachments.map((/** @type {string} */ path, /** @type {number} */ index) => {
-    const { n = index, bytes, state, transcript, width, height, sticker } = known[index] ?? {};
-    const name = path.split('/').at(-1) ?? '';
-    return {
-      name,
-      path,
-      at: `messages/${encodeURIComponent(id)}/attachments/${n}`,
-      bytes: bytes ?? Number.POSITIVE_INFINITY,
-      type: typeOf(name),
-      isHere: state === 'available',
-      transcript,
-      width,
-      height,
-      sticker,
-    };
-  });
+export const attachmentsIn = ({ id, attachments, details }) =>
+  (details?.attachments ?? attachments.map((/** @type {string} */ path) => ({ path }))).map(
+    (/** @type {any} */ known, /** @type {number} */ index) => {
+      const { n = index, path, bytes, state, mime_type: type, transcript, width, height, sticker } = known;
+      const name = known.name ?? path.split('/').at(-1);
+      return {
+        name,
+        path: path ?? name,
+        at: `messages/${encodeURIComponent(id)}/attachments/${n}`,
+        bytes: bytes ?? Number.POSITIVE_INFINITY,
+        type: typeOf(name, type),
+        isHere: state === 'available',
+        transcript,
+        width,
+        height,
+        sticker,
+      };
+    },
+  );
 
 /** A picture loads when it becomes visible; everything else loads on demand. */
 const seen = new IntersectionObserver((entries) => {

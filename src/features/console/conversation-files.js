@@ -42,7 +42,7 @@ async function load(box, conversation) {
   /** @type {import('../../core/model/listed-attachment.ts').ListedAttachment[]} */
   const listed = await call(`conversations/${encodeURIComponent(conversation)}/attachments?limit=${MESSAGES}`);
   const all = listed
-    .flatMap((one) => attachmentsIn({ id: one.message_id, attachments: [one.path], details: { attachments: [one] } }))
+    .flatMap((one) => attachmentsIn({ id: one.message_id, attachments: [], details: { attachments: [one] } }))
     .filter(({ isHere }) => isHere);
   const pictures = all.filter(({ type, sticker }) => type?.startsWith('image/') && sticker === undefined);
   const files = all.filter(({ type }) => !/^(?:image|audio)\//.test(type ?? ''));

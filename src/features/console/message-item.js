@@ -247,17 +247,33 @@ export function noteReactions(reactions) {
 }
 
 /**
- * Returns the mark of one reaction. Its `data-of` holds the sender and the kind, which identify a reaction within its
- * message: nobody has two reactions of one kind.
+ * Returns the mark of one reaction. Its `data-of` holds what a newer reaction replaces: the sender's tapback on the same
+ * part, or nothing for a sticker. A reaction without a part is on the first. `data-kind` is what a removal must name.
  * @param {any} reaction
  */
 export function reactionMark(reaction) {
-  const { reaction_type: type, emoji, is_from_me: isOwn, sender, names } = reaction;
+  const {
+    id,
+    associated_message_type: code,
+    reaction_type: type,
+    emoji,
+    is_from_me: isOwn,
+    sender,
+    names,
+    part = 0,
+  } = reaction;
   const name = isOwn ? 'You' : personOf(sender, names);
-  const title = `${name}: ${type.replace('_', ' ')}`;
+  const title = `${name}: ${type.replace('_', ' ')}${part === 0 ? '' : ` on part ${part + 1}`}`;
+  const isTapback = code >= 2000 && code < 4000;
   return h(
     'span',
-    { title, 'data-of': `${isOwn ? '' : sender} ${type} ${emoji ?? ''}`, role: 'img', 'aria-label': title },
+    {
+      title,
+      'data-of': isTapback ? `${isOwn ? '' : sender} ${part}` : id,
+      'data-kind': `${type} ${emoji ?? ''}`,
+      role: 'img',
+      'aria-label': title,
+    },
     symbolOf(reaction),
   );
 }

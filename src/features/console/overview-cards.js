@@ -216,6 +216,7 @@ const PROBLEMS = {
   automation_denied: 'Messages could not be automated',
   webhook_failing: 'Deliveries failed',
   webhook_held: 'Deliveries had to wait',
+  webhook_paused: 'A receiver wants no more events',
   search_failing: 'Search did not work',
   push_dead: 'Messages may not have arrived',
 };

@@ -43,21 +43,23 @@ export function needsCard({ status, approvals = [], webhooks = [], host }) {
       ),
     );
   }
-  for (const { id, name, origin, state, last_error: error } of status.webhooks) {
-    if (state !== 'failing' && state !== 'held') continue;
+  for (const { id, name, origin, state, last_error: error, paused_by: pausedBy } of status.webhooks) {
+    if (state !== 'failing' && state !== 'held' && pausedBy === undefined) continue;
     const known = webhooks.find((/** @type {any} */ one) => one.id === id);
     const behind = known?.behind ?? 0;
     const rest =
-      state === 'held'
-        ? `${counted(Math.max(1, behind), 'event')} kept until the receiver accepts ${behind > 1 ? 'them' : 'it'}.`
-        : behind > 0
-          ? `${counted(behind, 'event')} behind.`
-          : '';
+      pausedBy !== undefined
+        ? `${counted(Math.max(1, behind), 'event')} kept until you resume it.`
+        : state === 'held'
+          ? `${counted(Math.max(1, behind), 'event')} kept until the receiver accepts ${behind > 1 ? 'them' : 'it'}.`
+          : behind > 0
+            ? `${counted(behind, 'event')} behind.`
+            : '';
     items.push(
       todo(
         'alert',
-        state === 'held' ? 'warn' : 'bad',
-        `${name ?? origin} ${state === 'held' ? 'holds its events' : 'fails'}`,
+        state === 'failing' ? 'bad' : 'warn',
+        `${name ?? origin} ${pausedBy === undefined ? (state === 'held' ? 'holds its events' : 'fails') : 'was paused by its receiver'}`,
         `${error ?? ''} ${rest}`,
         h('a', { class: 'btn mini', href: `#/webhooks/${encodeURIComponent(id)}` }, 'See deliveries'),
       ),

@@ -111,7 +111,9 @@ async function search(query) {
   if (query === asked) return;
   asked = query;
   void showPeople(query);
-  const path = `search?limit=${HITS_AT_ONCE}&include=contacts,details&q=${encodeURIComponent(query)}`;
+  // Dates in the query are days of the zone in which the console shows times.
+  const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone);
+  const path = `search?limit=${HITS_AT_ONCE}&include=contacts,details&time_zone=${zone}&q=${encodeURIComponent(query)}`;
   await show(path, (items) => fill(hits, items));
 }
 

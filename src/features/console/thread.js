@@ -259,7 +259,8 @@ export function noteReaction(reaction, isAdded) {
   const isAtEnd = isScrolledToEnd();
   const mark = reactionMark(reaction);
   for (const other of [...reactions.children]) {
-    if (/** @type {HTMLElement} */ (other).dataset.of === mark.dataset.of) other.remove();
+    const { of, kind } = /** @type {HTMLElement} */ (other).dataset;
+    if (of === mark.dataset.of && (isAdded || kind === mark.dataset.kind)) other.remove();
   }
   if (isAdded) reactions.append(mark);
   noteReactions(reactions);

@@ -84,7 +84,7 @@ function troubleNote(webhook, lastError, again) {
     }),
   );
   return note(
-    webhook.state === 'held' ? 'warn' : 'bad',
+    webhook.state === 'failing' ? 'bad' : 'warn',
     h(
       'div',
       'row wrap',

@@ -266,8 +266,9 @@ const conversationId = ({ id }) => (id.includes(';') ? id : `any;-;${id}`);
 
 /** @param {HTMLInputElement} secret */
 function makeSecret(secret) {
+  // Base64 of 24 bytes needs no padding. Libraries decode all of it, so no character may be left out.
   const bytes = crypto.getRandomValues(new Uint8Array(24));
-  secret.value = `whsec_${btoa(String.fromCharCode(...bytes)).replace(/[+/=]/g, '')}`;
+  secret.value = `whsec_${btoa(String.fromCharCode(...bytes))}`;
   secret.select();
   toast('Give this secret to the receiver now: it is not shown again');
 }

@@ -47,6 +47,13 @@ export function troubleOf(
       next: `${counted(Math.max(1, behind), 'event')} ${behind > 1 ? 'wait and are' : 'waits and is'} kept. Postern tries again until it succeeds (${counted(held.attempts, 'attempt')} so far).`,
     };
   }
+  if (state === 'paused' && held?.gone === true) {
+    return {
+      what: `${held.error} It wants no more events, so the webhook is paused.`,
+      since: held.since,
+      next: `${counted(Math.max(1, behind), 'event')} ${behind > 1 ? 'are' : 'is'} kept. Resume to deliver again, or remove the webhook.`,
+    };
+  }
   if (state !== 'failing') return undefined;
   const lost =
     dropped > 0

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { folded } from '../../core/model/folded.ts';
+import { folded, searchedText, searchWords } from '../../core/model/folded.ts';
 import type { Contact } from '../../core/model/ports/contacts-ports.ts';
 
 /** Number of contacts compared before other work can run. Comparing them takes a few milliseconds. */
@@ -15,11 +15,11 @@ interface Match {
  * organization or addresses.
  */
 export async function searchContacts(contacts: readonly Contact[], text: string, limit: number): Promise<Contact[]> {
-  const words = folded(text).split(/\s+/u).filter(Boolean);
+  const words = searchWords(text);
   const best: Match[] = [];
   await inSlices(contacts, (contact) => {
     const { name, nickname, organization, addresses } = contact;
-    const content = folded([name, nickname ?? '', organization ?? '', ...addresses].join(' '));
+    const content = searchedText([name, nickname, organization], addresses);
     if (!words.every((word) => content.includes(word))) return;
     const match = { key: `${folded(name)} ${addresses[0] ?? ''}`, contact };
     const last = best.at(-1);
@@ -30,7 +30,7 @@ export async function searchContacts(contacts: readonly Contact[], text: string,
   return best.map(({ contact }) => contact);
 }
 
-/** Returns the contacts whose name or nickname equals `name`, apart from case, accents and surrounding spaces. */
+/** Returns the contacts whose name or nickname equals `name`, as `folded` compares them. */
 export async function contactsNamed(contacts: readonly Contact[], name: string): Promise<Contact[]> {
   const wanted = folded(name);
   const found: Contact[] = [];

@@ -1,3 +1,5 @@
+import { asciiDigits, withoutTags } from '../../core/model/address.ts';
+
 /** Calling codes with one or two digits (ITU-T E.164). All other calling codes have three digits. */
 const SHORT_CODES = new Set(
   (
@@ -20,6 +22,8 @@ const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
  * the 9 of Argentina (54).
  */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
+/** A remark that a card has behind a number, as in `+1 555 0100 (work)`. */
+const REMARK = /\([^()]*\p{L}[^()]*\)\s*$/u;
 const EXTENSION = /[;,#]|(?:ext|x)[.:\s]*(?=\d)/i;
 /** Minimum number of digits in a telephone number without `+`. A number with fewer digits is a short code. */
 const MIN_DIGITS = 7;
@@ -39,15 +43,16 @@ export function callingCodeOf(address: string): string | undefined {
 }
 
 /**
- * Returns one form for all spellings of an address: `+` and all digits of a telephone number, the digits of a short
- * code, or any other text in lower case. Returns undefined for text that is too long or has neither digits nor letters.
+ * Returns the normal form of an address, completed as it is dialled here: `+` and all digits of a telephone number, the
+ * digits of a short code, or any other text in lower case. Returns undefined for text that is too long or has neither digits nor letters.
  * Also returns undefined for a national number if `home`, the calling code of this Mac's country, is unknown. The form
  * serves to find names, never to decide rights.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
   if (address.length > MAX_LENGTH) return undefined;
+  const untagged = withoutTags(address);
   // Almost every address is ASCII, which needs no normalization.
-  const text = ASCII.test(address) ? address.trim() : address.normalize('NFKC').trim();
+  const text = ASCII.test(untagged) ? untagged.trim() : asciiDigits(untagged.normalize('NFKC')).trim();
   if (text.includes('@')) return text.toLowerCase();
   const dialled = dialledDigits(text);
   if (dialled === undefined) return text.toLowerCase();
@@ -67,7 +72,8 @@ export function dialableAddress(address: string, home: string | undefined): stri
 function dialledDigits(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   if (GROUPED.test(text) && !text.includes('(0)')) return text.replace(NOT_DIALLED, '');
-  const number = (text.startsWith('tel:') ? text.slice(4) : text).split(EXTENSION, 1)[0] ?? '';
+  const written = (text.startsWith('tel:') ? text.slice(4) : text).replace(REMARK, '');
+  const number = written.split(EXTENSION, 1)[0] ?? '';
   if (LETTER.test(number)) return undefined;
   return number.replaceAll('(0)', '').replace(NOT_DIALLED, '');
 }

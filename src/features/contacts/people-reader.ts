@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { folded } from '../../core/model/folded.ts';
+import { folded, searchedText, searchWords } from '../../core/model/folded.ts';
 import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
 import type {
   AmbiguousAddress,
@@ -66,10 +66,10 @@ export class PeopleReader implements People {
   }
 
   async search(text: string, limit: number, view?: PeopleView): Promise<readonly Person[]> {
-    const words = folded(text).split(/\s+/u).filter(Boolean);
+    const words = searchWords(text);
     const found: Person[] = [];
     for await (const person of this.#people(view)) {
-      const content = folded([person.name ?? '', ...person.addresses].join(' '));
+      const content = searchedText([person.name], person.addresses);
       if (words.every((word) => content.includes(word))) found.push(person);
       if (found.length >= limit) break;
     }

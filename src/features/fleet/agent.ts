@@ -2,7 +2,6 @@ import { hostname } from 'node:os';
 import type { Connection } from '../../core/chatdb/connection.ts';
 import { chatDbOwner } from '../../core/chatdb/owner.ts';
 import type { Host } from '../../core/host.ts';
-import { machineId } from '../../core/mac/machine-id.ts';
 import type { Caller } from '../../core/model/caller.ts';
 import type { ChangeEvent, LogEntry } from '../../core/model/event.ts';
 import type { FleetSettings } from '../../core/model/fleet.ts';
@@ -16,8 +15,9 @@ import type { Sqlite } from '../../core/runtime/sqlite.ts';
 import type { EventJson } from '../../core/schema/event-json.ts';
 import { sendBody } from '../../core/schema/message-request.ts';
 import { checkBody } from '../../core/schema/mistakes.ts';
-import { fleetStore } from '../../core/state/fleet-store.ts';
 import { type AgentParts, FleetAgent } from './agent/agent.ts';
+import { fleetStore } from './agent/fleet-store.ts';
+import { machineId } from './agent/machine-id.ts';
 
 const DETAILS = includeSet(['details']);
 

@@ -4,6 +4,7 @@ import type { Config } from '../../core/config/config.ts';
 import type { Feature } from '../../core/feature.ts';
 import type { Host } from '../../core/host.ts';
 import { HttpServer } from '../../core/http/server.ts';
+import { listenOnSocket } from '../../core/http/socket.ts';
 import { Channel } from '../../core/log/channel.ts';
 import { type ChangeSource, Feed } from '../../core/log/feed.ts';
 import type { Caller } from '../../core/model/caller.ts';
@@ -18,7 +19,6 @@ import { Cleanup } from '../../core/runtime/cleanup.ts';
 import { Counters } from '../../core/runtime/counters.ts';
 import { eventSerializer } from '../../core/schema/event-json.ts';
 import type { RunningApp } from '../../core/service.ts';
-import { listenOnSocket } from '../../core/socket.ts';
 import { lockFolder } from '../../core/state/lock.ts';
 import { openStateDatabase } from '../../core/state/state-database.ts';
 import { webhookStore } from '../../core/state/webhooks-store.ts';
@@ -144,7 +144,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
     const webSockets = new WebSocketClients({ clock, log, ready });
     const streams = new HttpStreams({ feed, clock, log, ready });
     const webhookState = webhookStore(state, clock);
-    const posting = { version, clock, allowedHosts: config.webhooks.allowedHosts };
+    const posting = { version, clock, ...config.webhooks };
     const webhooks = new HubWebhooks({
       connection,
       envelope,

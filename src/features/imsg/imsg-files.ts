@@ -4,6 +4,7 @@ import { extname, join } from 'node:path';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { AttachmentDetails, AttachmentForm, Message, PosternClient } from '../../client/postern-client.ts';
+import { utiOf } from '../../core/model/media-types.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { MediaCache } from '../media/port.ts';
 import type { ImsgAttachment } from './imsg-message.ts';
@@ -12,20 +13,6 @@ import type { ImsgAttachment } from './imsg-message.ts';
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 const MAX_FILE_BYTES = 100_000_000;
 const EXTENSION = /^\.[a-z\d]{1,8}$/i;
-
-/** Apple's types for common files. Key: the MIME type. Other files have no type here. */
-const UTIS: Readonly<Record<string, string>> = {
-  'image/jpeg': 'public.jpeg',
-  'image/png': 'public.png',
-  'image/gif': 'com.compuserve.gif',
-  'image/heic': 'public.heic',
-  'audio/mp4': 'com.apple.m4a-audio',
-  'audio/x-caf': 'com.apple.coreaudio-format',
-  'video/quicktime': 'com.apple.quicktime-movie',
-  'video/mp4': 'public.mpeg-4',
-  'application/pdf': 'com.adobe.pdf',
-  'text/vcard': 'public.vcard',
-};
 
 export interface ImsgFilesParts {
   readonly client: PosternClient;
@@ -62,7 +49,7 @@ export class ImsgFiles {
         filename: attachment.name,
         transfer_name: attachment.name,
         mime_type: type,
-        uti: UTIS[type ?? ''] ?? null,
+        uti: utiOf(type),
         byte_size: attachment.bytes,
         is_sticker: attachment.sticker !== undefined,
         missing: path === undefined,

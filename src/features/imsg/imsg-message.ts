@@ -60,6 +60,8 @@ export function imsgReaction(reaction: Reaction, chat: ImsgChat, isAdded: boolea
     reaction_emoji: reaction.emoji,
     is_reaction_add: isAdded,
     reacted_to_guid: reaction.message_guid,
+    // imsg has no such member; clients ignore it.
+    ...(reaction.part !== undefined && { reacted_to_part: reaction.part }),
   };
 }
 

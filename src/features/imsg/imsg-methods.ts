@@ -109,7 +109,7 @@ export class ImsgMethods {
 
   /** Returns the message in imsg's form, with the message's files if the client requested them. */
   async written(message: Message, chat: ImsgChat, asked: FilesAsked): Promise<ReturnType<typeof imsgMessage>> {
-    const areWanted = asked.attachments === true && message.attachments.length > 0;
+    const areWanted = asked.attachments === true && (message.details?.attachments.length ?? 0) > 0;
     const files = areWanted ? await this.#parts.files.of(message, asked.convert_attachments === true) : [];
     return imsgMessage(message, chat, files);
   }

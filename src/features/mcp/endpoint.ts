@@ -7,6 +7,7 @@ import type { McpParts } from './lazy-service.ts';
 import { conversationEvents } from './resources.ts';
 import { mcpServer, mostBytesOf } from './server.ts';
 import { LocalTime } from './text/times.ts';
+import { withoutEmptyArguments } from './tools/arguments.ts';
 import type { Tool } from './tools/tool.ts';
 
 const OWNER = '';
@@ -68,7 +69,7 @@ export class McpEndpoint implements McpService {
       if (this.#calls === 0) this.#onIdle();
     };
     try {
-      const response = await this.#handlerOf(caller).fetch(request, { parsedBody: body });
+      const response = await this.#handlerOf(caller).fetch(request, { parsedBody: withoutEmptyArguments(body) });
       const { status, body: stream } = response;
       const type = response.headers.get('content-type') ?? undefined;
       if (stream !== null && type === 'text/event-stream') {

@@ -6,7 +6,7 @@ import type { SubscriptionService } from '../../core/model/ports/subscriptions-p
 import { EVENT_ERRORS } from '../../core/model/subscription.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
-import { hasSubscriptions } from '../../core/state/subscriptions-store.ts';
+import { hasSubscriptions } from './subscriptions/subscriptions-store.ts';
 
 interface LazySubscriptionsParts {
   readonly config: Config;
@@ -58,12 +58,12 @@ export class LazySubscriptions implements SubscriptionService {
     const [{ SubscriptionRegistry }, { CallbackPoster }, { subscriptionStore }] = await Promise.all([
       import('./subscriptions/subscription-registry.ts'),
       import('./subscriptions/callback-poster.ts'),
-      import('../../core/state/subscriptions-store.ts'),
+      import('./subscriptions/subscriptions-store.ts'),
     ]);
     this.#loaded = new SubscriptionRegistry({
       feed: feed(),
       store: subscriptionStore(state),
-      poster: new CallbackPoster({ version, clock, allowedHosts: config.webhooks.allowedHosts, ownListeners }),
+      poster: new CallbackPoster({ version, clock, ...config.webhooks, ownListeners }),
       clock,
       log,
       callerOf,

@@ -14,6 +14,7 @@ import { randomNonce } from './text/fence.ts';
 import { MAX_ANSWER } from './text/lines.ts';
 import type { LocalTime } from './text/times.ts';
 import { approvalsWait } from './tools/approvals-wait.ts';
+import { argumentsSchema, unknownNote } from './tools/arguments.ts';
 import { attachmentsFetch } from './tools/attachments-fetch.ts';
 import { contactsResolve } from './tools/contacts-resolve.ts';
 import { conversationsList } from './tools/conversations-list.ts';
@@ -162,15 +163,17 @@ function addTool(server: McpServer, tool: Tool, log: Log, context: MakeContext):
     {
       title,
       description,
-      inputSchema: input,
+      inputSchema: argumentsSchema(input, name),
       ...(output !== undefined && { outputSchema: output }),
       annotations,
     },
-    async (args, call): Promise<CallToolResult> => {
+    async ({ input: read, unknown }, call): Promise<CallToolResult> => {
+      const note = unknownNote(unknown);
       try {
-        return resultOf(await tool.run(args, context(call)));
+        const answer = await tool.run(read, context(call));
+        return resultOf({ ...answer, text: answer.text + note });
       } catch (error) {
-        return { isError: true, content: [{ type: 'text', text: sentenceOf(error, name, log) }] };
+        return { isError: true, content: [{ type: 'text', text: sentenceOf(error, name, log) + note }] };
       }
     },
   );

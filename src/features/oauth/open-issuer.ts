@@ -35,8 +35,8 @@ export async function openIssuer({
   const [{ IssuerHost }, { AuthorizationServer }, { oauthStore }, { readPublicDocument }] = await Promise.all([
     import('../../core/http/issuer-host.ts'),
     import('./authorization-server.ts'),
-    import('../../core/state/oauth-store.ts'),
-    import('../../core/runtime/public-document.ts'),
+    import('./oauth-store.ts'),
+    import('./public-document.ts'),
   ]);
   const { clock } = host;
   const ownerDigest = hash('sha256', config.auth.apiKey, 'buffer');

@@ -7,7 +7,7 @@ import type { Approval } from '../../core/model/approval.ts';
 import { type ClientLines, clientLines } from '../../core/model/client-lines.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Scope } from '../../core/model/key.ts';
-import { isShown } from '../../core/model/narrowing.ts';
+import { isShownByDefault } from '../../core/model/narrowing.ts';
 import type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../../core/model/overview.ts';
 import type { Home } from '../../core/model/ports/home-ports.ts';
 import type { WebhookRegistry } from '../../core/model/ports/webhooks-ports.ts';
@@ -25,9 +25,9 @@ import { startOfLocalDay } from '../../core/runtime/clock.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { residentBytes } from '../../core/runtime/memory.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
-import { statisticStore } from '../../core/state/statistics-store.ts';
 import type { LazyAccess } from '../access/lazy-access.ts';
 import { grouped, lengthOf, pointsOf, Statistics } from './statistics.ts';
+import { statisticStore } from './statistics-store.ts';
 
 const HOURS = 24;
 /** Maximum number of sends waiting for approval that the home page lists. */
@@ -53,7 +53,7 @@ export function openStatistics({ state, host, closers, counters, channel }: Coun
   channel.join(
     statistics.reader({
       published: () => channel.published,
-      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(isShown),
+      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(isShownByDefault),
     }),
   );
   return statistics;

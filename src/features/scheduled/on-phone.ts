@@ -1,6 +1,7 @@
 import { perSchema } from '../../core/chatdb/chatdb-handle.ts';
 import type { Connection } from '../../core/chatdb/connection.ts';
 import { messageOf } from '../../core/chatdb/message.ts';
+import { isScheduled } from '../../core/chatdb/row-kinds.ts';
 import type { ScheduledSend } from './scheduled.ts';
 
 const MAX_LISTED = 200;
@@ -12,8 +13,8 @@ const MAX_LISTED = 200;
  */
 const waitingSql = perSchema((schema) =>
   schema.hasColumn('message', 'schedule_type') && schema.hasColumn('message', 'schedule_state')
-    ? `SELECT m.ROWID FROM ${schema.messagesByIndex} m WHERE m.schedule_type = 2 AND m.schedule_state IN (1, 2)
-       AND ifnull(m.is_sent, 0) = 0 ORDER BY m.date LIMIT ${MAX_LISTED}`
+    ? `SELECT m.ROWID FROM ${schema.messagesByIndex} m WHERE ${isScheduled(schema)}
+       ORDER BY m.date LIMIT ${MAX_LISTED}`
     : undefined,
 );
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { utiOf } from '../../core/model/media-types.ts';
 import type { SqlValue } from '../../core/runtime/sqlite.ts';
 import { isSince26, loadableSchema, type MacosVersion } from './macos-versions.ts';
 import { Tables } from './tables.ts';
@@ -181,14 +182,15 @@ export class ChatDatabase extends Tables {
 
   attach(message: number, attachment: NewAttachment): number {
     const guid = `at_0_${this.guid(message)}_${randomUUID()}`;
-    const name = attachment.name ?? attachment.filename?.split('/').at(-1) ?? 'file';
+    const { filename, name = filename?.split('/').at(-1) ?? 'file', mimeType: type = null } = attachment;
     return this.transaction(() => {
       const row = this.insert('attachment', {
         guid,
         original_guid: guid,
         created_date: appleDate(APPLE_EPOCH_MS) + 1n,
-        filename: attachment.filename,
-        mime_type: attachment.mimeType ?? null,
+        filename,
+        uti: utiOf(type),
+        mime_type: type === 'audio/x-caf' ? null : type, // As iPhones store it (imessage-exporter, issue 155).
         transfer_state: attachment.transferState ?? 5,
         is_outgoing: attachment.isOutgoing === true ? 1 : 0,
         transfer_name: name,
@@ -207,11 +209,17 @@ export class ChatDatabase extends Tables {
     {
       type,
       emoji = null,
+      on = 0,
       ...message
-    }: Omit<NewMessage, 'text'> & { readonly type: number; readonly emoji?: string | null },
+    }: Omit<NewMessage, 'text'> & {
+      readonly type: number;
+      readonly emoji?: string | null;
+      readonly on?: number | 'balloon';
+    },
   ): number {
-    // A vote names its target by the bare guid. A reaction names a part of its target.
-    const guid = type === 4000 ? this.guid(target) : `p:0/${this.guid(target)}`;
+    // A vote names its target by the bare guid. A reaction names a part of its target, or its balloon.
+    const prefix = on === 'balloon' ? 'bp:' : `p:${on}/`;
+    const guid = `${type === 4000 ? '' : prefix}${this.guid(target)}`;
     const isOwn = message.from === undefined ? 1 : 0;
     const handle = message.from === undefined ? 0 : this.handle(message.from, message.service);
     return this.transaction(() => {

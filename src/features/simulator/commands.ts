@@ -13,7 +13,7 @@ export type Scenario =
   | 'error_25' // exit 0, then the row fails: attachment
   | 'ghost' // exit 0, an empty row in no chat
   | 'misdirected' // exit 0, a row in a new conversation with a person named by the group's identifier
-  | 'nothing' // exit 0, no row at all
+  | 'nothing' // exit 0, no row at all (openclaw/imsg #234, #249; openclaw/openclaw #85624)
   | 'crash'; // osascript dies of a signal
 
 /** One attempt to send, with the values that osascript received as environment variables. */
@@ -127,9 +127,12 @@ export type Command =
       readonly from?: string;
       readonly type: number;
       readonly emoji?: string;
+      /** The part of the message, or the balloon of a link or an app. The first part by default. */
+      readonly on?: number | 'balloon';
     }
-  | { readonly do: 'edit'; readonly row: number; readonly text: string }
-  | { readonly do: 'unsend'; readonly row: number }
+  /** With `leavesText`, the column `text` keeps what it had, as some rows do (imsgcrawl, pull request 8). */
+  | { readonly do: 'edit'; readonly row: number; readonly text: string; readonly leavesText?: boolean }
+  | { readonly do: 'unsend'; readonly row: number; readonly leavesText?: boolean }
   /**
    * A message of an app. `type` is the row's `associated_message_type`. `session` is the id of the row that began the
    * game.

@@ -37,24 +37,25 @@ export type RowCommand = Extract<
 export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: number): unknown {
   switch (command.do) {
     case 'react': {
-      const { from, to, type, emoji } = command;
+      const { from, to, type, emoji, on } = command;
       const message = {
         dateMs: nowMs,
         type,
         ...(from !== undefined && { from }),
         ...(emoji !== undefined && { emoji }),
+        ...(on !== undefined && { on }),
       };
       return { row: database.reaction(chatOf(database, to), to, message) };
     }
     case 'edit':
       database.update('message', command.row, {
-        text: isSince26(database.version) ? null : command.text,
+        ...(command.leavesText !== true && { text: isSince26(database.version) ? null : command.text }),
         attributedBody: encodeAttributedBody(command.text),
         date_edited: appleDate(nowMs),
       });
       return {};
     case 'unsend':
-      unsend(database, command.row, nowMs);
+      unsend(database, command, nowMs);
       return {};
     case 'app': {
       const { from, text, type, session } = command;
@@ -118,10 +119,13 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
  * `message_summary_info`, and leaves `date_retracted` 0 (nixfred/blip, pull request 32: 33,600 rows on macOS 26). Sets
  * `part_count` to 0 (mautrix/imessage, pull request 199). Keeps the rows of attachments.
  */
-function unsend(database: ChatDatabase, row: number, nowMs: number): void {
+function unsend(
+  database: ChatDatabase,
+  { row, leavesText = false }: Extract<RowCommand, { readonly do: 'unsend' }>,
+  nowMs: number,
+): void {
   database.update('message', row, {
-    text: null,
-    attributedBody: null,
+    ...(!leavesText && { text: null, attributedBody: null }),
     is_empty: 1,
     part_count: 0,
     date_edited: appleDate(nowMs),

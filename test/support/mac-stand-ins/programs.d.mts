@@ -1,4 +1,4 @@
-import type { CommandResult } from '../../../src/runtime/command.ts';
+import type { CommandResult } from '../../../src/core/runtime/command.ts';
 
 export function nameOf(command: string): string;
 export function isStandIn(command: string): boolean;

@@ -57,7 +57,8 @@ function detectedOf(result: Scanned): DetectedData | undefined {
 function membersOf(type: DetectedData['type'], result: Scanned): Omit<DetectedData, 'type' | 'text'> {
   switch (type) {
     case 'money':
-      return { currency: storedValueOf(child(result, 'Currency')) };
+      // The value can be a code, such as USD for any dollar sign.
+      return { currency: foundTextOf(child(result, 'Currency')) };
     case 'quantity':
       return { unit: storedValueOf(child(result, 'Unit')) };
     case 'flight':

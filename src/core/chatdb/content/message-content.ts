@@ -9,12 +9,12 @@ import { lastOfColons } from './members.ts';
 import { onlyLinkOf, RunReader } from './parts.ts';
 import { type PollPayload, pollPayloadOf } from './poll-payload.ts';
 import { RowBudget, type StoredBlob } from './row-budget.ts';
-import { readSummaryInfo, type SummaryInfo } from './summary-info.ts';
+import { newestVersions, readSummaryInfo, type SummaryInfo } from './summary-info.ts';
 
 /** The columns from which a message's content is decoded. */
 export interface ContentRow {
   readonly guid: string;
-  /** The text column; "" if empty. */
+  /** The row's text as the API shows it. */
   readonly text: string;
   readonly attributedBody: StoredBlob;
   readonly summaryInfo: StoredBlob;
@@ -37,6 +37,8 @@ export interface DecodedRow {
   readonly content: MessageContent;
   /** The decoded balloon of a poll. The poll's votes are in other rows. */
   readonly poll?: PollPayload | undefined;
+  /** The text in attributedBody; undefined if there is none, or if it is unreadable. */
+  readonly text?: string | undefined;
 }
 
 /** Kinds of rows. Key: the bundle id, which is the last part of the balloon's id. */
@@ -59,14 +61,20 @@ function kindOfBalloon(balloon: string): MessageKind {
 export function decodeRow(row: ContentRow, budget = new RowBudget()): DecodedRow {
   const body = budget.read('attributedBody', row.attributedBody, (bytes) => readAttributedText(bytes, budget));
   if (body !== undefined && body.runs === undefined) budget.note('attributedBody');
-  const stored = row.isUnsent || body === undefined ? [] : budget.within('attributedBody', () => partsOf(body, budget));
   const summary = budget.read('message_summary_info', row.summaryInfo, (bytes) => readSummaryInfo(bytes, budget));
+  const stored = body ? budget.within('attributedBody', () => partsOf(body, budget)) : editedParts(summary);
   const { kind, content, poll } = budget.within('payload_data', () => balloonOf(row, body, budget));
   return {
     kind,
     content: { ...textContent(row, kind, stored, summary), ...content, ...budget.undecoded() },
     poll,
+    text: body?.text,
   };
+}
+
+/** Returns the parts of a row whose text is known only from its edits. */
+function editedParts(summary: SummaryInfo | undefined): readonly MessagePart[] {
+  return newestVersions(summary).map((version) => ({ ...version, text: version.text ?? '' }));
 }
 
 function partsOf(body: AttributedText, budget: RowBudget): readonly MessagePart[] {

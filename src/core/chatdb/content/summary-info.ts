@@ -26,6 +26,16 @@ export function readSummaryInfo(blob: Uint8Array, budget: RowBudget): SummaryInf
   };
 }
 
+type Version = Pick<PartEdits['history'][number], 'text' | 'runs'> & Pick<PartEdits, 'part'>;
+
+/** Returns the last version of each part that was edited and is not unsent. `text` is null if it is unreadable. */
+export function newestVersions({ edits = [], unsentParts = [] }: Partial<SummaryInfo> = {}): readonly Version[] {
+  return edits.flatMap(({ part, history }) => {
+    const { text = null, runs } = history.at(-1) ?? {};
+    return unsentParts.includes(part) ? [] : [{ part, text, ...(runs && { runs }) }];
+  });
+}
+
 function numbersOf(values: readonly unknown[]): readonly number[] {
   return distinct(values.map(partNumber).filter((number) => number !== undefined)).toSorted((a, b) => a - b);
 }

@@ -1,4 +1,5 @@
 import type { RowBudget } from './row-budget.ts';
+import { decodeText } from './stored-text.ts';
 import { isKnownClass, objectOf, type TypedValue } from './typed-value.ts';
 
 /** Maximum size of a blob to decode, in bytes: ten times what Messages can send, including attributes. */
@@ -21,16 +22,6 @@ export const NIL = 0x85;
 const END = 0x86;
 const EIGHT_BYTES = 0x87;
 const FIRST_REFERENCE = 0x92;
-
-/**
- * Decodes the bytes of a string: UTF-16 if they begin with its byte order mark, else UTF-8. Some writers store UTF-16.
- */
-export function decodeText(bytes: Buffer, start: number, end: number): string {
-  if (end - start >= 2 && bytes[start] === 0xff && bytes[start + 1] === 0xfe) {
-    return bytes.toString('utf16le', start + 2, end);
-  }
-  return bytes.toString('utf8', start, end);
-}
 
 /**
  * Reads a typedstream (NSArchiver's format, version 4) in one pass. An item may refer to an earlier item by its number

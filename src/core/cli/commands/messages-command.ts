@@ -4,12 +4,14 @@ import type { Message } from '../../model/message.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
-import { conversationIdOf, personIdOf } from '../recipient.ts';
+import { conversationsToRead, personIdOf } from '../recipient.ts';
 import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
 import { withNames } from '../shown-names.ts';
+import { justBefore } from '../since.ts';
 
 export interface MessagesFlags extends ConnectionOptions {
-  readonly since?: string;
+  /** Unix milliseconds. */
+  readonly since?: number;
   readonly person?: string;
   readonly limit?: number;
   /** With --json: also prints the `details` of each message. */
@@ -49,12 +51,31 @@ export async function messages(
 type Included = { readonly include?: readonly Include[] };
 type Page = Included & { readonly limit: number };
 
-async function listed(client: PosternClient, conversation: string | undefined, since: string | undefined) {
-  const filter = {
-    ...(since !== undefined && { since }),
-    ...(conversation !== undefined && { conversation_id: await conversationIdOf(client, conversation) }),
-  };
-  return (page: Page) => client.allMessages({ ...filter, ...page });
+async function listed(client: PosternClient, conversation: string | undefined, since: number | undefined) {
+  const filter = since === undefined ? {} : { since: justBefore(since) };
+  if (conversation === undefined) return (page: Page) => client.allMessages({ ...filter, ...page });
+  const ids = await conversationsToRead(client, conversation);
+  return (page: Page) =>
+    newestFirst(
+      ids.map((id) => client.allMessages({ ...filter, ...page, conversation_id: id })[Symbol.asyncIterator]()),
+    );
+}
+
+/** Merges lists of messages, each with the newest first. */
+async function* newestFirst(lists: readonly AsyncIterator<Message>[]): AsyncGenerator<Message> {
+  const heads = await Promise.all(lists.map(async (list) => ({ list, next: await list.next() })));
+  for (;;) {
+    const there = heads.flatMap(({ next }, at) => (next.done === true ? [] : [{ at, message: next.value }]));
+    const [first] = there.sort((a, b) => byAge(a.message, b.message));
+    const head = first && heads[first.at];
+    if (first === undefined || head === undefined) return;
+    yield first.message;
+    head.next = await head.list.next();
+  }
+}
+
+function byAge(a: Message, b: Message): number {
+  return Date.parse(b.timestamp) - Date.parse(a.timestamp) || Number(b.id) - Number(a.id);
 }
 
 async function ofPerson(client: PosternClient, person: string, conversation: string | undefined) {

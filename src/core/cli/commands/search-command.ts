@@ -1,8 +1,9 @@
 import type { PosternClient, SearchFilter, SearchHit, SearchResults } from '../../../client/postern-client.ts';
+import { isTimeZone } from '../../model/day-start.ts';
 import type { Clock } from '../../model/ports/host-ports.ts';
 import type { Highlight } from '../../model/search.ts';
 import type { SearchReport } from '../../model/status.ts';
-import { pause, systemClock } from '../../runtime/clock.ts';
+import { localTimeZone, pause, systemClock } from '../../runtime/clock.ts';
 import { EXIT } from '../context.ts';
 import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
 import { isColoured } from '../output/style.ts';
@@ -33,7 +34,11 @@ export async function search(
   if (status) return showIndex(json, service, clock);
   if (words.length === 0) throw new Refusal(EXIT.usage, 'Say what to search for, as in: postern search dinner');
   // With --json, prints hits as the service returns them by default, without names and details.
-  const filter: SearchFilter = json ? {} : { include: ['contacts', 'details'] };
+  const zone = localTimeZone();
+  const filter: SearchFilter = {
+    ...(isTimeZone(zone) && { time_zone: zone }),
+    ...(!json && { include: ['contacts', 'details'] }),
+  };
   const { hits, isMore, ...results } = await find(service.client, words.join(' '), limit, filter);
   if (json) service.answer(hits);
   else showHits(hits, service);

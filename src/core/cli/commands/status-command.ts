@@ -167,9 +167,12 @@ function webhooksText(webhooks: StatusReport['webhooks']): string {
   if (webhooks.length === 0) return 'none';
   const count = (name: WebhookSummary['state']): number => webhooks.filter(({ state }) => state === name).length;
   const others = (['held', 'paused'] as const).filter((state) => count(state) > 0);
-  return [`${webhooks.length}, ${count('failing')} failing`, ...others.map((state) => `${count(state)} ${state}`)].join(
-    ', ',
-  );
+  const gone = webhooks.filter(({ paused_by: by }) => by === 'receiver').map(({ id, name }) => name ?? id.slice(0, 8));
+  return [
+    `${webhooks.length}, ${count('failing')} failing`,
+    ...others.map((state) => `${count(state)} ${state}`),
+    ...(gone.length === 0 ? [] : [`paused because the receiver answered 410: ${oneLine(gone.join(', '))}`]),
+  ].join(', ');
 }
 
 function changesText({ state, logged }: ChangesReport): string {

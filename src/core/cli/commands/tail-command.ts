@@ -1,3 +1,4 @@
+import { addressOf } from '../../model/address.ts';
 import { CHANGE_EVENT_TYPES, type ChangeEvent, type Event } from '../../model/event.ts';
 import type { WebhookEventType } from '../../model/webhook.ts';
 import { systemClock } from '../../runtime/clock.ts';
@@ -76,7 +77,7 @@ function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
  */
 function partyOf(conversationId: string): string {
   const [mac = ''] = /^[a-z0-9-]{1,32}~/.exec(conversationId) ?? [];
-  return mac + conversationId.slice(Math.max(0, conversationId.indexOf(';')));
+  return mac + addressOf(conversationId);
 }
 
 function isIn({ data }: Listened, party: string): boolean {

@@ -141,6 +141,7 @@ function linesOf(webhook: Webhook & WebhookStatus, copyable: Served['copyable'])
   const { next_attempt_at: next } = webhook;
   const line = (name: string, text: string): string => `${name.padEnd(12)}${oneLine(text)}`;
   const redeliver = `\`postern webhooks replay ${webhook.id.slice(0, 8)} --dropped\``;
+  const resume = `\`postern webhooks resume ${webhook.id.slice(0, 8)}\``;
   return [
     line('Webhook', webhook.id),
     ...(webhook.name === null ? [] : [line('Name', webhook.name)]),
@@ -155,6 +156,9 @@ function linesOf(webhook: Webhook & WebhookStatus, copyable: Served['copyable'])
     ...(headers.length === 0 ? [] : [line('Headers', headers.join(', '))]),
     line('On failure', webhook.on_failure === 'hold' ? 'hold, and retry until it succeeds' : 'drop after 3 attempts'),
     line('State', webhook.state),
+    ...(webhook.enabled || held?.gone !== true
+      ? []
+      : [line('', `the receiver answered 410; to continue: ${copyable(resume)}`)]),
     ...(held === null
       ? []
       : [

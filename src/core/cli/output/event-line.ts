@@ -76,9 +76,10 @@ function line(time: string, data: Message | Reaction, what: string): string {
 function messageText({ body, attachments, status, details }: Message): string {
   // For a message with text and files, shows the text. The sentence in `details` would only count the files, and the
   // files' names follow anyway.
-  const isNamed = body !== '' && attachments.length > 0;
-  const says = isNamed ? body : (details?.sentence ?? body);
-  const files = attachments.map((path) => `[${oneLine(basename(path))}]`);
+  const known = details?.attachments.map(({ name }) => name) ?? [];
+  const names = known.length > 0 ? known : attachments.map((path) => basename(path));
+  const says = body !== '' && names.length > 0 ? body : (details?.sentence ?? body);
+  const files = names.map((name) => `[${oneLine(name)}]`);
   const failed = status === 'failed' ? ['(failed)'] : [];
   return [oneLine(says), ...files, ...failed].filter((part) => part !== '').join(' ');
 }
@@ -101,7 +102,8 @@ export function withName(address: string, names: Names): string {
 function reactionText(type: Event['type'], reaction: Reaction): string {
   const name = oneLine(reaction.emoji ?? reaction.reaction_type.replace('_', ' '));
   if (reaction.details !== undefined) return oneLine(reaction.details.sentence);
-  const target = reaction.message_id === '' ? 'a message' : `message ${reaction.message_id}`;
+  const message = reaction.message_id === '' ? 'a message' : `message ${reaction.message_id}`;
+  const target = reaction.part ? `part ${reaction.part} of ${message}` : message;
   return type === 'reaction.removed' ? `took ${name} back from ${target}` : `reacted with ${name} to ${target}`;
 }
 

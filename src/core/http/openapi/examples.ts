@@ -39,6 +39,7 @@ const reaction: Reaction = {
   emoji: null,
   message_id: '1205',
   message_guid: sent.guid,
+  part: 0,
   timestamp: '2026-01-31T09:30:12Z',
   associated_message_type: 2000,
 };
@@ -123,7 +124,7 @@ export const examples = {
   offset: offsetOf(16),
   eventOf,
   webhook,
-  registration: { url: webhook.url, events: webhook.events, secret: 'shared secret' },
+  registration: { url: webhook.url, events: webhook.events, secret: 'whsec_uGWz02LHNIPwDShnumc3R7d0su3RIiTP' },
   webhookStatus: {
     ...webhook,
     name: 'n8n',

@@ -59,7 +59,7 @@ export const MESSAGE_OPERATIONS = {
     description:
       'All words must occur; case and accents do not matter. Also `"a phrase"`, `begin*` (3 letters or more), `-without`, ' +
       '`from:` (address, `me` or name), `in:` (conversation id or name), `has:attachment`, `after:` and `before:` ' +
-      '(YYYY-MM-DD, midnight UTC). Needs `search.enabled` in config.toml.',
+      '(YYYY-MM-DD, from midnight UTC or in `time_zone`). Needs `search.enabled` in config.toml.',
     query: searchParameters,
     answers: {
       200: {
@@ -136,7 +136,9 @@ export const MESSAGE_OPERATIONS = {
       'too_many_uploads',
       'send_in_progress',
       'send_interrupted',
+      'send_never_appeared',
       'attachment_changed',
+      'recipient_is_name',
       'unknown_conversation',
       'service_not_possible',
       'idempotency_key_reused',

@@ -63,7 +63,7 @@ export const NEXT_OF_MACS = {
 /** Header of an answer that created something. */
 export const MADE = { Location: 'URL of the new resource, relative to the URL of the request.' };
 /** Problems of operations that read chat.db. */
-export const CHAT_DB = namesOf('chat_db_unavailable');
+export const CHAT_DB = [...namesOf('chat_db_unavailable'), 'index_missing'] as const;
 /** Problems of operations that write to state.db. */
 export const STATE_DB = ['disk_full', 'state_db_unavailable'] as const;
 /** Problems of operations that write a message. */

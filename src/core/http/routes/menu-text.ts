@@ -97,6 +97,8 @@ function webhooks(all: StatusReport['webhooks']): string {
     const count = all.filter((webhook) => webhook.state === state).length;
     return count === 0 ? [] : [`${count} ${state}`];
   });
+  const gone = all.filter(({ paused_by: by }) => by === 'receiver').length;
+  if (gone > 0) states.push(`${gone} paused by the receiver (410)`);
   return [`${all.length} webhook${all.length === 1 ? '' : 's'}`, ...states].join(', ');
 }
 

@@ -1,5 +1,6 @@
 import { searchQueryOf } from '../../../features/search/language/search-query.ts';
 import { parseSearch } from '../../../features/search/language/search-text.ts';
+import { isTimeZone } from '../../model/day-start.ts';
 import { type IncludeSet, NO_INCLUDES } from '../../model/include.ts';
 import type { Message } from '../../model/message.ts';
 import type { MessageReader, Page } from '../../model/ports/reading-ports.ts';
@@ -22,7 +23,10 @@ export function searchRoutes() {
       if (!status.isEnabled) throw problem('search_disabled');
       const conversationId = given.get('conversation_id') ?? undefined;
       const q = given.get('q');
-      const typed = parseSearch(q ?? '', conversationId !== undefined);
+      const zone = given.get('time_zone') ?? undefined;
+      // A zone that does not exist is a mistake that `readQuery` names.
+      const timeZone = zone !== undefined && isTimeZone(zone) ? zone : undefined;
+      const typed = parseSearch(q ?? '', { isScoped: conversationId !== undefined, timeZone });
       const { query, mistakes } = await searchQueryOf(typed, conversationId, caller);
       const asked = readQuery(searchParameters, given, q === null ? [] : mistakes);
       // An empty list of ids stands for an unknown conversation, which contains no messages (decision B9).

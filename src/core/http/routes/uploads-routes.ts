@@ -1,6 +1,7 @@
 import type { Uploads } from '../../model/ports/uploads-ports.ts';
 import { invalidRequest, problem } from '../../model/problems.ts';
 import type { Upload } from '../../model/upload.ts';
+import { fileNameIn } from '../disposition.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Form } from '../multipart.ts';
 import type { Handlers } from '../router.ts';
@@ -55,7 +56,7 @@ async function raw(exchange: Exchange, closing: AbortSignal): Promise<Upload> {
   const { uploads } = exchange.caller;
   if (Number(exchange.header('content-length') ?? 0) > MAX_BYTES) throw problem('upload_too_large');
   const name = fileNameIn(exchange.header('content-disposition') ?? '');
-  if (name === undefined) {
+  if (name === undefined || name === '') {
     const message =
       'The name of the file is missing. Send it in a header: `Content-Disposition: attachment; filename="photo.jpg"`.';
     throw invalidRequest([{ pointer: 'Content-Disposition', message }]);
@@ -73,29 +74,4 @@ async function removedOnFailure(uploads: Uploads, files: readonly Upload[], chec
     await uploads.remove(files.map(({ id }) => id));
     throw error;
   }
-}
-
-/** Returns the file name in a Content-Disposition header from Node; undefined if there is none. */
-export function fileNameIn(header: string): string | undefined {
-  const extended = /;\s*filename\*\s*=\s*UTF-8'[\w-]*'([^\s;]+)/i.exec(header)?.[1];
-  if (extended !== undefined) {
-    try {
-      return decodeURIComponent(extended);
-    } catch {
-      return undefined;
-    }
-  }
-  const [, quoted, plain] = /;\s*filename\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]+))/i.exec(header) ?? [];
-  const name = quoted?.replaceAll(/\\(["\\])/g, '$1') ?? plain;
-  return name === undefined || name === '' ? undefined : inUtf8(name);
-}
-
-/**
- * Decodes the text of a header as UTF-8. Node has decoded the header's bytes as Latin-1, but clients write UTF-8.
- * Returns text that is not UTF-8 unchanged.
- */
-function inUtf8(latin1: string): string {
-  const bytes = Buffer.from(latin1, 'latin1');
-  const text = bytes.toString('utf8');
-  return text.includes('\uFFFD') ? latin1 : text;
 }

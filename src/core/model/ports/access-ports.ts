@@ -35,6 +35,8 @@ export interface ChatDirectory {
   withMember(address: string): readonly ChatMembers[];
   /** Returns the conversation id of a row; undefined if the row no longer exists. */
   conversationOf(rowId: number): string | undefined;
+  /** Returns the ids of all conversations that each row is in. Leaves out rows that are in none. */
+  chatsOfRows(rowIds: readonly number[]): ReadonlyMap<number, readonly string[]>;
   /** Reports whether the owner has ever sent anything to this chat. */
   hasOwnMessage(guid: string): boolean;
 }

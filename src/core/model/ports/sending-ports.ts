@@ -218,7 +218,8 @@ export type StoredOutcome =
   /** The process died while the send was running, so it is unknown whether the message was sent. */
   | { readonly state: 'interrupted' }
   | { readonly state: 'confirmed'; readonly rowId: number }
-  | { readonly state: 'provisional' }
+  /** Messages accepted the message, but its row had not appeared. `part` is the number of its first sent part. */
+  | { readonly state: 'provisional'; readonly part?: number | undefined }
   /** The send was deferred, and may have ended since. The deferred send with this `id` has its current state. */
   | { readonly state: 'deferred'; readonly id: string }
   | { readonly state: 'problem'; readonly problem: string };

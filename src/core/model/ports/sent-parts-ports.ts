@@ -62,13 +62,17 @@ export interface SentPartStore {
   /** Removes a part that was certainly not sent. */
   remove(number: number): void;
   pair(number: number, rowId: number, guid: string): void;
+  /** Records that another row may be the part's instead. The origins of both are then uncertain. */
+  doubt(number: number): void;
   /** Stops waiting for the part's row. `highestRowId` is the highest row id of chat.db at that moment. */
   giveUp(number: number, highestRowId: number): void;
   /** Returns the open parts in the order in which they were recorded. */
   open(): readonly OpenPart[];
   /** Returns the row id of the newest part with this key, ignoring parts whose row was not found. */
   rowOf(key: IdempotencyKey): number | undefined;
-  /** Returns the sent part that became row `rowId`; undefined if there is none. */
+  /** Returns when the part was recorded, and its row id if its row was found. Undefined if the part was removed. */
+  part(number: number): { readonly atMs: number; readonly rowId: number | undefined } | undefined;
+  /** Returns the sent part that became row `rowId`; undefined if there is none, or if that is in doubt. */
   ofRow(rowId: number): PairedPart | undefined;
   /**
    * Returns the expected chats of parts whose row was not found yet and may be row `rowId`. With `contents`, considers

@@ -30,6 +30,8 @@ export interface Uploads {
   add(file: IncomingFile): Promise<Upload>;
   /** Returns the files with these ids. Throws `upload_not_found` with every unknown id. */
   files(ids: readonly string[]): readonly UploadedFile[];
+  /** Renames a file, and returns it. Makes the name safe as `add` does. Throws `upload_not_found`. */
+  rename(id: string, name: string): Promise<UploadedFile>;
   /** Removes the content of files that were sent. Their records stay, so that a repeat of the send is recognised. */
   discard(ids: readonly string[]): Promise<void>;
   /** Removes the content and the records of files that will not be sent. */

@@ -83,6 +83,8 @@ export interface WebhookStore {
   seek(id: string, offset: Offset): void;
   /** Stores the held delivery, or null when none is held any more. */
   hold(id: string, held: HeldDelivery | null): void;
+  /** Pauses the webhook because of the held delivery, which is stored with it. */
+  pause(id: string, held: HeldDelivery): void;
   /** Returns how many dropped events are stored for the webhook; at most 10,000 are stored (decision P6). */
   droppedCount(id: string): number;
   /** Marks all events dropped so far for redelivery. */

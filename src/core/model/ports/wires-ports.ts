@@ -25,6 +25,8 @@ export interface WireAnswer {
   readonly file?: AttachmentFile;
   /** The pattern of the path, for logs and metrics. */
   readonly route?: string;
+  /** True if the request does not count in the rate limit, because it only continues one that did. */
+  readonly isUncounted?: boolean;
 }
 
 /** A refused request. `Wire.failure` turns it into an answer in the wire's protocol. */

@@ -2,18 +2,18 @@ import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { LogEntry } from '../../../core/model/event.ts';
 import { guidOfId } from '../../../core/model/fleet.ts';
 import { type Include, type IncludeSet, includeSet } from '../../../core/model/include.ts';
-import { isShown } from '../../../core/model/narrowing.ts';
+import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import { rowOffset } from '../../../core/model/offset.ts';
 import { problem } from '../../../core/model/problems.ts';
+import { readBody } from '../../../core/schema/mistakes.ts';
+import { isChangesEpoch } from '../protocol/event-message.ts';
 import {
   type AttachmentChunk,
   type CheckedRead,
   FLEET_READS,
   type FleetOperation,
   type RowEvent,
-} from '../../../core/schema/fleet-reads-schema.ts';
-import { readBody } from '../../../core/schema/mistakes.ts';
-import { isChangesEpoch } from '../protocol/event-message.ts';
+} from '../protocol/fleet-reads-schema.ts';
 import { readSubject } from '../protocol/layout.ts';
 import { type Reply, readQuestion, respond, toProblem } from '../protocol/requests.ts';
 import type { JoinedParts } from './agent.ts';
@@ -130,7 +130,7 @@ export class Answers {
   #rows(after: number, before: number): readonly LogEntry[] {
     for (let from = after; ; ) {
       const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);
-      const shown = entries.filter(isShown);
+      const shown = entries.filter(isShownByDefault);
       const last = entries.at(-1);
       if (shown.length > 0 || last === undefined) return shown;
       from = last.rowId;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isAppError } from '../../../core/model/errors.ts';
 import type { LogEntry } from '../../../core/model/event.ts';
-import { isShown } from '../../../core/model/narrowing.ts';
+import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import { isAfter } from '../../../core/model/offset.ts';
 import type { EventFeed } from '../../../core/model/ports/feed-ports.ts';
 import {
@@ -85,7 +85,7 @@ export function loggedChanges(
   }
   for (;;) {
     const { entries, upTo } = feed.page(position, limit, { changes: true });
-    const found = entries.filter((entry) => (entry.change ?? before) < before && isShown(entry));
+    const found = entries.filter((entry) => (entry.change ?? before) < before && isShownByDefault(entry));
     if (found.length > 0 || upTo.change >= before - 1 || !isAfter(upTo, position)) return found;
     position = upTo;
   }

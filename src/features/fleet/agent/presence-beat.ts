@@ -1,6 +1,6 @@
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
-import type { MacPresence } from '../../../core/schema/fleet-records-schema.ts';
 import { managerOf } from '../protocol/connect-once.ts';
+import type { MacPresence } from '../protocol/fleet-records-schema.ts';
 import { BUCKETS, PRESENCE_EVERY_MS } from '../protocol/layout.ts';
 import { packPresence, storedClockAhead } from '../protocol/presence.ts';
 import type { JoinedParts } from './agent.ts';

@@ -3,7 +3,7 @@ import { isAppError } from '../../../core/model/errors.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import { invalidRequest, problem } from '../../../core/model/problems.ts';
 import { pause } from '../../../core/runtime/clock.ts';
-import type { SendOrder } from '../../../core/schema/fleet-records-schema.ts';
+import type { SendOrder } from '../protocol/fleet-records-schema.ts';
 import { BUCKETS, outcomeKey, outcomeSubject, SENDS, sendConsumer } from '../protocol/layout.ts';
 import { type Reply, toProblem } from '../protocol/requests.ts';
 import { decodeOrder, hashOfRequest, keyHash, packOutcome } from '../protocol/sends.ts';

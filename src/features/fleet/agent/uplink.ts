@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isAppError } from '../../../core/model/errors.ts';
 import type { LogEntry } from '../../../core/model/event.ts';
-import { isShown } from '../../../core/model/narrowing.ts';
+import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { ConsumerTask, EventConsumer, Handled } from '../../../core/model/ports/feed-ports.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
-import type { LastPublished } from '../../../core/schema/fleet-records-schema.ts';
 import { isConflict } from '../protocol/compare-and-set.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import {
@@ -16,6 +15,7 @@ import {
   eventId,
   readEventHeaders,
 } from '../protocol/event-message.ts';
+import type { LastPublished } from '../protocol/fleet-records-schema.ts';
 import { EVENTS, eventSubject } from '../protocol/layout.ts';
 import type { JoinedParts } from './agent.ts';
 import { chainIn, chainStart, changeKey, changesAfter } from './change-chain.ts';
@@ -103,7 +103,7 @@ export class Uplink implements ConsumerTask<undefined> {
     const chain = this.#chain;
     if (chain === undefined) return { isDone: false };
     // Hubs receive no hidden messages. They see no gap, because the next event names the last published row.
-    if (!isShown(entry)) return { isDone: true };
+    if (!isShownByDefault(entry)) return { isDone: true };
     const { mac } = this.#parts;
     const isChange = entry.change !== undefined;
     const before = isChange ? chain.changes : chain.rows;

@@ -1,6 +1,6 @@
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
-import type { RowEvent } from '../../../core/schema/fleet-reads-schema.ts';
 import { encodeEvent, eventId } from '../protocol/event-message.ts';
+import type { RowEvent } from '../protocol/fleet-reads-schema.ts';
 import { HEADERS } from '../protocol/layout.ts';
 import type { HubParts } from './hub-parts.ts';
 import type { FilledRow, Hole, StoredEvent } from './stored-event.ts';

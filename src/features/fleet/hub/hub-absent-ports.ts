@@ -10,6 +10,7 @@ export function absentPort<Port extends object>(): Port {
 export const NO_UPLOADS: Uploads = {
   add: () => Promise.reject(problem('not_at_a_hub')),
   files: refuse,
+  rename: () => Promise.reject(problem('not_at_a_hub')),
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };

@@ -1,7 +1,7 @@
 import { splitId } from '../../../core/model/fleet.ts';
 import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../../core/model/ports/reading-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
-import { CHUNK_BYTES } from '../../../core/schema/fleet-reads-schema.ts';
+import { CHUNK_BYTES } from '../protocol/fleet-reads-schema.ts';
 import type { MacReads } from './mac-reads.ts';
 
 /** Reads attachments from their Macs, one chunk at a time. */

@@ -11,9 +11,9 @@ import type {
 } from '../../../core/model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../../core/model/problems.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
-import { sendAnswer } from '../../../core/schema/fleet-reads-schema.ts';
-import type { SendOutcome } from '../../../core/schema/fleet-records-schema.ts';
 import { isFull } from '../protocol/compare-and-set.ts';
+import { sendAnswer } from '../protocol/fleet-reads-schema.ts';
+import type { SendOutcome } from '../protocol/fleet-records-schema.ts';
 import { MAX_SENDS, outcomeSubject, sendSubject } from '../protocol/layout.ts';
 import { fromProblem } from '../protocol/requests.ts';
 import { encodeOrder, hashOfRequest, keyHash, unpackOutcome } from '../protocol/sends.ts';

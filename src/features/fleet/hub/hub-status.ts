@@ -2,7 +2,7 @@ import { hubCapabilities } from '../../../core/model/capabilities.ts';
 import { MS_PER_S } from '../../../core/model/durations.ts';
 import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
 import type { FleetMac, StatusReport, WebhookSummary } from '../../../core/model/status.ts';
-import type { ClaimNames } from '../../../core/schema/fleet-records-schema.ts';
+import type { ClaimNames } from '../protocol/fleet-records-schema.ts';
 import { clockTrouble } from '../protocol/presence.ts';
 import type { HubParts } from './hub-parts.ts';
 import { type KnownMac, type Macs, plainAddress } from './macs.ts';

@@ -6,7 +6,7 @@ import {
   type FleetAnswer,
   type FleetOperation,
   type FleetRequest,
-} from '../../../core/schema/fleet-reads-schema.ts';
+} from '../protocol/fleet-reads-schema.ts';
 import { ask, UNANSWERED } from '../protocol/requests.ts';
 import type { HubParts } from './hub-parts.ts';
 

@@ -3,7 +3,7 @@ import { rightsAddress } from '../../../core/model/address.ts';
 import { MAC_ID, type MacName } from '../../../core/model/fleet.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
-import type { ClaimNames, MacPresence } from '../../../core/schema/fleet-records-schema.ts';
+import type { ClaimNames, MacPresence } from '../protocol/fleet-records-schema.ts';
 import { AWAY_MS, BUCKETS } from '../protocol/layout.ts';
 import { decodeClaim, macOfClaimKey, REFUSED_MS } from '../protocol/machine-claim.ts';
 import { decodePair, macOfPairKey, pairKey } from '../protocol/pair.ts';

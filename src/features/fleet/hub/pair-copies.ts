@@ -210,7 +210,9 @@ function isLate({ atMs }: MacEvent, { timestamp }: Event['data']): boolean {
  */
 function contentOf(member: string, data: Event['data']): number | undefined {
   const said =
-    'body' in data ? [data.body, data.attachments.length] : [data.associated_message_type, data.message_guid];
+    'body' in data
+      ? [data.body, data.attachments.length]
+      : [data.associated_message_type, data.message_guid, data.part];
   if (said[0] === '' && said[1] === 0) return undefined;
   const { conversation_id: conversation, sender, is_from_me: isOwn, timestamp } = data;
   // Drops the service before the first semicolon, because releases of macOS name the service of one conversation

@@ -1,4 +1,4 @@
-import type { FleetOperation } from '../../../core/schema/fleet-reads-schema.ts';
+import type { FleetOperation } from './fleet-reads-schema.ts';
 
 // The names at the broker that agents, hubs and `postern fleet` share.
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { PermissionViolationError } from '@nats-io/nats-core';
-import { type ClaimNames, claimNames } from '../../../core/schema/fleet-records-schema.ts';
 import { isConflict } from './compare-and-set.ts';
 import type { FleetConnection } from './connection.ts';
 import { type Envelope, pack, unpackIf } from './envelope.ts';
+import { type ClaimNames, claimNames } from './fleet-records-schema.ts';
 import { BUCKETS, claimKey } from './layout.ts';
 
 const PREFIX = claimKey('');

@@ -1,6 +1,6 @@
 import { MAC_ID } from '../../../core/model/fleet.ts';
-import { storedPair } from '../../../core/schema/fleet-records-schema.ts';
 import { parsedBytes } from './envelope.ts';
+import { storedPair } from './fleet-records-schema.ts';
 
 /** Two Macs of one Apple account, shown as one under the first one's id (decision N6). */
 export interface Pair {

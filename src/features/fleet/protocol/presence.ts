@@ -1,6 +1,6 @@
-import { type MacPresence, macPresence } from '../../../core/schema/fleet-records-schema.ts';
 import type { Manager } from './connect-once.ts';
 import { type Envelope, pack, unpack, unpackIf } from './envelope.ts';
+import { type MacPresence, macPresence } from './fleet-records-schema.ts';
 import { BUCKETS } from './layout.ts';
 
 const CONTEXT = ['presence'] as const;

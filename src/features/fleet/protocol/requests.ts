@@ -4,10 +4,10 @@ import { FLEET_PROBLEMS } from '../../../core/model/fleet-problems.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import { PROBLEMS, type ProblemText, problem } from '../../../core/model/problems.ts';
 import { visible } from '../../../core/model/visible.ts';
-import type { FleetOperation } from '../../../core/schema/fleet-reads-schema.ts';
-import { type ProblemMessage, problemMessage } from '../../../core/schema/fleet-records-schema.ts';
 import type { FleetConnection } from './connection.ts';
 import { type Envelope, parsedBytes } from './envelope.ts';
+import type { FleetOperation } from './fleet-reads-schema.ts';
+import { type ProblemMessage, problemMessage } from './fleet-records-schema.ts';
 import { HEADERS, inboxPrefix, MAX_PARTS, readSubject } from './layout.ts';
 
 /** Maximum bytes in one message of a reply: well below the megabyte that a server accepts, headers included. */

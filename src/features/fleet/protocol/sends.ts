@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type MsgHdrs, headers as newHeaders } from '@nats-io/nats-core';
-import { type SendOrder, type SendOutcome, sendOrder, sendOutcome } from '../../../core/schema/fleet-records-schema.ts';
 import { type Envelope, pack, unpack, unreadable } from './envelope.ts';
+import { type SendOrder, type SendOutcome, sendOrder, sendOutcome } from './fleet-records-schema.ts';
 import { HEADERS, VERSION } from './layout.ts';
 
 /** Returns the hash of a send's Idempotency-Key. It stands for that key in subjects and in the keys of buckets. */

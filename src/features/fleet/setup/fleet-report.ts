@@ -1,8 +1,8 @@
 import type { JetStreamManager, StreamInfo } from '@nats-io/jetstream';
 import { DAY_MS } from '../../../core/model/durations.ts';
-import type { NamedMachine } from '../../../core/schema/fleet-records-schema.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import type { Envelope } from '../protocol/envelope.ts';
+import type { NamedMachine } from '../protocol/fleet-records-schema.ts';
 import { AWAY_MS, BUCKETS, claimKey, EVENTS, eventSubject, SENDS, STREAMS, sendConsumer } from '../protocol/layout.ts';
 import { decodeClaim, REFUSED_MS } from '../protocol/machine-claim.ts';
 import type { Pair } from '../protocol/pair.ts';

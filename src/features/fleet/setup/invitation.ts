@@ -4,9 +4,9 @@ import { type NatsConnection, RequestError, TimeoutError } from '@nats-io/nats-c
 import { createUser } from '@nats-io/nkeys';
 import { AppError } from '../../../core/model/errors.ts';
 import { type FleetContent, MAC_ID } from '../../../core/model/fleet.ts';
-import { type JoinRequest, joinAnswer, joinRequest } from '../../../core/schema/fleet-records-schema.ts';
 import { connectOnce } from '../protocol/connect-once.ts';
 import { agentKeys, Envelope, pack, unpack, unpackIf } from '../protocol/envelope.ts';
+import { type JoinRequest, joinAnswer, joinRequest } from '../protocol/fleet-records-schema.ts';
 import { inboxPrefix, JOINER, joinSubject } from '../protocol/layout.ts';
 
 const PREFIX = 'postern-join:';

@@ -46,6 +46,8 @@ const REACTION = {
   sender: 'string',
   reaction_type: 'string',
   message_id: 'string',
+  part: 'integer',
+  balloon: 'boolean',
   timestamp: 'string',
 } as const;
 

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isRowEntry } from '../../../core/model/event.ts';
 import { isAfter } from '../../../core/model/offset.ts';
-import { replayStart } from '../../../core/model/replay-start.ts';
 import { subscriptionFilter } from '../../../core/model/subscription.ts';
-import { type EventOccurrence, eventOccurrence } from '../../../core/schema/event-occurrence.ts';
+import { type EventOccurrence, eventOccurrence } from '../event-occurrence.ts';
+import { replayStart } from '../replay-start.ts';
 import type { ServerParts } from '../server.ts';
 import type { AskedEvents } from './params.ts';
 

@@ -4,7 +4,6 @@ import type { Offset } from '../../../core/model/offset.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import type { SubscriptionService } from '../../../core/model/ports/subscriptions-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
-import { replayStart } from '../../../core/model/replay-start.ts';
 import {
   NEW_HEALTH,
   type StoredSubscription,
@@ -12,6 +11,7 @@ import {
   type SubscriptionRequest,
   type SubscriptionTarget,
 } from '../../../core/model/subscription.ts';
+import { replayStart } from '../replay-start.ts';
 import { SubscriptionWorker, type SubscriptionWorkerParts } from './subscription-worker.ts';
 
 /** How long posts are also signed with the previous secret, after a refresh replaced it. */

@@ -12,7 +12,7 @@ import {
   subscriptionFilter,
 } from '../../../core/model/subscription.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
-import { eventOccurrence } from '../../../core/schema/event-occurrence.ts';
+import { eventOccurrence } from '../event-occurrence.ts';
 import type { CallbackAttempt, CallbackPoster, CallbackResult } from './callback-poster.ts';
 
 /** Pauses between attempts to post a refused event: five attempts in 13 minutes, then the event is skipped. */

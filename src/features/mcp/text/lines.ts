@@ -116,15 +116,32 @@ function sentenceFor(message: Message, { labels }: LineContext): string {
 
 /** Returns the notes on a message. Names of files are in quotes, because other people chose them. */
 function notesOf(message: Message, context: LineContext): readonly string[] {
-  const { id, attachments, body, status, is_from_me: isOwn, details } = message;
+  const { id, body, status, is_from_me: isOwn, details } = message;
   const { maxBody = MAX_SHOWN_BODY } = context;
   const isCut = !isSentence(message) && (body.length > maxBody || indented(body).length > maxBody);
   return [
     ...(isOwn && (status === 'failed' || status === 'pending') ? [status] : []),
     ...(isCut ? [`cut here: messages_read with message_id "${id}" has the rest`] : []),
-    ...attachments.map((path, n) => `file ${n}: ${inQuotes(path.slice(path.lastIndexOf('/') + 1), 80)}`),
+    ...fileNotes(message),
     ...(details === undefined ? [] : detailNotes(message, details, context)),
   ];
+}
+
+const ABSENT: Readonly<Record<string, string>> = {
+  downloading: ' (not here yet)',
+  in_cloud: ' (only in iCloud)',
+  missing: ' (not on this Mac)',
+};
+
+/** Returns the number and the name of each file, and why it cannot be fetched. */
+function fileNotes({ attachments, details }: Message): readonly string[] {
+  const known = (details?.attachments ?? []).map(({ n, name, state }, index) => ({
+    ...{ n: n ?? index, name },
+    absent: ABSENT[state] ?? '',
+  }));
+  const paths = attachments.map((path, n) => ({ n, name: path.slice(path.lastIndexOf('/') + 1), absent: '' }));
+  const files = known.length > 0 ? known : paths;
+  return files.map(({ n, name, absent }) => `file ${n}: ${inQuotes(name, 80)}${absent}`);
 }
 
 /**
@@ -136,9 +153,9 @@ function detailNotes(message: Message, details: MessageDetails, { labels, time }
   const reactions = details.reactions
     // A poll already shows its votes, so they are not listed as reactions.
     .filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other')
-    .map(({ is_from_me: isOwn, sender, emoji, reaction_type: type }) => {
+    .map(({ is_from_me: isOwn, sender, emoji, reaction_type: type, part }) => {
       const sign = shortLine(emoji ?? type.replace('_', ' '), 20).replaceAll(/[;,]/g, ' ');
-      return `${isOwn ? 'me' : labels.person(sender)} ${sign}`;
+      return `${isOwn ? 'me' : labels.person(sender)} ${sign}${onPart(part)}`;
     });
   return [
     ...(isSentence(message) && kind !== 'message' ? [kind.replace('_', ' ')] : []),
@@ -156,9 +173,13 @@ function inQuotes(text: string, max = 60): string {
 /** Maximum number of reactions named in a line. */
 const MAX_REACTIONS = 20;
 
+/** Names the part of a message that a reaction is on. Most messages have only one part, which needs no name. */
+const onPart = (part = 0): string => (part === 0 ? '' : ` on part ${part}`);
+
 function reactedWith(reaction: Reaction, isRemoved: boolean): string {
   const sign = reaction.emoji ?? reaction.reaction_type.replace('_', ' ');
-  const target = reaction.message_id === '' ? 'a message' : `[${reaction.message_id}]`;
+  const message = reaction.message_id === '' ? 'a message' : `[${reaction.message_id}]`;
+  const target = reaction.part ? `part ${reaction.part} of ${message}` : message;
   const action = isRemoved ? `took back ${shortLine(sign, 20)} from` : `reacted ${shortLine(sign, 20)} to`;
   return ` ${action} ${target}`;
 }

@@ -17,13 +17,14 @@ export const contactsResolve = tool({
     const exact = await caller.contacts.named(name);
     const people = exact.length > 0 ? exact : await caller.contacts.search(name, MAX_PEOPLE);
     if (people.length === 0) return { text: 'Nobody with this name is known.' };
-    const lines = people.slice(0, MAX_PEOPLE).map(line);
+    const lines = people.slice(0, MAX_PEOPLE).map(contactLine);
     if (people.length === 1) return { text: lines.join('\n') };
     return { text: ['Several people match; ask which one is meant:', ...lines].join('\n') };
   },
 });
 
-function line({ name, nickname, organization, addresses }: Contact): string {
+/** Returns a contact as one line: the name, then the addresses. */
+export function contactLine({ name, nickname, organization, addresses }: Contact): string {
   const more = [nickname, organization].flatMap((part) => (part === null || part === '' ? [] : [shortLine(part, 60)]));
   const about = more.length === 0 ? '' : ` (${more.join(', ')})`;
   return `${shortLine(name, 60)}${about}: ${addresses.map((address) => shortLine(address)).join(', ')}`;

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import { dayStartMs } from '../../../core/model/day-start.ts';
+import { NS_PER_MS } from '../../../core/model/durations.ts';
 import { includeSet } from '../../../core/model/include.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { MessageQuery } from '../../../core/model/ports/reading-ports.ts';
@@ -23,7 +25,7 @@ export const messagesRead = tool({
   name: 'messages_read',
   title: 'Read messages',
   description:
-    'Messages of one conversation, or of all: the newest ones, or those after `since`. Oldest first, as [id] time sender: text. Notes on a message follow below it, on a line that begins with +.',
+    'Messages of one conversation, or of all: the newest ones, or those from `since` on. Oldest first, as [id] time sender: text. Notes on a message follow below it, on a line that begins with +.',
   scope: 'read',
   input: z.object({
     conversation_id: conversationId.optional(),
@@ -39,7 +41,7 @@ export const messagesRead = tool({
   output: textOutput,
   async run(input, context) {
     if (input.message_id !== undefined) return whole(input.message_id, input, context);
-    const query = input.cursor === undefined ? queryOf(input) : queryBehind(input.cursor);
+    const query = input.cursor === undefined ? queryOf(input, context.time.zone) : queryBehind(input.cursor);
     const conversation =
       query.conversationId === undefined ? undefined : await context.caller.reader.conversation(query.conversationId);
     if (query.conversationId !== undefined && conversation === undefined) throw problem('conversation_not_found');
@@ -71,19 +73,22 @@ interface Asked {
   readonly before?: string | undefined;
 }
 
-function queryOf({ conversation_id: id, since, before }: Asked): Query {
+function queryOf({ conversation_id: id, since, before }: Asked, timeZone: string): Query {
+  const sinceNs = instant('since', since, timeZone);
   return {
     conversationId: id,
-    sinceNs: instant('since', since),
-    beforeNs: instant('before', before),
+    // The reader's `sinceNs` excludes its instant.
+    sinceNs: sinceNs === undefined ? undefined : sinceNs - 1n,
+    beforeNs: instant('before', before, timeZone),
     order: since === undefined ? 'desc' : 'asc',
   };
 }
 
-function instant(name: string, text: string | undefined): bigint | undefined {
+/** Parses a time with its zone, or a date, which begins in the zone in which the tools show times. */
+function instant(name: string, text: string | undefined, timeZone: string): bigint | undefined {
   if (text === undefined) return undefined;
   const found = parseInstant(text);
-  if (found !== undefined) return found;
+  if (found !== undefined) return /t/i.test(text) ? found : BigInt(dayStartMs(text, timeZone)) * NS_PER_MS;
   const message = `\`${name}\` must be a date or a time with its zone, as in 2026-01-31 or 2026-01-31T09:30:00+02:00.`;
   throw invalidRequest([{ pointer: `/${name}`, message }]);
 }

@@ -30,7 +30,8 @@ export const messagesSearch = tool({
   output: textOutput,
   async run({ query: text, conversation_id: id, limit: wanted, cursor, junk: hasJunk }, context) {
     const { search } = context.caller;
-    const { query, mistakes } = await searchQueryOf(parseSearch(text, id !== undefined), id, context.caller);
+    const typed = parseSearch(text, { isScoped: id !== undefined, timeZone: context.time.zone });
+    const { query, mistakes } = await searchQueryOf(typed, id, context.caller);
     if (mistakes.length > 0) throw invalidRequest(mistakes);
     if (query.conversations.some((ids) => ids.length === 0)) return { text: 'Nothing found.' };
     const { items, next, lines, leftOut } = await fittingPage(

@@ -1,11 +1,17 @@
 import * as z from 'zod';
+import { isAllowed } from '../../../core/model/caller.ts';
+import { AppError, errorCode } from '../../../core/model/errors.ts';
 import type { SendAnswer } from '../../../core/model/ports/sending-ports.ts';
 import { SERVICE_CHOICES } from '../../../core/model/send-service.ts';
 import { countedSend } from '../../../core/runtime/send-counter.ts';
 import { rendered, sendBody } from '../../../core/schema/message-request.ts';
 import { readBody } from '../../../core/schema/mistakes.ts';
 import { shortLine } from '../text/visible.ts';
-import { tool } from './tool.ts';
+import { contactLine } from './contacts-resolve.ts';
+import { type ToolContext, tool } from './tool.ts';
+
+/** Maximum number of people that an error lists. */
+const MAX_PEOPLE = 20;
 
 export const messagesSend = tool({
   name: 'messages_send',
@@ -42,9 +48,34 @@ export const messagesSend = tool({
       ...(key !== undefined && { idempotencyKey: { kind: 'client', key } as const }),
       ...(dryRun && { dryRun }),
     };
-    return answerOf(await countedSend(caller.sender.send(request), counters));
+    try {
+      return answerOf(await countedSend(caller.sender.send(request), counters));
+    } catch (error) {
+      throw errorCode(error) === 'recipient_is_name' ? await nameMistake(to, context) : error;
+    }
   },
 });
+
+/** Returns the error for a recipient that is a name. Names the addresses that the key may read (decision AB9). */
+async function nameMistake(name: string, { caller }: ToolContext): Promise<AppError> {
+  const people = isAllowed(caller, ['read']) ? (await caller.contacts.named(name)).slice(0, MAX_PEOPLE) : [];
+  const [person] = people;
+  const addresses = person?.addresses.map((address) => shortLine(address)) ?? [];
+  const says = `“${shortLine(name, 60)}” is a name`;
+  const status = 400;
+  if (person === undefined) {
+    const hint = 'Use a number with its country code, an e-mail address or an id from conversations_list.';
+    return new AppError('recipient_is_name', `${says}, and nobody with this name is known. Nothing was sent.`, {
+      status,
+      hint,
+    });
+  }
+  const sentence =
+    people.length === 1 && addresses.length === 1
+      ? `${says}: use ${addresses.join('')}.`
+      : `${says}. Ask which address is meant: ${people.map(contactLine).join('; ')}.`;
+  return new AppError('recipient_is_name', `${sentence} Nothing was sent.`, { status });
+}
 
 function answerOf(answer: SendAnswer) {
   if (answer.kind === 'dry_run') {

@@ -1,8 +1,10 @@
 import { basename } from 'node:path';
+import { normalAddress } from '../../../core/model/address.ts';
 import { memoized } from '../../../core/model/memoized.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { SearchableMessage, SearchSender } from '../../../core/model/search.ts';
 import { shortHash } from '../../../core/model/short-hash.ts';
+import { numbersIn } from './numbers.ts';
 import { MAX_TOKEN, segment } from './tokens.ts';
 
 /** Maximum number of UTF-16 units of a text that are indexed. It is three times as many as Messages can send. */
@@ -25,15 +27,20 @@ const LONG_WORD = new RegExp(`(?<![a-zA-Z\\d])([a-zA-Z\\d]{${MAX_TOKEN}})[a-zA-Z
 /** These functions cache their results, because the same words, people and conversations recur constantly. */
 const segmented = memoized(segment);
 const conversationTags = memoized((id) => `${PRIVATE}c${hash(id.slice(id.indexOf(';') + 1))}`);
-const addressTags = memoized((address) => `${PRIVATE}h${hash(addressKey(address))}`);
+const addressTags = memoized((address) => `${PRIVATE}h${hash(normalAddress(address))}`);
 
 /** Returns the text that is indexed for a message: its tags, body, names of files and further texts. */
 export function documentOf(message: SearchableMessage): string {
   const { body, attachments, texts = [] } = message;
-  const text = textOf(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
-  const names = attachments.map((path) => GAP + textOf(nameOf(path))).join('');
-  const others = texts.map(([, other]) => GAP + textOf(other)).join('');
+  const text = wordsAndNumbers(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
+  const names = attachments.map((path) => GAP + wordsAndNumbers(nameOf(path))).join('');
+  const others = texts.map(([, other]) => GAP + wordsAndNumbers(other)).join('');
   return `${tagsOf(message).join(' ')} ${text}${names}${others}`;
+}
+
+/** Returns the text to index, followed by its numbers in the forms in which they are also found. */
+function wordsAndNumbers(text: string): string {
+  return numbersIn(text).reduce((made, number) => made + GAP + number.text, textOf(text));
 }
 
 /**
@@ -90,12 +97,6 @@ function addressTag(address: string): string {
 
 export function senderTags(sender: SearchSender): readonly string[] {
   return sender.isMe ? [BY_ME] : sender.addresses.map(addressTag);
-}
-
-/** Returns a key that is equal for all spellings of one address, whatever the case or the grouping of digits. */
-export function addressKey(address: string): string {
-  const text = address.trim().toLowerCase();
-  return /^\+?[\d\s().-]+$/.test(text) ? text.replace(/[\s().-]/g, '') : text;
 }
 
 /** Returns a short hash. Two texts may have equal hashes, so a search reads and checks each message that it finds. */

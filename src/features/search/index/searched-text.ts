@@ -1,19 +1,30 @@
 import type { Highlight } from '../../../core/model/search.ts';
 import type { Sequence } from '../query/expression.ts';
+import { numbersIn } from './numbers.ts';
 import { isAscii, MAX_TOKEN, type Token, tokensOf } from './tokens.ts';
 
-/** A sequence of tokens to look for. */
-export interface Pattern extends Sequence {
+/** The alternatives to look for: the words of a term, or a number that is written differently. */
+export interface Pattern {
+  readonly words: readonly WordPattern[];
+  readonly sequence: Sequence;
+}
+
+interface WordPattern extends Pick<Sequence, 'tokens' | 'isBegun'> {
   /** Finds the sequence in an ASCII text. Undefined if a token is not ASCII, because no ASCII text contains it. */
   readonly ascii: RegExp | undefined;
 }
 
 export function toPattern(sequence: Sequence): Pattern {
-  const { tokens, isBegun } = sequence;
-  if (!tokens.every(isAscii)) return { ...sequence, ascii: undefined };
+  const numbers = sequence.numbers.map((number) => wordPattern([number], false));
+  return { words: [wordPattern(sequence.tokens, sequence.isBegun), ...numbers], sequence };
+}
+
+function wordPattern(tokens: readonly string[], isBegun: boolean): WordPattern {
+  if (!tokens.every(isAscii)) return { tokens, isBegun, ascii: undefined };
   // A token of full length may have been cut, so the rest of a longer word may follow it.
   const words = tokens.map((token) => (token.length < MAX_TOKEN ? token : `${token}[a-z\\d]*`)).join('[^a-z\\d]+');
-  return { ...sequence, ascii: new RegExp(`(?<![a-z\\d])${words}${isBegun ? '[a-z\\d]*' : '(?![a-z\\d])'}`, 'gi') };
+  const ascii = new RegExp(`(?<![a-z\\d])${words}${isBegun ? '[a-z\\d]*' : '(?![a-z\\d])'}`, 'gi');
+  return { tokens, isBegun, ascii };
 }
 
 /**
@@ -24,16 +35,29 @@ export class SearchedText {
   readonly #text: string;
   readonly #isAscii: boolean;
   #tokens: readonly Token[] | undefined;
+  #numbers: readonly Token[] | undefined;
 
   constructor(text: string) {
     this.#text = text;
     this.#isAscii = isAscii(text);
   }
 
-  highlights(pattern: Pattern): readonly Highlight[] {
+  highlights({ words, sequence }: Pattern): readonly Highlight[] {
+    return [...words.flatMap((pattern) => this.#matches(pattern)), ...this.#numbersOf(sequence)];
+  }
+
+  #matches(pattern: WordPattern): readonly Highlight[] {
     if (this.#isAscii) return pattern.ascii === undefined ? [] : matchesOf(this.#text, pattern.ascii);
     this.#tokens ??= tokensOf(this.#text);
     return sequencesIn(this.#tokens, pattern);
+  }
+
+  #numbersOf({ numbers, begun }: Sequence): readonly Highlight[] {
+    if (numbers.length === 0 && begun === undefined) return [];
+    this.#numbers ??= numbersIn(this.#text);
+    return this.#numbers
+      .filter(({ text }) => numbers.includes(text) || (begun !== undefined && text.startsWith(begun)))
+      .map(({ start, end }) => [start, end]);
   }
 }
 
@@ -48,7 +72,7 @@ function matchesOf(text: string, pattern: RegExp): readonly Highlight[] {
   return highlights;
 }
 
-function sequencesIn(text: readonly Token[], { tokens, isBegun }: Sequence): readonly Highlight[] {
+function sequencesIn(text: readonly Token[], { tokens, isBegun }: WordPattern): readonly Highlight[] {
   const found: Highlight[] = [];
   const [first = ''] = tokens;
   const lastAt = tokens.length - 1;

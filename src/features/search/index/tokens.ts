@@ -1,3 +1,4 @@
+import { asciiDigits } from '../../../core/model/ascii-digits.ts';
 import { memoized } from '../../../core/model/memoized.ts';
 import type { Highlight } from '../../../core/model/search.ts';
 
@@ -16,8 +17,8 @@ export interface Token {
 }
 
 /**
- * Scripts that do not separate words by spaces. Each character is a token, and a word is the sequence of its
- * characters.
+ * Scripts that do not separate words by spaces. Each character except digits is a token, and a word is the sequence of
+ * its characters.
  */
 const UNSPACED =
   '\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}\\u30FC\\uFF70\\p{sc=Thai}\\p{sc=Lao}\\p{sc=Khmer}\\p{sc=Myanmar}';
@@ -36,8 +37,8 @@ const PIECES = new RegExp(
     `([a-zA-Z\\d]+)(?![${INSIDE}])`,
     // A character of a script without spaces, with its marks. Unicode counts the marks of halfwidth kana, U+FF9E and
     // U+FF9F, as letters.
-    `(?:(?=[\\p{L}\\p{N}])[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
-    `(?:[\\p{L}\\p{N}](?:(?![${UNSPACED}])[${INSIDE}])*)`,
+    `(?:(?=[\\p{L}\\p{N}])(?!\\p{Nd})[${UNSPACED}][\\uFF9E\\uFF9F]?\\p{M}*)`,
+    `(?:[\\p{L}\\p{N}](?:(?!(?!\\p{Nd})[${UNSPACED}])[${INSIDE}])*)`,
     `((?![${MODIFIERS}])[\\p{So}\\p{Extended_Pictographic}])[${MODIFIERS}]*`,
   ].join('|'),
   'gu',
@@ -78,11 +79,12 @@ export function segment(text: string): string {
 /** Matches compatibility forms: ligatures, Hebrew and Arabic presentation forms, halfwidth and fullwidth characters. */
 const COMPATIBLE = /[\uFB00-\uFB4F\uFE70-\uFEFC\uFF00-\uFFEF]/;
 const MARKS = /\p{M}/u;
+const DIGITS = /\p{Nd}/u;
 /**
  * Letters that are replaced one by one. Unicode does not decompose them into plain letters; it does decompose `ё`, but
  * folding keeps the marks of Cyrillic letters.
  */
-const SPECIAL = /[ßæœøđłıӕё]/g;
+const SPECIAL = /[ßæœøđłıӕёςםןךףץىیکةٱ]/g;
 const SPECIALS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -92,6 +94,19 @@ const SPECIALS: Readonly<Record<string, string>> = {
   ł: 'l',
   ı: 'i',
   ё: 'е',
+  // Final forms of a letter, which disappear when another letter follows.
+  ς: 'σ',
+  ך: 'כ',
+  ם: 'מ',
+  ן: 'נ',
+  ף: 'פ',
+  ץ: 'צ',
+  // Letters that Arabic and Persian keyboards write differently, or that people use for each other.
+  ى: 'ي',
+  ی: 'ي',
+  ک: 'ك',
+  ة: 'ه',
+  ٱ: 'ا',
 };
 /**
  * Matches a letter with marks that folding removes: accents of Latin and Greek, vowel signs and hamza of Arabic, points
@@ -127,7 +142,8 @@ function fold(piece: string): string {
   let folded = COMPATIBLE.test(lower) ? lower.normalize('NFKD').toLowerCase() : lower.normalize('NFD');
   folded = folded.replace(INVISIBLE, '');
   if (MARKS.test(folded)) folded = folded.replace(WITHOUT_BASE, '').replace(ACCENTED, '$1');
-  return folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
+  folded = folded.normalize('NFC').replace(SPECIAL, (letter) => SPECIALS[letter] ?? letter);
+  return DIGITS.test(folded) ? asciiDigits(folded) : folded;
 }
 
 /** Cached because normalizing takes most of the time of indexing a text, and the same words recur constantly. */

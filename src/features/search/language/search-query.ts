@@ -1,3 +1,4 @@
+import { isUnanswerable } from '../../../core/model/address.ts';
 import { NS_PER_MS } from '../../../core/model/durations.ts';
 import type { Mistake } from '../../../core/model/errors.ts';
 import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
@@ -7,9 +8,6 @@ import type { TypedName, TypedSearch } from './search-text.ts';
 
 /** Maximum number of candidates listed for an ambiguous name. */
 const MAX_CANDIDATES = 5;
-/** Text in this form counts as an address, even if nobody has written from it. */
-const ADDRESS = /@|^\+?[\d\s().-]+$/;
-
 /** Builds the index query from a typed search. Looks up names, and collects every mistake. */
 export async function searchQueryOf(
   typed: TypedSearch,
@@ -39,7 +37,7 @@ export async function searchQueryOf(
       senders,
       conversations: [
         ...(wanted.length > 0 ? [wanted.flat()] : []),
-        ...(conversationId === undefined ? [] : [names.chats.conversations(conversationId).slice(0, 1)]),
+        ...(conversationId === undefined ? [] : [names.chats.conversations(conversationId)]),
       ],
       hasAttachment: typed.hasAttachment,
       fromMs: millisecondsOf(typed.afterNs),
@@ -52,7 +50,8 @@ export async function searchQueryOf(
 /** Returns the sender that `from:` names. If there is none, returns the rest of a sentence that says why. */
 async function senderOf(text: string, { contacts, chats }: SearchNames): Promise<SearchSender | string> {
   if (text.toLowerCase() === 'me') return { isMe: true };
-  if (ADDRESS.test(text)) return { isMe: false, addresses: [text] };
+  // A number or an e-mail address counts as one, even if nobody has written from it.
+  if (!isUnanswerable(text)) return { isMe: false, addresses: [text] };
   const people = await contacts.named(text);
   const [person, second] = people;
   if (second !== undefined) return ambiguous(people.map(candidate), 'people');

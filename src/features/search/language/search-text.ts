@@ -1,7 +1,10 @@
+import { dayStartMs } from '../../../core/model/day-start.ts';
+import { NS_PER_MS } from '../../../core/model/durations.ts';
 import type { Mistake } from '../../../core/model/errors.ts';
 import { MAX_SEARCH_CHARACTERS, type SearchTerm } from '../../../core/model/search.ts';
 import { trimmedEnd } from '../../../core/model/trimmed-end.ts';
 import { parseInstant } from '../../../core/schema/instant.ts';
+import { meantFilter } from './meant-filter.ts';
 
 /** A typed value of `from:` or `in:`, not looked up yet. */
 export interface TypedName {
@@ -43,12 +46,19 @@ const LETTERS = /[\p{L}\p{N}]/gu;
 /** Control characters and lone surrogates, which a query may contain but the index does not. They count as spaces. */
 const UNSEARCHABLE = /[\p{Cc}\p{Surrogate}]/gu;
 
-/**
- * Parses a search. Never throws: mistakes are in `mistakes`. `isScoped` means that the search already concerns one
- * conversation, so that it may consist of exclusions only.
- */
-export function parseSearch(text: string, isScoped = false): TypedSearch {
-  const parser = new SearchParser(text.replace(UNSEARCHABLE, ' '));
+/** Matches a word that may be one group of digits of a number, such as `(555)`. */
+const DIGIT_GROUP = /^[+(]{0,2}\p{Nd}[\p{Nd}().,'/\-\u2010-\u2015\u2212]*$/u;
+
+export interface SearchScope {
+  /** True if the search already concerns one conversation, so that it may consist of exclusions only. */
+  readonly isScoped?: boolean;
+  /** The time zone in which the days of `after:` and `before:` begin. */
+  readonly timeZone?: string | undefined;
+}
+
+/** Parses a search. Never throws: mistakes are in `mistakes`. */
+export function parseSearch(text: string, { isScoped = false, timeZone = 'UTC' }: SearchScope = {}): TypedSearch {
+  const parser = new SearchParser(text.replace(UNSEARCHABLE, ' '), timeZone);
   const length = [...text].length;
   if (length > MAX_SEARCH_CHARACTERS) {
     parser.refuse(`The query has ${length} characters; at most ${MAX_SEARCH_CHARACTERS} are allowed.`);
@@ -68,12 +78,16 @@ class SearchParser implements TypedSearch {
   afterNs: bigint | undefined;
   beforeNs: bigint | undefined;
   readonly #text: string;
+  readonly #timeZone: string;
   #parts = 0;
+  /** Positions in `terms` of the groups of digits that were just read one after the other. */
+  #groups: number[] = [];
   /** Key: `after` or `before`. Value: the filter's position in the query. Each filter may occur only once. */
   readonly #filters = new Map<string, number>();
 
-  constructor(text: string) {
+  constructor(text: string, timeZone: string) {
     this.#text = text;
+    this.#timeZone = timeZone;
   }
 
   refuse(message: string, at?: number): void {
@@ -87,18 +101,43 @@ class SearchParser implements TypedSearch {
       const { minus = '', key, quoted, end, bare = '' } = PART.exec(text)?.groups ?? {};
       const at = [...text.slice(0, index)].length + 1;
       const given = text.slice(index, PART.lastIndex);
+      const isGroup = key === undefined && quoted === undefined && minus === '' && DIGIT_GROUP.test(bare);
+      if (!isGroup) this.#endNumber();
       if (quoted !== undefined && end === '') this.refuse('the quotation mark is not closed.', at);
       else if (minus !== '' && (key !== undefined || quoted !== undefined)) {
         this.refuse(`only single words can be excluded, not ${shown(given)}.`, at);
       } else if (key !== undefined) this.#filter(key.toLowerCase(), (quoted ?? bare).trim(), at, given);
       else if (quoted !== undefined) this.#phrase(quoted);
+      else if (this.#isMisspelled(bare, at, given)) continue;
       else if (minus !== '') this.#exclude(bare, at, given);
+      else if (isGroup) this.#groups.push(this.terms.push({ kind: 'word', text: bare }) - 1);
       else this.#word(bare, at);
     }
+    this.#endNumber();
     if (this.#parts > MAX_PARTS) {
       this.refuse(`The query has ${this.#parts} words and filters; at most ${MAX_PARTS} are allowed.`);
     }
     if (this.mistakes.length === 0) this.#checkThatSomethingIsWanted(isScoped);
+  }
+
+  /** Notes in consecutive groups of digits that they may be one number. */
+  #endNumber(): void {
+    const groups = this.#groups;
+    this.#groups = [];
+    this.#parts += groups.length;
+    if (groups.length < 2) return;
+    const number = groups.map((at) => this.terms[at]?.text).join(' ');
+    for (const at of groups) this.terms[at] = { kind: 'word', text: '', ...this.terms[at], number };
+  }
+
+  #isMisspelled(word: string, at: number, given: string): boolean {
+    const meant = meantFilter(word);
+    if (meant === undefined) return false;
+    this.refuse(
+      `${shown(given)} has no known filter. Did you mean ${meant}:? To search for the text, put it in quotation marks.`,
+      at,
+    );
+    return true;
   }
 
   #word(text: string, at: number): void {
@@ -144,13 +183,13 @@ class SearchParser implements TypedSearch {
   }
 
   #date(key: 'after' | 'before', value: string, at: number, given: string): void {
-    const ns = /^\d{4}-\d{2}-\d{2}$/u.test(value) ? parseInstant(value) : undefined;
+    const isDay = /^\d{4}-\d{2}-\d{2}$/u.test(value) && parseInstant(value) !== undefined;
     const isSecond = this.#filters.has(key);
     this.#filters.set(key, at);
-    if (ns === undefined) this.refuse(`${shown(given)} has no valid date; write it as in ${EXAMPLES[key]}.`, at);
+    if (!isDay) this.refuse(`${shown(given)} has no valid date; write it as in ${EXAMPLES[key]}.`, at);
     else if (isSecond) this.refuse(`${key}: is given twice.`, at);
     else {
-      this[`${key}Ns`] = ns;
+      this[`${key}Ns`] = BigInt(dayStartMs(value, this.#timeZone)) * NS_PER_MS;
       const { afterNs, beforeNs } = this;
       if (afterNs !== undefined && beforeNs !== undefined && beforeNs <= afterNs) {
         this.refuse('the date in before: must be later than the date in after:.', at);

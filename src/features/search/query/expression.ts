@@ -1,5 +1,6 @@
 import type { SearchQuery, SearchTerm } from '../../../core/model/search.ts';
 import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/document.ts';
+import { soughtNumber } from '../index/numbers.ts';
 import { isUnspaced, tokensOf } from '../index/tokens.ts';
 
 /**
@@ -13,26 +14,43 @@ export function isAsked(conversations: readonly string[]): boolean {
   return conversations.length <= MAX_ALTERNATIVES;
 }
 
-/** The consecutive tokens of a term. If `isBegun`, the last token is the beginning of a word. */
+/**
+ * The alternatives that a term stands for: consecutive tokens, or one of several numbers. If `isBegun`, the last token is the beginning
+ * of a word.
+ */
 export interface Sequence {
   readonly tokens: readonly string[];
   readonly isBegun: boolean;
+  /** Tokens that `numbersIn` makes of numbers that are written differently. */
+  readonly numbers: readonly string[];
+  /** The beginning of such a token. */
+  readonly begun?: string | undefined;
 }
 
-/** Splits a term into tokens. Returns undefined for a term of punctuation only, which has no tokens. */
-export function sequenceOf({ kind, text }: Pick<SearchTerm, 'kind' | 'text'>): Sequence | undefined {
+/**
+ * Splits a term into tokens. Returns undefined for a term of punctuation only, which has no tokens. A number is found
+ * in other groups of digits too, a decimal number in a word by its beginning.
+ */
+export function sequenceOf({ kind, text, number }: SearchTerm): Sequence | undefined {
   const tokens = tokensOf(text).map((token) => token.text);
   const last = tokens.at(-1);
   if (last === undefined) return undefined;
-  return { tokens, isBegun: kind === 'prefix' && !isUnspaced(last) };
+  if (kind === 'prefix') {
+    const begun = tokens.length === 1 && /^\d+$/.test(last) ? last : undefined;
+    return { tokens, isBegun: !isUnspaced(last), numbers: [], begun };
+  }
+  const { whole = [], begun } = soughtNumber(text) ?? {};
+  const numbers = number === undefined ? whole : [...whole, ...(soughtNumber(number)?.whole ?? [])];
+  return { tokens, isBegun: false, numbers, begun: kind === 'word' ? begun : undefined };
 }
 
-export function sequencesOf(terms: readonly Pick<SearchTerm, 'kind' | 'text'>[]): readonly Sequence[] {
+export function sequencesOf(terms: readonly SearchTerm[]): readonly Sequence[] {
   return terms.map(sequenceOf).filter((sequence) => sequence !== undefined);
 }
 
 export function excludedOf({ excluded }: SearchQuery): readonly Sequence[] {
-  return sequencesOf(excluded.map((text) => ({ kind: 'word', text })));
+  // Not as words, because a decimal number must not exclude those that begin with it.
+  return sequencesOf(excluded.map((text) => ({ kind: 'phrase', text })));
 }
 
 /**
@@ -45,10 +63,18 @@ export function expressionOf(
   query: SearchQuery,
   wordsWith: (prefix: string) => readonly string[] | undefined = () => undefined,
 ): string | undefined {
-  const sequence = ({ tokens, isBegun }: Sequence): string => {
+  const begunWith = (prefix: string): string => {
+    const words = wordsWith(prefix);
+    return words === undefined ? quoted([prefix], true) : anyOf(words);
+  };
+  const sequence = ({ tokens, isBegun, numbers, begun }: Sequence): string => {
     const [only = '', ...others] = tokens;
-    const words = isBegun && others.length === 0 ? wordsWith(only) : undefined;
-    return words === undefined ? quoted({ tokens, isBegun }) : anyOf(words);
+    const alternatives = new Set([
+      isBegun && others.length === 0 ? begunWith(only) : quoted(tokens, isBegun),
+      ...numbers.map((number) => quoted([number])),
+      ...(begun === undefined || begun === only ? [] : [begunWith(begun)]),
+    ]);
+    return alternatives.size === 1 ? [...alternatives].join('') : `(${[...alternatives].join(' OR ')})`;
   };
   const wanted = [
     ...sequencesOf(query.terms).map(sequence),
@@ -57,12 +83,12 @@ export function expressionOf(
     ...(query.hasAttachment ? [anyOf([HAS_ATTACHMENT])] : []),
   ];
   if (wanted.length === 0) return undefined;
-  const excluded = excludedOf(query).map(quoted);
+  const excluded = excludedOf(query).map(sequence);
   const all = wanted.join(' AND ');
   return excluded.length === 0 ? all : `(${all}) NOT (${excluded.join(' OR ')})`;
 }
 
-function quoted({ tokens, isBegun }: Sequence): string {
+function quoted(tokens: readonly string[], isBegun = false): string {
   return `"${tokens.join(' ')}"${isBegun ? ' *' : ''}`;
 }
 

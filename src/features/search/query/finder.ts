@@ -1,9 +1,10 @@
+import { normalAddress } from '../../../core/model/address.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { Page } from '../../../core/model/ports/reading-ports.ts';
 import type { SearchedSource, SearchPage } from '../../../core/model/ports/search-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
 import type { SearchableMessage, SearchHit, SearchQuery, SearchSender } from '../../../core/model/search.ts';
-import { addressKey, conversationTag, MAX_UNITS, nameOf, secondOfMs, senderTags, tagsOf } from '../index/document.ts';
+import { conversationTag, MAX_UNITS, nameOf, secondOfMs, senderTags, tagsOf } from '../index/document.ts';
 import { type DocumentKey, Documents, LAST_ID } from '../index/documents.ts';
 import { IndexFile } from '../index/index-file.ts';
 import { SearchableIndex } from '../index/searchable-index.ts';
@@ -154,9 +155,9 @@ function conversationFilter({ conversations }: SearchQuery): (id: string) => boo
 
 function isMeant({ senders, fromMs, beforeMs }: SearchQuery, message: Message): boolean {
   if (senders.length > 0) {
-    const sender = addressKey(message.sender);
+    const sender = normalAddress(message.sender);
     const isBy = (one: SearchSender): boolean =>
-      one.isMe ? message.is_from_me : one.addresses.some((address) => addressKey(address) === sender);
+      one.isMe ? message.is_from_me : one.addresses.some((address) => normalAddress(address) === sender);
     if (!senders.some(isBy)) return false;
   }
   if (fromMs === undefined && beforeMs === undefined) return true;

@@ -219,6 +219,7 @@ export class ElectedDeliveries {
       advanceMany: (steps) => noted(() => store.advanceMany(steps)),
       seek: (id, offset) => noted(() => store.seek(id, offset)),
       hold: (id, held) => noted(() => store.hold(id, held)),
+      pause: (id, held) => noted(() => store.pause(id, held)),
     };
   }
 

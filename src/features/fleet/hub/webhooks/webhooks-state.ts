@@ -1,8 +1,8 @@
 import { NO_INCLUDES } from '../../../../core/model/include.ts';
 import type { Offset } from '../../../../core/model/offset.ts';
 import type { StoredWebhook } from '../../../../core/model/webhook.ts';
-import { webhooksLease } from '../../../../core/schema/fleet-records-schema.ts';
 import { type Envelope, HUBS, pack, unpack } from '../../protocol/envelope.ts';
+import { webhooksLease } from '../../protocol/fleet-records-schema.ts';
 import type { LeaseParts, LeaseRecord } from '../../protocol/lease.ts';
 
 export const LEASE_KEY = 'lease';

@@ -1,0 +1,57 @@
+import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
+
+/** More than any row id of a chat. */
+const CHATS = 1_000_000_000_000;
+
+/** SQL that ranks the chat `c` among the chats of the row `m` by decision AB1, 0 first. `r` is the join of both. */
+const rankOf = perSchema((schema) => {
+  const isGroup = schema.hasColumn('chat', 'style') ? 'c.style = 43' : "instr(c.guid, ';+;') > 0";
+  const hasRooms = schema.hasColumn('message', 'cache_roomnames') && schema.hasColumn('chat', 'chat_identifier');
+  const hasSender = `NOT ifnull(m.is_from_me, 0) AND EXISTS (SELECT 1 FROM chat_handle_join p
+    JOIN handle h ON h.ROWID = p.handle_id
+    WHERE p.chat_id = r.chat_id AND h.id = (SELECT s.id FROM handle s WHERE s.ROWID = m.handle_id))`;
+  const ranks = [
+    ...(hasRooms ? ['WHEN c.chat_identifier = m.cache_roomnames THEN 0'] : []),
+    ...(schema.hasTable('chat_handle_join') ? [`WHEN ${hasSender} THEN 2 - ifnull(${isGroup}, 0)`] : []),
+  ];
+  return ranks.length === 0 ? '0' : `CASE ${ranks.join(' ')} ELSE 3 END`;
+});
+
+/**
+ * SQL for the row id of the chat of the row `m`. Chooses among several chats: the one that the row names, else for an
+ * incoming row one with its sender and preferably a group, else the lowest (decision AB1).
+ */
+export function chatIn(schema: SchemaInfo, table = 'chat_message_join'): string {
+  return `(SELECT CASE WHEN min(r.chat_id) = max(r.chat_id) THEN min(r.chat_id) ELSE ${bestChat(schema, table)} END
+    FROM ${table} r WHERE r.message_id = m.ROWID)`;
+}
+
+/**
+ * SQL that is true if the join `j` connects the row `m` to the chat that `chatIn` selects. The comparison of row ids
+ * excludes `j` itself without reading a row, because the index by message contains the row ids.
+ */
+export function isInChat(schema: SchemaInfo): string {
+  return `(NOT EXISTS (SELECT 1 FROM chat_message_join x WHERE x.message_id = j.message_id AND x.ROWID <> j.ROWID)
+    OR j.chat_id = ${bestChat(schema, 'chat_message_join')})`;
+}
+
+/**
+ * SQL for the row id of the chat of the row `m`, even if the user deleted that message, or if Messages did not join the
+ * row of an event to the group that it names, as with a group's new picture.
+ */
+export function anyChat(schema: SchemaInfo): string {
+  const chats = [chatIn(schema)];
+  if (schema.hasTable('chat_recoverable_message_join')) chats.push(chatIn(schema, 'chat_recoverable_message_join'));
+  const namesGroup = ['item_type', 'cache_roomnames'].every((name) => schema.hasColumn('message', name));
+  if (namesGroup && schema.hasIndex('chat', 'chat_identifier')) {
+    chats.push(`CASE WHEN m.item_type <> 0 AND m.cache_roomnames <> '' THEN
+      (SELECT min(c.ROWID) FROM chat c WHERE c.chat_identifier = m.cache_roomnames) END`);
+  }
+  return chats.length === 1 ? chats.join('') : `coalesce(${chats.join(', ')})`;
+}
+
+/** The rank and the row id are one number, because a minimum needs no sort. */
+function bestChat(schema: SchemaInfo, table: string): string {
+  return `(SELECT min((${rankOf(schema)}) * ${CHATS} + r.chat_id) % ${CHATS} FROM ${table} r
+    CROSS JOIN chat c ON c.ROWID = r.chat_id WHERE r.message_id = m.ROWID)`;
+}

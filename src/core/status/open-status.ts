@@ -1,0 +1,214 @@
+import type { Running } from '../feature.ts';
+import type { ArrivalDelay } from '../model/arrival-delay.ts';
+import { macCapabilities } from '../model/capabilities.ts';
+import { errorCode } from '../model/errors.ts';
+import { isoSecond } from '../model/iso-second.ts';
+import type { MessagesAccount } from '../model/messages-account.ts';
+import type { ChangeStatus } from '../model/ports/changes-ports.ts';
+import type { Contacts } from '../model/ports/contacts-ports.ts';
+import type { MessageLog } from '../model/ports/feed-ports.ts';
+import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
+import type { PermissionReport, Permissions } from '../model/ports/permissions-ports.ts';
+import type { BackendHealth } from '../model/ports/reading-ports.ts';
+import type { SearchIndex } from '../model/ports/search-ports.ts';
+import type { SearchStatus } from '../model/search.ts';
+import { type SearchReport, type StatusReport, type StatusWarning, webhookSummary } from '../model/status.ts';
+import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../model/webhook.ts';
+import type { Cleanup } from '../runtime/cleanup.ts';
+import { ProblemLog, problemsIn } from './problem-log.ts';
+
+export interface StatusParts {
+  readonly version: string;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Reports whether chat.db is readable. */
+  readonly database: { health(): BackendHealth };
+  /** Returns a function that reports whether the message table has a column; undefined while chat.db is unreadable. */
+  readonly columns: () => ((name: string) => boolean) | undefined;
+  readonly clockWatch: { warning(): string | null };
+  readonly messages: MessageLog;
+  readonly publisher: {
+    checkLag(): string | null;
+    readonly lastPublished: { readonly rowId: number; readonly atMs: number | undefined };
+  };
+  readonly webhooks: {
+    list(): readonly StoredWebhook[];
+    status(id: string): WebhookStatus;
+    lastDelivery(id: string): DeliveryRecord | undefined;
+  };
+  readonly permissions: Permissions;
+  readonly contacts: Contacts;
+  readonly delays: { report(): ArrivalDelay | undefined; warning(): string | undefined };
+  readonly messagesAccounts: { readonly account: MessagesAccount | undefined; warning(): StatusWarning | undefined };
+  readonly search: SearchIndex;
+  readonly changes: { status(): ChangeStatus };
+  /** The features of this service. Key: the feature's name. */
+  readonly running: ReadonlyMap<string, Pick<Running, 'status' | 'warning'>>;
+}
+
+const AFTER_DISK: PermissionReport = {
+  name: 'automation',
+  state: 'unknown',
+  detail: 'Postern asks macOS for this permission once it has Full Disk Access.',
+  reason: 'not_asked',
+};
+
+/** How often the service looks for problems while nobody asks for the status. */
+const LOOK_EVERY_MS = 60_000;
+
+/** Creates the status, and starts its regular check for problems. */
+export function openStatus({ closers, ...parts }: StatusParts & { readonly closers: Cleanup }): Status {
+  const status = new Status(parts);
+  closers.add('status', () => status.close());
+  status.start();
+  return status;
+}
+
+/** Health and status of the service (decision H). Reading them never makes macOS prompt the user. */
+export class Status {
+  readonly #parts: StatusParts;
+  readonly #startedAtMs: number;
+  readonly #problems = new ProblemLog();
+  #cancelLook: Cancel | undefined;
+
+  constructor(parts: StatusParts) {
+    this.#parts = parts;
+    this.#startedAtMs = parts.clock.monotonic();
+  }
+
+  start(): void {
+    this.#cancelLook = this.#parts.clock.after(LOOK_EVERY_MS, () => {
+      this.start();
+      try {
+        this.report();
+      } catch (error) {
+        this.#parts.log.warn('could not look for problems', { code: errorCode(error) });
+      }
+    });
+  }
+
+  close(): void {
+    this.#cancelLook?.();
+  }
+
+  health(): BackendHealth {
+    const { database, publisher, clockWatch } = this.#parts;
+    const backend = database.health();
+    if (!backend.connected) return backend;
+    return {
+      ...backend,
+      message:
+        backend.message ??
+        publisher.checkLag() ??
+        clockWatch.warning() ??
+        this.#searchWarning() ??
+        this.#warnings().map((one) => (typeof one === 'string' ? one : one.text))[0] ??
+        null,
+    };
+  }
+
+  /** Returns the highest row id in chat.db; null while it is unreadable. */
+  newestRow(): number | null {
+    try {
+      return this.#parts.messages.newest().offset.rowId;
+    } catch {
+      return null; // `backend` says why
+    }
+  }
+
+  report(): StatusReport {
+    const report = this.#report();
+    this.#problems.note(problemsIn(report), isoSecond(this.#parts.clock.now()));
+    return { ...report, problems: this.#problems.list() };
+  }
+
+  #report(): StatusReport {
+    const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
+    const index = search.status();
+    const warnings = this.#warnings().filter((one) => typeof one !== 'string');
+    const { account } = this.#parts.messagesAccounts;
+    const delay = this.#parts.delays.report();
+    const nowMs = clock.monotonic();
+    const { rowId, atMs } = publisher.lastPublished;
+    return {
+      version,
+      uptime_s: Math.floor((nowMs - this.#startedAtMs) / 1000),
+      backend: this.health(),
+      newest_row: this.newestRow(),
+      newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
+      webhooks: webhooks
+        .list()
+        .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id))),
+      permissions: permissions.known,
+      ...(permissions.answer && { messages: permissions.answer }),
+      ...(account && { messages_account: account }),
+      ...(delay && { arrival_delay: delay }),
+      capabilities: macCapabilities({
+        hasColumn: this.#parts.columns(),
+        maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',
+        isSearchOn: index.isEnabled,
+        areContactsOn: this.#parts.contacts.health().state !== 'off',
+      }),
+      ...this.#contactsReport(),
+      ...this.#changesReport(),
+      ...(index.isEnabled && { search: searchReport(index) }),
+      ...this.#featureReports(),
+      ...(warnings.length > 0 && { warnings }),
+    };
+  }
+
+  #warnings(): readonly (StatusWarning | string)[] {
+    const { messagesAccounts, delays, running } = this.#parts;
+    return [messagesAccounts, ...running.values(), delays].flatMap((one) => one.warning?.() ?? []);
+  }
+
+  #featureReports(): Readonly<Record<string, object | true>> {
+    const reports = [...this.#parts.running].map(([name, one]) => [name, one.status?.()] as const);
+    return Object.fromEntries(reports.filter((one): one is [string, object | true] => one[1] !== undefined));
+  }
+
+  #contactsReport(): Pick<StatusReport, 'contacts'> {
+    const contacts = this.#parts.contacts.health();
+    return contacts.state === 'not_loaded' ? {} : { contacts };
+  }
+
+  #changesReport(): Pick<StatusReport, 'changes'> {
+    const { state, logged, sweptAtMs } = this.#parts.changes.status();
+    if (state === 'off') return {};
+    const sweptAt = sweptAtMs === null ? null : isoSecond(sweptAtMs);
+    return { changes: { state, logged, swept_at: sweptAt } };
+  }
+
+  #searchWarning(): string | null {
+    const { problem } = this.#parts.search.status();
+    return problem === undefined ? null : `Search does not work as it should: ${problem}.`;
+  }
+
+  /** Checks this process's permissions. The check may make macOS prompt the user. */
+  async checkPermissions(): Promise<readonly PermissionReport[]> {
+    const { permissions } = this.#parts;
+    const disk = await permissions.fullDiskAccess();
+    return [disk, disk.state === 'denied' ? AFTER_DISK : await permissions.automation()];
+  }
+}
+
+/** Maximum number of skipped messages that the status names. */
+const NAMED = 20;
+
+function searchReport({
+  isComplete,
+  indexedRows,
+  totalRows,
+  indexedFrom,
+  problem,
+  skippedRows,
+}: SearchStatus): SearchReport {
+  return {
+    state: problem !== undefined ? 'failing' : isComplete ? 'complete' : 'building',
+    indexed_rows: indexedRows,
+    total_rows: totalRows,
+    indexed_from: indexedFrom ?? null,
+    problem: problem ?? null,
+    ...(skippedRows && { skipped_rows: skippedRows.length, skipped_ids: skippedRows.slice(0, NAMED).map(String) }),
+  };
+}

@@ -1,0 +1,36 @@
+import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import { INDEX, PEOPLE } from './archive-layout.ts';
+import { archivedPeople } from './archived-people.ts';
+import { type Manifest, sealOf, writeManifest } from './manifest.ts';
+import { makePages, type PagesParts } from './pages.ts';
+import { sha256Of } from './private-files.ts';
+
+export interface GeneratedParts extends Omit<PagesParts, 'known'> {
+  /** The manifest of the last complete run, and the one of this run. */
+  readonly before: Manifest | undefined;
+  readonly sealed: Manifest;
+  readonly addresses: readonly string[];
+  readonly names: NameLookup;
+  /** False to make no pages. Those of earlier runs stay. */
+  readonly html: boolean;
+}
+
+/**
+ * Makes people.json and the pages. Then records their hashes and that of the index in the manifest, so that a
+ * verification notices a change in them. Returns the seal.
+ */
+export async function makeGenerated(parts: GeneratedParts): Promise<string> {
+  const { folder, index, before, sealed, html, addresses } = parts;
+  const known = before?.generated ?? new Map<string, string>();
+  const names = archivedPeople(folder, addresses, parts.names);
+  const pages = html
+    ? await makePages({ ...parts, names, known })
+    : new Map([...known].filter(([path]) => path.endsWith('.html')));
+  index.commit();
+  // An interrupted run has sealed its lines, and the next run makes the rest.
+  if (pages === undefined) return sealOf(sealed);
+  const others = [PEOPLE, INDEX].map((path) => [path, sha256Of(folder, path)] as const);
+  const manifest = { ...sealed, generated: new Map([...pages, ...others]) };
+  writeManifest(folder, manifest);
+  return sealOf(manifest);
+}

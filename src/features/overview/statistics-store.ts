@@ -1,0 +1,50 @@
+import type { StatisticCount, StatisticStore } from '../../core/model/ports/home-ports.ts';
+import type { StatisticKind, StatisticSpan } from '../../core/model/statistics.ts';
+import type { Sqlite } from '../../core/runtime/sqlite.ts';
+
+/** Stores the counters of `GET /stats` (decision Z1). */
+export function statisticStore(database: Sqlite): StatisticStore {
+  const times = database.prepare('SELECT since_ms, asked_ms FROM statistic_time');
+  const begin = database.prepare('INSERT OR IGNORE INTO statistic_time (one, since_ms, asked_ms) VALUES (1, ?, ?)');
+  const asked = database.prepare('UPDATE statistic_time SET asked_ms = ?');
+  const add = database.prepare(
+    `INSERT INTO statistic (kind, span, at_ms, subject, name, count) VALUES (?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET count = count + excluded.count`,
+  );
+  const forget = database.prepare('DELETE FROM statistic WHERE span = ? AND at_ms < ?');
+  const read = database.prepare(
+    'SELECT subject, at_ms, name, count FROM statistic WHERE kind = ? AND span = ? AND at_ms >= ?',
+  );
+  return {
+    times() {
+      const row = times.get();
+      return row && { sinceMs: Number(row[0]), askedMs: Number(row[1]) };
+    },
+    noteAsked(nowMs) {
+      begin.run(nowMs, nowMs);
+      asked.run(nowMs);
+    },
+    end() {
+      database.transaction(() => database.exec('DELETE FROM statistic; DELETE FROM statistic_time;'));
+    },
+    add(counts, keptFrom) {
+      database.transaction(() => {
+        for (const { kind, span, atMs, subject, name, count } of counts) {
+          add.run(kind, span, atMs, subject, name, count);
+        }
+        for (const [span, fromMs] of Object.entries(keptFrom)) forget.run(span, fromMs);
+      });
+    },
+    read: (kind: StatisticKind, span: StatisticSpan, fromMs: number) =>
+      read.all(kind, span, fromMs).map(
+        ([subject, atMs, name, count]): StatisticCount => ({
+          kind,
+          span,
+          subject: String(subject),
+          atMs: Number(atMs),
+          name: String(name),
+          count: Number(count),
+        }),
+      ),
+  };
+}

@@ -1,0 +1,191 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Approval } from '../../src/core/model/approval.ts';
+import type { StoredApproval } from '../../src/core/model/ports/access-ports.ts';
+import { approvalStore } from '../../src/features/access/approvals-store.ts';
+import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
+import { SelfChatFixture } from '../support/self-chat.ts';
+import { idle } from '../support/sender-fixture.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const root = temporaryFolder();
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const always = { approval: 'always' } as const;
+let folders = 0;
+let folder: string;
+beforeEach(() => {
+  folders += 1;
+  folder = join(root, String(folders));
+});
+
+describe('ask, take back and ask again', () => {
+  let service: AccessSending;
+  beforeEach(() => {
+    service = new AccessSending(folder);
+  });
+  afterEach(() => service.close());
+
+  test('passes the caps in a loop: the third ask of a cap of two is refused', async () => {
+    const caller = service.caller({ ...always, caps: { per_minute: 2, per_day: 3 } });
+    const askAndTakeBack = async (): Promise<void> => {
+      const { id } = await service.hold(caller);
+      await caller.approvals.withdraw(id);
+    };
+    const loop = (): Promise<string> => codeOf(askAndTakeBack());
+    expect([await loop(), await loop(), await loop()]).toEqual(['none', 'none', 'cap_reached']);
+    await service.clock.advance(MINUTE_MS + 1);
+    expect([await loop(), await loop()]).toEqual(['none', 'cap_reached']);
+    expect(service.access.keys.get(caller.key?.id ?? '').remaining).toMatchObject({ per_minute: 0, per_day: 0 });
+  });
+
+  test('holds one of two equal asks that come at once after it', async () => {
+    const caller = service.caller(always);
+    await caller.approvals.withdraw((await service.hold(caller)).id);
+    const [one, two] = await Promise.all([service.hold(caller), service.hold(caller)]);
+    expect(one.id).toBe(two.id);
+    expect(service.access.keys.get(caller.key?.id ?? '').remaining?.per_minute).toBe(8);
+  });
+
+  test('sends the same text twice once approval is off: a repeat of the sent one is a repeat', async () => {
+    const caller = service.caller(always);
+    await caller.approvals.withdraw((await service.hold(caller)).id);
+    service.access.keys.change(caller.key?.id ?? '', { approval: 'never' });
+    const codes = await Promise.all([1, 2, 3].map(() => codeOf(service.send(caller))));
+    expect(codes).toEqual(['none', 'send_in_progress', 'send_in_progress']);
+    expect(await service.send(caller)).toMatchObject({ replayed: true });
+    expect(service.texts()).toEqual(['hello']);
+  });
+
+  test('is the same ask for an Idempotency-Key, which was decided', async () => {
+    const caller = service.caller(always);
+    await caller.approvals.withdraw((await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).id);
+    expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe(
+      'already_decided',
+    );
+  });
+});
+
+describe('in the self-chat', () => {
+  let self: SelfChatFixture;
+  beforeEach(async () => {
+    self = new SelfChatFixture(folder);
+    await self.prove();
+  });
+  afterEach(() => self.service.close());
+
+  const written = (): number => self.service.texts().filter((text) => text.startsWith('Postern asks')).length;
+  const settled = async (): Promise<void> => {
+    for (let round = 0; round < 30; round += 1) await self.published();
+  };
+  /** Asks with several keys, because one may have at most 20 held sends. */
+  const ask = async (count: number, what: string): Promise<void> => {
+    for (let held = 0; held < count; held += 1) {
+      const caller = self.service.caller({ ...always, caps: { per_minute: 60, per_day: 200 } });
+      await self.service.hold(caller, { body: `${what} ${held}` });
+    }
+    await settled();
+  };
+
+  test('a key that asks on and on has Postern write 20 messages an hour there and no more', async () => {
+    await ask(25, 'now');
+    // One was the code.
+    expect(written()).toBe(19);
+    expect(await self.service.access.approvals.list({ state: 'held', waitMs: 0 })).toHaveLength(25);
+    expect(self.service.log.lines.filter(({ message }) => /too many messages/.test(message))).toHaveLength(6);
+    await self.service.clock.advance(HOUR_MS);
+    await ask(2, 'later');
+    expect(written()).toBe(21);
+  });
+
+  test('a restart does not begin another 20, nor count again what is there', async () => {
+    await ask(18, 'before');
+    expect(written()).toBe(18);
+    await self.restart();
+    await self.service.access.start();
+    await ask(3, 'after');
+    expect(written()).toBe(1);
+  });
+
+  test('codes count too, and the next one is refused with the time', async () => {
+    await ask(25, 'now');
+    await expect(self.service.access.selfChat.sendCode()).rejects.toMatchObject({
+      code: 'self_chat_full',
+      headers: { 'Retry-After': expect.stringMatching(/^3[56]\d\d$/) },
+    });
+    await self.service.clock.advance(HOUR_MS);
+    await idle();
+    expect(await codeOf(self.service.access.selfChat.sendCode())).toBe('none');
+  });
+});
+
+describe('approvals that ended', () => {
+  let service: AccessSending;
+  beforeEach(() => {
+    service = new AccessSending(folder);
+  });
+  afterEach(() => service.close());
+
+  const rows = (): number => Number(service.state.prepare('SELECT count(*) FROM approval').get()?.[0]);
+
+  /** Adds ended approvals without an Idempotency-Key, as a loop would leave them. */
+  function fill(count: number, like: Approval): void {
+    const store = approvalStore(service.state);
+    const stored = store.get(like.id) as StoredApproval;
+    service.state.transaction(() => {
+      for (let number = 0; number < count; number += 1) {
+        store.add({ ...stored, id: `old-${number}`, ask: 'x', hasKey: false, state: 'withdrawn', text: null });
+      }
+    });
+  }
+
+  test('grow without end: they are gone 30 days after their time was over, and what waits stays', async () => {
+    const caller = service.caller({ ...always, expires_at: null });
+    const { id } = await service.hold(caller);
+    await service.access.approvals.deny(id);
+    service.clock.pause(31 * DAY_MS - 1);
+    await service.hold(caller, { body: 'still there' });
+    expect(rows()).toBe(2);
+    await service.clock.advance(2);
+    await service.hold(caller, { body: 'gone' });
+    expect(rows()).toBe(2);
+    expect(await codeOf(service.access.approvals.get(id, 0))).toBe('approval_not_found');
+  });
+
+  test('are at most 10,000, and the oldest go first', async () => {
+    const caller = service.caller(always);
+    const held = await service.hold(caller);
+    fill(10_005, held);
+    await service.hold(caller, { body: 'another' });
+    expect(rows()).toBe(10_001);
+    expect((await service.access.approvals.get(held.id, 0)).state).toBe('held');
+    expect(await codeOf(service.access.approvals.get('old-5', 0))).toBe('approval_not_found');
+    expect((await service.access.approvals.get('old-6', 0)).state).toBe('withdrawn');
+  });
+
+  test('are pruned at the start too, with the messages that asked for them', async () => {
+    const held = await service.hold(service.caller(always));
+    service.state.exec(`INSERT INTO self_chat_request VALUES ('guid', '${held.id}', 'hmac'), ('old', 'old-0', 'hmac')`);
+    fill(10_002, held);
+    await service.access.start();
+    expect(rows()).toBe(10_000);
+    expect(service.state.prepare('SELECT guid FROM self_chat_request').all()).toEqual([['guid']]);
+  });
+
+  test('with an Idempotency-Key answer it for 30 days, whatever else is pruned', async () => {
+    const caller = service.caller({ ...always, expires_at: null });
+    const held = await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } });
+    await service.access.approvals.deny(held.id);
+    fill(10_005, held);
+    await service.hold(caller, { body: 'another' });
+    service.clock.pause(30 * DAY_MS - 1);
+    await service.hold(caller, { body: 'and another' });
+    expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe('send_denied');
+    expect(
+      await codeOf(
+        service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' }, recipient: ANA, body: 'other' }),
+      ),
+    ).toBe('idempotency_key_reused');
+  });
+});

@@ -1,0 +1,166 @@
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
+import { Counters } from '../../src/core/runtime/counters.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
+import { Statistics } from '../../src/features/overview/statistics.ts';
+import { statisticStore } from '../../src/features/overview/statistics-store.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const folder = temporaryFolder();
+let files = 0;
+
+function opened(clock = new FakeClock()) {
+  files += 1;
+  const path = join(folder, `state-${files}.db`);
+  const database = openStateDatabase(path);
+  const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
+  const make = () => new Statistics({ store: statisticStore(database), clock, log: collectingLog(), startOfDay });
+  return { path, database, clock, statistics: make(), make };
+}
+
+function delivery(duration_ms: number, more: Partial<DeliveryRecord> = {}): DeliveryRecord {
+  const record = {
+    id: 'd',
+    at: '',
+    event: 'message.received',
+    row_id: 1,
+    attempts: 1,
+    status: 200,
+    error: null,
+  } as const;
+  return { ...record, outcome: 'delivered', duration_ms, ...more };
+}
+
+const total = (statistics: Statistics, by: 'minute' | 'hour' | 'day', last: number): number =>
+  (statistics.series('events', by, last).get('')?.points ?? [])
+    .flatMap(({ counts }) => Object.values(counts))
+    .reduce((sum, count) => sum + count, 0);
+
+describe('counters over time', () => {
+  test('cost nothing before somebody asks: nothing is kept, and nothing is written', () => {
+    const { statistics, database } = opened();
+    statistics.count('events', 'received');
+    statistics.countDelivery('w', delivery(5));
+    statistics.flush();
+    expect(database.prepare('SELECT count(*) FROM statistic').get()).toEqual([0]);
+    expect(statistics.series('events', 'hour', 24).size).toBe(0);
+  });
+
+  test('count from the first request on, by minute, hour and day, and survive a restart', async () => {
+    const { statistics, clock, make } = opened();
+    const since = statistics.ask();
+    statistics.count('events', 'received');
+    await clock.advance(MINUTE_MS);
+    statistics.count('events', 'received');
+    statistics.count('events', 'sent');
+    expect([total(statistics, 'minute', 1), total(statistics, 'minute', 2), total(statistics, 'day', 30)]).toEqual([
+      2, 3, 3,
+    ]);
+    const restarted = make();
+    restarted.count('events', 'sent');
+    expect(restarted.ask()).toBe(since);
+    expect(total(restarted, 'hour', 48)).toBe(4);
+    // Every span is listed, including those without an event.
+    expect(restarted.series('events', 'minute', 60).get('')?.points).toHaveLength(60);
+  });
+
+  test('are written at most every ten seconds, however much happens', async () => {
+    const { statistics, database, clock } = opened();
+    statistics.ask();
+    const stored = () => Number(database.prepare('SELECT sum(count) FROM statistic').get()?.[0] ?? 0);
+    for (let n = 0; n < 1000; n += 1) statistics.count('events', 'received');
+    await clock.advance(9999);
+    expect(stored()).toBe(0);
+    await clock.advance(1);
+    expect(stored()).toBe(3000);
+  });
+
+  test('older minutes, hours and days are forgotten', async () => {
+    const { statistics, database, clock } = opened();
+    statistics.ask();
+    statistics.count('events', 'received');
+    statistics.flush();
+    const spans = () => database.prepare('SELECT DISTINCT span FROM statistic ORDER BY span').all().flat();
+    await clock.advance(2 * HOUR_MS);
+    statistics.count('sends', 'sent');
+    statistics.flush();
+    expect(database.prepare("SELECT count(*) FROM statistic WHERE kind = 'events' AND span = 'minute'").get()).toEqual([
+      0,
+    ]);
+    expect(spans()).toEqual(['day', 'hour', 'minute']);
+    expect(total(statistics, 'hour', 48)).toBe(1);
+  });
+
+  test('end when nobody has asked for 30 days, and begin again with the next request', async () => {
+    const { statistics, database, clock } = opened();
+    statistics.ask();
+    statistics.count('events', 'received');
+    await clock.advance(31 * DAY_MS);
+    statistics.count('events', 'received');
+    statistics.flush();
+    statistics.count('events', 'received');
+    statistics.flush();
+    expect(database.prepare('SELECT count(*) FROM statistic').get()).toEqual([0]);
+    expect(statistics.ask()).toBe(clock.now());
+    statistics.count('events', 'received');
+    expect(total(statistics, 'day', 1)).toBe(1);
+  });
+
+  test('tell a webhook’s typical response time within 12 percent, without retries and tests', () => {
+    const { statistics } = opened();
+    statistics.ask();
+    for (let n = 0; n < 90; n += 1) statistics.countDelivery('w', delivery(40));
+    for (let n = 0; n < 10; n += 1) statistics.countDelivery('w', delivery(1200));
+    statistics.countDelivery('w', delivery(9000, { attempts: 3 }));
+    statistics.countDelivery('w', delivery(9000, { event: 'webhook.test' }));
+    statistics.countDelivery('w', delivery(7000, { outcome: 'dropped', attempts: 3 }));
+    const { points = [], median_ms: median, p95_ms: p95 } = statistics.series('webhooks', 'hour', 24).get('w') ?? {};
+    expect(points.at(-1)?.counts).toEqual({ delivered: 100, retried: 1, dropped: 1 });
+    expect(Math.abs((median ?? 0) / 40 - 1)).toBeLessThan(0.12);
+    expect(Math.abs((p95 ?? 0) / 1200 - 1)).toBeLessThan(0.12);
+  });
+
+  test('count sends in the words of the home page, and pretended and repeated ones not at all', () => {
+    const { statistics } = opened();
+    statistics.ask();
+    const counters = new Counters();
+    counters.sends.onInc = ({ outcome }) => statistics.countSend(outcome);
+    for (const outcome of [
+      'confirmed',
+      'provisional',
+      'replayed',
+      'dry_run',
+      'held',
+      'cap_reached',
+      'send_failed',
+      'misdirected',
+    ]) {
+      counters.sends.inc({ outcome });
+    }
+    const [today] = statistics.series('sends', 'day', 1).get('')?.points ?? [];
+    expect(today?.counts).toEqual({ sent: 1, pending: 1, held: 1, refused: 1, failed: 1, unknown: 1 });
+  });
+
+  test('a disk that is full loses counts and nothing else', () => {
+    const { clock } = opened();
+    const log = collectingLog();
+    const full = {
+      times: () => ({ sinceMs: 0, askedMs: clock.now() }),
+      noteAsked: () => {},
+      end: () => {},
+      add: () => {
+        throw new Error('disk full');
+      },
+      read: () => [],
+    };
+    const statistics = new Statistics({ store: full, clock, log, startOfDay: (ms) => ms });
+    statistics.count('events', 'received');
+    expect(() => statistics.flush()).not.toThrow();
+  });
+});

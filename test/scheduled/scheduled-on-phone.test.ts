@@ -1,0 +1,41 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { SCHEDULED } from '../../src/features/scheduled/port.ts';
+import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const service = new AccessSending(temporaryFolder());
+await service.sender.start();
+await service.access.start();
+service.scheduler.start();
+afterAll(async () => {
+  await service.scheduler.close();
+  await service.close();
+});
+
+test('what the phone sends later stands beside it, and is only shown', async () => {
+  const own = service.scheduler.entries;
+  const chat = service.chats.chat('any;-;+15550177', ['+15550177']);
+  const dateNs = BigInt(service.clock.now() + 30 * MINUTE - Date.UTC(2001, 0, 1)) * 1_000_000n;
+  const columns = { chat, is_from_me: 1, schedule_type: 2, schedule_state: 2, is_sent: 0, date: dateNs };
+  const row = service.chats.message({ ...columns, text: 'from the phone' });
+  const sendAtMs = service.clock.now() + HOUR;
+  const times = { sendAtMs, sendUntilMs: sendAtMs + HOUR };
+  await service.access.owner.send({ recipient: ANA, body: 'later', attachments: [], ...times });
+  const phone = { id: `phone-${row}`, source: 'phone', key_id: null, to: 'any;-;+15550177', text: 'from the phone' };
+  expect(own.list({})).toMatchObject([phone, { source: 'postern' }]);
+  expect(own.list({ source: 'postern' })).toHaveLength(1);
+  expect(own.list({ state: 'sent' })).toEqual([]);
+  expect(own.get(`phone-${row}`)).toMatchObject(phone);
+  expect(await codeOf((async () => own.cancel(`phone-${row}`))())).toBe('scheduled_on_phone');
+  const seen = (key: Parameters<typeof service.caller>[0]) =>
+    service
+      .caller(key)
+      .port(SCHEDULED)
+      .list({})
+      .map(({ id }) => id);
+  expect(seen({ scopes: ['send'], read: '*' })).toEqual([]);
+  expect(seen({ scopes: ['read', 'send'], read: [ANA] })).toEqual([]);
+  expect(seen({ scopes: ['read', 'send'], read: ['+15550177'] })).toEqual([`phone-${row}`]);
+});

@@ -1,0 +1,44 @@
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { Counters } from '../../src/core/runtime/counters.ts';
+import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
+import { type Call, HttpGateway } from './http-gateway.ts';
+import { collectingLog } from './log.ts';
+
+type Options = Parameters<typeof HttpGateway.start>[0];
+
+/** What a tool answered, as a client sees it. */
+export interface ToolResult {
+  readonly isError?: true;
+  readonly content: readonly { readonly text: string }[];
+  readonly structuredContent?: unknown;
+}
+
+/** Starts a gateway that serves /mcp. The caller closes it. */
+export function openMcp(allowOwnerKey = true, settings = {}, more: Options = {}): Promise<HttpGateway> {
+  const mcp = lazyMcpService({
+    clock: systemClock,
+    log: collectingLog(),
+    counters: new Counters(),
+    eventErrors: 'draft',
+    features: [],
+    version: '1.2.3',
+    timeZone: () => 'Europe/Berlin',
+    ownKey: () => Promise.reject(new Error('not used')),
+  });
+  return HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });
+}
+
+export const MCP_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+export const LIST_TOOLS = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+
+export function askMcp(gateway: HttpGateway, message: unknown = LIST_TOOLS, call: Call = {}) {
+  return gateway.post('/mcp', message, { ...call, headers: { ...MCP_HEADERS, ...call.headers } });
+}
+
+/** Calls a tool and returns its answer as a client sees it. */
+export async function callTool(gateway: HttpGateway, name: string, input: Record<string, unknown> | null) {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } };
+  const answer = await askMcp(gateway, message);
+  const data = /^data: (.*)$/m.exec(answer.text)?.[1] ?? '{}';
+  return (JSON.parse(data) as { readonly result: ToolResult }).result;
+}

@@ -1,0 +1,171 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, expect, test } from '@jest/globals';
+import type { ClientContext } from '../../src/core/cli/context.ts';
+import { verify } from '../../src/features/archive/export-verify-command.ts';
+import { archived, everythingIn, verified } from '../support/archive-fixture.ts';
+import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
+import { PLAIN } from '../support/plain-context.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+interface Sealed {
+  readonly files: Readonly<Record<string, { readonly lines: number; readonly hash: string }>>;
+}
+
+const root = temporaryFolder();
+let folder: string;
+let chatDb: string;
+let fixture: ChatFixture;
+
+beforeEach(() => {
+  const home = join(root, randomUUID());
+  folder = join(home, 'archive');
+  chatDb = join(home, 'Messages', 'chat.db');
+  fixture = new ChatFixture(chatDb);
+  const chat = fixture.chat('iMessage;-;+15550100', ['+15550100']);
+  const row = fixture.message({ chat, text: 'See you at eight', date: appleNs('2026-05-01T10:00:00Z') });
+  const picture = join(dirname(chatDb), 'Attachments/aa/a.jpg');
+  mkdirSync(dirname(picture), { recursive: true });
+  writeFileSync(picture, 'a picture of the sea');
+  fixture.attach(row, picture, { transfer_name: 'a.jpg' });
+});
+
+const options = { html: true, names: { nameOf: () => 'Ana Silva' } };
+
+/** Returns the paths of the archive's files. */
+function filesIn(): readonly string[] {
+  return everythingIn(folder)
+    .filter((entry) => / 100600 /.test(entry))
+    .map((entry) => entry.split(' ')[0] ?? '');
+}
+
+/** Changes one letter or digit of a file, the first one at or after `at`. */
+function changed(content: Buffer, at: number): Buffer {
+  const copy = Buffer.from(content);
+  const found = copy.findIndex((byte, index) => index >= at && /[A-Za-z0-9]/.test(String.fromCharCode(byte)));
+  copy[found] = copy[found] === 0x61 ? 0x62 : 0x61;
+  return copy;
+}
+
+test('a check notices a changed word anywhere in any file that a run made', async () => {
+  await archived(chatDb, folder, options);
+  const files = filesIn().filter((path) => !/^lock.db|-journal$/.test(path));
+  expect(files.map((path) => path.replace(/[0-9a-f]{16,}/, '…'))).toEqual([
+    'conversations/…/2026.html',
+    'conversations/…/messages-2026.ndjson',
+    'files/9f/….jpg',
+    'index.db',
+    'index.html',
+    'log.ndjson',
+    'manifest.json',
+    'people.json',
+  ]);
+  for (const path of files) {
+    const content = readFileSync(join(folder, path));
+    const step = Math.max(1, Math.floor(content.length / (path.endsWith('.json') ? 150 : 6)));
+    for (let at = 0; at < content.length - 10; at += step) {
+      writeFileSync(join(folder, path), changed(content, at));
+      const { faults } = await verified(folder);
+      expect([path, at, faults.map(({ file }) => file)]).toEqual([path, at, [path]]);
+    }
+    writeFileSync(join(folder, path), content);
+  }
+  expect((await verified(folder)).faults).toEqual([]);
+});
+
+test('deleted pages and a deleted index are no fault, and the next run makes them again; names that are gone are one', async () => {
+  const { seal } = await archived(chatDb, folder, options);
+  const made = filesIn();
+  const pages = made.filter((path) => /\.html$|^index\.db$/.test(path));
+  for (const path of pages) rmSync(join(folder, path));
+  expect(await verified(folder)).toMatchObject({ faults: [], seal });
+  await archived(chatDb, folder, options);
+  expect(filesIn()).toEqual(made);
+  rmSync(join(folder, 'people.json'));
+  expect((await verified(folder)).faults).toEqual([{ file: 'people.json', what: 'is missing' }]);
+});
+
+test('a changed page stays known as changed until it is made again', async () => {
+  await archived(chatDb, folder, options);
+  const page = filesIn().find((path) => path.endsWith('2026.html')) ?? '';
+  const content = readFileSync(join(folder, page));
+  writeFileSync(join(folder, page), changed(content, 5000));
+  for (const html of [true, false]) {
+    await archived(chatDb, folder, { ...options, html });
+    expect((await verified(folder)).faults.map(({ file }) => file)).toEqual([page]);
+  }
+  rmSync(join(folder, page));
+  await archived(chatDb, folder, options);
+  expect((await verified(folder)).faults).toEqual([]);
+});
+
+test('a changed index is not used', async () => {
+  await archived(chatDb, folder, options);
+  const index = readFileSync(join(folder, 'index.db'));
+  const guid = Buffer.from(fixture.guid(1));
+  const at = index.indexOf(guid);
+  expect(at).toBeGreaterThan(0);
+  for (let found = at; found >= 0; found = index.indexOf(guid, found)) index.write('another', found);
+  writeFileSync(join(folder, 'index.db'), index);
+  expect(await archived(chatDb, folder, options)).toMatchObject({ added: 0, changed: 0, removed: 0 });
+  expect((await verified(folder)).faults).toEqual([]);
+});
+
+test('an archive of an earlier version is checked as before, and its pages are covered after the next run', async () => {
+  await archived(chatDb, folder, options);
+  const path = join(folder, 'manifest.json');
+  const document = JSON.parse(readFileSync(path, 'utf8')) as Record<string, unknown> & Sealed;
+  const { generated, checksum, ...manifest } = document;
+  expect([typeof generated, typeof checksum]).toEqual(['object', 'string']);
+  const seal = createHash('sha256');
+  for (const file of Object.keys(manifest.files).sort()) {
+    seal.update(`${file} ${manifest.files[file]?.lines} ${manifest.files[file]?.hash}\n`);
+  }
+  writeFileSync(path, JSON.stringify({ ...manifest, seal: seal.digest('hex') }, null, 1));
+  expect((await verified(folder)).faults).toEqual([]);
+  await archived(chatDb, folder, options);
+  const page = join(folder, filesIn().find((one) => one.endsWith('2026.html')) ?? '');
+  writeFileSync(page, changed(readFileSync(page), 5000));
+  expect((await verified(folder)).faults).toHaveLength(1);
+});
+
+/** Runs `postern export verify` and returns what it prints. */
+async function printed(): Promise<string> {
+  const lines: string[] = [];
+  const { signal } = new AbortController();
+  const context = { ...PLAIN, untilEnded: () => signal, stdout: (...more: readonly string[]) => lines.push(...more) };
+  await verify(folder, {}, context as unknown as ClientContext);
+  return lines.join('\n');
+}
+
+test('a run that died prints no seal, whether it wrote lines or not', async () => {
+  const end = new AbortController();
+  end.abort();
+  await archived(chatDb, folder, { ...options, signal: end.signal });
+  expect(await verified(folder)).toMatchObject({ faults: [], seal: '', unsealed: 0 });
+  expect(await printed()).toMatch(/Nothing is sealed yet\.\nNo export has finished\. Run postern export again\.$/);
+  const later = new AbortController();
+  await archived(chatDb, folder, { ...options, signal: later.signal, onProgress: () => later.abort() });
+  expect(await verified(folder)).toMatchObject({ faults: [], seal: '', unsealed: 2 });
+  expect(await printed()).toMatch(/Nothing is sealed yet\.\nThe last export did not finish and left 2 lines without a/);
+  const { seal } = await archived(chatDb, folder, options);
+  expect(await printed()).toMatch(`Seal: ${seal}`);
+});
+
+test('a run that died while it made pages has sealed its lines, and the next one makes the rest', async () => {
+  const end = new AbortController();
+  const dying = {
+    ...options,
+    signal: end.signal,
+    onProgress: ({ step }: { step: string }) => {
+      if (step === 'pages') end.abort();
+    },
+  };
+  fixture.message({ text: 'of no conversation', date: appleNs('2027-05-01T10:00:00Z') });
+  expect(await archived(chatDb, folder, dying)).toMatchObject({ isInterrupted: true });
+  expect(await verified(folder)).toMatchObject({ faults: [], unsealed: 0 });
+  await archived(chatDb, folder, options);
+  expect(filesIn().filter((path) => path.endsWith('.html'))).toHaveLength(3);
+  expect((await verified(folder)).faults).toEqual([]);
+});

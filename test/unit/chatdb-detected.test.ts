@@ -1,0 +1,23 @@
+import { expect, test } from '@jest/globals';
+import { readAttributedText } from '../../src/core/chatdb/content/attributed-runs.ts';
+import { RunReader } from '../../src/core/chatdb/content/parts.ts';
+import { RowBudget } from '../../src/core/chatdb/content/row-budget.ts';
+import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
+import { craftedArchive, members, Uid } from '../support/crafted-archives.ts';
+
+test.each([
+  ['$16', { MS: '$', V: 'USD' }, '$'],
+  ['£16', { MS: '£', V: 'GBP' }, '£'],
+  ['16 €', { MS: '€' }, '€'],
+  ['16', { V: 'USD' }, 'USD'],
+])('detected money has the currency as it was written: %s', (money, currency, expected) => {
+  const result = craftedArchive([
+    members({ T: 'Money', MS: money, SR: [new Uid(2)] }),
+    members({ T: 'Currency', ...currency }),
+  ]);
+  const attributes = { __kIMMessagePartAttributeName: 0, __kIMMoneyAttributeName: result };
+  const budget = new RowBudget();
+  const body = readAttributedText(encodeAttributedBody(money, [{ length: money.length, attributes }]), budget);
+  const [part] = body === undefined ? [] : new RunReader(budget).parts(body);
+  expect(part?.runs?.[0]?.detected).toEqual({ type: 'money', text: money, currency: expected });
+});

@@ -20,9 +20,14 @@ async function call(name: string, input: Record<string, unknown> = {}): Promise<
   return { ...(structuredContent as object), text: first?.text ?? '' };
 }
 
+/** The lines that the model has seen: an event can come again, such as after a 410. */
+const seen = new Set<string>();
+
 /** Put your model here. This one believes whatever it reads: what it may do is not up to it, but to its key. */
 function* model(text: string): Generator<{ to: string; reply: string }> {
-  for (const [, who = '', said = ''] of text.matchAll(/^\[\d+\] \d\d:\d\d (?:.*\()?([+\w.@]+)\)?: (.*)$/gm)) {
+  for (const [line, who = '', said = ''] of text.matchAll(/^\[\d+\] \d\d:\d\d (?:.*\()?([+\w.@]+)\)?: (.*)$/gm)) {
+    if (seen.has(line)) continue;
+    seen.add(line);
     const order = /forward .* to (\+\d+)/.exec(said)?.[1];
     if (order !== undefined) yield { to: order, reply: text };
     else if (said.endsWith('?')) yield { to: who, reply: 'Yes, I think so.' };

@@ -14,9 +14,15 @@ def call(tool, **arguments):
     return result["content"][0]["text"], result.get("structuredContent", {}).get("next")
 
 
+seen = set()  # the lines that the model has seen: an event can come again, such as after a 410
+
+
 def model(text):
     """Put your model here. This one believes whatever it reads: what it may do is not up to it, but to its key."""
-    for who, said in re.findall(r"^\[\d+\] \d\d:\d\d (?:.*\()?([+\w.@]+)\)?: (.*)$", text, re.M):
+    for line, who, said in re.findall(r"^(\[\d+\] \d\d:\d\d (?:.*\()?([+\w.@]+)\)?: (.*))$", text, re.M):
+        if line in seen:
+            continue
+        seen.add(line)
         order = re.search(r"forward .* to (\+\d+)", said)
         if order:
             yield order[1], text

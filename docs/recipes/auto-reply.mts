@@ -23,6 +23,8 @@ async function answer(recipient: string, body: string, idempotencyKey: string): 
 for await (const { type, data } of client.listen({ include: 'details', junk: false })) {
   // `mirror`: the copy of a message to oneself. `late`: it came long after it was written, such as from iCloud.
   if (type !== 'message.received' || data.details?.mirror || data.details?.late) continue;
-  if (!/\bping\b/i.test(data.body)) continue;
+  if (!/\bping\b/i.test(data.body) || answered.has(data.guid)) continue;
+  answered.add(data.guid);
+  for (const oldest of [...answered].slice(0, -1000)) answered.delete(oldest);
   await answer(data.conversation_id, 'pong', `pong-${data.guid}`);
 }

@@ -15,6 +15,14 @@ def call(path, body=None, accept="application/json", **more):
 
 PLACE = "auto-reply.place"  # the offset of the last event that was dealt with, in the current folder
 after = open(PLACE).read() if os.path.exists(PLACE) else None
+ANSWERED = "auto-reply.answered"  # the guids of the messages that were answered: after a 410 events can come again
+answered = set(open(ANSWERED).read().split()) if os.path.exists(ANSWERED) else set()
+
+
+def remember(guid):
+    answered.add(guid)
+    with open(ANSWERED, "a") as file:
+        file.write(guid + "\n")
 
 
 def keep(offset):
@@ -52,9 +60,11 @@ while True:
             details = message.get("details", {})
             # a mirror is the copy of a message to oneself; a late one came long after it was written
             is_new = event.get("type") == "message.received" and not details.get("mirror") and not details.get("late")
+            is_new = is_new and message["guid"] not in answered
             if is_new and re.search(r"\bping\b", message["body"], re.IGNORECASE):
                 answer = {"recipient": message["conversation_id"], "body": "pong"}
                 send(answer, "pong-" + message["guid"])  # the same key sends once within 24 hours
+                remember(message["guid"])
             after = keep(event["offset"])
     except HTTPError as error:
         refusal = problem(error)

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { ChangeDetection } from '../features/changes/detection.ts';
 import type { ThreadTargets } from '../reader-worker.ts';
 import type { Connection } from './chatdb/connection.ts';
+import { earlierRows } from './chatdb/earlier-rows.ts';
 import { Fingerprints } from './chatdb/fingerprints.ts';
 import type { ChatLog } from './chatdb/message-log.ts';
 import type { Config } from './config/config.ts';
@@ -11,7 +12,7 @@ import { ChangeStream } from './log/change-stream.ts';
 import { Channel } from './log/channel.ts';
 import { Feed } from './log/feed.ts';
 import { Publisher } from './log/publisher.ts';
-import { RowAges } from './log/row-ages.ts';
+import { RowAges, type RowAgesParts } from './log/row-ages.ts';
 import { RunningTime } from './log/running-time.ts';
 import type { Message } from './model/message.ts';
 import type { Log } from './model/ports/host-ports.ts';
@@ -53,7 +54,12 @@ export function openEventLog(parts: EventLogParts) {
   const channel = new Channel();
   const changeLog = changeStore(state);
   const cursor = cursorStore(state);
-  const { ages, noteHealth } = openRowAges({ state, awake, isFirstStart: cursor.load() === undefined, closers, log });
+  const published = cursor.load()?.offset.rowId;
+  const { ages, noteHealth } = openRowAges({
+    ...{ state, awake, closers, log, published },
+    isFirstStart: published === undefined,
+    earlier: earlierRows(connection),
+  });
   const messages = ages.withAges(chatLog);
   const stream = new ChangeStream({ log: changeLog, messages });
   const publisher: Publisher = new Publisher({
@@ -109,7 +115,7 @@ async function checkpoint(
   }
 }
 
-interface RowAgesParts {
+interface OpenRowAgesParts extends Pick<RowAgesParts, 'earlier' | 'published'> {
   readonly state: Sqlite;
   readonly awake: AwakeClock;
   /** True if the service has never run. Rows from before its first start then do not count as late. */
@@ -119,7 +125,7 @@ interface RowAgesParts {
 }
 
 /** Determines how old rows were when they arrived, and records when chat.db was watched. */
-export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAgesParts) {
+export function openRowAges({ state, awake, isFirstStart, closers, log, ...parts }: OpenRowAgesParts) {
   const store = rowAgeStore(state);
   const running = new RunningTime(awake, isFirstStart ? [{ fromMs: 0, toMs: awake.now() }] : store.spans());
   /**
@@ -133,8 +139,10 @@ export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAge
     }
   };
   save();
+  const ages = new RowAges({ ...parts, store, running, log });
   awake.onSleep((ms) => {
     running.noteSleep(ms);
+    ages.noteSleep(awake.now() - ms, awake.now());
     save();
   });
   closers.add('row ages', () => {
@@ -142,7 +150,7 @@ export function openRowAges({ state, awake, isFirstStart, closers, log }: RowAge
     save();
   });
   return {
-    ages: new RowAges({ store, running, log }),
+    ages,
     /** Records whether chat.db is readable. Rows that arrived while it was unreadable do not count as late. */
     noteHealth: (isConnected: boolean): void => {
       if (isConnected) running.begin();

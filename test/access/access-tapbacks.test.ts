@@ -114,6 +114,18 @@ describe('in the self-chat that was proved', () => {
         await self.tapback({ on: guid, chat: GARDEN });
       }));
 
+    test("a tapback on a copy in another of the owner's conversations, and the log says why", async () => {
+      await decidesNothing(async ({ guid }) => {
+        const { chats } = self.service;
+        const chat = chats.chat('any;-;+15550177777', ['+15550177777']);
+        const handle_id = chats.handle('+15550177777');
+        const copy = chats.message({ chat, handle_id, text: self.service.texts().at(-1) ?? '' });
+        expect(guid).not.toBe(chats.guid(copy));
+        await self.tapback({ on: chats.guid(copy), chat: 'any;-;+15550177777' });
+      });
+      expect(JSON.stringify(self.service.log.lines)).toContain('in the conversation with another of your addresses');
+    });
+
     test('a tapback on another message', () =>
       decidesNothing(async ({ id }) => {
         await self.tapback({ on: self.guidOf('a note') });

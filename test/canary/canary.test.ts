@@ -209,7 +209,7 @@ describe('a canary', () => {
     expect(world.canary.warning()).toBeUndefined();
   });
 
-  test('that does not arrive within ten minutes tells since when push is dead, until the next one arrives', async () => {
+  test('is the third in a row that does not arrive, with nothing else: push is dead since the first, until one arrives', async () => {
     await proved();
     await world.behave({ push: 'dead' });
     await world.pass(2 * MINUTE_MS);
@@ -217,9 +217,14 @@ describe('a canary', () => {
     await world.pass(8 * MINUTE_MS);
     expect(world.canary.report().state).toBe('arriving');
     await world.pass(2 * MINUTE_MS);
+    expect(world.canary.report()).toMatchObject({ state: 'unproved', push_dead_since: null });
+    expect(world.canary.warning()).toBeUndefined();
+    await world.pass(6 * HOUR_MS);
+    expect(world.canary.report()).toMatchObject({ state: 'unproved', push_dead_since: null });
+    await world.pass(6 * HOUR_MS);
     expect(world.canary.report()).toMatchObject({ state: 'push_dead', push_dead_since: since });
     expect(world.canary.warning()?.text).toContain(`dead since ${since}`);
-    // A second lost canary changes nothing, and a restart forgets nothing.
+    // Another lost canary changes nothing, and a restart forgets nothing.
     await world.pass(7 * HOUR_MS);
     world.restart();
     expect(world.canary.report()).toMatchObject({ state: 'push_dead', push_dead_since: since });
@@ -229,17 +234,46 @@ describe('a canary', () => {
     expect(world.log.lines.map(({ message }) => message)).toContain("Apple's push works again");
   });
 
+  test('without a copy alarms nobody while other messages come', async () => {
+    await proved();
+    await world.behave({ push: 'dead' });
+    for (let count = 0; count < 4; count += 1) {
+      await world.pass(3 * HOUR_MS);
+      world.mac.database.joinedMessage(world.mac.database.directChat('+15550100'), {
+        ...{ text: 'hi', from: '+15550100', dateMs: world.clock.now() },
+      });
+      await world.pass(3 * HOUR_MS);
+      expect(world.canary.report()).toMatchObject({ state: 'unproved', push_dead_since: null });
+    }
+  });
+
+  test("arrives by a copy in the conversation with another of the owner's addresses", async () => {
+    await proved();
+    await world.behave({ push: 'dead' });
+    await world.pass(2 * MINUTE_MS);
+    const { database } = world.mac;
+    const alias = '+15550177777';
+    const chat = database.directChat(alias);
+    database.sqlite.exec(`UPDATE chat SET last_addressed_handle = '${alias}' WHERE ROWID = ${chat}`);
+    const text = `${world.sent().at(-1)}: a test that messages still reach this Mac`;
+    const { arrived_at: before } = world.canary.report();
+    database.joinedMessage(chat, { text, from: alias, dateMs: world.clock.now() });
+    await world.pass(2 * MINUTE_MS);
+    expect(world.canary.report().arrived_at).not.toBe(before);
+    expect(world.canary.report().state).toBe('arriving');
+  });
+
   test('whose own row looks like an incoming one for a moment has not arrived', async () => {
     await proved();
     await world.behave({ push: 'dead', ownRows: 'without_handle' });
     await world.pass(15 * MINUTE_MS);
-    expect(world.canary.report().state).toBe('push_dead');
+    expect(world.canary.report().state).toBe('unproved');
   });
 
   test('that arrives late ends the alarm', async () => {
     await proved();
     await world.behave({ push: 'dead' });
-    await world.pass(15 * MINUTE_MS);
+    await world.pass(12 * HOUR_MS + 15 * MINUTE_MS);
     expect(world.canary.report().state).toBe('push_dead');
     world.mac.database.sqlite.exec('UPDATE message SET date_delivered = date, is_delivered = 1 WHERE is_from_me');
     await world.pass(2 * MINUTE_MS);
@@ -285,7 +319,7 @@ describe('time', () => {
     await world.pass(5 * MINUTE_MS);
     expect(world.canary.report().state).toBe('arriving');
     await world.pass(5 * MINUTE_MS);
-    expect(world.canary.report().state).toBe('push_dead');
+    expect(world.canary.report().state).toBe('unproved');
   });
 
   test('of three days asleep brings one canary', async () => {

@@ -223,6 +223,37 @@ describe('the auto-reply bot answers, and only what it should', () => {
     }
   });
 
+  python('in Python, no message twice, also if its event comes again after a 410 and in another run', async () => {
+    const folder = join(root, 'repeated');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'auto-reply.answered'), 'G0\n');
+    const keys: (string | string[] | undefined)[] = [];
+    const asked: (string | undefined)[] = [];
+    const line = (guid: string, offset: string): string => {
+      const data = { guid, body: 'ping', conversation_id: 'any;-;twice@example.com' };
+      return `${JSON.stringify({ type: 'message.received', offset, data })}\n`;
+    };
+    const answers: Record<string, string> = { 0: line('G0', 'a') + line('G1', 'b'), again: line('G1', 'c') };
+    const service = createServer((request, response) => {
+      if (request.method === 'POST') keys.push(request.headers['idempotency-key']);
+      const after = request.url?.match(/after=(\w+)/)?.[1];
+      if (after === undefined) return response.end('[]');
+      asked.push(after);
+      if (after === 'b') return response.writeHead(410).end(JSON.stringify({ detail: 'It expired.', latest: 'again' }));
+      return response.end(answers[after] ?? '');
+    }).listen(0, '127.0.0.1');
+    try {
+      await once(service, 'listening');
+      const { port } = service.address() as AddressInfo;
+      start(['python3', '-u', join(RECIPES, 'auto-reply.py')], folder, `http://127.0.0.1:${port}`);
+      await eventually(() => expect(readFileSync(join(folder, 'auto-reply.place'), 'utf8')).toBe('c'));
+      expect(keys).toEqual(['pong-G1']);
+    } finally {
+      service.closeAllConnections();
+      service.close();
+    }
+  });
+
   python('in Python, from the newest event on after its place has expired; a wrong key ends it', async () => {
     const folder = join(root, 'replaced');
     mkdirSync(folder);

@@ -88,6 +88,10 @@ export class InMemoryChat implements SendLookup {
     };
   }
 
+  isMirror(): boolean {
+    return false;
+  }
+
   #check(): void {
     if (this.isAway) throw problem('chat_db_missing');
   }

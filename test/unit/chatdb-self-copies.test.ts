@@ -1,10 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
+import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
+import { contentHash } from '../../src/core/sender/content-hash.ts';
+import { openSentRows } from '../../src/core/sender/sent-rows.ts';
+import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
+import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
+import { FakeClock } from '../support/fake-clock.ts';
+import { collectingLog } from '../support/log.ts';
 
 const databases = chatDatabases();
 const ME = 'me@example.com';
@@ -20,6 +27,8 @@ function selfChat(schema: Schema = 'macos-26') {
   const reader = new ListReader(connection);
   return {
     fixture,
+    reader,
+    connection,
     log: new ChatLog(connection),
     incoming: (time: string, columns: Columns = {}) =>
       fixture.message({ chat, handle_id, text: 'note', date: appleNs(`2026-01-01T${time}Z`), ...columns }),
@@ -112,4 +121,119 @@ test('a database without an index by date is searched near the row', () => {
   own('10:04:00');
   for (let count = 0; count < 101; count += 1) fixture.message({ text: 'else' });
   expect([near, incoming('10:04:01')].map(isMirror)).toEqual([true, false]);
+});
+
+const NUMBER = '+15550100000';
+const ALIAS = 'me@icloud.example';
+
+/** Creates the owner's conversations under two addresses; a third address is known from another conversation only. */
+function twoThreads() {
+  const self = selfChat();
+  const { fixture } = self;
+  const other = fixture.chat(`any;-;${NUMBER}`, [NUMBER], { last_addressed_handle: NUMBER });
+  fixture.chat('any;-;+15550199999', ['+15550199999'], { last_addressed_handle: ALIAS });
+  const third = fixture.chat(`any;-;${ALIAS}`, [ALIAS]);
+  return { ...self, other, third, number: fixture.handle(NUMBER), alias: fixture.handle(ALIAS) };
+}
+
+describe("a copy under another of one's addresses is marked", () => {
+  test('in the same conversation', () => {
+    const { incoming, own, isMirror, number } = twoThreads();
+    own('10:00:00');
+    expect(isMirror(incoming('10:00:01', { handle_id: number }))).toBe(true);
+  });
+
+  test("in another of one's conversations, also one whose address only somebody else's names", () => {
+    const { incoming, own, isMirror, other, third, number, alias } = twoThreads();
+    const first = incoming('10:00:00', { chat: other, handle_id: number });
+    own('10:04:44');
+    const later = incoming('10:04:45', { chat: third, handle_id: alias });
+    expect([first, later].map(isMirror)).toEqual([true, true]);
+  });
+
+  test('and reported by the own message if it came first', () => {
+    const { log, incoming, own, other, number } = twoThreads();
+    const first = incoming('10:00:00', { chat: other, handle_id: number });
+    const row = own('10:04:44');
+    expect(log.pendingRows(rowOffset(row - 1), 10, true)).toMatchObject([{ copies: [first] }]);
+  });
+});
+
+test("an echo by somebody else is a message, in their conversation and in one of the owner's", () => {
+  const { fixture, incoming, own, isMirror } = twoThreads();
+  const handle_id = fixture.handle('+15550199999');
+  const chat = fixture.chat('iMessage;-;+15550199999', ['+15550199999']);
+  own('10:00:00');
+  own('10:00:00', { chat });
+  expect(isMirror(incoming('10:00:01', { chat, handle_id }))).toBe(false);
+  expect(isMirror(incoming('10:00:02', { handle_id }))).toBe(false);
+});
+
+test('each message to oneself accounts for one incoming row of a conversation: the next with its text is a message', () => {
+  const { fixture, incoming, own, isMirror } = selfChat();
+  const photo = (row: number, folder: string): number => {
+    fixture.attach(row, `/${folder}/image.jpg`);
+    return row;
+  };
+  own('10:00:00');
+  photo(own('10:20:00', { text: null }), 'a');
+  const texts = [incoming('10:00:01'), incoming('10:00:30')];
+  const photos = [photo(incoming('10:20:01', { text: null }), 'b'), photo(incoming('10:21:00', { text: null }), 'c')];
+  expect([...texts, ...photos].map(isMirror)).toEqual([true, false, true, false]);
+});
+
+test.each(['\ufffc', null])('an own file without a name (text %j) has no copy with text, and one without', (text) => {
+  const { incoming, own, isMirror } = selfChat();
+  own('10:00:00', { text, cache_has_attachments: 1 });
+  const rows = [
+    incoming('10:00:08', { text: 'status' }),
+    incoming('10:00:09', { text: '\ufffc', cache_has_attachments: 1 }),
+    incoming('10:00:10', { text: '\ufffc', cache_has_attachments: 1 }),
+    incoming('10:00:25', { text: 'off' }),
+  ];
+  expect(rows.map(isMirror)).toEqual([false, true, false, false]);
+});
+
+describe('a text that Postern sent to oneself, and whose own row never came, is known in its copy', () => {
+  function sentTo(chat: string, time = '10:00:00') {
+    const self = selfChat();
+    const store = sentPartStore(openStateDatabase(':memory:'));
+    const { origins } = openSentRows({
+      lookup: chatSendLookup(self.connection),
+      sentParts: store,
+      clock: new FakeClock(),
+      log: collectingLog(),
+      confirmMs: 0,
+    });
+    const atMs = Date.parse(`2026-01-01T${time}Z`);
+    const content = contentHash({ body: 'on' });
+    store.record({ atMs, requestId: 'r', idempotencyKey: undefined, afterRowId: 0, chat: { address: chat }, content });
+    const isMirror = (row: number): boolean => {
+      const message = self.reader.message(String(row), DETAILS);
+      if (message?.details === undefined) throw new Error('there is no such row');
+      return origins.added(message, message.details).mirror === true;
+    };
+    return { ...self, isMirror };
+  }
+
+  test('once, so that the second "on" is the owner\'s', () => {
+    const { incoming, isMirror } = sentTo(`-;${ME}`);
+    const rows = ['10:00:02', '10:00:30', '10:00:31'].map((time) => incoming(time, { text: 'on' }));
+    const other = incoming('10:00:32', { text: 'off' });
+    expect([...rows, other].map(isMirror)).toEqual([true, false, false, false]);
+  });
+
+  test('for ten minutes', () => {
+    const { incoming, isMirror } = sentTo(`-;${ME}`);
+    expect(isMirror(incoming('10:10:01', { text: 'on' }))).toBe(false);
+  });
+
+  test('and not if it was sent to somebody else, or came from somebody else', () => {
+    const { incoming, isMirror } = sentTo('-;+15550199999');
+    expect(isMirror(incoming('10:00:02', { text: 'on' }))).toBe(false);
+    const other = sentTo(`-;${ME}`);
+    expect(
+      other.isMirror(other.incoming('10:00:02', { text: 'on', handle_id: other.fixture.handle('+15550199999') })),
+    ).toBe(false);
+  });
 });

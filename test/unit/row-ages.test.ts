@@ -4,6 +4,7 @@ import { openRowAges } from '../../src/core/event-log.ts';
 import { Publisher } from '../../src/core/log/publisher.ts';
 import { LATE_S } from '../../src/core/model/event.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
+import type { EarlierRows } from '../../src/core/model/ports/row-ages-ports.ts';
 import { AwakeClock } from '../../src/core/runtime/awake-clock.ts';
 import { Cleanup } from '../../src/core/runtime/cleanup.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
@@ -21,7 +22,12 @@ const folder = temporaryFolder();
 let files = 0;
 
 /** Starts a service with a fake clock and its state.db; `cursor` is kept for later runs. */
-async function start(clock = new FakeClock(), path = join(folder, `state-${++files}.db`), isFirstStart = false) {
+async function start(
+  clock = new FakeClock(),
+  path = join(folder, `state-${++files}.db`),
+  isFirstStart = false,
+  earlier?: EarlierRows,
+) {
   const pipeline = eventPipeline();
   const { messages, channel, cursor, log, feed } = pipeline;
   messages.addMany(1, 1);
@@ -32,7 +38,7 @@ async function start(clock = new FakeClock(), path = join(folder, `state-${++fil
   const awake = new AwakeClock(clock, log);
   awake.start();
   closers.add('clock', () => awake.close());
-  const { ages, noteHealth } = openRowAges({ state, awake, isFirstStart, closers, log });
+  const { ages, noteHealth } = openRowAges({ state, awake, isFirstStart, closers, log, earlier });
   const publisher = new Publisher({ messages, channel, cursor, ages, clock: awake, log });
   publisher.start();
   noteHealth(true);
@@ -113,6 +119,52 @@ describe('a row that is older than its arrival', () => {
     await pass(service.clock, 10_000);
     service.clock.step(HOUR_MS * 24 * 365);
     expect(await service.ageS(HOUR_MS)).toBeUndefined();
+  });
+});
+
+describe('a row that iCloud writes again after a sleep', () => {
+  /** Writes a row before a sleep of 22 hours, and returns the age of one that comes after it, dated before the first. */
+  async function writtenAgain(earlier: EarlierRows) {
+    const service = await start(undefined, undefined, false, earlier);
+    await pass(service.clock, 10 * MINUTE_MS);
+    await service.ageS(0);
+    await pass(service.clock, 15 * MINUTE_MS);
+    service.clock.pause(22 * HOUR_MS);
+    await pass(service.clock, 9 * MINUTE_MS);
+    return { ...service, again: await service.ageS(22 * HOUR_MS + 20 * MINUTE_MS) };
+  }
+
+  test('is late by the wall clock if an earlier row has its content, and names that row', async () => {
+    const twin = { id: '1', guid: 'G1' };
+    const { again, ages } = await writtenAgain({
+      twinOf: (rowId) => (rowId === 3 ? twin : undefined),
+      hasLater: () => false,
+    });
+    expect(again).toBeGreaterThan(22 * 3600);
+    const details = {} as Parameters<typeof ages.added>[1];
+    const message = { ...arrival(3).event.data, id: '3' } as Parameters<typeof ages.added>[0];
+    expect(ages.added(message, details)).toEqual({ late: true, twin_of: twin });
+  });
+
+  test('is late if later rows of its conversation were published before the sleep', async () => {
+    const asked: number[] = [];
+    const { again } = await writtenAgain({
+      twinOf: () => undefined,
+      hasLater: (_rowId, upTo) => asked.push(upTo) > 0,
+    });
+    expect(again).toBeGreaterThan(22 * 3600);
+    expect(asked).toEqual([2]);
+  });
+
+  test('is not late if nobody saw it, or if it was written during the sleep', async () => {
+    const { again, ageS } = await writtenAgain({ twinOf: () => undefined, hasLater: () => false });
+    expect(again).toBeLessThan(LATE_S);
+    const during = await start(undefined, undefined, false, { twinOf: () => undefined, hasLater: () => true });
+    await pass(during.clock, HOUR_MS);
+    during.clock.pause(8 * HOUR_MS);
+    await pass(during.clock, 10_000);
+    expect(await during.ageS(4 * HOUR_MS)).toBeUndefined();
+    expect(await ageS(0)).toBeUndefined();
   });
 });
 

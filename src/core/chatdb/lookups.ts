@@ -13,6 +13,7 @@ import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } fr
 import type { Connection } from './connection.ts';
 import { messageOf, toMessage } from './message.ts';
 import { chatsOf } from './recent-conversations.ts';
+import { isMirror } from './self-copies.ts';
 import type { Chat, Snapshot } from './snapshot.ts';
 
 /** Maximum number of outgoing rows that each look-up for a send returns. */
@@ -68,6 +69,7 @@ export function chatSendLookup(connection: Connection): SendLookup {
     isNewChat: (rowId, afterRowId) =>
       connection.read(({ database }) => database.get(IS_NEW_CHAT, afterRowId, rowId)?.[0] === 1),
     message: (rowId) => connection.read((snapshot) => messageOf(snapshot, rowId)),
+    isMirror: (message, sent) => connection.read((snapshot) => isMirror(snapshot, message, [], sent)),
     async stagedFoldersInUse(stagingFolder) {
       const names = new Set<string>();
       for (const found of stagedFoldersInUse(connection, stagingFolder)) {

@@ -1,23 +1,46 @@
 import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
-import { toText } from './columns.ts';
+import { INT_PARAM, toText } from './columns.ts';
 
 /** Number of newest message rows that are searched for the owner's addresses. */
 export const RECENT_ROWS = 1000;
 
-/** The queries for the owner's addresses, one for each column of `message` and `chat` that can contain them. */
-const addressQueriesOf = perSchema((schema) => [
-  ...['destination_caller_id', 'account']
+/**
+ * The queries for the owner's addresses, one for each column of `message` that can contain them (parameter: the row id
+ * up to which rows are known), and one for the chats.
+ */
+const addressQueriesOf = perSchema((schema) => ({
+  messages: ['destination_caller_id', 'account']
     .filter((name) => schema.hasColumn('message', name))
     .map(
-      (name) => `SELECT DISTINCT ${name} FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${RECENT_ROWS}`,
+      (name) => `SELECT DISTINCT ${name} FROM message
+        WHERE ROWID > max(${INT_PARAM}, (SELECT max(ROWID) FROM message) - ${RECENT_ROWS})`,
     ),
-  ...(schema.hasColumn('chat', 'last_addressed_handle') ? ['SELECT DISTINCT last_addressed_handle FROM chat'] : []),
-]);
+  chats: schema.hasColumn('chat', 'last_addressed_handle') ? 'SELECT DISTINCT last_addressed_handle FROM chat' : null,
+}));
 
-/** Returns the owner's addresses, as chat.db stores them. */
-export function ownAddressesIn(database: ChatDbHandle): readonly string[] {
-  const found = addressQueriesOf(database.schema).flatMap((sql) => database.all(sql));
-  // An account looks like `E:me@example.org` or `P:+15550100`.
-  const addresses = found.map(([address]) => toText(address).replace(/^[EP]:/, ''));
-  return [...new Set(addresses.filter((address) => address !== ''))];
+/** The owner's addresses in a database, and the newest row that was searched for them. */
+interface Known {
+  upTo: number;
+  readonly addresses: Set<string>;
+}
+
+const known = new WeakMap<ChatDbHandle, Known>();
+
+/** Returns an address of the owner without the prefix of an account, such as `E:me@example.org` or `P:+15550100`. */
+export function accountAddress(stored: string): string {
+  return stored.replace(/^[EP]:/i, '');
+}
+
+/** Returns the owner's addresses, as chat.db stores them. Searches only the rows that were added since the last call. */
+export function ownAddressesIn(database: ChatDbHandle): ReadonlySet<string> {
+  const { messages, chats } = addressQueriesOf(database.schema);
+  const found = known.get(database) ?? { upTo: 0, addresses: new Set() };
+  const rows = messages.flatMap((sql) => database.all(sql, found.upTo));
+  for (const [stored] of [...rows, ...(chats === null ? [] : database.all(chats))]) {
+    const address = accountAddress(toText(stored));
+    if (address !== '') found.addresses.add(address);
+  }
+  found.upTo = Number(database.get('SELECT max(ROWID) FROM message')?.[0] ?? 0);
+  known.set(database, found);
+  return found.addresses;
 }

@@ -4,13 +4,13 @@ import { DETAIL_COLUMNS, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { currentReactions } from './current-reactions.ts';
 import { messageOf } from './message.ts';
-import { ownAddressesIn, RECENT_ROWS } from './own-addresses.ts';
+import { RECENT_ROWS } from './own-addresses.ts';
 import type { Snapshot } from './snapshot.ts';
 
 /** Finds the owner's addresses and tapbacks in chat.db. */
 export function chatDbOwner(connection: Connection): OwnerInChatDb {
   return {
-    addresses: () => connection.read(({ database }) => ownAddressesIn(database)),
+    addresses: () => connection.read(({ ownAddresses }) => [...ownAddresses]),
     tapbackOn: (guid) =>
       connection.read((snapshot) => {
         const rowId = snapshot.rowIdOf(guid);

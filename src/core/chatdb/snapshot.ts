@@ -82,7 +82,8 @@ export class Snapshot {
   readonly queries: Queries;
   readonly spellings: Spellings;
   readonly #handles = new Map<number, string | undefined>();
-  #own: ReadonlySet<string> | undefined;
+  #ownAddresses: ReadonlySet<string> | undefined;
+  #ownInNormalForm: ReadonlySet<string> | undefined;
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
   readonly #dates = new Map<number | undefined, ListDates>();
@@ -286,14 +287,20 @@ export class Snapshot {
     return isGroup ? found : this.withoutOwner(found);
   }
 
+  /** The owner's addresses, as chat.db stores them. */
+  get ownAddresses(): ReadonlySet<string> {
+    this.#ownAddresses ??= ownAddressesIn(this.database);
+    return this.#ownAddresses;
+  }
+
   /**
    * Returns the members of a one-to-one chat without the owner, whom imports from iCloud list too (decision AB1). A chat
    * of the owner's addresses alone keeps them.
    */
   withoutOwner(members: readonly string[]): readonly string[] {
     if (members.length < 2) return members;
-    this.#own ??= new Set(ownAddressesIn(this.database).map(normalAddress));
-    const others = members.filter((address) => this.#own?.has(normalAddress(address)) !== true);
+    this.#ownInNormalForm ??= new Set([...this.ownAddresses].map(normalAddress));
+    const others = members.filter((address) => this.#ownInNormalForm?.has(normalAddress(address)) !== true);
     return others.length === 0 ? members : others;
   }
 }

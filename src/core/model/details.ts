@@ -185,9 +185,11 @@ export interface MessageDetails extends MessageContent {
   readonly mirror?: true | undefined;
   /**
    * True if the row appeared in chat.db more than 30 minutes after its date, counting only time in which the service
-   * ran and the Mac was awake (decision U4).
+   * ran and the Mac was awake, unless the row repeats an earlier one (decisions U4, AB6).
    */
   readonly late?: true | undefined;
+  /** For a late message: the earlier row with the same conversation, sender, date and content (decision AB6). */
+  readonly twin_of?: { readonly id: string; readonly guid: string } | undefined;
   /** The category in which macOS filed the message; absent if macOS did not file it (decision V5). */
   readonly filter?: MessageFiling | undefined;
 }

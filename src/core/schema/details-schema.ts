@@ -140,6 +140,10 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .literal(true)
         .optional()
         .meta({ description: 'It arrived more than 30 minutes after it was written, such as history from iCloud.' }),
+      twin_of: z
+        .object({ id: z.string(), guid: z.string() })
+        .optional()
+        .meta({ description: 'For a late message that iCloud wrote again: the row that was there before.' }),
       filter: z
         .object({
           action: z.enum(FILTER_ACTIONS),

@@ -25,6 +25,11 @@ export interface OriginsParts {
 
 type SendDetails = Pick<MessageDetails, 'origin' | 'service_used' | 'service_reason'>;
 
+/** Maximum time from a send until its copy arrives in the conversation with oneself (decision AB5). */
+const ECHO_MS = 600_000;
+/** A copy may be dated this much before its send, because the clocks of Apple and of the Mac differ. */
+const SKEW_MS = 60_000;
+
 const ELSEWHERE: SendDetails = { origin: { by: 'elsewhere' } };
 
 /** Determines whether this service sent an outgoing message (decision I5). Adds no origin if that is uncertain. */
@@ -47,12 +52,12 @@ export class Origins {
   }
 
   /**
-   * Returns a message's details with its origin added. Returns the details unchanged for an incoming message, or if the
-   * origin is uncertain.
+   * Returns a message's details with its origin added, unless the origin is uncertain. Adds `mirror` to an incoming
+   * message in the conversation with oneself that repeats a text sent there and not found in chat.db (decision AB5).
    */
   added(message: Message, details: MessageDetails): MessageDetails {
-    if (!message.is_from_me) return details;
     try {
+      if (!message.is_from_me) return this.#isOwnEcho(message, details) ? { ...details, mirror: true } : details;
       const text = details.part_of && this.#parts.lookup.message(Number(details.part_of.id));
       return { ...details, ...this.#originOf(text ?? message, details) };
     } catch (error) {
@@ -69,6 +74,15 @@ export class Origins {
     const contents = (): readonly string[] =>
       contentsOf(message, message.attachments.length === 0 ? [] : attachmentNames(message));
     return this.#parts.confirmations.isAwaited(Number(message.id), contents);
+  }
+
+  #isOwnEcho(message: Message, { mirror }: MessageDetails): boolean {
+    if (mirror === true || message.attachments.length > 0) return false;
+    const { store, lookup } = this.#parts;
+    const atMs = Date.parse(message.timestamp);
+    // Earlier sends account for earlier copies, so they are looked for three times as far back.
+    const sent = store.withoutRow(contentsOf(message, []), atMs - 3 * ECHO_MS, atMs + SKEW_MS);
+    return sent.length > 0 && lookup.isMirror(message, sent);
   }
 
   #originOf(message: Message, details: MessageDetails): SendDetails | undefined {

@@ -28,6 +28,7 @@ export function tolerantLookup(lookup: SendLookup, log: Log) {
     newestServiceTo: (address: string) => ask(() => lookup.newestServiceTo(address)),
     isNewChat: (rowId: number, afterRowId: number) => ask(() => lookup.isNewChat(rowId, afterRowId)) ?? false,
     message: (rowId: number) => ask(() => lookup.message(rowId)),
+    isMirror: (...parameters: Parameters<SendLookup['isMirror']>) => ask(() => lookup.isMirror(...parameters)) ?? false,
     stagedFoldersInUse: (stagingFolder: string) => lookup.stagedFoldersInUse(stagingFolder).catch(report),
   };
 }

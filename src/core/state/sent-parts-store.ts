@@ -43,6 +43,10 @@ export function sentPartStore(database: Sqlite): SentPartStore {
   const unpaired = 'SELECT chat FROM sent_part WHERE row_id IS NULL AND ifnull(after_row_id, 0) < ?';
   const anyUnpaired = database.prepare(unpaired);
   const unpairedWith = database.prepare(`${unpaired} AND instr(content, ?) > 0`);
+  const withoutRow = database.prepare(
+    `SELECT at_ms, chat FROM sent_part WHERE row_id IS NULL AND instr(content, ?) > 0 AND at_ms BETWEEN ? AND ?
+       AND instr(chat, ';') > 0`,
+  );
   const since = database.prepare('SELECT row_id FROM sent_since');
   const begin = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
   const raise = database.prepare('UPDATE sent_since SET row_id = max(row_id, ?)');
@@ -109,6 +113,10 @@ export function sentPartStore(database: Sqlite): SentPartStore {
           : contents.flatMap((content) => unpairedWith.all(rowId, content));
       return rows.map(([chat]) => chatOf(String(chat)));
     },
+    withoutRow: (contents, fromMs, toMs) =>
+      contents
+        .flatMap((content) => withoutRow.all(content, fromMs, toMs))
+        .map(([atMs, chat]) => ({ atMs: Number(atMs), address: String(chat) })),
     completeSince: () => firstNumber(since.get()),
     begin: (rowId) => void begin.run(rowId),
   };

@@ -75,6 +75,7 @@ export const MESSAGE_DETAILS: Rules<MessageDetails> = {
   part_of: (text, chats) => (chats.hasMessage(text.id) ? text : undefined),
   mirror: 'shown',
   late: 'shown',
+  twin_of: (twin, chats) => (chats.hasMessage(twin.id) ? twin : undefined),
   filter: { action: 'shown', code: 'shown', sub_code: 'shown' },
 };
 

@@ -88,7 +88,11 @@ export function tapbacks(parts: TapbacksParts) {
   async function handle({ guid, event }: LogEntry): Promise<Handled<undefined>> {
     // Checks the conversation before anything else: this check is cheap, and most events are from other conversations.
     const chat = store.proof()?.chat;
-    if (chat === undefined || !('conversation_id' in event.data) || event.data.conversation_id !== chat) return DONE;
+    if (chat === undefined || !('conversation_id' in event.data)) return DONE;
+    if (event.data.conversation_id !== chat) {
+      if (event.type === 'reaction.added' && event.data.is_from_me) explain(event.data.message_guid);
+      return DONE;
+    }
     const proof = selfChat.proof();
     if (proof === undefined) return DONE;
     if (event.type === 'message.sent' || event.type === 'message.received') noteRequest(proof, event.data);
@@ -161,6 +165,22 @@ export function tapbacks(parts: TapbacksParts) {
       if (!isAppError(error) || !TOO_LATE.has(error.code)) throw error;
       log.info('a tapback came too late', { approvalId, code: error.code });
     }
+  }
+
+  /**
+   * Says why a tapback decides nothing: it is on a copy of the question in the conversation with another of the owner's
+   * addresses, which is not proved, and in which keys may write.
+   */
+  function explain(messageGuid: string): void {
+    const held = desk.held();
+    const body = held.length === 0 ? undefined : owner.tapbackOn(messageGuid)?.message.body;
+    const approval = body === undefined ? undefined : held.find((one) => textOf(one) === body);
+    if (approval === undefined) return;
+    log.warn(
+      'a tapback decided nothing, because it is in the conversation with another of your addresses; make it in the ' +
+        'proved conversation, or decide in the console',
+      { approvalId: approval.id },
+    );
   }
 
   function textOf(approval: StoredApproval): string | undefined {

@@ -3,7 +3,6 @@ import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import { errorCode, isChatDbAway } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
-import { includeSet } from '../../core/model/include.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
@@ -12,6 +11,7 @@ import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import type { StatusWarning } from '../../core/model/status.ts';
 import type { CanaryRecord, CanaryStore } from './ports.ts';
+import { type Found, foundRows } from './rows.ts';
 import { canaryStore } from './store.ts';
 import { type CanaryReport, type CanaryState, canaryText } from './text.ts';
 
@@ -20,16 +20,15 @@ const ARRIVES_WITHIN_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 60_000;
 /** Longest time for which a row that Postern sent may look like an incoming one in chat.db (decision U1). */
 const OWN_MARKED_WITHIN_MS = 5000;
-/** Number of rows to search for a canary: the newest in the owner's conversation with themselves. */
-const ROWS = 20;
-const WITH_DETAILS = includeSet(['details']);
+/** Push counts as dead once this many canaries in a row did not arrive, and nothing else came either. */
+const LOST_CANARIES = 3;
 
 export interface CanaryParts {
   /** `canary.self`. */
   readonly address: string;
   readonly selfChat: { isProved(): boolean; provedMs(): number | undefined; proof(): SelfChatProof | undefined };
   readonly store: CanaryStore;
-  readonly reader: Pick<MessageReader, 'listMessages'>;
+  readonly reader: Pick<MessageReader, 'listMessages' | 'message'>;
   readonly sender: Pick<MessageSender, 'send'>;
   readonly clock: Clock;
   /**
@@ -121,13 +120,13 @@ export class Canary {
   }
 
   report(): CanaryReport {
-    const { sentMs, arrivedMs, delayMs, deadSinceMs, problem: code } = this.#record ?? {};
+    const { sentMs, arrivedMs, delayMs, deadSinceMs, lost = 0, problem: code } = this.#record ?? {};
     return {
       state: this.#state(),
       sent_at: textOf(sentMs),
       arrived_at: textOf(arrivedMs),
       delay_ms: delayMs ?? null,
-      push_dead_since: textOf(deadSinceMs),
+      push_dead_since: lost < LOST_CANARIES ? null : textOf(deadSinceMs),
       problem: code ?? null,
     };
   }
@@ -141,8 +140,8 @@ export class Canary {
       title: 'Messages may not arrive',
       menu: `No push from Apple since ${since.slice(0, 16).replace('T', ' ')} UTC`,
       text:
-        `Apple's push has been dead since ${since}. A message that Postern sent to your own address has not arrived, ` +
-        'and others may not arrive either. Quit Messages and open it again.',
+        `Apple's push has been dead since ${since}. Three messages that Postern sent to your own address have not arrived, ` +
+        'nor has any other. Quit Messages and open it again.',
     };
   }
 
@@ -155,9 +154,10 @@ export class Canary {
 
   #state(): CanaryState {
     if (!this.#parts.selfChat.isProved()) return 'address_unproved';
-    const { outcome, arrivedMs, deadSinceMs } = this.#record ?? {};
+    const { outcome, arrivedMs, lost = 0 } = this.#record ?? {};
     if (arrivedMs === undefined || arrivedMs === null) return 'unproved';
-    if (deadSinceMs !== undefined && deadSinceMs !== null) return 'push_dead';
+    if (lost >= LOST_CANARIES) return 'push_dead';
+    if (outcome === 'lost' || (outcome === 'waiting' && lost > 0)) return 'unproved';
     return outcome === 'not_sent' || outcome === 'unknown' ? outcome : 'arriving';
   }
 
@@ -193,6 +193,7 @@ export class Canary {
         arrivedMs: before?.arrivedMs ?? null,
         delayMs: before?.delayMs ?? null,
         deadSinceMs: before?.deadSinceMs ?? null,
+        lost: before?.lost ?? 0,
       });
       this.#sentAtMs = clock.monotonic();
       this.#nextAtMs = this.#sentAtMs + EVERY_MS;
@@ -235,7 +236,7 @@ export class Canary {
       // Another canary may have been sent in the meantime.
       if (found === undefined || this.#record !== record || this.#isClosed) return;
       const after = this.#after(record, found);
-      if (after.outcome !== record.outcome) this.#save(after);
+      if (after.outcome !== record.outcome || after.lost !== record.lost) this.#save(after);
     } catch (error) {
       if (!isChatDbAway(error)) this.#parts.log.error('could not look for a canary', { error });
     } finally {
@@ -243,46 +244,37 @@ export class Canary {
     }
   }
 
-  /**
-   * Searches the newest rows of the owner's conversation with themselves for this canary. Returns undefined while that
-   * conversation is not proved.
-   */
-  async #find({ number }: CanaryRecord): Promise<Found | undefined> {
-    const conversationId = this.#provedChat();
-    if (conversationId === undefined) return undefined;
-    const { items } = await this.#parts.reader.listMessages({
-      conversationId,
-      order: 'desc',
-      limit: ROWS,
-      offset: 0,
-      include: WITH_DETAILS,
-      include_hidden: true,
-    });
-    const rows = items.filter(({ body }) => body === canaryText(number));
-    const own = rows.find(({ is_from_me: isFromMe }) => isFromMe);
-    const hasCopy = rows.some(({ is_from_me: isFromMe }) => !isFromMe);
-    const isMarked = own !== undefined || this.#waitedMs() >= OWN_MARKED_WITHIN_MS;
-    return {
-      isSent: own !== undefined && own.status !== 'pending',
-      hasFailed: own?.status === 'failed',
-      hasArrived: (hasCopy && isMarked) || (own?.details?.delivered_at ?? null) !== null,
-    };
+  async #find(record: CanaryRecord): Promise<Found | undefined> {
+    const chat = this.#provedChat();
+    const isMarked = this.#waitedMs() >= OWN_MARKED_WITHIN_MS;
+    return chat === undefined ? undefined : foundRows(this.#parts.reader, chat, record, isMarked);
   }
 
-  #after(record: CanaryRecord, { isSent, hasFailed, hasArrived }: Found): CanaryRecord {
+  #after(record: CanaryRecord, { isSent, hasFailed, hasArrived, hasOthers }: Found): CanaryRecord {
     const { clock, log } = this.#parts;
     if (hasArrived) {
       const delayMs = Math.round(clock.monotonic() - this.#sentAtMs);
-      if (record.deadSinceMs !== null) log.info("Apple's push works again", { delay_ms: delayMs });
-      return { ...record, outcome: 'arrived', problem: null, arrivedMs: clock.now(), delayMs, deadSinceMs: null };
+      if (record.lost >= LOST_CANARIES) log.info("Apple's push works again", { delay_ms: delayMs });
+      return {
+        ...record,
+        outcome: 'arrived',
+        problem: null,
+        arrivedMs: clock.now(),
+        delayMs,
+        deadSinceMs: null,
+        lost: 0,
+      };
     }
+    if (record.lost > 0 && hasOthers) return { ...record, deadSinceMs: null, lost: 0 };
     if (hasFailed) return { ...record, outcome: 'not_sent', problem: 'send_failed' };
     if (record.outcome !== 'waiting' || this.#waitedMs() < ARRIVES_WITHIN_MS) return record;
     if (!isSent) return { ...record, outcome: 'unknown', problem: record.problem ?? 'send_outcome_unknown' };
-    // If no canary has ever arrived on this Mac, a missing one does not prove that receiving has stopped working.
-    const deadSinceMs = record.arrivedMs === null ? null : (record.deadSinceMs ?? record.sentMs);
     log.warn('a canary did not arrive', { sent_at: isoSecond(record.sentMs) });
-    return { ...record, outcome: 'lost', problem: null, deadSinceMs };
+    // A missing copy proves nothing if none has ever come on this Mac, or if other messages come: Messages does not
+    // always write two rows (claude-plugins-official #4251).
+    if (record.arrivedMs === null || hasOthers) return { ...record, outcome: 'lost', problem: null };
+    const deadSinceMs = record.deadSinceMs ?? record.sentMs;
+    return { ...record, outcome: 'lost', problem: null, deadSinceMs, lost: record.lost + 1 };
   }
 
   /**
@@ -306,13 +298,6 @@ export class Canary {
     this.#parts.store.save(record);
     this.#record = record;
   }
-}
-
-/** The state of one canary, as its rows in chat.db show it. */
-interface Found {
-  readonly isSent: boolean;
-  readonly hasFailed: boolean;
-  readonly hasArrived: boolean;
 }
 
 function textOf(ms: number | null | undefined): string | null {

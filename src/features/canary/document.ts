@@ -6,8 +6,8 @@ export const canarySchema = z.object({
   state: z.enum(CANARY_STATES).meta({
     description:
       '`address_unproved`: nothing is sent before the conversation is proved. `unproved`: no canary has arrived ' +
-      'on this Mac yet. `arriving`: the last canary arrived. `push_dead`: a canary was sent and did not arrive within ' +
-      'ten minutes. `not_sent`: the last canary could not be sent. `unknown`: it is unknown whether the last canary ' +
+      'on this Mac yet, or the last one has no copy, which alone proves nothing. `arriving`: the last canary arrived. ' +
+      '`push_dead`: three canaries in a row did not arrive within ten minutes, and no other message came in. `not_sent`: the last canary could not be sent. `unknown`: it is unknown whether the last canary ' +
       'was sent. More values may follow.',
   }),
   sent_at: z.string().nullable().meta({ description: 'When the last canary was sent.' }),

@@ -39,6 +39,8 @@ export const canary = feature({
      delay_ms INTEGER,
      dead_since_ms INTEGER
    ) STRICT;`,
+    `ALTER TABLE canary ADD COLUMN lost INTEGER NOT NULL DEFAULT 0;
+   UPDATE canary SET lost = 3 WHERE dead_since_ms IS NOT NULL;`,
   ],
   document: async () => ({ operations: {}, status: (await import('./document.ts')).canarySchema }),
   shown: async () => (await import('./shown.ts')).shownCanary,

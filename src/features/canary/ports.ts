@@ -21,7 +21,10 @@ export interface CanaryRecord {
   /** When a canary last arrived, Unix milliseconds; null if none has arrived yet. */
   readonly arrivedMs: number | null;
   readonly delayMs: number | null;
+  /** When the first of the canaries that were lost in a row was sent, Unix milliseconds; null if none was lost. */
   readonly deadSinceMs: number | null;
+  /** Number of canaries that were lost in a row while nothing else came in. */
+  readonly lost: number;
 }
 
 /** Stores the record of the newest canary. When chat.db is replaced, the record is erased. */

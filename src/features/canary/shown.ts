@@ -7,16 +7,23 @@ export function shownCanary(report: CanaryReport): ShownStatus {
   return { label: 'Push', text: canaryText(report), tone: report.state === 'push_dead' ? 'red' : undefined };
 }
 
-function canaryText({ state, delay_ms: delayMs, push_dead_since: since, problem }: CanaryReport): string {
+function canaryText({
+  state,
+  arrived_at: arrivedAt,
+  delay_ms: delayMs,
+  push_dead_since: since,
+  problem,
+}: CanaryReport): string {
   switch (state) {
     case 'address_unproved':
       return 'not tested: first prove the address of canary.self with "postern approvals prove"';
     case 'unproved':
+      if (arrivedAt !== null) return 'not proved: the last canary was sent, and its copy has not come';
       return `not proved: no canary has arrived on this Mac yet${problem === null ? '' : ` (${problem})`}`;
     case 'arriving':
       return `works: the last canary arrived after ${shownSpan(Math.ceil((delayMs ?? 0) / 1000))}`;
     case 'push_dead':
-      return `dead since ${since}: a message to yourself did not arrive`;
+      return `dead since ${since}: messages to yourself did not arrive, nor any other`;
     default:
       return `not known: the last canary ${state === 'not_sent' ? 'could not be sent' : 'may not have been sent'} (${problem})`;
   }

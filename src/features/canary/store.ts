@@ -12,6 +12,7 @@ const record = recordOf<CanaryRecord>({
   arrivedMs: columnTypes.orNull(columnTypes.number()),
   delayMs: columnTypes.orNull(columnTypes.number()),
   deadSinceMs: columnTypes.orNull(columnTypes.number()),
+  lost: columnTypes.number(),
 });
 
 /** Stores the most recent canary (decision AA4). */

@@ -13,8 +13,9 @@ export function canaryText(number: string): string {
 
 /**
  * `address_unproved`: no canary is sent until the owner proves that the conversation is theirs. `unproved`: no canary
- * has ever arrived on this Mac, so a missing one means nothing. `arriving`: the last canary arrived, or may still
- * arrive. `push_dead`: a canary did not arrive within ten minutes, and none has arrived since. `not_sent`: the last
+ * has ever arrived on this Mac, or the last one was sent and has no copy, which alone proves nothing. `arriving`: the
+ * last canary arrived, or may still arrive. `push_dead`: three canaries in a row did not arrive within ten minutes, and
+ * no other message came in since the first of them. `not_sent`: the last
  * canary could not be sent. `unknown`: it is unknown whether the last canary was sent.
  */
 export const CANARY_STATES = ['address_unproved', 'unproved', 'arriving', 'push_dead', 'not_sent', 'unknown'] as const;

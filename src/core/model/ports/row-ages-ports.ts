@@ -1,4 +1,13 @@
+import type { Message } from '../message.ts';
 import type { Offset } from '../offset.ts';
+
+/** Compares a row with the rows before it, to find rows that iCloud writes again (decision AB6). */
+export interface EarlierRows {
+  /** Returns the earlier row with the same conversation, sender, date and content; undefined if there is none. */
+  twinOf(rowId: number): Pick<Message, 'id' | 'guid'> | undefined;
+  /** Reports whether a row up to `upTo` has the row's conversation and sender, and a later date. */
+  hasLater(rowId: number, upTo: number): boolean;
+}
 
 /** A period during which Postern watched chat.db, in Unix milliseconds. */
 export interface Span {

@@ -4,6 +4,7 @@ import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Message } from '../message.ts';
 import type { SendPreferences } from '../send-service.ts';
 import type { DeferredSend } from './deferral-ports.ts';
+import type { SentUnseen } from './sent-parts-ports.ts';
 import type { UploadedFile } from './uploads-ports.ts';
 
 /** One way to reach the recipient. Each attempt runs the send script exactly once (decision T1). */
@@ -98,6 +99,11 @@ export interface SendLookup {
    */
   isNewChat(rowId: number, afterRowId: number): boolean;
   message(rowId: number): Message | undefined;
+  /**
+   * Reports whether an incoming message is the copy of one that the owner sent to oneself. `sent` holds the texts equal
+   * to the message's that were sent and whose row was not found.
+   */
+  isMirror(message: Message, sent: readonly SentUnseen[]): boolean;
   /**
    * Returns the names of the subfolders of `stagingFolder` that contain a file to which chat.db still refers (decision
    * T2).

@@ -34,6 +34,12 @@ export interface OpenPart extends Omit<NewSentPart, 'requestId' | 'idempotencyKe
   readonly afterRowId: number;
 }
 
+/** A sent part whose row in chat.db was not found. `address` is the `style;identifier` of its chat. */
+export interface SentUnseen {
+  readonly atMs: number;
+  readonly address: string;
+}
+
 /** A sent part whose row in chat.db was found. */
 export interface PairedPart {
   readonly guid: string;
@@ -73,6 +79,11 @@ export interface SentPartStore {
    * only parts with one of these content hashes.
    */
   unpaired(rowId: number, contents?: readonly string[]): readonly ExpectedChat[];
+  /**
+   * Returns the parts with one of these content hashes that were sent to a known chat in this time, in Unix
+   * milliseconds, and whose row was not found.
+   */
+  withoutRow(contents: readonly string[], fromMs: number, toMs: number): readonly SentUnseen[];
   /**
    * Returns the row id after which this store is complete: the store contains the sent part of every later row that
    * this service sent. Undefined before `begin`.

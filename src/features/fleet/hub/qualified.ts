@@ -17,7 +17,7 @@ function conversationIdOf({ member }: MacName, id: string): string {
 
 export function qualifiedMessage(name: MacName, message: Message): Message {
   const { details, ...members } = message;
-  const { reply_to, part_of } = details ?? {};
+  const { reply_to, part_of, twin_of } = details ?? {};
   return {
     ...members,
     id: idOf(name, message.id, message.guid),
@@ -28,6 +28,7 @@ export function qualifiedMessage(name: MacName, message: Message): Message {
         ...details,
         reply_to: reply_to ? { ...reply_to, id: idOf(name, reply_to.id, reply_to.guid) } : null,
         ...(part_of && { part_of: { ...part_of, id: idOf(name, part_of.id, part_of.guid) } }),
+        ...(twin_of && { twin_of: { ...twin_of, id: idOf(name, twin_of.id, twin_of.guid) } }),
         reactions: details.reactions.map((reaction) => qualifiedReaction(name, reaction)),
       },
     }),

@@ -11,7 +11,7 @@ import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import type { StatusWarning } from '../../core/model/status.ts';
 import type { CanaryRecord, CanaryStore } from './ports.ts';
-import { type Found, foundRows } from './rows.ts';
+import { type CanaryRows, foundRows } from './rows.ts';
 import { canaryStore } from './store.ts';
 import { type CanaryReport, type CanaryState, canaryText } from './text.ts';
 
@@ -244,13 +244,13 @@ export class Canary {
     }
   }
 
-  async #find(record: CanaryRecord): Promise<Found | undefined> {
+  async #find(record: CanaryRecord): Promise<CanaryRows | undefined> {
     const chat = this.#provedChat();
     const isMarked = this.#waitedMs() >= OWN_MARKED_WITHIN_MS;
     return chat === undefined ? undefined : foundRows(this.#parts.reader, chat, record, isMarked);
   }
 
-  #after(record: CanaryRecord, { isSent, hasFailed, hasArrived, hasOthers }: Found): CanaryRecord {
+  #after(record: CanaryRecord, { isSent, hasFailed, hasArrived, hasOthers }: CanaryRows): CanaryRecord {
     const { clock, log } = this.#parts;
     if (hasArrived) {
       const delayMs = Math.round(clock.monotonic() - this.#sentAtMs);

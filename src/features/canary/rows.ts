@@ -15,7 +15,7 @@ const WITH_DETAILS = includeSet(['details']);
 type Reader = Pick<MessageReader, 'listMessages' | 'message'>;
 
 /** The state of one canary, as its rows in chat.db show it. */
-export interface Found {
+export interface CanaryRows {
   readonly isSent: boolean;
   readonly hasFailed: boolean;
   readonly hasArrived: boolean;
@@ -26,14 +26,14 @@ export interface Found {
 /**
  * Searches the newest rows of the owner's proved conversation for a canary, and the first rows of all conversations
  * since it was sent: Messages may write the copy into the conversation of another of the owner's addresses. `isMarked`
- * is true once an own row cannot look like an incoming one any more.
+ * is true once the row that Postern wrote cannot look like an incoming one any more.
  */
 export async function foundRows(
   reader: Reader,
   chat: string,
   { number, sentMs, deadSinceMs }: CanaryRecord,
   isMarked: boolean,
-): Promise<Found> {
+): Promise<CanaryRows> {
   const text = canaryText(number);
   const query = { conversationId: chat, order: 'desc', limit: ROWS, offset: 0, include_hidden: true } as const;
   const { items } = await reader.listMessages({ ...query, include: WITH_DETAILS });

@@ -18,7 +18,8 @@ const pick = database.prepare(
   `SELECT ROWID, is_from_me FROM message WHERE ROWID > (SELECT max(ROWID) FROM message) - ${NEWEST}
     ORDER BY ROWID LIMIT 1 OFFSET abs(random()) % min(${NEWEST}, (SELECT max(ROWID) FROM message))`,
 );
-const edit = database.prepare('UPDATE message SET text = ?, date_edited = ? WHERE ROWID = ?');
+// Nobody can edit a message that was unsent, which has no parts left.
+const edit = database.prepare('UPDATE message SET text = ?, date_edited = ? WHERE ROWID = ? AND part_count <> 0');
 const read = database.prepare('UPDATE message SET is_read = 1, date_read = ? WHERE ROWID = ?');
 const deliver = database.prepare('UPDATE message SET is_delivered = 1, date_delivered = ? WHERE ROWID = ?');
 const remove = database.prepare('DELETE FROM message WHERE ROWID = ?');

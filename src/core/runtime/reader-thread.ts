@@ -91,8 +91,8 @@ export class ReaderThread<Targets> {
     this.#options = options;
   }
 
-  /** False in Bun. Postern runs there from its TypeScript sources, and a worker cannot load these. */
-  static readonly isSupported = !('Bun' in globalThis);
+  /** False in Bun and wherever else Postern runs from its TypeScript sources: a worker cannot load these. */
+  static readonly isSupported = !('Bun' in globalThis || import.meta.url.endsWith('.ts'));
 
   /**
    * Calls a method of one of the objects in the thread. Rejects with the error that the method throws, or with

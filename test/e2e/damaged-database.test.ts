@@ -139,8 +139,8 @@ test('a copy in a folder that cannot be written is read as it is; with a -wal, t
   const out = join(folder, 'read-only', 'home', 'out');
   chmodSync(path, 0o444);
   chmodSync(dirname(path), 0o555);
-  const { runAsNobody } = machine('read-only', path);
-  expect(await runAsNobody('export', '--out', out, '--html', 'off')).toMatchObject({ exitCode: 0, stderr: '' });
+  const copy = machine('read-only', path);
+  expect(await copy.runAsNobody('export', '--out', out, '--html', 'off')).toMatchObject({ exitCode: 0, stderr: '' });
   expect(readdirSync(dirname(path))).toEqual(['chat.db']);
   chmodSync(dirname(path), 0o755);
 
@@ -151,10 +151,10 @@ test('a copy in a folder that cannot be written is read as it is; with a -wal, t
   writer.close();
   chmodSync(`${path}-wal`, 0o444);
   chmodSync(dirname(path), 0o555);
-  const { exitCode, stderr } = await runAsNobody('export', '--out', out, '--html', 'off');
+  const { exitCode, stderr } = await copy.runAsNobody('export', '--out', out, '--html', 'off');
   expect(exitCode).not.toBe(0);
   expect(stderr.replace(/\s+/g, ' ')).toMatch(/a folder that cannot be written.*Copy chat\.db, with chat\.db-wal/);
-  const doctor = await runAsNobody('doctor');
+  const doctor = await copy.runAsNobody('doctor');
   expect(doctor.stdout.replace(/\s+/g, ' ')).toMatch(/✗ chat database: .*folder that cannot be written.*Copy chat\.db/);
   chmodSync(dirname(path), 0o755);
 });

@@ -168,7 +168,8 @@ describe('a slash at the end of a path', () => {
     const gateway = await open();
     const headers = { 'content-type': 'application/json' };
     expect((await gateway.call(method, `/${path}`, { headers })).status).toBe(status);
-    if (status !== 404)
+    if (status !== 404) {
       expect((await gateway.call(method, `/${path.replace(/\/(?=\?|$)/, '')}`, { headers })).status).toBe(status);
+    }
   });
 });

@@ -74,7 +74,7 @@ test('the event loop turns while a temporary index is made, and reads say so unt
 
 test('without room for a temporary index, the answer is 503 index_missing and says what to do', () => {
   const fixture = withoutIndex('full', 100);
-  const { prepare } = fixture.sqlite;
+  const prepare = fixture.sqlite.prepare.bind(fixture.sqlite);
   const full: Sqlite = {
     ...fixture.sqlite,
     prepare(sql) {

@@ -1,20 +1,13 @@
 // Runs the services of several Macs in one process, which can be killed at any moment. Each Mac has its own chat.db.
 // Argument: JSON { macs: [{ id, folder, chatDbPath }], servers }. Prints the addresses of their APIs as one line of
 // JSON.
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkConfig } from '../../dist/src/core/config/config.js';
 import { processEnvironment } from '../../dist/src/core/config/environment.js';
 import { systemClock } from '../../dist/src/core/runtime/clock.js';
-
-// Loads the bundled program: its few files load in half the time of several hundred modules.
-const program = new URL('../../dist/program/', import.meta.url);
-const { app_service: service } = await import(
-  new URL(
-    readdirSync(program).find((name) => /^service-.*\.mjs$/.test(name)),
-    program,
-  )
-);
+import { startApp } from '../../dist/src/core/service.js';
+import { FEATURES } from '../../dist/src/features/list.js';
 
 const { macs, servers } = JSON.parse(process.argv[2]);
 const silent = { debug() {}, info() {}, warn() {}, error: (...words) => console.error(...words), child: () => silent };
@@ -29,11 +22,12 @@ for (const { id, folder, chatDbPath } of macs) {
     backend: { chat_db_path: chatDbPath, poll_interval_ms: 500n, osascript_path: join(folder, 'osascript') },
     fleet: { servers, mac: id },
   };
-  const checked = checkConfig(tables, dir, processEnvironment({ HOME: folder }, 'linux'));
+  const checked = checkConfig(tables, dir, processEnvironment({ HOME: folder }, 'linux', FEATURES));
   if ('mistakes' in checked) throw new Error(checked.mistakes.join(' '));
-  const app = await service.startApp(checked.config, {
+  const app = await startApp(checked.config, {
     clock: systemClock,
     log: silent,
+    features: FEATURES,
     supervised: false,
     version: '0.0.0',
     platform: 'simulated',

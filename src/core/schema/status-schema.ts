@@ -133,6 +133,10 @@ export const statusSchema = shapeOf<StatusReport>()(
               .literal('receiver')
               .optional()
               .meta({ description: 'Paused because the receiver answered 410.' }),
+            dropped: z
+              .int()
+              .optional()
+              .meta({ description: 'Number of dropped events that can be delivered again; absent if there are none.' }),
           }),
         )
         .readonly(),
@@ -212,11 +216,12 @@ export const statusSchema = shapeOf<StatusReport>()(
             tone: z.enum(['warn', 'bad']),
             title: z.string(),
             menu: z.string().optional(),
+            webhook: z.string().optional().meta({ description: 'The id of the webhook that the warning is about.' }),
           }),
         )
         .readonly()
         .optional()
-        .meta({ description: 'Problems that features report; absent if there are none.' }),
+        .meta({ description: 'Problems that features and webhooks report; absent if there are none.' }),
     })
     .meta({ id: 'Status' }),
 );

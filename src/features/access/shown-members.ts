@@ -198,5 +198,5 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
     certificate_ends: 'shown',
     problem: 'shown',
   },
-  warnings: whole,
+  warnings: (all) => all?.filter(({ webhook }) => webhook === undefined || own.has(webhook)),
 });

@@ -133,7 +133,8 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
     ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
-      const what = state === 'held' ? 'keeps retrying a held event' : `failed ${times} times`;
+      const what =
+        state === 'held' ? 'keeps retrying a held event' : `failed ${times === 1 ? 'once' : `${times} times`}`;
       return line(
         '',
         oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`),

@@ -1,7 +1,7 @@
 import { HOUR_MS } from '../../model/durations.ts';
 import type { Overview } from '../../model/overview.ts';
 import type { SubjectSeries } from '../../model/statistics.ts';
-import { webhookLabel } from '../../model/verdict.ts';
+import { webhookLabel } from '../../model/status.ts';
 import type { Context } from '../context.ts';
 import type { Style } from '../output/style.ts';
 import { type Column, table } from '../output/table.ts';

@@ -62,6 +62,24 @@ describe('the overview', () => {
     });
   });
 
+  test('says to the owner alone how commands are run with this service', async () => {
+    const { status } = await read<Overview>('/overview');
+    expect(status.cli?.program).toMatch(/main\.js$/);
+    expect(status.cli?.options).toMatch(/^--config-dir \S+$/);
+    const agent = await fixture.key({ name: 'words', preset: 'reader', read: [ANA] });
+    expect((await agent.get('/status')).json).not.toHaveProperty('cli');
+    const ofOwner = await fetch(fixture.service.url.replace('/api/v1', '/mcp'), {
+      method: 'POST',
+      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(await ofOwner.json()).toMatchObject({
+      hint: expect.stringMatching(/"node \S+main\.js keys add --config-dir \S+"/),
+    });
+    const ofNobody = await fixture.service.get('/status', { 'x-api-key': 'postern_x' });
+    expect(ofNobody.text).toContain('postern keys add');
+  });
+
   test('series have every span, and refuse what they do not know', async () => {
     const days = await read<StatisticSeries>('/stats/events?by=day');
     expect(days.points).toHaveLength(30);

@@ -1,5 +1,6 @@
 import type { ArrivalDelay } from './arrival-delay.ts';
 import type { Capabilities } from './capabilities.ts';
+import type { CommandWords } from './command-words.ts';
 import type { MessagesAccount } from './messages-account.ts';
 import type { ContactsHealth } from './ports/contacts-ports.ts';
 import type { FleetReport } from './ports/fleet-ports.ts';
@@ -155,6 +156,8 @@ export interface StatusReport {
   readonly demo?: true | undefined;
   /** The service's URL. Present only in answers over the Unix socket. */
   readonly url?: string | undefined;
+  /** How a person runs a command with this service. Only for the owner. */
+  readonly cli?: CommandWords | undefined;
   /** Whole seconds since the service started. */
   readonly uptime_s: number;
   readonly backend: BackendHealth;

@@ -109,6 +109,17 @@ export const statusSchema = shapeOf<StatusReport>()(
       version: z.string(),
       demo: z.literal(true).optional().meta({ description: 'Present if `postern demo` simulates the Mac.' }),
       url: z.string().optional().meta({ description: 'The address of the service; only over the Unix socket.' }),
+      cli: z
+        .object({
+          program: z.string().meta({ description: 'What comes before the words of a command, such as `postern`.' }),
+          options: z
+            .string()
+            .meta({ description: 'What comes after them, such as `--config-dir /elsewhere`; may be empty.' }),
+        })
+        .optional()
+        .meta({
+          description: 'How a person runs a command with this service, quoted for a shell. Only for the owner.',
+        }),
       uptime_s: z.int(),
       backend,
       newest_row: z.int().nullable(),

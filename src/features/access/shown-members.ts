@@ -165,6 +165,7 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
   version: 'shown',
   demo: 'shown',
   url: 'shown',
+  cli: 'hidden',
   uptime_s: 'shown',
   backend: { connected: 'shown', message: 'shown' },
   newest_row: 'shown',

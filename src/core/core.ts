@@ -84,7 +84,7 @@ function openEvents(core: CoreBase & CoreMac) {
     ages,
     messages,
     json,
-    statistics: openStatistics({ state, host, closers, counters, channel }),
+    statistics: openStatistics({ state, host, closers, counters, channel, connection }),
     /** Resolves once the requested includes are loaded; undefined if they already are. */
     ready: (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined),
   };

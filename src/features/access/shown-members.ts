@@ -146,6 +146,8 @@ export const DELIVERY: Rules<DetailedDelivery> = {
   status: 'shown',
   error: 'shown',
   duration_ms: 'shown',
+  redelivered_at: 'shown',
+  message: (row, chats) => (row != null && chats.hasMessage(row.id) ? row : null),
   tries: { at: 'shown', status: 'shown', error: 'shown', duration_ms: 'shown' },
   answer: 'hidden',
 };

@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts';
 import { vary } from './conditions.ts';
 import type { Exchange } from './exchange.ts';
 
-/** The look of the console and the guide, without a file of theirs. */
+/** The product's look, in the page itself. */
 const STYLE = `
 :root { color-scheme: light dark; }
 body {

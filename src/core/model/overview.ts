@@ -33,7 +33,7 @@ export interface KeyOverview {
   readonly hours: readonly number[];
 }
 
-/** What was counted today. */
+/** The counts of today. */
 export interface Today<Counts> {
   /** From when on `today` is complete: the beginning of the day, or when counting began. */
   readonly since: string;

@@ -148,7 +148,7 @@ export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
   readonly tries?: readonly AttemptRecord[] | undefined;
   /** When this dropped event was delivered after all; absent if it was not. */
   readonly redelivered_at?: string | undefined;
-  /** What the event was about; null if the row is gone, or if the caller may not read it. Absent for tests. */
+  /** The row that the event was about; null if the row is gone, or if the caller may not read it. Absent for tests. */
   readonly message?: DeliveredRow | null | undefined;
   /** The first 2 KB of the receiver's last answer. Only for the owner, and only if the delivery failed. */
   readonly answer?: string | undefined;

@@ -1,12 +1,13 @@
 import { parsedUrl } from '../../core/model/parsed-url.ts';
+import { table } from '../../core/model/table.ts';
 
-const ENTITIES: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = table({
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
   '"': '&quot;',
   "'": '&#39;',
-};
+});
 const SPECIAL = /[&<>"']/g;
 /** Control characters that an HTML page must not contain. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -4,6 +4,7 @@ import type { Conversation } from '../../core/model/conversation.ts';
 import { includeSet } from '../../core/model/include.ts';
 import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
+import { table } from '../../core/model/table.ts';
 import type { StoredWebhook } from '../../core/model/webhook.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
@@ -180,11 +181,11 @@ export class BlueBubbles implements Wire {
   }
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES: Readonly<Record<string, string>> = table({
   unauthorized: 'Authentication Error',
   send_failed: 'iMessage Error',
   messages_unavailable: 'iMessage Error',
-};
+});
 
 /** The problems that BlueBubbles calls a missing chat. */
 const NO_CHATS: ReadonlySet<string> = new Set(['unknown_conversation', 'conversation_not_found']);

@@ -12,6 +12,7 @@ import {
   type StatisticSpan,
   type SubjectSeries,
 } from '../../core/model/statistics.ts';
+import { table } from '../../core/model/table.ts';
 import type { DeliveryRecord } from '../../core/model/webhook.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 
@@ -32,7 +33,7 @@ const STEP = Math.log(1.25);
 const RESPONSE = 'response_';
 
 /** Maps the outcomes of sends in `/metrics` to the words of `GET /stats/sends`. */
-const SENDS: Readonly<Record<string, string>> = {
+const SENDS: Readonly<Record<string, string>> = table({
   confirmed: 'sent',
   provisional: 'pending',
   held: 'held',
@@ -41,15 +42,15 @@ const SENDS: Readonly<Record<string, string>> = {
   recipient_not_allowed: 'refused',
   cap_reached: 'refused',
   too_many_held: 'refused',
-};
+});
 
 /** Maps event types to the words of `GET /stats/events`. Every other type counts as a change. */
-const EVENTS: Readonly<Record<string, string>> = {
+const EVENTS: Readonly<Record<string, string>> = table({
   'message.received': 'received',
   'message.sent': 'sent',
   'reaction.added': 'reactions',
   'reaction.removed': 'reactions',
-};
+});
 
 /** Reads the published events by their sequence numbers. */
 export interface PublishedEvents {

@@ -3,6 +3,7 @@ import type { MessageDetails } from '../../../core/model/details.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { Reaction } from '../../../core/model/reaction.ts';
 import { sentenceOf } from '../../../core/model/sentence.ts';
+import { table } from '../../../core/model/table.ts';
 import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
 import { beginning, indented, shortLine } from './visible.ts';
@@ -127,11 +128,11 @@ function notesOf(message: Message, context: LineContext): readonly string[] {
   ];
 }
 
-const ABSENT: Readonly<Record<string, string>> = {
+const ABSENT: Readonly<Record<string, string>> = table({
   downloading: ' (not here yet)',
   in_cloud: ' (only in iCloud)',
   missing: ' (not on this Mac)',
-};
+});
 
 /** Returns the number and the name of each file, and why it cannot be fetched. */
 function fileNotes({ attachments, details }: Message): readonly string[] {

@@ -60,6 +60,7 @@ const SENTENCES: Readonly<Record<string, string>> = table({
   EHOSTUNREACH: 'The receiver cannot be reached.',
   ENETUNREACH: 'The network of the receiver cannot be reached.',
   private_address: 'The host name of the receiver resolves to a private address.',
+  interim_answers: 'The receiver sends interim answers (1xx) without end.',
   own_address: OWN_PORT_REFUSAL,
 });
 

@@ -1,9 +1,9 @@
 import type { AssociatedRows } from '../model/associated-rows.ts';
 import type { AppError } from '../model/errors.ts';
 import type { HiddenText } from '../model/hidden-text.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import type { Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
-import { table } from '../model/table.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
 import { type Damage, ReadAround } from './read-around.ts';
 import { isCorrupt } from './temporary-tables.ts';
@@ -217,7 +217,7 @@ const TABLES = [
   'sqlite_sequence',
 ] as const;
 
-const REQUIRED: Readonly<Record<string, readonly string[]>> = table({
+const REQUIRED: Readonly<Record<string, readonly string[]>> = lookupTable({
   message: ['guid', 'text', 'date', 'is_from_me', 'handle_id'],
   chat: ['guid'],
   handle: ['id'],
@@ -225,7 +225,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = table({
 });
 
 /** The needed columns of each optional table. A table that lacks one of them is ignored. */
-const NEEDED: Readonly<Record<string, readonly string[]>> = table({
+const NEEDED: Readonly<Record<string, readonly string[]>> = lookupTable({
   chat_handle_join: ['chat_id', 'handle_id'],
   message_attachment_join: ['message_id', 'attachment_id'],
   attachment: ['filename'],

@@ -1,9 +1,9 @@
 import { errorCode, isAppError } from '../model/errors.ts';
-import { table } from '../model/table.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import { type Context, EXIT } from './context.ts';
 import { type ConnectionOptions, Refusal, reportRefusal } from './service-connection.ts';
 
-const EXIT_CODES: Readonly<Record<string, number>> = table({
+const EXIT_CODES: Readonly<Record<string, number>> = lookupTable({
   already_running: EXIT.unavailable,
   archive_absent: EXIT.refusedInput,
   archive_damaged: EXIT.refusedInput,

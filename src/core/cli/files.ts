@@ -4,12 +4,12 @@ import { pipeline } from 'node:stream/promises';
 import type { AttachmentContent, PosternClient, Upload } from '../../client/postern-client.ts';
 import { errorCode } from '../model/errors.ts';
 import { safeFileName } from '../model/file-name.ts';
-import { table } from '../model/table.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
 /** MIME types of files that Messages shows to the receiver with a preview. Key: the file extension. */
-const TYPES: Readonly<Record<string, string>> = table({
+const TYPES: Readonly<Record<string, string>> = lookupTable({
   gif: 'image/gif',
   heic: 'image/heic',
   jpeg: 'image/jpeg',

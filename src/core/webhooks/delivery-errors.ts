@@ -1,7 +1,7 @@
 import { DELIVERY_ERRORS, type DeliveryError, type DeliveryErrorCounts } from '../model/diagnostics.ts';
 import { errorCode } from '../model/errors.ts';
 import { hostClassOf, localNetworkAdvice } from '../model/local-network.ts';
-import { table } from '../model/table.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 
 /**
  * Counts failed attempts by the class of the receiver's host (loopback, private or other) and by a code from the fixed
@@ -50,7 +50,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-const SENTENCES: Readonly<Record<string, string>> = table({
+const SENTENCES: Readonly<Record<string, string>> = lookupTable({
   ECONNREFUSED: 'The receiver refused the connection.',
   ECONNRESET: 'The receiver closed the connection without an answer.',
   EPIPE: 'The receiver closed the connection without an answer.',

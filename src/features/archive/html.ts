@@ -1,7 +1,7 @@
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import { parsedUrl } from '../../core/model/parsed-url.ts';
-import { table } from '../../core/model/table.ts';
 
-const ENTITIES: Readonly<Record<string, string>> = table({
+const ENTITIES: Readonly<Record<string, string>> = lookupTable({
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',

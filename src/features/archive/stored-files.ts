@@ -3,9 +3,9 @@ import { lstatSync, utimesSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import type { AttachmentDetails } from '../../core/model/details.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../core/model/ports/reading-ports.ts';
-import { table } from '../../core/model/table.ts';
 import { explained } from './archive-errors.ts';
 import { FILES, storedPath } from './archive-layout.ts';
 import { type ArchivedFile, type ArchivedLine, isStored, type StoredFile } from './archived-line.ts';
@@ -19,7 +19,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
   ...['pdf', 'vcf', 'txt', 'tar'],
 ]);
 /** The extensions of files whose name has none. Key: the MIME type. */
-const BY_TYPE: Readonly<Record<string, string>> = table({
+const BY_TYPE: Readonly<Record<string, string>> = lookupTable({
   'image/jpeg': 'jpg',
   'image/png': 'png',
   'image/gif': 'gif',
@@ -40,7 +40,7 @@ const BY_TYPE: Readonly<Record<string, string>> = table({
  * Formats that some browsers cannot show or play. Key: the file's extension. Value: the form to which such a file is
  * converted.
  */
-const CONVERTED: Readonly<Record<string, ConvertedForm>> = table({
+const CONVERTED: Readonly<Record<string, ConvertedForm>> = lookupTable({
   ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
   ...Object.fromEntries(['caf', 'amr', 'aif', 'aiff'].map((name) => [name, { as: 'm4a' }] as const)),
 });

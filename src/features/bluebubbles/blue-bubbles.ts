@@ -2,9 +2,9 @@ import { chatIdentity, groupId, rightsAddress } from '../../core/model/address.t
 import { type Access, assertAllowed, type Caller, isAllowed } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { includeSet } from '../../core/model/include.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
-import { table } from '../../core/model/table.ts';
 import type { StoredWebhook } from '../../core/model/webhook.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
@@ -181,7 +181,7 @@ export class BlueBubbles implements Wire {
   }
 }
 
-const TYPES: Readonly<Record<string, string>> = table({
+const TYPES: Readonly<Record<string, string>> = lookupTable({
   unauthorized: 'Authentication Error',
   send_failed: 'iMessage Error',
   messages_unavailable: 'iMessage Error',

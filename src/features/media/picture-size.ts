@@ -1,5 +1,5 @@
 import { errorCode } from '../../core/model/errors.ts';
-import { table } from '../../core/model/table.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 
 /** Reads at most `length` bytes at an offset in a file. */
 export type ReadAt = (offset: number, length: number) => Promise<Buffer>;
@@ -28,7 +28,7 @@ export async function pixelsOf(format: string, read: ReadAt): Promise<number> {
   }
 }
 
-const SIZES: Readonly<Record<string, (read: ReadAt) => Promise<number>>> = table({
+const SIZES: Readonly<Record<string, (read: ReadAt) => Promise<number>>> = lookupTable({
   async png(read) {
     const head = await read(0, 24);
     return head.toString('latin1', 12, 16) === 'IHDR' ? head.readUInt32BE(16) * head.readUInt32BE(20) : 0;

@@ -2,6 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { StatisticCount, StatisticStore } from '../../core/model/ports/home-ports.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type StatisticSpan,
   type SubjectSeries,
 } from '../../core/model/statistics.ts';
-import { table } from '../../core/model/table.ts';
 import type { DeliveryRecord } from '../../core/model/webhook.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 
@@ -33,7 +33,7 @@ const STEP = Math.log(1.25);
 const RESPONSE = 'response_';
 
 /** Maps the outcomes of sends in `/metrics` to the words of `GET /stats/sends`. */
-const SENDS: Readonly<Record<string, string>> = table({
+const SENDS: Readonly<Record<string, string>> = lookupTable({
   confirmed: 'sent',
   provisional: 'pending',
   held: 'held',
@@ -45,7 +45,7 @@ const SENDS: Readonly<Record<string, string>> = table({
 });
 
 /** Maps event types to the words of `GET /stats/events`. Every other type counts as a change. */
-const EVENTS: Readonly<Record<string, string>> = table({
+const EVENTS: Readonly<Record<string, string>> = lookupTable({
   'message.received': 'received',
   'message.sent': 'sent',
   'reaction.added': 'reactions',

@@ -1,11 +1,11 @@
 import type { Handler } from '../../core/http/router.ts';
-import { table } from '../../core/model/table.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import { readQuery } from '../../core/schema/query-parameters.ts';
 import { SCHEDULED } from './port.ts';
 import { scheduledQuery } from './schema.ts';
 
 /** The handlers for scheduled messages (decision X1). */
-export const HANDLERS: Readonly<Record<string, Handler>> = table({
+export const HANDLERS: Readonly<Record<string, Handler>> = lookupTable({
   listScheduled({ query, caller }) {
     return { status: 200, body: caller.port(SCHEDULED).list(readQuery(scheduledQuery, query)) };
   },

@@ -1,4 +1,4 @@
-import { table } from '../../core/model/table.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { SqlValue } from '../../core/runtime/sqlite.ts';
 
 /** A fault in the next sends, as many as the command's `times` says. After these sends, Messages works again. */
@@ -199,7 +199,7 @@ export interface ScriptEnd {
   readonly crashes?: boolean;
 }
 
-const REACTIONS: Readonly<Record<string, number | undefined>> = table({
+const REACTIONS: Readonly<Record<string, number | undefined>> = lookupTable({
   love: 2000,
   like: 2001,
   dislike: 2002,

@@ -1,5 +1,5 @@
 import type { DetectedData } from '../../model/content.ts';
-import { table } from '../../model/table.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, present, textIn } from './members.ts';
 import type { RowBudget } from './row-budget.ts';
@@ -13,7 +13,7 @@ const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'
 type Scanned = ReadonlyMap<string, unknown>;
 
 /** Types of detected data. Key: the kind that macOS stores in a result's member `T`. Value: Postern's type. */
-const TYPES: Readonly<Record<string, DetectedData['type']>> = table({
+const TYPES: Readonly<Record<string, DetectedData['type']>> = lookupTable({
   Money: 'money',
   PhysicalAmount: 'quantity',
   FlightInformation: 'flight',

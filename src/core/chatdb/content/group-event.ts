@@ -1,8 +1,8 @@
 import type { GroupEvent, LocationShare, MessageEffect } from '../../model/content.ts';
-import { table } from '../../model/table.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 
 /** Types of group events. Each key is a row's `item_type` and `group_action_type`. */
-const EVENTS: Readonly<Record<string, GroupEvent['type']>> = table({
+const EVENTS: Readonly<Record<string, GroupEvent['type']>> = lookupTable({
   '1,0': 'added',
   '1,1': 'removed',
   '3,0': 'left',
@@ -47,13 +47,13 @@ export function locationShareOf(status: number, isFromMe: boolean, other: number
 
 const BUBBLE = 'com.apple.MobileSMS.expressivesend.';
 const SCREEN = 'com.apple.messages.effect.CK';
-const BUBBLES: Readonly<Record<string, string>> = table({
+const BUBBLES: Readonly<Record<string, string>> = lookupTable({
   impact: 'slam',
   loud: 'loud',
   gentle: 'gentle',
   invisibleink: 'invisible_ink',
 });
-const SCREENS: Readonly<Record<string, string>> = table({
+const SCREENS: Readonly<Record<string, string>> = lookupTable({
   Confetti: 'confetti',
   Echo: 'echo',
   Fireworks: 'fireworks',

@@ -1,5 +1,5 @@
 import type { Environment } from '../../config/environment.ts';
-import { table } from '../../model/table.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -34,7 +34,7 @@ export function painter(isOn: boolean): Paint {
 }
 
 /** Styles of words that name a state. Other words have none. */
-const STATES: Readonly<Record<string, Style>> = table({
+const STATES: Readonly<Record<string, Style>> = lookupTable({
   healthy: 'green',
   delivered: 'green',
   sent: 'green',

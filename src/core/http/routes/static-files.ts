@@ -3,8 +3,8 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { documentsOf, type Feature } from '../../feature.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 import { problem } from '../../model/problems.ts';
-import { table } from '../../model/table.ts';
 import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
 import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodings.ts';
@@ -41,7 +41,7 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-const TYPES: Readonly<Record<string, string>> = table({
+const TYPES: Readonly<Record<string, string>> = lookupTable({
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
@@ -65,7 +65,7 @@ const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
  * Key: a URL path. Value: the file served there (decision E9). Contains every served file except the guide's. No other
  * file on the disk can be requested.
  */
-const FILES: Readonly<Record<string, string>> = table({
+const FILES: Readonly<Record<string, string>> = lookupTable({
   ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',
   // Browsers request this path although no page refers to it.

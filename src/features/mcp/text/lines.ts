@@ -1,9 +1,9 @@
 import type { Poll } from '../../../core/model/cards.ts';
 import type { MessageDetails } from '../../../core/model/details.ts';
+import { lookupTable } from '../../../core/model/lookup-table.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { Reaction } from '../../../core/model/reaction.ts';
 import { sentenceOf } from '../../../core/model/sentence.ts';
-import { table } from '../../../core/model/table.ts';
 import type { Labels } from './labels.ts';
 import type { LocalTime } from './times.ts';
 import { beginning, indented, shortLine } from './visible.ts';
@@ -128,7 +128,7 @@ function notesOf(message: Message, context: LineContext): readonly string[] {
   ];
 }
 
-const ABSENT: Readonly<Record<string, string>> = table({
+const ABSENT: Readonly<Record<string, string>> = lookupTable({
   downloading: ' (not here yet)',
   in_cloud: ' (only in iCloud)',
   missing: ' (not on this Mac)',

@@ -1,7 +1,7 @@
 import { asciiDigits } from '../../../core/model/ascii-digits.ts';
+import { lookupTable } from '../../../core/model/lookup-table.ts';
 import { memoized } from '../../../core/model/memoized.ts';
 import type { Highlight } from '../../../core/model/search.ts';
-import { table } from '../../../core/model/table.ts';
 
 /** Maximum length of a token in UTF-16 units. Longer words are cut to save space in the index. */
 export const MAX_TOKEN = 64;
@@ -86,7 +86,7 @@ const DIGITS = /\p{Nd}/u;
  * folding keeps the marks of Cyrillic letters.
  */
 const SPECIAL = /[ßæœøđłıӕёςםןךףץىیکةٱ]/g;
-const SPECIALS: Readonly<Record<string, string>> = table({
+const SPECIALS: Readonly<Record<string, string>> = lookupTable({
   ß: 'ss',
   æ: 'ae',
   œ: 'oe',

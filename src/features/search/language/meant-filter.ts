@@ -1,10 +1,10 @@
 import { editDistance } from '../../../core/model/edit-distance.ts';
-import { table } from '../../../core/model/table.ts';
+import { lookupTable } from '../../../core/model/lookup-table.ts';
 
 const KEY_AND_VALUE = /^(\p{L}{2,12}):(?!\/\/)(\S+)$/u;
 const DATE = /^(?:\d{4}-|today|yesterday)/iu;
 /** Words with which other programs filter, and the filters that mean the same here. */
-const OTHER_WORDS: Readonly<Record<string, string>> = table({
+const OTHER_WORDS: Readonly<Record<string, string>> = lookupTable({
   sender: 'from',
   since: 'after',
   until: 'before',

@@ -1,8 +1,8 @@
 import { dayStartMs } from '../../../core/model/day-start.ts';
 import { NS_PER_MS } from '../../../core/model/durations.ts';
 import type { Mistake } from '../../../core/model/errors.ts';
+import { lookupTable } from '../../../core/model/lookup-table.ts';
 import { MAX_SEARCH_CHARACTERS, type SearchTerm } from '../../../core/model/search.ts';
-import { table } from '../../../core/model/table.ts';
 import { trimmedEnd } from '../../../core/model/trimmed-end.ts';
 import { parseInstant } from '../../../core/schema/instant.ts';
 import { meantFilter } from './meant-filter.ts';
@@ -209,7 +209,7 @@ class SearchParser implements TypedSearch {
   }
 }
 
-const EXAMPLES: Readonly<Record<string, string>> = table({
+const EXAMPLES: Readonly<Record<string, string>> = lookupTable({
   from: 'from:me',
   in: 'in:"Book club"',
   has: 'has:attachment',

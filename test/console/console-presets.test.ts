@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { DEFAULT_CAPS, PRESETS } from '../../src/core/model/key.ts';
 
-const WIZARD = readFileSync(new URL('../../src/features/console/key-wizard.js', import.meta.url), 'utf8');
+const WIZARD = readFileSync(new URL('../../src/features/console/views/keys/key-wizard.js', import.meta.url), 'utf8');
 const PURPOSE = /preset: '(\w+)',\s+title:[^[]*scopes: \[([^\]]*)\],\s+approval: '(\w+)'/g;
 
 test('a key of the console has the rights of the preset that the command line and the API give', () => {

@@ -3,7 +3,7 @@ import type { FleetMac, StatusReport, WebhookSummary } from '../../src/core/mode
 import { type Verdict, verdictOf } from '../../src/core/model/verdict.ts';
 
 /** The console's own module, as a browser loads it. */
-const CONSOLE: string = '../../src/features/console/verdict.js';
+const CONSOLE: string = '../../src/features/console/views/overview/verdict.js';
 
 const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary => ({
   id: 'w1',

@@ -12,7 +12,7 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
 /**
  * Returns the sentences with which the menu and `postern status` begin. If messages cannot be read, sent or received,
  * the sentences name only the first of these problems. The console has its own copy of this function
- * (src/features/console/verdict.js); a test compares the two.
+ * (`verdict.js`); a test compares the two.
  */
 export function verdictOf(report: StatusReport): Verdict {
   const { backend, permissions, webhooks, search, fleet, macs, warnings = [], held_sends: held = 0 } = report;

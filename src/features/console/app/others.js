@@ -1,0 +1,9 @@
+// The smaller views and the palette. They load together, because a few large files compress better than many small ones.
+
+export * as approvals from '../views/approvals/approvals.js';
+export * as audit from '../views/audit/audit.js';
+export * as events from '../views/events/events.js';
+export * as keys from '../views/keys/keys.js';
+export * as settings from '../views/settings/settings.js';
+export * as webhooks from '../views/webhooks/webhooks.js';
+export * as palette from './palette.js';

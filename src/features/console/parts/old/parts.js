@@ -1,0 +1,228 @@
+// Components that every view uses.
+
+import { hueOf } from '../../service/directory.ts';
+import { reasonOf } from '../../service/words.ts';
+import { element, fill, h, icon, svg } from './dom.js';
+
+/** @import { Children } from './dom.js' */
+
+const TOAST_MS = 4000;
+
+/**
+ * Returns a dot and a word.
+ * @param {'good' | 'warn' | 'bad' | 'off'} kind
+ * @param {string} text
+ */
+export const stateMark = (kind, text) => h('span', `state ${kind}`, h('span', `dot ${kind}`), text);
+
+/**
+ * @param {string} kind
+ * @param {...Children} children
+ */
+export const tag = (kind, ...children) => h('span', `tag ${kind}`.trim(), ...children);
+
+/**
+ * @param {string} kind `first`, `bare`, `bad`, `mini`, `icon` or a mixture
+ * @param {Children} content
+ * @param {(event: Event) => unknown} run
+ * @param {Record<string, unknown>} [props]
+ */
+export const button = (kind, content, run, props = {}) =>
+  h('button', { type: 'button', class: `btn ${kind}`.trim(), onclick: run, ...props }, content);
+
+/**
+ * Returns a button that shows only an icon.
+ * @param {string} name
+ * @param {string} label
+ * @param {(event: Event) => unknown} run
+ * @param {string} [kind]
+ */
+export const iconButton = (name, label, run, kind = 'bare') =>
+  button(`icon ${kind}`, icon(name), run, { 'aria-label': label, title: label });
+
+/**
+ * Runs the action of a button, which is busy until the action ends. Shows an error as a toast.
+ * @param {HTMLButtonElement} control
+ * @param {() => Promise<unknown>} run
+ */
+export async function busily(control, run) {
+  if (control.getAttribute('aria-busy') === 'true') return;
+  control.setAttribute('aria-busy', 'true');
+  try {
+    await run();
+  } catch (error) {
+    toast(reasonOf(error), true);
+  } finally {
+    control.removeAttribute('aria-busy');
+  }
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let toastTimer;
+
+/**
+ * Shows the outcome of an action for some seconds.
+ * @param {string} text
+ * @param {boolean} [isBad] true for a failure, which is shown for longer
+ */
+export function toast(text, isBad = false) {
+  clearTimeout(toastTimer);
+  const line = element('toast');
+  line.className = isBad ? 'toast bad' : 'toast';
+  line.textContent = text;
+  toastTimer = setTimeout(() => fill(line), isBad ? 3 * TOAST_MS : TOAST_MS);
+}
+
+/** @param {string} text */
+export async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast('Copied');
+  } catch {
+    toast('The browser does not allow copying here.', true);
+  }
+}
+
+/**
+ * Shows one or more lines with a button that copies them.
+ * @param {string} text
+ * @param {string} [label]
+ */
+export const codeLine = (text, label = 'Copy') =>
+  h(
+    'div',
+    'code',
+    h('pre', null, text),
+    button('mini icon bare', icon('copy'), () => copy(text), { 'aria-label': label }),
+  );
+
+/**
+ * @param {string} name
+ * @param {string} title
+ * @param {string} text
+ * @param {...Children} rest
+ */
+export const empty = (name, title, text, ...rest) =>
+  h('div', 'empty', h('span', 'mark', icon(name)), h('h2', null, title), h('p', null, text), ...rest);
+
+const NOTE_ICONS = { '': 'info', accent: 'info', warn: 'alert', bad: 'alert' };
+
+/**
+ * @param {'' | 'accent' | 'warn' | 'bad'} kind
+ * @param {...Children} children
+ */
+export const note = (kind, ...children) =>
+  h('div', `note ${kind}`.trim(), icon(NOTE_ICONS[kind]), h('div', 'grow', ...children));
+
+/**
+ * Returns the title of a view, with its buttons.
+ * @param {string} title
+ * @param {{ readonly text?: string, readonly back?: readonly [href: string, label: string],
+ *   readonly actions?: Children, readonly beside?: Children }} [more]
+ */
+export const pageHead = (title, { text, back, actions, beside } = {}) =>
+  h(
+    'div',
+    'head',
+    back && h('a', { class: 'btn icon bare', href: back[0], 'aria-label': back[1] }, icon('left')),
+    h('h1', { dir: 'auto' }, title),
+    beside,
+    actions && h('div', 'row push', actions),
+    text && h('p', null, text),
+  );
+
+/**
+ * Returns a card with a table, whose last column has the actions.
+ * @param {string} name
+ * @param {string} id of its body
+ * @param {readonly (string | readonly [name: string, kind: string])[]} heads
+ * @param {Children} rows
+ */
+export const tableCard = (name, id, heads, rows) =>
+  h(
+    'section',
+    'card',
+    h(
+      'table',
+      'table cards',
+      h('caption', 'unseen', name),
+      h(
+        'thead',
+        null,
+        h(
+          'tr',
+          null,
+          heads.map((head) => {
+            const [text, kind] = typeof head === 'string' ? [head] : head;
+            return h('th', { scope: 'col', class: kind }, text);
+          }),
+          h('th', { scope: 'col' }, h('span', 'unseen', 'Actions')),
+        ),
+      ),
+      h('tbody', { id }, rows),
+    ),
+  );
+
+/** @param {string} name */
+function initialsOf(name) {
+  const letters = name
+    .split(/\s+/)
+    .map((word) => [...word].find((letter) => /\p{L}/u.test(letter)))
+    .filter((letter) => letter !== undefined);
+  return letters.length === 0 ? name.slice(-2) : letters.slice(0, 2).join('').toUpperCase();
+}
+
+/**
+ * Returns a circle with initials. Its colour follows `id`, so that it stays the same when the name changes.
+ * @param {string} name
+ * @param {string} id
+ * @param {'' | 's' | 'xl'} [size]
+ */
+export const avatar = (name, id, size = '', hue = hueOf(id)) =>
+  h('span', { class: `avatar ${size}`.trim(), 'data-hue': hue, 'aria-hidden': 'true' }, initialsOf(name));
+
+/**
+ * @param {readonly { readonly name: string, readonly id: string, readonly hue?: number }[]} people
+ * @param {'' | 's' | 'xl'} [size]
+ */
+export function face(people, size = '') {
+  const [first, second] = people;
+  if (first === undefined || second === undefined) return avatar(first?.name ?? '?', first?.id ?? '', size);
+  const one = (/** @type {typeof first} */ { name, id, hue }) => avatar(name, id, '', hue);
+  return h('span', `pair ${size}`.trim(), one(first), one(second));
+}
+
+const RING = 2 * Math.PI * 8;
+const SOON_S = 3600;
+
+/**
+ * Returns the time left until `until`, and a ring that is full at `from` and empty at `until`. Both are amber during
+ * the last hour.
+ * @param {string} from
+ * @param {string} until
+ */
+export function countdown(from, until) {
+  const end = Date.parse(until);
+  const leftS = (end - Date.now()) / 1000;
+  const share = Math.max(0, Math.min(1, (end - Date.now()) / (end - Date.parse(from) || 1)));
+  const circle = { cx: 10, cy: 10, r: 8 };
+  const text =
+    leftS <= 0
+      ? 'over'
+      : leftS < 60
+        ? 'less than a minute left'
+        : leftS < SOON_S
+          ? `${Math.floor(leftS / 60)} min left`
+          : `${Math.floor(leftS / 3600)} h left`;
+  return h(
+    'span',
+    `left small ${leftS < SOON_S ? 'soon' : 'quiet'}`,
+    svg(
+      'svg',
+      { viewBox: '0 0 20 20', 'aria-hidden': 'true' },
+      svg('circle', circle),
+      svg('circle', { ...circle, 'stroke-dasharray': `${(RING * share).toFixed(1)} ${RING.toFixed(1)}` }),
+    ),
+    text,
+  );
+}

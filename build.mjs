@@ -53,7 +53,7 @@ async function bundleConsole() {
   const { metafile } = await build({
     ...scripts,
     splitting: true,
-    entryPoints: [`${CONSOLE}/app/console.js`],
+    entryPoints: [`${CONSOLE}/app/console.ts`],
     metafile: true,
   });
   preloadFirstView(metafile);

@@ -83,6 +83,8 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['main', 'cli', 'core', 'features'],
   plist: ['installer'],
   'node-mac-permissions': ['mac'],
+  preact: ['features/console'],
+  '@preact/signals': ['features/console'],
   '@nats-io/transport-node': ['features/fleet/protocol'],
   '@nats-io/nats-core': ['features/fleet'],
   '@nats-io/jetstream': ['features/fleet'],

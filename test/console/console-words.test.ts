@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 
 const CONSOLE = '../../src/features/console';
 const modules = {
-  events: `${CONSOLE}/views/events/event-words.js`,
+  events: `${CONSOLE}/views/events/event-words.ts`,
   words: `${CONSOLE}/service/words.ts`,
-  webhooks: `${CONSOLE}/views/webhooks/webhook-words.js`,
+  webhooks: `${CONSOLE}/views/webhooks/webhook-words.ts`,
   settings: `${CONSOLE}/views/settings/setting-names.js`,
 };
 

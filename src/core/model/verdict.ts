@@ -5,14 +5,15 @@ export interface Verdict {
   readonly tone: 'good' | 'warn' | 'bad';
   readonly text: string;
   readonly next: string;
+  /** The permission that the owner must give again: to read messages, or to send them. */
+  readonly lacks?: 'reading' | 'sending';
 }
 
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
- * Returns the sentences with which the menu and `postern status` begin. If messages cannot be read, sent or received,
- * the sentences name only the first of these problems. The console has its own copy of this function
- * (`verdict.js`); a test compares the two.
+ * Returns the sentences with which the console, the menu and `postern status` begin. If messages cannot be read, sent or received,
+ * the sentences name only the first of these problems.
  */
 export function verdictOf(report: StatusReport): Verdict {
   const { backend, permissions, webhooks, search, fleet, macs, warnings = [], held_sends: held = 0 } = report;
@@ -23,12 +24,13 @@ export function verdictOf(report: StatusReport): Verdict {
     return {
       tone: 'bad',
       text: 'Postern cannot read your messages',
+      lacks: 'reading',
       next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: Postern will continue where it stopped.`,
     };
   }
   const automation = denied.find(({ name }) => name === 'automation');
   if (automation !== undefined) {
-    return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail };
+    return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail, lacks: 'sending' };
   }
   const [bad] = warnings.filter(({ tone }) => tone === 'bad');
   if (bad !== undefined) return { tone: 'bad', text: bad.title, next: bad.text };

@@ -30,23 +30,19 @@ export const hasSpare = (): boolean => asked.length < OWN_PER_MINUTE / 2 && !isS
 /** Reports whether few requests are left. The page then makes requests only when the user clicks something. */
 export const isScarce = (): boolean => performance.now() < leftUntil && left < RESERVE;
 
-/**
- * Reads how many requests are left (`RateLimit: "default";r=42;t=17`).
- */
+let tell = (_isScarce: boolean): void => {};
+
+/** Calls `watcher` whenever the service has said how many requests are left. */
+export function onScarcity(watcher: (isScarce: boolean) => void): void {
+  tell = watcher;
+}
+
+/** Reads how many requests are left (`RateLimit: "default";r=42;t=17`). */
 export function noteLimit(headers: Headers): void {
   const [, remaining, seconds] = /r=(\d+);t=(\d+)/.exec(headers.get('RateLimit') ?? '') ?? [];
   if (remaining === undefined) return;
   left = Number(remaining);
   leftUntil = performance.now() + Number(seconds) * 1000;
-  const note = document.getElementById('limit-note');
-  if (note === null) return;
-  note.hidden = !isScarce();
-  if (isScarce()) {
-    setTimeout(
-      () => {
-        note.hidden = !isScarce();
-      },
-      Number(seconds) * 1000 + 50,
-    );
-  }
+  tell(isScarce());
+  if (isScarce()) setTimeout(() => tell(isScarce()), Number(seconds) * 1000 + 50);
 }

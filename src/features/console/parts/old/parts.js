@@ -1,12 +1,12 @@
 // Components that every view uses.
 
 import { hueOf } from '../../service/directory.ts';
-import { reasonOf } from '../../service/words.ts';
-import { element, fill, h, icon, svg } from './dom.js';
+import { copy } from '../toast.ts';
+import { h, icon, svg } from './dom.js';
+
+export { busily, copy, toast } from '../toast.ts';
 
 /** @import { Children } from './dom.js' */
-
-const TOAST_MS = 4000;
 
 /**
  * Returns a dot and a word.
@@ -39,49 +39,6 @@ export const button = (kind, content, run, props = {}) =>
  */
 export const iconButton = (name, label, run, kind = 'bare') =>
   button(`icon ${kind}`, icon(name), run, { 'aria-label': label, title: label });
-
-/**
- * Runs the action of a button, which is busy until the action ends. Shows an error as a toast.
- * @param {HTMLButtonElement} control
- * @param {() => Promise<unknown>} run
- */
-export async function busily(control, run) {
-  if (control.getAttribute('aria-busy') === 'true') return;
-  control.setAttribute('aria-busy', 'true');
-  try {
-    await run();
-  } catch (error) {
-    toast(reasonOf(error), true);
-  } finally {
-    control.removeAttribute('aria-busy');
-  }
-}
-
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let toastTimer;
-
-/**
- * Shows the outcome of an action for some seconds.
- * @param {string} text
- * @param {boolean} [isBad] true for a failure, which is shown for longer
- */
-export function toast(text, isBad = false) {
-  clearTimeout(toastTimer);
-  const line = element('toast');
-  line.className = isBad ? 'toast bad' : 'toast';
-  line.textContent = text;
-  toastTimer = setTimeout(() => fill(line), isBad ? 3 * TOAST_MS : TOAST_MS);
-}
-
-/** @param {string} text */
-export async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    toast('Copied');
-  } catch {
-    toast('The browser does not allow copying here.', true);
-  }
-}
 
 /**
  * Shows one or more lines with a button that copies them.

@@ -1,6 +1,6 @@
 // Sends that wait for a decision, as cards: exactly what would be sent, to whom, and the time left.
 
-import { noteHeld, onHeld } from '../../parts/held-watch.js';
+import { noteHeld, onHeld } from '../../parts/held-watch.ts';
 import { fill, h } from '../../parts/old/dom.js';
 import { codeLine, empty, pageHead, tag, toast } from '../../parts/old/parts.js';
 import { call, statusOf } from '../../service/api.ts';

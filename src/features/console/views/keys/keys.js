@@ -1,6 +1,6 @@
 // Limited keys: their rights, their use, and the actions on them.
 
-import { setTitle } from '../../app/shell.js';
+import { setTitle } from '../../parts/frame.ts';
 import { meter } from '../../parts/old/charts.js';
 import { fill, h, icon } from '../../parts/old/dom.js';
 import { confirmed, menu } from '../../parts/old/floating.js';

@@ -1,6 +1,6 @@
 // The list of conversations. Only the items near the visible ones are in the document.
 
-import { setBadge } from '../../app/shell.js';
+import { setBadge } from '../../parts/frame.ts';
 import { fill, h } from '../../parts/old/dom.js';
 import { codeLine, empty, face } from '../../parts/old/parts.js';
 import { pageOf } from '../../service/api.ts';

@@ -4,13 +4,13 @@ import { fill, h, icon } from '../../parts/old/dom.js';
 import { avatar, busily, toast } from '../../parts/old/parts.js';
 import { exactly } from '../../parts/old/visible.js';
 import { call } from '../../service/api.ts';
+import { isNotice, marksOf, notesOf, styledParts, symbolOf, textOf } from '../../service/content.ts';
 import { conversationOf, hueIn } from '../../service/directory.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
 import { counted, dayOf, personOf, timeOf } from '../../service/words.ts';
 import { showAttachments } from './attachments.js';
 import { cardsOf, historyOf } from './cards.js';
-import { isNotice, marksOf, notesOf, styledParts, symbolOf, textOf } from './content.js';
 import { linked } from './web-link.js';
 
 /** If two messages are further apart than this, the time is shown between them. */

@@ -1,6 +1,6 @@
 // The list of conversations, the open conversation and its details, side by side; on a phone only one of the three.
 
-import { setTitle } from '../../app/shell.js';
+import { setTitle } from '../../parts/frame.ts';
 import { chip } from '../../parts/old/choices.js';
 import { fill, h, icon } from '../../parts/old/dom.js';
 import { face, iconButton, toast } from '../../parts/old/parts.js';

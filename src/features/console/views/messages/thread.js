@@ -3,8 +3,8 @@
 import { fill, h } from '../../parts/old/dom.js';
 import { empty, toast } from '../../parts/old/parts.js';
 import { pageOf } from '../../service/api.ts';
+import { isOfPoll } from '../../service/content.ts';
 import { reasonOf } from '../../service/words.ts';
-import { isOfPoll } from './content.js';
 import { arrange, messageItem, noteReactions, reactionMark } from './message-item.js';
 import { around, cursorIn, pathOf } from './thread-pages.js';
 

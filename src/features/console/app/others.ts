@@ -2,8 +2,8 @@
 
 export * as approvals from '../views/approvals/approvals.js';
 export * as audit from '../views/audit/audit.js';
-export * as events from '../views/events/events.js';
+export * as events from '../views/events/events.tsx';
 export * as keys from '../views/keys/keys.js';
 export * as settings from '../views/settings/settings.js';
-export * as webhooks from '../views/webhooks/webhooks.js';
-export * as palette from './palette.js';
+export * as webhooks from '../views/webhooks/webhooks.tsx';
+export * as palette from './palette.tsx';

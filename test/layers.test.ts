@@ -204,9 +204,9 @@ describe('the rooms', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('of what runs in a browser are the console and the model', () => {
+  test('of what runs in a browser are the console, the model and the types of clients', () => {
     const wrong = relativeImports.filter(
-      (one) => isOfBrowser(one.file) && !isOfBrowser(pathOf(one)) && roomOf(pathOf(one)) !== 'model',
+      (one) => isOfBrowser(one.file) && !isOfBrowser(pathOf(one)) && !['model', 'client'].includes(roomOf(pathOf(one))),
     );
     expect(wrong).toEqual([]);
   });

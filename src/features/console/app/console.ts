@@ -25,7 +25,7 @@ const others = () => import('./others.ts');
 
 const VIEWS: Readonly<Record<string, readonly [title: string, load: () => Promise<Loaded>]>> = {
   overview: ['Overview', () => import('../views/overview/overview.tsx')],
-  messages: ['Messages', () => import('../views/messages/messages.js')],
+  messages: ['Messages', () => import('../views/messages/messages.tsx')],
   events: ['Events', async () => (await others()).events],
   webhooks: ['Webhooks', async () => (await others()).webhooks],
   approvals: ['Approvals', async () => (await others()).approvals],
@@ -99,7 +99,11 @@ async function newestPosition({ newest_event: newest }: StatusReport): Promise<P
 async function restart(): Promise<void> {
   try {
     listen(await newestPosition(await readService()), () => leave(CHANGED_KEY), restart);
-    for (const view of made.values()) (await view).root.remove();
+    for (const view of made.values()) {
+      const { root, end } = await view;
+      root.remove();
+      end?.();
+    }
     made.clear();
     await showView();
   } catch (error) {
@@ -162,7 +166,6 @@ async function showView(): Promise<void> {
 /** Shows a view in place of the one that is shown. */
 function put(next: View): void {
   if (shown !== undefined) shown.root.hidden = true;
-  shown?.hide?.();
   const main = element('main');
   if (!next.root.isConnected) main.append(next.root);
   next.root.hidden = false;

@@ -171,7 +171,7 @@ const Choices = ({ found, at, take }: ChoicesProps): VNode => (
 
 async function searchFor(words: string): Promise<void> {
   goTo('#/messages');
-  const messages = await import('../views/messages/messages.js');
+  const messages = await import('../views/messages/messages.tsx');
   messages.searchFor(words);
 }
 
@@ -187,7 +187,7 @@ export async function takeShortcut(key: string): Promise<void> {
   else if (key === 'n' && may('send')) goTo('#/messages?new');
   else if (key === '/' && may('read')) {
     if (currentRoute().view !== 'messages') goTo('#/messages');
-    const { focusSearch } = await import('../views/messages/messages.js');
+    const { focusSearch } = await import('../views/messages/messages.tsx');
     // The `hashchange` event shows the messages view, but only in a later turn of the event loop. The search box cannot
     // take the focus before that.
     setTimeout(focusSearch);

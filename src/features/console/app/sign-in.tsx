@@ -30,7 +30,7 @@ const KeyFields = (): VNode => (
       aria-describedby="key-error key-hint"
     />
     <p id="key-error" class="err" role="alert">
-      {refusal.value}
+      {refusal.value || null}
     </p>
     <p id="key-hint" class="hint">
       From <code>postern config key</code>, or a limited key. In a demo, add <code>--demo</code> to both.

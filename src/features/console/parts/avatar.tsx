@@ -20,3 +20,14 @@ export const Avatar = ({ name, id, hue = hueOf(id), size }: Face & { readonly si
     {initialsOf(name)}
   </span>
 );
+/** The avatars of the first two people; one for a single person. */
+export function Faces({ people, size }: { readonly people: readonly Face[]; readonly size?: Size }): VNode {
+  const [first = { name: '?', id: '' }, second] = people;
+  if (second === undefined) return <Avatar {...first} size={size} />;
+  return (
+    <span class={classes('pair', size)}>
+      <Avatar {...first} />
+      <Avatar {...second} />
+    </span>
+  );
+}

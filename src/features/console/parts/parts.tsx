@@ -49,6 +49,18 @@ export const Button = ({ kind, run, children, ...props }: ButtonProps): VNode =>
   </button>
 );
 
+interface IconButtonProps extends Omit<ButtonProps, 'children' | 'aria-label' | 'title'> {
+  readonly icon: string;
+  readonly label: string;
+}
+
+/** A button that shows only a symbol. */
+export const IconButton = ({ icon, label, kind = 'bare', ...props }: IconButtonProps): VNode => (
+  <Button {...props} kind={`icon ${kind}`} aria-label={label} title={label}>
+    <Icon name={icon} />
+  </Button>
+);
+
 /** Shows one or more lines with a button that copies them. */
 export const CodeLine = ({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }): VNode => (
   <div class="code">

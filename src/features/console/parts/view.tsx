@@ -23,16 +23,14 @@ export function viewOf(
 ): View {
   root.dataset.view = name;
   render(content, root);
-  return { root, show: read };
+  return { root, show: read, end: () => render(null, root) };
 }
 
-/** Calls `read` at intervals while the view is on the screen. Ends the view once it has left the document. */
+/** Calls `read` at intervals while the view is on the screen, until it has left the document. */
 export function whileShown(root: HTMLElement, everyMs: number, read: () => Promise<unknown>): void {
   const timer = setInterval(() => {
-    if (!root.isConnected) {
-      clearInterval(timer);
-      render(null, root);
-    } else if (!document.hidden && !root.hidden) void read().catch(() => {});
+    if (!root.isConnected) clearInterval(timer);
+    else if (!document.hidden && !root.hidden) void read().catch(() => {});
   }, everyMs);
 }
 

@@ -21,7 +21,8 @@ export interface Route {
 export interface View {
   readonly root: HTMLElement;
   readonly show: (route: Route) => unknown;
-  readonly hide?: () => void;
+  /** Ends the view, which has left the document. */
+  readonly end?: () => void;
 }
 
 let home = 'overview';

@@ -1,7 +1,7 @@
 // One event as JSON.
 
 import type { VNode } from 'preact';
-import { Button, Icon } from '../../parts/parts.tsx';
+import { Button, Icon, IconButton } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
 import type { LiveEvent, Taken } from '../../service/live.ts';
@@ -34,9 +34,9 @@ export function EventDetail({ taken, step, close }: DetailProps): VNode {
     <>
       <div class="row">
         <h2 class="grow">{event.type}</h2>
-        <DetailButton icon="up" label="Newer event" run={() => step(-1)} />
-        <DetailButton icon="down" label="Older event" run={() => step(1)} />
-        <DetailButton icon="x" label="Close" run={close} />
+        <IconButton kind="mini bare" icon="up" label="Newer event" run={() => step(-1)} />
+        <IconButton kind="mini bare" icon="down" label="Older event" run={() => step(1)} />
+        <IconButton kind="mini bare" icon="x" label="Close" run={close} />
       </div>
       <dl class="kv">
         <dt>Seen here</dt>
@@ -64,18 +64,6 @@ export function EventDetail({ taken, step, close }: DetailProps): VNode {
     </>
   );
 }
-
-interface DetailButtonProps {
-  readonly icon: string;
-  readonly label: string;
-  readonly run: () => void;
-}
-
-const DetailButton = ({ icon, label, run }: DetailButtonProps): VNode => (
-  <Button kind="icon mini bare" aria-label={label} title={label} run={run}>
-    <Icon name={icon} />
-  </Button>
-);
 
 /** Returns the address of the event's message; undefined if the message is gone or unknown. */
 function messagePath(event: LiveEvent): string | undefined {

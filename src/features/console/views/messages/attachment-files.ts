@@ -1,16 +1,47 @@
 // The bytes of attachments, in a form that a browser can show.
 
+import type { AttachmentDetails } from '../../../../core/model/details.ts';
 import { bytesAt, statusOf } from '../../service/api.ts';
-
-/** @import { Attachment } from './attachments.js' */
 
 const KEPT = 100;
 
-/**
- * Types of files that the page can show, by file extension. SVG is not among them, because it could contain a script.
- * @type {Readonly<Record<string, string>>}
- */
-const TYPES = {
+/** An attachment as the page shows it. */
+export interface Attachment {
+  readonly name: string;
+  readonly path: string;
+  /** The path of its bytes in the API. */
+  readonly at: string;
+  /** Infinite if the size is not known. */
+  readonly bytes: number;
+  /** Undefined if the page cannot show the type. */
+  readonly type: string | undefined;
+  readonly isHere: boolean;
+  readonly transcript?: string | undefined;
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  readonly sticker?: { readonly description?: string | undefined } | undefined;
+}
+
+/** Returns the attachment of a message from its details, or from its path if there are none. */
+export function attachmentOf(message: string, known: Partial<AttachmentDetails>, index: number): Attachment {
+  const { n = index, path, bytes, state, mime_type: type, transcript, width, height, sticker } = known;
+  const name = known.name ?? path?.split('/').at(-1) ?? '';
+  return {
+    name,
+    path: path ?? name,
+    at: `messages/${encodeURIComponent(message)}/attachments/${n}`,
+    bytes: bytes ?? Number.POSITIVE_INFINITY,
+    type: typeOf(name, type),
+    isHere: state === 'available',
+    transcript,
+    width,
+    height,
+    sticker,
+  };
+}
+
+/** Types of files that the page can show, by file extension. SVG is not among them, because it could contain a script. */
+const TYPES: Readonly<Record<string, string>> = {
   avif: 'image/avif',
   gif: 'image/gif',
   heic: 'image/heic',
@@ -47,39 +78,31 @@ let canConvert = true;
 /**
  * Reports whether the service should convert a file: a large picture, or a picture or sound that some browsers cannot
  * show or play. A GIF is never converted.
- * @param {{ readonly type: string, readonly bytes: number }} one
  */
-const needsConversion = ({ type, bytes }) =>
+const needsConversion = ({ type, bytes }: { readonly type: string; readonly bytes: number }): boolean =>
   type.startsWith('image/')
     ? !AS_IT_IS.has(type) && !(SHOWN_EVERYWHERE.has(type) && bytes <= SMALL_BYTES)
     : type.startsWith('audio/') && !PLAYABLE.has(type);
 
-/** Downloads in progress, by path, so that a picture shown twice loads once. @type {Map<string, Promise<string>>} */
-const loading = new Map();
-/** Object URLs by path, the newest one last. @type {Map<string, string>} */
-const kept = new Map();
+/** Downloads in progress, by path, so that a picture shown twice loads once. */
+const loading = new Map<string, Promise<string>>();
+/** Object URLs by path, the newest one last. */
+const kept = new Map<string, string>();
 
 const SHOWN = new Set(Object.values(TYPES));
 
-/**
- * Returns the type of a file by its extension, else the one that Messages has for it, if the page can show that type.
- * @param {string} name
- * @param {string | null} [stored]
- */
-export const typeOf = (name, stored) => {
+/** Returns the type of a file by its extension, else the one that Messages has for it, if the page can show that type. */
+export function typeOf(name: string, stored?: string | null): string | undefined {
   const ending = /\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '';
   if (Object.hasOwn(TYPES, ending)) return TYPES[ending];
   return SHOWN.has(stored ?? '') ? (stored ?? undefined) : undefined;
-};
+}
 
 /**
  * Returns an object URL of the attachment in a form that a browser can show. The service converts it if that is
  * necessary and possible.
- * @param {Attachment} attachment
- * @param {number} [pixels]
- * @param {boolean} [isByItself]
  */
-export async function addressOf(attachment, pixels, isByItself) {
+export async function addressOf(attachment: Attachment, pixels?: number, isByItself?: boolean): Promise<string> {
   const { at, bytes, type = '' } = attachment;
   const wanted = pixels === undefined ? 'm4a' : `jpeg&max=${pixels}`;
   const path = canConvert && needsConversion({ type, bytes }) ? `${at}?as=${wanted}` : at;
@@ -90,13 +113,8 @@ export async function addressOf(attachment, pixels, isByItself) {
   return made;
 }
 
-/**
- * @param {string} path
- * @param {Attachment} attachment
- * @param {boolean | undefined} isByItself
- */
-async function load(path, { at, type = '' }, isByItself) {
-  const answer = await bytesAt(path, { isByItself }).catch((error) => {
+async function load(path: string, { at, type = '' }: Attachment, isByItself: boolean | undefined): Promise<string> {
+  const answer = await bytesAt(path, { isByItself }).catch((error: unknown) => {
     if (statusOf(error) !== 501) throw error;
     canConvert = false;
     return bytesAt(at);

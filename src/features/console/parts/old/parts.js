@@ -31,16 +31,6 @@ export const button = (kind, content, run, props = {}) =>
   h('button', { type: 'button', class: `btn ${kind}`.trim(), onclick: run, ...props }, content);
 
 /**
- * Returns a button that shows only an icon.
- * @param {string} name
- * @param {string} label
- * @param {(event: Event) => unknown} run
- * @param {string} [kind]
- */
-export const iconButton = (name, label, run, kind = 'bare') =>
-  button(`icon ${kind}`, icon(name), run, { 'aria-label': label, title: label });
-
-/**
  * Shows one or more lines with a button that copies them.
  * @param {string} text
  * @param {string} [label]

@@ -15,7 +15,7 @@ import { isHub, partsToInclude } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { showConversations } from './conversations.tsx';
 import { SenderChooser, senderMac } from './macs.tsx';
-import { opened } from './opened.ts';
+import { openState } from './open-state.ts';
 import { thread } from './thread.tsx';
 
 /** Delays before each check of the status of a sent message. Used only if the service does not report changes. */
@@ -40,7 +40,7 @@ export const focusRecipient = (): void => recipient.current?.focus();
 /** Forgets the outcome of the last send, and the recipient unless a new message is being written. */
 export function clearComposer(): void {
   said.value = { text: '' };
-  if (!opened.value.isNew) chosen = undefined;
+  if (!openState.value.isNew) chosen = undefined;
 }
 
 /** Fits the height of the box to its text. */
@@ -56,7 +56,7 @@ export function addFiles(added: Iterable<File>): void {
 }
 
 function target(): string {
-  if (!opened.value.isNew) return thread.openId;
+  if (!openState.value.isNew) return thread.openId;
   const typed = recipient.current?.value ?? '';
   return chosen !== undefined && chosen.name === typed ? chosen.id : typed.trim();
 }
@@ -78,7 +78,7 @@ async function post(to: string, text: string): Promise<void> {
   const startHash = location.hash;
   try {
     const ids = await uploaded();
-    const from = opened.value.isNew ? senderMac() : undefined;
+    const from = openState.value.isNew ? senderMac() : undefined;
     const message = await call<Sent>('messages', {
       method: 'POST',
       body: { recipient: to, body: text, ...(ids.length > 0 && { attachment_ids: ids }), ...(from && { from }) },
@@ -148,7 +148,7 @@ function pressed(event: TargetedKeyboardEvent<HTMLTextAreaElement>): void {
 
 /** The line above the message list that takes the recipient of a new message. */
 export const ToLine = (): VNode => (
-  <div class="to-line" hidden={!opened.value.isNew}>
+  <div class="to-line" hidden={!openState.value.isNew}>
     <label for="recipient" class="quiet">
       To
     </label>
@@ -208,7 +208,7 @@ export const Composer = (): VNode => (
 );
 
 function TextBox(): VNode {
-  const { id, isNew, conversation } = opened.value;
+  const { id, isNew, conversation } = openState.value;
   const name = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
   const isText = /^(?:SMS|RCS)$/.test(conversation?.details?.service ?? '');
   const modifier = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl+';

@@ -32,7 +32,8 @@ const items = signal<readonly ListItem[] | undefined>(undefined);
 /** The path of the next page. */
 const next = signal<string | undefined>(undefined);
 const current = signal<string | undefined>(undefined);
-const isUnreadOnly = signal(false);
+/** True if only conversations with unread messages are shown. */
+export const isUnreadOnly = signal(false);
 /** The names of Macs that could not be asked. */
 const missing = signal<string | null>(null);
 /** The first item in the document. */
@@ -76,7 +77,7 @@ export async function showConversations({ isByItself, isFresh = true }: ReadOpti
   items.value = added(page.items);
   next.value = page.next;
   noteOpen();
-  markCurrent();
+  highlightOpen();
   // An item that moves loses the focus.
   if (focused !== undefined) setTimeout(() => focusConversation(focused));
 }
@@ -114,7 +115,7 @@ function added(conversations: readonly Conversation[]): readonly ListItem[] {
 }
 
 /** Highlights the open conversation in the list. */
-export function markCurrent(): void {
+export function highlightOpen(): void {
   current.value = currentRoute().id;
 }
 

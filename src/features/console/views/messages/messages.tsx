@@ -22,7 +22,8 @@ import {
   focusConversation,
   forgetConversations,
   hasConversations,
-  markCurrent,
+  highlightOpen,
+  isUnreadOnly,
   noteMessage,
   noteOpen,
   noteRead,
@@ -33,7 +34,7 @@ import {
 } from './conversations.tsx';
 import { Details } from './details-pane.tsx';
 import { MacChooser, MacTag } from './macs.tsx';
-import { opened } from './opened.ts';
+import { openState } from './open-state.ts';
 import { readScheduled, Scheduled } from './scheduled.tsx';
 import { focusSearch, Results, SearchForm, takeWanted } from './search.tsx';
 import { SpeakBox } from './speak.tsx';
@@ -43,7 +44,6 @@ export { focusSearch, searchFor } from './search.tsx';
 
 const PEOPLE_IN_TITLE = 4;
 
-const isUnreadOnly = signal(false);
 /**
  * Initially, the details are open only in a wide window. In a narrower window, they are a sheet that covers the thread.
  */
@@ -59,7 +59,7 @@ async function show({ id, item: message, query }: Route): Promise<void> {
     void Promise.all([readScheduled(), knownKeys()]).catch(() => {});
     await showConversations({ isFresh: false });
   }
-  markCurrent();
+  highlightOpen();
   if (id === undefined) showNone(query.has('new'));
   else await showConversation(id, message);
 }
@@ -68,7 +68,7 @@ async function show({ id, item: message, query }: Route): Promise<void> {
 function showNone(isNew: boolean): void {
   thread.close();
   shownMessage = undefined;
-  opened.value = { isNew };
+  openState.value = { isNew };
   clearComposer();
   // The field appears only now.
   if (isNew) setTimeout(focusRecipient);
@@ -97,7 +97,7 @@ async function showConversation(id: string, message: string | undefined): Promis
 }
 
 function open(id: string, conversation: Conversation | undefined): void {
-  opened.value = { id, isNew: false, conversation };
+  openState.value = { id, isNew: false, conversation };
   setTitle(conversation === undefined ? addressIn(id) : nameOf(conversation));
   clearComposer();
 }
@@ -151,7 +151,7 @@ function take(event: LiveEvent): void {
 
 /** Begins a search in the open conversation. */
 function searchHere(): void {
-  const { id = '', conversation } = opened.value;
+  const { id = '', conversation } = openState.value;
   const name = conversation === undefined || !isGroup(conversation) ? addressIn(id) : nameOf(conversation);
   focusSearch(`in:${/\s/.test(name) ? `"${name}"` : name} `);
 }
@@ -162,13 +162,7 @@ const Mail = (): VNode => (
       <header class="stack">
         <div class="row">
           <h1 class="grow">Messages</h1>
-          <Chip
-            isOn={isUnreadOnly.value}
-            toggle={(isOn) => {
-              isUnreadOnly.value = isOn;
-              showUnreadOnly(isOn);
-            }}
-          >
+          <Chip isOn={isUnreadOnly.value} toggle={showUnreadOnly}>
             Unread
           </Chip>
           {may('send') && <IconButton icon="pen" label="New message (n)" run={() => goTo('#/messages?new')} />}
@@ -180,48 +174,52 @@ const Mail = (): VNode => (
       <Results />
       <Conversations />
     </section>
-    <section
-      class={isDropping.value ? 'thread dropping' : 'thread'}
-      id="thread"
-      aria-labelledby="thread-title"
-      onDragOver={(event) => {
-        if (event.dataTransfer?.types.includes('Files') !== true) return;
-        event.preventDefault();
-        isDropping.value = true;
-      }}
-      onDragLeave={() => {
-        isDropping.value = false;
-      }}
-      onDrop={(event) => {
-        event.preventDefault();
-        isDropping.value = false;
-        addFiles(event.dataTransfer?.files ?? []);
-      }}
-    >
-      <div>
-        <Head />
-        <ToLine />
-      </div>
-      <div class="log-room">
-        <NoThread />
-        <ThreadLog />
-      </div>
-      {may('send') ? (
-        <div class="write">
-          <Scheduled />
-          <Composer />
-          {isDemo() && <SpeakBox />}
-        </div>
-      ) : (
-        <div />
-      )}
-    </section>
+    <ThreadPane />
     <Pane />
   </>
 );
 
+const ThreadPane = (): VNode => (
+  <section
+    class={isDropping.value ? 'thread dropping' : 'thread'}
+    id="thread"
+    aria-labelledby="thread-title"
+    onDragOver={(event) => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      event.preventDefault();
+      isDropping.value = true;
+    }}
+    onDragLeave={() => {
+      isDropping.value = false;
+    }}
+    onDrop={(event) => {
+      event.preventDefault();
+      isDropping.value = false;
+      addFiles(event.dataTransfer?.files ?? []);
+    }}
+  >
+    <div>
+      <Head />
+      <ToLine />
+    </div>
+    <div class="log-room">
+      <NoThread />
+      <ThreadLog />
+    </div>
+    {may('send') ? (
+      <div class="write">
+        <Scheduled />
+        <Composer />
+        {isDemo() && <SpeakBox />}
+      </div>
+    ) : (
+      <div />
+    )}
+  </section>
+);
+
 function NoThread(): VNode {
-  const isShown = opened.value.id === undefined && !opened.value.isNew;
+  const isShown = openState.value.id === undefined && !openState.value.isNew;
   return (
     <div id="message-none" hidden={!isShown}>
       {isShown && (
@@ -236,7 +234,7 @@ function NoThread(): VNode {
 }
 
 function Pane(): VNode {
-  const { conversation } = opened.value;
+  const { conversation } = openState.value;
   return (
     <aside class="info" aria-label="Details" hidden={conversation === undefined}>
       {conversation && <Details conversation={conversation} />}
@@ -245,7 +243,7 @@ function Pane(): VNode {
 }
 
 function Head(): VNode {
-  const { id, isNew, conversation } = opened.value;
+  const { id, isNew, conversation } = openState.value;
   const title = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
   return (
     <header hidden={id === undefined && !isNew}>
@@ -309,7 +307,7 @@ export function create(): View {
   root.id = 'messages';
   stop();
   stop = effect(() => {
-    const { id, isNew, conversation } = opened.value;
+    const { id, isNew, conversation } = openState.value;
     const kinds = {
       'with-info': hasDetails.value,
       'has-thread': id !== undefined || isNew,

@@ -9,7 +9,7 @@ import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { isHub, may } from '../../service/service.ts';
 import { timeOf } from '../../service/words.ts';
-import { opened } from './opened.ts';
+import { openState } from './open-state.ts';
 
 const KEPT_MS = 120_000;
 
@@ -33,7 +33,7 @@ async function cancel(id: string): Promise<void> {
 }
 
 export function Scheduled(): VNode {
-  const { conversation } = opened.value;
+  const { conversation } = openState.value;
   const { id = '', participants = [] } = conversation ?? {};
   const here = waiting.value.filter(({ to }) => to === id || (id.includes(';-;') && participants.includes(to)));
   return (

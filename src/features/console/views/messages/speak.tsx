@@ -6,7 +6,7 @@ import { createRef, type VNode } from 'preact';
 import { call } from '../../service/api.ts';
 import { isDemo } from '../../service/service.ts';
 import { personOf, reasonOf } from '../../service/words.ts';
-import { opened } from './opened.ts';
+import { openState } from './open-state.ts';
 import { thread } from './thread.tsx';
 
 const REACTIONS = [
@@ -24,7 +24,7 @@ const speech = createRef<HTMLInputElement>();
 
 /** Returns the person to speak as: the chosen one, otherwise the first. */
 function speaker(): string {
-  const { participants = [] } = opened.value.conversation ?? {};
+  const { participants = [] } = openState.value.conversation ?? {};
   return participants.includes(chosen.value) ? chosen.value : (participants[0] ?? '');
 }
 
@@ -56,7 +56,7 @@ async function say(): Promise<void> {
 }
 
 export function SpeakBox(): VNode {
-  const { id, conversation } = opened.value;
+  const { id, conversation } = openState.value;
   const { participants = [], names } = conversation ?? {};
   return (
     <details id="speak" hidden={!isDemo() || participants.length === 0}>

@@ -10,4 +10,4 @@ export interface Opened {
   readonly conversation?: Conversation | undefined;
 }
 
-export const opened = signal<Opened>({ isNew: false });
+export const openState = signal<Opened>({ isNew: false });

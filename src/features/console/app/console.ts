@@ -9,12 +9,13 @@ import { call, currentKey, newestOffset, Refusal, statusOf, useKey } from '../se
 import { forgetKey, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
 import type { Position } from '../service/line.ts';
 import { listen, onLiveState, stopListening } from '../service/live.ts';
+import { navigationItems } from '../service/navigation.ts';
 import { applyScheme, hasLetters } from '../service/preferences.ts';
 import { currentRoute, setHome, type View } from '../service/route.ts';
 import { isHub, may, readService } from '../service/service.ts';
 import { reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
-import { element, markCurrent, navigationItems, showConnection, showNavigation, startShell } from './shell.tsx';
+import { element, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
 import { health, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
 
 interface Loaded {

@@ -7,10 +7,10 @@ import { Icon } from '../parts/parts.tsx';
 import { copy } from '../parts/toast.ts';
 import { opened } from '../parts/view.tsx';
 import { type Entry, suggestions } from '../service/directory.ts';
+import { navigationItems } from '../service/navigation.ts';
 import { keepPreference, schemeNow } from '../service/preferences.ts';
 import { currentRoute, goTo, pathOfConversation } from '../service/route.ts';
 import { isHub, isOwner, may } from '../service/service.ts';
-import { navigationItems } from './shell.tsx';
 
 interface Choice {
   readonly icon: string;

@@ -5,41 +5,13 @@ import { render, type VNode } from 'preact';
 import { badges } from '../parts/frame.ts';
 import { classes, Icon } from '../parts/parts.tsx';
 import { onScarcity } from '../service/budget.ts';
+import { ACCESS, MAIN, type NavigationItem, TABS } from '../service/navigation.ts';
 import { currentRoute } from '../service/route.ts';
-import { isDemo, isHub, isOwner, knownStatus, macs, may } from '../service/service.ts';
+import { isDemo, isHub, knownStatus, macs } from '../service/service.ts';
 import { counted } from '../service/words.ts';
 import { Offer } from './address-key.tsx';
 
-interface NavigationItem {
-  readonly view: string;
-  readonly icon: string;
-  readonly text: string;
-  readonly isHere: () => boolean;
-}
-
-const hasKeys = (): boolean => !isHub() && isOwner();
-
-const MAIN: readonly NavigationItem[] = [
-  { view: 'overview', icon: 'home', text: 'Overview', isHere: () => isHub() || isOwner() },
-  { view: 'messages', icon: 'chat', text: 'Messages', isHere: () => may('read') },
-  { view: 'events', icon: 'pulse', text: 'Events', isHere: () => may('events') },
-  { view: 'webhooks', icon: 'hook', text: 'Webhooks', isHere: () => may('webhooks') },
-];
-const ACCESS: readonly NavigationItem[] = [
-  { view: 'approvals', icon: 'hand', text: 'Approvals', isHere: () => !isHub() && may('approve') },
-  { view: 'keys', icon: 'key', text: 'Keys', isHere: hasKeys },
-  { view: 'audit', icon: 'log', text: 'Audit log', isHere: hasKeys },
-];
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings' };
-/**
- * Views in the tab bar of a phone. The bar has room for five tabs. The fifth tab is Settings, which has the label More
- * there and lists the remaining views.
- */
-const TABS = ['overview', 'messages', 'approvals', 'events'];
-
-/** Returns the navigation items that the signed-in key may visit. */
-export const navigationItems = (): readonly NavigationItem[] => [...MAIN, ...ACCESS].filter(({ isHere }) => isHere());
-
 /** Counts the times that somebody has signed in; 0 if nobody has. */
 const signIns = signal(0);
 const current = signal('');

@@ -1,11 +1,11 @@
 // Preferences of this browser, permissions on macOS, and the settings in config.toml.
 
-import { navigationItems } from '../../app/shell.js';
 import { segments } from '../../parts/old/choices.js';
 import { element, fill, h, icon } from '../../parts/old/dom.js';
 import { busily, button, codeLine, note, pageHead, stateMark, tag, toast } from '../../parts/old/parts.js';
 import { call, currentKey, statusOf } from '../../service/api.ts';
 import { forgetKey, isRemembered, keepKey } from '../../service/kept-key.ts';
+import { navigationItems } from '../../service/navigation.ts';
 import { enterSends, hasLetters, keepPreference, schemeNow } from '../../service/preferences.ts';
 import { commandOf, isHub, isOwner, knownStatus, noteStatus } from '../../service/service.ts';
 import { number, spanOf } from '../../service/words.ts';

@@ -5,7 +5,7 @@ const modules = {
   events: `${CONSOLE}/views/events/event-words.ts`,
   words: `${CONSOLE}/service/words.ts`,
   webhooks: `${CONSOLE}/views/webhooks/webhook-words.ts`,
-  settings: `${CONSOLE}/views/settings/setting-names.js`,
+  settings: `${CONSOLE}/views/settings/setting-names.ts`,
 };
 
 type SentenceOf = (event: object, messageOf: (id: string) => unknown) => readonly [string, string];

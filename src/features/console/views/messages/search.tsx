@@ -222,7 +222,7 @@ function narrow(words: string): void {
 function pressed(event: TargetedKeyboardEvent<HTMLDivElement>): void {
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   const all = [...event.currentTarget.querySelectorAll('button')];
-  const at = all.findIndex((one) => one === event.target);
+  const at = event.target instanceof HTMLButtonElement ? all.indexOf(event.target) : -1;
   if (step === undefined || at < 0) return;
   event.preventDefault();
   (all[at + step] ?? (at === 0 ? field.current : all[at]))?.focus();

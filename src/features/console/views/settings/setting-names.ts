@@ -2,8 +2,7 @@
 
 import { number } from '../../service/words.ts';
 
-/** @type {Readonly<Record<string, string>>} */
-export const SECTIONS = {
+export const SECTIONS: Readonly<Record<string, string>> = {
   server: 'Server',
   backend: 'Messages',
   canary: 'Messages',
@@ -19,8 +18,8 @@ export const SECTIONS = {
   fleet: 'Fleet',
 };
 
-/** Names of settings whose keys do not say enough. @type {Readonly<Record<string, string>>} */
-const NAMES = {
+/** Names of settings whose keys do not say enough. */
+const NAMES: Readonly<Record<string, string>> = {
   'server.host': 'Address',
   'server.socket': 'Unix socket',
   'server.rate_limit_per_minute': 'Requests a minute',
@@ -51,24 +50,18 @@ const NAMES = {
   'fleet.backfill_hours': 'Past messages for a new fleet',
 };
 
-/** @param {string} key */
-export function settingName(key) {
+export function settingName(key: string): string {
   const words = key.slice(key.indexOf('.') + 1).replaceAll('_', ' ');
   return NAMES[key] ?? words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-const UNITS = { ms: 'ms', hours: 'h', days: 'days' };
+const UNITS: Readonly<Record<string, string>> = { ms: 'ms', hours: 'h', days: 'days' };
 
-/**
- * @param {string} key
- * @param {unknown} value
- * @returns {string}
- */
-export function settingValue(key, value) {
+export function settingValue(key: string, value: unknown): string {
   if (Array.isArray(value)) return value.map((one) => settingValue('', one)).join(', ') || 'none';
   if (value === null || value === '') return 'not set';
   if (typeof value === 'boolean') return value ? 'on' : 'off';
-  if (typeof value === 'object') return JSON.stringify(value);
-  const unit = UNITS[/** @type {keyof typeof UNITS} */ (key.split('_').at(-1))];
-  return typeof value === 'number' && unit ? `${number(value)} ${unit}` : String(value);
+  const unit = UNITS[key.split('_').at(-1) ?? ''];
+  if (typeof value === 'number' && unit !== undefined) return `${number(value)} ${unit}`;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -6,6 +6,8 @@ import type { ComponentChildren, Ref, VNode } from 'preact';
 import { useImperativeHandle, useLayoutEffect, useRef } from 'preact/hooks';
 
 const SPARE = 8;
+/** Distance from the end, in pixels, at which the next items are wanted. */
+const NEAR = 600;
 
 /** The methods of a list. */
 export interface WindowListHandle {
@@ -19,12 +21,21 @@ interface WindowListProps<Item> {
   readonly regionLabel: string;
   readonly label: string;
   /** The row above the list. */
-  readonly head: ComponentChildren;
+  readonly head?: ComponentChildren;
   readonly items: readonly Item[];
   readonly height: number;
   readonly keyOf: (item: Item) => string;
   readonly row: (item: Item) => VNode;
-  readonly handle: Ref<WindowListHandle>;
+  readonly handle?: Ref<WindowListHandle>;
+  /** Called when the end is near, perhaps often. */
+  readonly reachEnd?: () => void;
+}
+
+/** Scrolls until a row is in view. `room` is the height of the row and of what is above the list. */
+function reveal(scroller: Element, top: number, room: number): void {
+  const { scrollTop, clientHeight } = scroller;
+  if (top < scrollTop) scroller.scrollTop = top;
+  else if (top + room > scrollTop + clientHeight) scroller.scrollTop = top + room - clientHeight;
 }
 
 /**
@@ -32,7 +43,7 @@ interface WindowListProps<Item> {
  * their height, so that visible items do not move on the screen; not at the top of the list.
  */
 export function WindowList<Item>(props: WindowListProps<Item>): VNode {
-  const { id, regionLabel, label, head, items, height, keyOf, row, handle } = props;
+  const { id, regionLabel, label, head, items, height, keyOf, row, handle = null, reachEnd } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const box = useRef<HTMLDivElement>(null);
   const first = useRef('');
@@ -41,7 +52,8 @@ export function WindowList<Item>(props: WindowListProps<Item>): VNode {
   const size = useSignal(0);
   const measure = (): void => {
     if (scroller.current === null || box.current === null) return;
-    const { scrollTop, clientHeight } = scroller.current;
+    const { scrollTop, clientHeight, scrollHeight } = scroller.current;
+    if (scrollHeight - scrollTop - clientHeight < NEAR) reachEnd?.();
     from.value = Math.max(0, Math.floor((scrollTop - box.current.offsetTop) / height) - SPARE);
     size.value = Math.ceil(clientHeight / height) + 2 * SPARE;
   };
@@ -62,11 +74,7 @@ export function WindowList<Item>(props: WindowListProps<Item>): VNode {
   useImperativeHandle(handle, () => ({
     focus(index) {
       if (scroller.current === null || box.current === null) return;
-      const { scrollTop, clientHeight } = scroller.current;
-      const top = index * height;
-      const bottom = top + box.current.offsetTop + height;
-      if (top < scrollTop) scroller.current.scrollTop = top;
-      else if (bottom > scrollTop + clientHeight) scroller.current.scrollTop = bottom - clientHeight;
+      reveal(scroller.current, index * height, box.current.offsetTop + height);
       measure();
       // The row may be drawn only now.
       requestAnimationFrame(() => {

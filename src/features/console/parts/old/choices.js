@@ -1,6 +1,6 @@
 // Controls of forms and filters: segments, chips, fields, options.
 
-import { fill, h, icon, newId } from './dom.js';
+import { fill, h, newId } from './dom.js';
 
 /** @import { Children } from './dom.js' */
 
@@ -37,54 +37,6 @@ export function segments(label, choices, value, chosen) {
   });
   return fill(group, buttons);
 }
-
-/**
- * Returns a button that is on or off, such as a filter.
- * @param {Children} content
- * @param {boolean} isOn
- * @param {(isOn: boolean) => void} toggled
- */
-export function chip(content, isOn, toggled) {
-  /** @type {HTMLButtonElement} */
-  const made = h(
-    'button',
-    {
-      type: 'button',
-      class: 'chip',
-      'aria-pressed': String(isOn),
-      onclick: () => {
-        const next = made.getAttribute('aria-pressed') !== 'true';
-        made.setAttribute('aria-pressed', String(next));
-        toggled(next);
-      },
-    },
-    content,
-  );
-  return made;
-}
-
-/**
- * @param {string} label
- * @param {(text: string) => void} typed
- * @param {string} [value]
- */
-export const searchBox = (label, typed, value = '') =>
-  h(
-    'div',
-    'searchbox',
-    icon('search'),
-    h('input', {
-      class: 'input',
-      type: 'search',
-      'aria-label': label,
-      placeholder: label,
-      autocomplete: 'off',
-      spellcheck: 'false',
-      value,
-      oninput: (/** @type {Event} */ { currentTarget }) =>
-        typed(/** @type {HTMLInputElement} */ (currentTarget).value.trim()),
-    }),
-  );
 
 /**
  * Returns a label, a control, and a hint below it.

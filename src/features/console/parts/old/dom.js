@@ -7,16 +7,6 @@
  */
 
 /**
- * Returns the page's element with this id.
- * @param {string} id
- */
-export function element(id) {
-  const found = document.getElementById(id);
-  if (found === null) throw new Error(`There is no #${id}.`);
-  return found;
-}
-
-/**
  * Makes an element. `props` is its class, or an object with its attributes; members such as `onclick` are listeners.
  * Children that are false, null or undefined are left out.
  * @template {keyof HTMLElementTagNameMap} Tag

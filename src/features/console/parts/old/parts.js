@@ -2,18 +2,11 @@
 
 import { hueOf } from '../../service/directory.ts';
 import { copy } from '../toast.ts';
-import { h, icon, svg } from './dom.js';
+import { h, icon } from './dom.js';
 
-export { busily, copy, toast } from '../toast.ts';
+export { busily, toast } from '../toast.ts';
 
 /** @import { Children } from './dom.js' */
-
-/**
- * Returns a dot and a word.
- * @param {'good' | 'warn' | 'bad' | 'off'} kind
- * @param {string} text
- */
-export const stateMark = (kind, text) => h('span', `state ${kind}`, h('span', `dot ${kind}`), text);
 
 /**
  * @param {string} kind
@@ -127,49 +120,3 @@ function initialsOf(name) {
  */
 export const avatar = (name, id, size = '', hue = hueOf(id)) =>
   h('span', { class: `avatar ${size}`.trim(), 'data-hue': hue, 'aria-hidden': 'true' }, initialsOf(name));
-
-/**
- * @param {readonly { readonly name: string, readonly id: string, readonly hue?: number }[]} people
- * @param {'' | 's' | 'xl'} [size]
- */
-export function face(people, size = '') {
-  const [first, second] = people;
-  if (first === undefined || second === undefined) return avatar(first?.name ?? '?', first?.id ?? '', size);
-  const one = (/** @type {typeof first} */ { name, id, hue }) => avatar(name, id, '', hue);
-  return h('span', `pair ${size}`.trim(), one(first), one(second));
-}
-
-const RING = 2 * Math.PI * 8;
-const SOON_S = 3600;
-
-/**
- * Returns the time left until `until`, and a ring that is full at `from` and empty at `until`. Both are amber during
- * the last hour.
- * @param {string} from
- * @param {string} until
- */
-export function countdown(from, until) {
-  const end = Date.parse(until);
-  const leftS = (end - Date.now()) / 1000;
-  const share = Math.max(0, Math.min(1, (end - Date.now()) / (end - Date.parse(from) || 1)));
-  const circle = { cx: 10, cy: 10, r: 8 };
-  const text =
-    leftS <= 0
-      ? 'over'
-      : leftS < 60
-        ? 'less than a minute left'
-        : leftS < SOON_S
-          ? `${Math.floor(leftS / 60)} min left`
-          : `${Math.floor(leftS / 3600)} h left`;
-  return h(
-    'span',
-    `left small ${leftS < SOON_S ? 'soon' : 'quiet'}`,
-    svg(
-      'svg',
-      { viewBox: '0 0 20 20', 'aria-hidden': 'true' },
-      svg('circle', circle),
-      svg('circle', { ...circle, 'stroke-dasharray': `${(RING * share).toFixed(1)} ${RING.toFixed(1)}` }),
-    ),
-    text,
-  );
-}

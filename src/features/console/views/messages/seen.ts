@@ -6,6 +6,8 @@ import type { Conversation } from '../../../../core/model/conversation.ts';
 const NAME = 'postern-seen';
 const KEPT = 500;
 
+const isEntry = (one: unknown): one is [string, string] => Array.isArray(one) && one.length === 2;
+
 /** Ids of the newest message seen, by conversation, in the order of opening. */
 const seen = new Map<string, string>(read());
 
@@ -17,8 +19,6 @@ function read(): [string, string][] {
     return [];
   }
 }
-
-const isEntry = (one: unknown): one is [string, string] => Array.isArray(one) && one.length === 2;
 
 /**
  * Returns a conversation's unread count. Returns 0 if this browser has shown the newest message, or if the user sent

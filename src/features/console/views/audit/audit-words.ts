@@ -1,7 +1,8 @@
 // Words for the codes of the audit log.
 
-/** @type {Readonly<Record<string, string>>} */
-export const ACTIONS = {
+import type { AuditAction } from '../../../../core/model/audit.ts';
+
+export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   read: 'reads',
   event: 'listens',
   send: 'sends',
@@ -12,8 +13,10 @@ export const ACTIONS = {
   webhook: 'webhook',
 };
 
-/** @type {Readonly<Record<string, readonly [kind: string, word: string]>>} */
-const OUTCOMES = {
+/** The kind of a tag, and its word. */
+export type OutcomeWords = readonly [kind: string, word: string];
+
+const OUTCOMES: Readonly<Record<string, OutcomeWords>> = {
   shown: ['', 'shown'],
   asked: ['', 'asked'],
   held: ['warn', 'waits for you'],
@@ -44,5 +47,4 @@ const OUTCOMES = {
   too_many_held: ['bad', 'too many wait'],
 };
 
-/** @param {string} outcome */
-export const outcomeIn = (outcome) => OUTCOMES[outcome] ?? /** @type {const} */ (['', outcome.replaceAll('_', ' ')]);
+export const outcomeIn = (outcome: string): OutcomeWords => OUTCOMES[outcome] ?? ['', outcome.replaceAll('_', ' ')];

@@ -9,8 +9,8 @@ import { Meter } from '../../parts/charts.tsx';
 import { counted, listed, personOf, timeOf } from '../../service/words.ts';
 import { WebLink, webAddress } from './web-link.tsx';
 
-/** The cards of a message. They are shown instead of its text or below it. */
-export function Cards({ details, names }: Pick<Message, 'details' | 'names'>): VNode | null {
+/** Returns the cards of a message, which are shown instead of its text or below it. */
+export function cardsOf({ details, names }: Pick<Message, 'details' | 'names'>): VNode | null {
   if (details === undefined) return null;
   const { link, poll, app, attachments } = details;
   return (

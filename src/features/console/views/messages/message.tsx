@@ -19,7 +19,7 @@ import { keyName, namesOfKeys } from '../../service/service.ts';
 import { counted, personOf, timeOf } from '../../service/words.ts';
 import type { Attachment } from './attachment-files.ts';
 import { AttachmentItem } from './attachments.tsx';
-import { Cards, earlierTexts, History } from './cards.tsx';
+import { cardsOf, earlierTexts, History } from './cards.tsx';
 import { linked } from './web-link.tsx';
 
 /** A change that is noted below the message. */
@@ -54,7 +54,10 @@ const nameOfSender = ({
   names,
 }: Pick<Message, 'is_from_me' | 'sender' | 'names'>): string => (isOwn ? 'You' : personOf(sender, names));
 
-/** The content of a message's item in the list. */
+/**
+ * The content of a message's item in the list. Its parts are made by functions that are called, because each component
+ * costs time, and opening a conversation makes fifty messages.
+ */
 export function MessageParts({ message, noted, quoted, reactions, attachments }: Shown): VNode {
   const { is_from_me: isOwn, sender, timestamp, conversation_id: conversation } = message;
   const name = nameOfSender(message);
@@ -72,10 +75,10 @@ export function MessageParts({ message, noted, quoted, reactions, attachments }:
           {clockOf(timestamp)}
         </time>
       </p>
-      <Quote quoted={quoted} message={message} />
+      {quoteOf(quoted, message)}
       <div class="content" title={timeOf(timestamp)}>
-        <Body {...message} />
-        <Cards details={message.details} names={message.names} />
+        {bodyOf(message)}
+        {cardsOf(message)}
         <div class={classes('attachments', pictures > 1 && 'many')}>
           {attachments.map((one) => (
             <AttachmentItem key={`${one.at} ${one.bytes} ${one.isHere} ${one.transcript}`} attachment={one} />
@@ -87,7 +90,7 @@ export function MessageParts({ message, noted, quoted, reactions, attachments }:
           ))}
         </p>
       </div>
-      <Under message={message} noted={noted ?? notedIn(message.details)} />
+      {underOf(message, noted ?? notedIn(message.details))}
     </>
   );
 }
@@ -97,7 +100,7 @@ function notedIn(details: MessageDetails | undefined): Noted | undefined {
   return details.retracted_at !== null ? 'unsent' : details.edited_at !== null ? 'edited' : undefined;
 }
 
-function Body(message: Message): VNode {
+function bodyOf(message: Message): VNode {
   const { details } = message;
   const isGone = isUnsent(message);
   const text = isGone ? `${nameOfSender(message)} unsent a message` : textOf(message);
@@ -155,8 +158,7 @@ const Translated = ({ text, language }: Translation): VNode => (
   </span>
 );
 
-function Quote({ quoted, message }: Pick<Shown, 'quoted' | 'message'>): VNode {
-  const { conversation_id: conversation, names } = message;
+function quoteOf(quoted: Shown['quoted'], { conversation_id: conversation, names }: Message): VNode {
   if (!quoted) return <blockquote class="quoted" hidden />;
   return (
     <blockquote class="quoted">
@@ -168,8 +170,8 @@ function Quote({ quoted, message }: Pick<Shown, 'quoted' | 'message'>): VNode {
   );
 }
 
-/** Edits, notes, the receipt of an outgoing message, and a button to send a failed one again. */
-function Under({ message, noted }: Pick<Shown, 'message' | 'noted'>): VNode {
+/** Returns edits, notes, the receipt of an outgoing message, and a button to send a failed one again. */
+function underOf(message: Message, noted: Noted | undefined): VNode {
   const { is_from_me: isOwn, status, details, body, attachments } = message;
   const notes = notesOf(details);
   const isSaid = noted === 'unsent' ? details?.sentence !== undefined : notes.some((one) => one.endsWith('unsent'));

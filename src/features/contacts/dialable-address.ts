@@ -1,4 +1,5 @@
-import { asciiNumber, withoutTags } from '../../core/model/address.ts';
+import { asciiNumber, MAX_ADDRESS, withoutTags } from '../../core/model/address.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 
 /** Calling codes with one or two digits (ITU-T E.164). All other calling codes have three digits. */
 const SHORT_CODES = new Set(
@@ -11,23 +12,20 @@ const SHORT_CODES = new Set(
  * The trunk prefixes that are dialled before national numbers within a country. Key: the calling code. A country that
  * is not listed uses 0. The prefix is empty if numbers keep their leading 0 when dialled from abroad, as in Italy.
  */
-const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
+const TRUNK_PREFIXES: Readonly<Record<string, string>> = lookupTable({ 1: '1', 7: '8', 36: '06', 39: '', 378: '' });
 /**
  * Number of digits in a national number that includes its trunk prefix. Key: the calling code. A national number of
  * another length has no trunk prefix, even if it begins with the same digit as the prefix.
  */
-const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
+const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = lookupTable({ 1: 11, 7: 11 });
 /**
  * The digit between calling code and mobile number that `dialableAddress` removes: the obsolete 1 of Mexico (52) and
  * the 9 of Argentina (54).
  */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
-/** A remark that a card has behind a number, as in `+1 555 0100 (work)`. */
-const REMARK = /\([^()]*\p{L}[^()]*\)\s*$/u;
 const EXTENSION = /[;,#]|(?:ext|x)[.:\s]*(?=\d)/i;
 /** Minimum number of digits in a telephone number without `+`. A number with fewer digits is a short code. */
 const MIN_DIGITS = 7;
-const MAX_LENGTH = 320;
 const ASCII = /^[\x20-\x7e]*$/;
 const PLAIN = /^\+?\d+$/;
 /** A telephone number whose digits are grouped only by spaces, dots, hyphens and parentheses. */
@@ -49,7 +47,7 @@ export function callingCodeOf(address: string): string | undefined {
  * serves to find names, never to decide rights.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
-  if (address.length > MAX_LENGTH) return undefined;
+  if (address.length > MAX_ADDRESS) return undefined;
   const untagged = withoutTags(address);
   // Almost every address is ASCII, which needs no normalization.
   const text = ASCII.test(untagged) ? untagged.trim() : asciiNumber(untagged.normalize('NFKC')).trim();
@@ -72,10 +70,18 @@ export function dialableAddress(address: string, home: string | undefined): stri
 function dialledDigits(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   if (GROUPED.test(text) && !text.includes('(0)')) return text.replace(NOT_DIALLED, '');
-  const written = (text.startsWith('tel:') ? text.slice(4) : text).replace(REMARK, '');
+  const written = withoutRemark(text.startsWith('tel:') ? text.slice(4) : text);
   const number = written.split(EXTENSION, 1)[0] ?? '';
   if (LETTER.test(number)) return undefined;
   return number.replaceAll('(0)', '').replace(NOT_DIALLED, '');
+}
+
+/** Removes the remark that a card has behind a number, as in `+1 555 0100 (work)`. */
+function withoutRemark(text: string): string {
+  const trimmed = text.trimEnd();
+  const opened = trimmed.lastIndexOf('(');
+  const isLast = opened >= 0 && trimmed.indexOf(')', opened) === trimmed.length - 1;
+  return isLast && LETTER.test(trimmed.slice(opened)) ? trimmed.slice(0, opened) : text;
 }
 
 function complete(digits: string): string {

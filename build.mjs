@@ -58,7 +58,7 @@ async function bundleConsole() {
   });
   preloadFirstView(metafile);
   // The reference is served below another path, so it shares no files with the console.
-  await build({ ...scripts, entryPoints: [`${CONSOLE}/app/docs.js`] });
+  await build({ ...scripts, entryPoints: [`${CONSOLE}/app/docs.ts`] });
   await build({
     ...shared,
     // The reference has the colours in a file of its own.

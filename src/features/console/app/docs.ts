@@ -2,17 +2,20 @@
 
 import { keptKey } from '../service/kept-key.ts';
 import { applyScheme, schemeNow } from '../service/preferences.ts';
-import { foldedOperation } from './docs-operation.js';
+import { foldedOperation } from './docs-operation.ts';
+
+/** Swagger UI, which the page loads as a script. */
+declare const SwaggerUIBundle: (options: object) => { preauthorizeApiKey(name: string, key: string): void };
 
 applyScheme();
 // Swagger UI uses its dark colours only if the page has the class `dark-mode`.
 const darkness = matchMedia('(prefers-color-scheme: dark)');
-const isDark = () => (schemeNow() === 'auto' ? darkness.matches : schemeNow() === 'dark');
-const follow = () => document.documentElement.classList.toggle('dark-mode', isDark());
+const isDark = (): boolean => (schemeNow() === 'auto' ? darkness.matches : schemeNow() === 'dark');
+const follow = (): boolean => document.documentElement.classList.toggle('dark-mode', isDark());
 darkness.addEventListener('change', follow);
 follow();
 
-const reference = /** @type {any} */ (globalThis).SwaggerUIBundle({
+const reference = SwaggerUIBundle({
   url: new URL('openapi.json', location.href).href,
   dom_id: '#reference',
   deepLinking: true,

@@ -1,5 +1,6 @@
 // Creates a key in four steps. The third step ends by creating it, and the fourth shows its secret.
 
+import { DEFAULT_CAPS, PRESETS } from '../../../../core/model/key.ts';
 import { field, option } from '../../parts/old/choices.js';
 import { fill, h, icon } from '../../parts/old/dom.js';
 import { busily, button, note, pageHead } from '../../parts/old/parts.js';
@@ -17,35 +18,34 @@ import { rightsOf } from './key-words.js';
 const STEPS = ['What for', 'Who', 'Limits', 'Connect'];
 const NEXT = ['Choose people', 'Set limits', 'Create key', 'Done'];
 
-/** @type {readonly { readonly preset: string, readonly title: string, readonly text: string, readonly scopes: readonly string[], readonly approval: string }[]} */
+/**
+ * The purposes of a key, with the rights of their presets.
+ * @type {readonly { readonly preset: string, readonly title: string, readonly text: string, readonly scopes: readonly string[], readonly approval: string }[]}
+ */
 const PURPOSES = [
   {
     preset: 'assistant',
     title: 'An assistant',
     text: 'Claude, ChatGPT, Cursor. Reads and writes where you allow it; every send waits for you.',
-    scopes: ['read', 'events', 'send'],
-    approval: 'always',
+    ...PRESETS.assistant,
   },
   {
     preset: 'notifier',
     title: 'A notifier',
     text: 'A script that writes to people you list. It reads nothing.',
-    scopes: ['send'],
-    approval: 'never',
+    ...PRESETS.notifier,
   },
   {
     preset: 'reader',
     title: 'A reader',
     text: 'A dashboard or archive. It never sends.',
-    scopes: ['read', 'events'],
-    approval: 'always',
+    ...PRESETS.reader,
   },
   {
     preset: 'approver',
     title: 'An approver',
     text: 'A shortcut on your phone that approves or denies sends. It cannot read conversations or send messages.',
-    scopes: ['approve'],
-    approval: 'always',
+    ...PRESETS.approver,
   },
   { preset: '', title: 'Something else', text: 'Choose each right yourself.', scopes: ['read'], approval: 'always' },
 ];
@@ -62,12 +62,12 @@ const SCOPES = [
 /** @returns {Draft} */
 const newDraft = () => ({
   preset: 'assistant',
-  scopes: ['read', 'events', 'send'],
+  scopes: [...PRESETS.assistant.scopes],
   name: '',
   read: [],
   send: [],
   approval: 'always',
-  caps: { per_minute: 10, per_day: 100, new_contacts_per_day: 5 },
+  caps: { ...DEFAULT_CAPS },
   days: '90',
   dry_run: false,
 });

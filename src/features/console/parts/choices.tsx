@@ -1,8 +1,8 @@
 // Controls of forms and filters: segments, chips, fields, options.
 
 import { type ComponentChildren, cloneElement, type InputHTMLAttributes, type VNode } from 'preact';
-import { useId } from 'preact/hooks';
 import { Icon } from './parts.tsx';
+import { useUniqueId } from './unique-id.ts';
 
 const STEPS: Readonly<Record<string, number>> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
@@ -85,7 +85,7 @@ interface FieldProps {
 
 /** A label, a control, and a hint below it. */
 export function Field({ label, hint, children }: FieldProps): VNode {
-  const id = useId();
+  const id = useUniqueId();
   const hintId = hint === undefined ? undefined : `${id}-hint`;
   return (
     <div class="field">

@@ -2,10 +2,11 @@
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
-import { useId, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { moveFocus, stepOf } from './choices.tsx';
 import { Button, Icon } from './parts.tsx';
 import { reported } from './toast.ts';
+import { useUniqueId } from './unique-id.ts';
 import { opened } from './view.tsx';
 
 /** An item of a menu, or a line between two. */
@@ -52,7 +53,7 @@ const MenuItems = ({ items, close }: ItemsProps): VNode => (
 
 /** The button with three dots, and its menu. */
 export function Menu({ label, items }: { readonly label: string; readonly items: readonly MenuItem[] }): VNode {
-  const id = useId();
+  const id = useUniqueId();
   const isOpen = useSignal(false);
   const list = useRef<HTMLDivElement>(null);
   const toggled = ({ newState }: Pick<ToggleEvent, 'newState'>): void => {

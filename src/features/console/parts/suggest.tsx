@@ -2,9 +2,10 @@
 
 import { signal } from '@preact/signals';
 import type { InputHTMLAttributes, RefObject, TargetedKeyboardEvent, VNode } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { type Entry, hasWords, suggestions } from '../service/directory.ts';
 import { Avatar } from './avatar.tsx';
+import { useUniqueId } from './unique-id.ts';
 
 const WAIT_MS = 150;
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
@@ -76,7 +77,7 @@ interface Props extends Pick<InputHTMLAttributes<HTMLInputElement>, Attributes> 
 
 /** A field with a list of suggestions below it. */
 export function SuggestField({ choose, field, pressed, left, ...props }: Props): VNode {
-  const id = useId();
+  const id = useUniqueId();
   const [shown] = useState(() => new Suggestions());
   const isOpen = shown.found.value.length > 0;
   const take = (entry: Entry): void => {

@@ -2,8 +2,7 @@
 
 import type { VNode } from 'preact';
 import type { KeyOverview, Overview, WebhookOverview } from '../../../../core/model/overview.ts';
-import type { FleetMac, StatusReport } from '../../../../core/model/status.ts';
-import { webhookLabel } from '../../../../core/model/verdict.ts';
+import { type FleetMac, type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
 import { Meter, PartBar, Sparkline, TickStrip } from '../../parts/charts.tsx';
 import { Card, CodeLine, type Column, Empty, Facts, type Mark, State, Table } from '../../parts/parts.tsx';
 import { agoOf, bytesOf, counted, number, spanOf, timeOf } from '../../service/words.ts';

@@ -132,7 +132,4 @@ export const MAX_WAIT_S = 50;
 /** Maximum number of limited keys. */
 export const MAX_KEYS = 1000;
 
-/** The highest caps that the owner may give to a key. */
-export const MAX_CAPS: Caps = { per_minute: 60, per_day: 200, new_contacts_per_day: 200 };
-
 export const DEFAULT_CAPS: Caps = { per_minute: 10, per_day: 100, new_contacts_per_day: 5 };

@@ -9,7 +9,6 @@ import {
   type KeyCheck,
   type KeyRecord,
   type KeyRevocation,
-  MAX_CAPS,
   MAX_WAIT_S,
   PRESETS,
   SCOPES,
@@ -196,9 +195,9 @@ const settings = {
   caps: z
     .object(
       {
-        per_minute: cap('per_minute', MAX_CAPS.per_minute),
-        per_day: cap('per_day', MAX_CAPS.per_day),
-        new_contacts_per_day: cap('new_contacts_per_day', MAX_CAPS.new_contacts_per_day),
+        per_minute: cap('per_minute', 60),
+        per_day: cap('per_day', 200),
+        new_contacts_per_day: cap('new_contacts_per_day', 200),
       },
       { error: '`caps` must be a JSON object.' },
     )

@@ -16,7 +16,7 @@ export interface SecretKey extends KeyRecord {
   readonly clients?: readonly ClientLines[] | undefined;
 }
 
-export const pathOf = (id: string): string => `keys/${encodeURIComponent(id)}`;
+export const pathOfKey = (id: string): string => `keys/${encodeURIComponent(id)}`;
 
 export function KeyMenu(key: Pick<KeyRecord, 'id' | 'name'>): VNode {
   const { id, name } = key;
@@ -42,7 +42,7 @@ async function revoke({ id, name }: Pick<KeyRecord, 'id' | 'name'>): Promise<voi
     action: 'Revoke key',
   });
   if (chosen === undefined) return;
-  await call(pathOf(id), { method: 'DELETE' });
+  await call(pathOfKey(id), { method: 'DELETE' });
   forgetKeys();
   toast(`${name} is revoked`);
   goTo('#/keys');
@@ -56,7 +56,7 @@ async function rotate({ id, name }: Pick<KeyRecord, 'id' | 'name'>): Promise<voi
     isBad: false,
   });
   if (chosen === undefined) return;
-  const { key: secret } = await call<SecretKey>(`${pathOf(id)}/rotate`, { method: 'POST' });
+  const { key: secret } = await call<SecretKey>(`${pathOfKey(id)}/rotate`, { method: 'POST' });
   forgetKeys();
   await confirmed({
     title: `The new secret of ${name}`,

@@ -8,7 +8,7 @@ import type { KeyRecord } from '../../../../core/model/key.ts';
 import { Fieldset, Segments } from '../../parts/choices.tsx';
 import { CodeLine, Note } from '../../parts/parts.tsx';
 import { call } from '../../service/api.ts';
-import { pathOf, type SecretKey } from './key-actions.tsx';
+import { pathOfKey, type SecretKey } from './key-actions.tsx';
 
 const LOOK_MS = 5000;
 
@@ -60,7 +60,7 @@ function FirstRequest({ id }: { readonly id: string }): VNode {
   useEffect(() => {
     const timer = setInterval(async () => {
       if (document.hidden || line.current?.closest('[hidden]') !== null) return;
-      const key = await call<KeyRecord>(pathOf(id), { isByItself: true }).catch(() => undefined);
+      const key = await call<KeyRecord>(pathOfKey(id), { isByItself: true }).catch(() => undefined);
       if (typeof key?.last_used_at !== 'string') return;
       clearInterval(timer);
       hasArrived.value = true;

@@ -10,7 +10,7 @@ import { call } from '../../service/api.ts';
 import { goTo } from '../../service/route.ts';
 import { forgetKeys } from '../../service/service.ts';
 import { agoOf, reasonOf, timeOf } from '../../service/words.ts';
-import { KeyMenu, pathOf } from './key-actions.tsx';
+import { KeyMenu, pathOfKey } from './key-actions.tsx';
 import { type Draft, type DraftProps, ExpiryField, LimitFields, rightsIn, settingsIn } from './key-limits.tsx';
 import { entriesOf, ListField } from './key-people.tsx';
 import { CheckCard, RightList } from './key-rights.tsx';
@@ -70,7 +70,7 @@ function KeyForm({ record, draft, set }: KeyProps & DraftProps): VNode {
   const save = async (): Promise<void> => {
     problem.value = '';
     try {
-      await call(pathOf(record.id), { method: 'PATCH', body: settingsIn(draft) });
+      await call(pathOfKey(record.id), { method: 'PATCH', body: settingsIn(draft) });
       forgetKeys();
       toast('Saved');
       goTo('#/keys');

@@ -10,8 +10,8 @@ import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { commandOf, forgetKeys } from '../../service/service.ts';
 import { agoOf, number } from '../../service/words.ts';
-import { KeyMenu, pathOf } from './key-actions.tsx';
-import { APPROVAL, expiryOf, kindOf, peopleIn, readsWith } from './key-words.ts';
+import { KeyMenu, pathOfKey } from './key-actions.tsx';
+import { APPROVAL, expiryOf, kindOf, peopleOnList, readsWith } from './key-words.ts';
 
 /** A key with less than this share of its cap left is nearly used up. */
 const SCARCE = 0.2;
@@ -63,16 +63,16 @@ const ClosedNotes = ({ keys, again }: ListProps): VNode => (
         <Note key={`${id} ${group}`} kind="warn">
           <p>
             <strong>
-              {name} may not write to {peopleIn([group])} any more
+              {name} may not write to {peopleOnList([group])} any more
             </strong>
-            : {peopleIn(joined)} joined since you listed it.
+            : {peopleOnList(joined)} joined since you listed it.
           </p>
           <p class="acts">
             <Button
               kind="mini"
               run={async () => {
                 // Sending the key's list again records the current members of the group.
-                await call(pathOf(id), { method: 'PATCH', body: { send } });
+                await call(pathOfKey(id), { method: 'PATCH', body: { send } });
                 forgetKeys();
                 toast(`${name} may write to the group again`);
                 await again();
@@ -192,7 +192,7 @@ function Row({ record, hasToday }: RowProps & { readonly record: KeyRecord }): V
 }
 
 const peopleOf = ({ scopes, read, send }: KeyRecord): string =>
-  [readsWith(scopes) && `reads ${peopleIn(read)}`, scopes.includes('send') && `writes to ${peopleIn(send)}`]
+  [readsWith(scopes) && `reads ${peopleOnList(read)}`, scopes.includes('send') && `writes to ${peopleOnList(send)}`]
     .filter(Boolean)
     .join('; ');
 

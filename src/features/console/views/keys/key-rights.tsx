@@ -8,7 +8,7 @@ import { Card, Icon, Note } from '../../parts/parts.tsx';
 import { SuggestField } from '../../parts/suggest.tsx';
 import { call } from '../../service/api.ts';
 import { listed, reasonOf } from '../../service/words.ts';
-import { pathOf } from './key-actions.tsx';
+import { pathOfKey } from './key-actions.tsx';
 import { nameOfEntry, type Right } from './key-words.ts';
 
 const MARKS: Readonly<Record<Right['kind'], readonly [icon: string, word: string]>> = {
@@ -58,7 +58,7 @@ export function CheckCard({ id }: { readonly id: string }): VNode {
   const check = async (to: string): Promise<void> => {
     if (to === '') return;
     try {
-      answer.value = <Answer {...(await call<KeyCheck>(`${pathOf(id)}/check?to=${encodeURIComponent(to)}`))} />;
+      answer.value = <Answer {...(await call<KeyCheck>(`${pathOfKey(id)}/check?to=${encodeURIComponent(to)}`))} />;
     } catch (error) {
       answer.value = (
         <Note kind="bad">

@@ -44,7 +44,7 @@ export function kindOf(scopes: readonly Scope[]): readonly [icon: string, word: 
 export const nameOfEntry = (id: string): string =>
   nameIn(id) ?? nameIn(`any;-;${id}`) ?? personOf(id.includes(';') ? addressIn(id) : id);
 
-export const peopleIn = (list: People): string =>
+export const peopleOnList = (list: People): string =>
   list === '*' ? 'everybody' : list === '' || list.length === 0 ? 'nobody' : listed(list.map(nameOfEntry));
 
 /** Returns the rights of a key in words, and the rights that it lacks. */
@@ -79,7 +79,7 @@ const no = (text: string): Right => ({ kind: 'no', text });
 function right(list: People, lacking: string, text: (people: string) => string, kind: 'yes' | 'held' = 'yes'): Right {
   if (list === '') return no(lacking);
   if (list.length === 0) return { kind: 'later', text: text('people you choose') };
-  return { kind, text: text(peopleIn(list)) };
+  return { kind, text: text(peopleOnList(list)) };
 }
 
 export function expiryOf({ expires_at: at }: KeyRecord): { readonly text: string; readonly isSoon: boolean } {

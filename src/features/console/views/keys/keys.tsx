@@ -9,7 +9,7 @@ import { call } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
 import { currentRoute, type Route, type View } from '../../service/route.ts';
 import { readKeys } from '../../service/service.ts';
-import { pathOf } from './key-actions.tsx';
+import { pathOfKey } from './key-actions.tsx';
 import { KeyPage } from './key-detail.tsx';
 import { KeyList } from './key-list.tsx';
 import { stepFor, Wizard } from './key-wizard.tsx';
@@ -35,7 +35,7 @@ async function show({ id, query }: Pick<Route, 'id' | 'query'>): Promise<void> {
 async function pageOf(id: string | undefined, query: URLSearchParams): Promise<Page> {
   if (id === undefined) return { page: <KeyList keys={await readKeys()} again={() => show({ id, query })} /> };
   if (id === 'new') return { page: <Wizard step={stepFor(Number(query.get('step')) || 1)} />, title: 'Create a key' };
-  const record = await call<KeyRecord>(pathOf(id));
+  const record = await call<KeyRecord>(pathOfKey(id));
   return { page: <KeyPage key={id} record={record} />, title: record.name };
 }
 

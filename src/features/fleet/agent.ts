@@ -6,7 +6,7 @@ import type { Caller } from '../../core/model/caller.ts';
 import type { ChangeEvent, LogEntry } from '../../core/model/event.ts';
 import type { FleetSettings } from '../../core/model/fleet.ts';
 import { includeSet, NO_INCLUDES } from '../../core/model/include.ts';
-import type { EventFeed, MessageLog } from '../../core/model/ports/feed-ports.ts';
+import type { MessageLog, RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { BackendHealth } from '../../core/model/ports/reading-ports.ts';
 import type { IdempotencyStore } from '../../core/model/ports/sending-ports.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
@@ -27,7 +27,7 @@ interface FleetParts {
   readonly state: Sqlite;
   readonly connection: Connection;
   readonly idempotency: IdempotencyStore;
-  readonly feed: EventFeed;
+  readonly feed: RowFeed;
   readonly messages: MessageLog;
   readonly owner: Caller;
   readonly json: EventJson;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { LogEntry } from '../../../core/model/event.ts';
 import type { FleetSettings } from '../../../core/model/fleet.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
-import type { EventFeed, MessageLog } from '../../../core/model/ports/feed-ports.ts';
+import type { MessageLog, RowFeed } from '../../../core/model/ports/feed-ports.ts';
 import type { FleetReport, FleetStore } from '../../../core/model/ports/fleet-ports.ts';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import type { AttachmentReader, BackendHealth, MessageReader } from '../../../core/model/ports/reading-ports.ts';
@@ -21,7 +21,7 @@ export interface AgentParts {
   readonly settings: FleetSettings;
   readonly version: string;
   readonly store: FleetStore;
-  readonly feed: EventFeed;
+  readonly feed: RowFeed;
   readonly messages: MessageLog;
   /** `reader`, `attachments` and `sender` act as the owner, because a hub has the owner's rights. */
   readonly reader: MessageReader;

@@ -3,7 +3,7 @@ import { isAppError } from '../../../core/model/errors.ts';
 import type { LogEntry } from '../../../core/model/event.ts';
 import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import { isAfter } from '../../../core/model/offset.ts';
-import type { EventFeed } from '../../../core/model/ports/feed-ports.ts';
+import type { RowFeed } from '../../../core/model/ports/feed-ports.ts';
 import {
   CHAIN_START,
   CHAIN_START_BODY,
@@ -33,12 +33,7 @@ export function chainIn(
  * chain continues after that change. Otherwise a new chain begins at the log's newest change, with sequence 0, and hubs
  * ask for the changes that they lack. `known` is the chain's state in the stream; undefined if there is none.
  */
-export function changesAfter(
-  mac: string,
-  rowEpoch: string,
-  known: ChainState | undefined,
-  feed: EventFeed,
-): ChainState {
+export function changesAfter(mac: string, rowEpoch: string, known: ChainState | undefined, feed: RowFeed): ChainState {
   const newest = feed.lastPublished({ changes: true });
   const base = changesEpoch(feed.changeGeneration(), rowEpoch);
   const idOf = (epoch: string, change: number): string => {
@@ -72,7 +67,7 @@ export function chainStart(
  * hidden messages. Returns an empty list if there are none, and null if the change log no longer has them.
  */
 export function loggedChanges(
-  feed: EventFeed,
+  feed: RowFeed,
   { after, before, limit }: { readonly after: number; readonly before: number; readonly limit: number },
 ): readonly LogEntry[] | null {
   const { rowId } = feed.lastPublished({ changes: true });

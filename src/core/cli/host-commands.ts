@@ -13,13 +13,6 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .option('--supervised', 'for launchd and other supervisors that restart Postern')
     .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
     .action(runs(async () => (await import('./commands/serve-command.ts')).serveCommand));
-  servesUntilStopped(program.command('hub'))
-    .description(
-      'Run a hub: one gateway for the many Macs of a fleet. Any machine can run one, and a fleet can have several.',
-    )
-    .option('--supervised', 'for supervisors that restart the hub')
-    .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
-    .action(runs(async () => (await import('./commands/hub-command.ts')).hub));
   program
     .command('doctor')
     .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')

@@ -23,6 +23,13 @@ export const PROBLEMS = {
     pointer: '?limit',
     example: { summary: 'The query must be percent-encoded UTF-8 without a NUL character.' },
   },
+  offset_of_another: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'This offset comes from another kind of service, which serves many Macs.',
+    hint: 'Continue at that service, or begin here without an offset.',
+    pointer: '?after',
+  },
   invalid_host: { status: 400, detail: 'The request must have exactly one Host header.', pointer: 'Host' },
   invalid_path: { status: 400, detail: 'Invalid path: it must begin with / and be percent-encoded UTF-8.' },
   invalid_http: { status: 400, detail: 'The request is not valid HTTP.' },

@@ -30,7 +30,6 @@ const REACTION: Rules<Reaction> = {
   associated_message_type: 'shown',
   part: 'shown',
   balloon: 'shown',
-  mac: 'shown',
   details_left_out: 'shown',
   details: REACTION_DETAILS,
   // Names come from the key's own lookup.
@@ -89,7 +88,6 @@ export const MESSAGE: Rules<Message> = {
   timestamp: 'shown',
   is_from_me: 'shown',
   status: 'shown',
-  mac: 'shown',
   details_left_out: 'shown',
   details: MESSAGE_DETAILS,
   names: whole,

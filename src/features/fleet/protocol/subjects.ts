@@ -11,6 +11,8 @@ import { Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/nats-core';
 import { HOUR_MS } from '../../../core/model/durations.ts';
 
+export { isMember, MACHINE, MEMBER } from './names.ts';
+
 // The names at the broker that Macs, hubs and the desk share.
 
 /** The stream of events: one subject for each, so that the broker refuses an event the second time. */
@@ -26,16 +28,6 @@ export const WHO = 'rq.all.who';
 
 const CLAIMS_MS = 24 * HOUR_MS;
 const DELIVERIES_EACH = 100;
-
-/** The form of a member's name. Without capitals and dots, so that no member has a hub's inbox or another's subjects. */
-export const MEMBER = /^[a-z0-9-]{1,32}$/;
-/** The form of a machine's name. */
-export const MACHINE = /^[a-z0-9-]{1,40}$/;
-
-/** Returns whether a member may have this name. `all` is in subjects of all members. */
-export function isMember(name: string): boolean {
-  return MEMBER.test(name) && name !== 'all';
-}
 
 /** `kind` is `row` for a new row, and names what changed for a change, so that both machines of a member agree. */
 export function eventSubject(member: string, guid: string, kind: string): string {

@@ -144,7 +144,7 @@ export class Answers {
     const { method, path, headers, isOwner, hasBody } = received;
     return new Promise((resolve, reject) => {
       const { hostname, port } = new URL(serviceUrl());
-      const own = { ...passed(headers), ...(isOwner && { authorization: `Bearer ${ownerKey}` }) };
+      const own = { ...passed(headers), ...(isOwner && { 'x-api-key': ownerKey }) };
       const host = hostname.replace(/^\[|\]$/g, '');
       const request = httpRequest({ host, port, method, path, headers: own as Record<string, string>, agent: false });
       request.on('response', resolve);

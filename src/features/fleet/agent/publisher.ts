@@ -7,7 +7,7 @@ import type { Offset } from '../../../core/model/offset.ts';
 import type {
   ConsumerTask,
   EventConsumer,
-  EventFeed,
+  RowFeed,
   Handled,
   MessageLog,
 } from '../../../core/model/ports/feed-ports.ts';
@@ -35,7 +35,7 @@ export interface PublisherParts {
   readonly connection: FleetConnection;
   readonly envelope: () => Envelope;
   readonly store: AgentStore;
-  readonly feed: EventFeed;
+  readonly feed: RowFeed;
   readonly messages: MessageLog;
   readonly reader: MessageReader;
   readonly details: (message: Message) => Promise<MessageDetails | undefined>;

@@ -8,7 +8,7 @@ import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
 import { type Place, placeOf } from './place.ts';
-import { storedAtMs, streamEntry } from './stream-entry.ts';
+import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 
 /** Number of events that clients near the end of the stream read from memory. */
 const RING = 5000;
@@ -31,6 +31,7 @@ export class StreamTail {
   readonly #parts: StreamTailParts;
   readonly #wakeup: Wakeup;
   readonly #rewindListeners: (() => void)[] = [];
+  readonly #entryListeners: ((entry: StreamEntry) => void)[] = [];
   readonly #ended: Promise<void>;
   readonly #offConnect: Cancel;
   #connects = 0;
@@ -84,6 +85,11 @@ export class StreamTail {
   /** Why the stream cannot be followed; undefined if it can. */
   get trouble(): string | undefined {
     return this.#parts.connection.trouble ?? this.#trouble;
+  }
+
+  /** Calls `run` with each event that is read. */
+  onEntry(run: (entry: StreamEntry) => void): void {
+    this.#entryListeners.push(run);
   }
 
   /** Calls `run` whenever the stream turns out to be another one. */
@@ -150,7 +156,7 @@ export class StreamTail {
         const entry = streamEntry(message, place, this.#parts.envelope);
         this.#newestIsReadable = entry !== undefined;
         if (entry === undefined) this.#reject(place);
-        else this.channel.publish([entry]);
+        else this.#publish(entry);
       }
     } finally {
       cancelWatch();
@@ -161,6 +167,11 @@ export class StreamTail {
   #start(): Place {
     const { last } = this.channel;
     return 'stream' in last ? placeOf(last) : { rowId: 0, change: 0, stream: '', atMs: 0, generation: 0 };
+  }
+
+  #publish(entry: StreamEntry): void {
+    for (const run of this.#entryListeners) run(entry);
+    this.channel.publish([entry]);
   }
 
   #reject(place: Place): void {

@@ -7,9 +7,9 @@ import type { Offset } from '../../../core/model/offset.ts';
 import type {
   ConsumerTask,
   EventConsumer,
-  EventFeed,
   Handled,
   MessageLog,
+  RowFeed,
 } from '../../../core/model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../../core/model/ports/reading-ports.ts';
@@ -35,7 +35,7 @@ export interface PublisherParts {
   readonly connection: FleetConnection;
   readonly envelope: () => Envelope;
   readonly store: AgentStore;
-  readonly feed: EventFeed;
+  readonly feed: RowFeed;
   readonly messages: MessageLog;
   readonly reader: MessageReader;
   readonly details: (message: Message) => Promise<MessageDetails | undefined>;

@@ -4,7 +4,6 @@ import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext, Context } from './context.ts';
 import { count, helpExamples, type Runs, secondsUpTo, servesUntilStopped } from './declaration.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
-import { declareFleetCommands } from './fleet-commands.ts';
 
 /** The commands that run a service, and those that maintain the installation on this machine. */
 export function declareHostCommands(program: Command, runs: Runs): void {
@@ -60,7 +59,6 @@ export function declareHostCommands(program: Command, runs: Runs): void {
   declareAgentCommands(program, runs);
   declareBackupCommands(program, runs);
   declareConfigCommands(program, runs);
-  declareFleetCommands(program, runs);
   declareShellCommands(program, runs);
 }
 

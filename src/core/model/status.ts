@@ -2,7 +2,6 @@ import type { ArrivalDelay } from './arrival-delay.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { MessagesAccount } from './messages-account.ts';
 import type { ContactsHealth } from './ports/contacts-ports.ts';
-import type { FleetReport } from './ports/fleet-ports.ts';
 import type { MessagesAnswer, PermissionReport } from './ports/permissions-ports.ts';
 import type { BackendHealth } from './ports/reading-ports.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus } from './webhook.ts';
@@ -172,8 +171,6 @@ export interface StatusReport {
   readonly changes?: ChangesReport | undefined;
   /** State of the search index; absent while search is switched off. */
   readonly search?: SearchReport | undefined;
-  /** State of the fleet; absent if the configuration has none. */
-  readonly fleet?: FleetReport | undefined;
   /** The problems that features report. Absent if there are none. */
   readonly warnings?: readonly StatusWarning[] | undefined;
 }

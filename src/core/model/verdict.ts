@@ -15,7 +15,7 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
  * (src/features/console/verdict.js); a test compares the two.
  */
 export function verdictOf(report: StatusReport): Verdict {
-  const { backend, permissions, webhooks, search, fleet, macs, warnings = [], held_sends: held = 0 } = report;
+  const { backend, permissions, webhooks, search, macs, warnings = [], held_sends: held = 0 } = report;
   if (macs !== undefined) return fleetVerdict(report, macs);
   const denied = permissions.filter(({ state }) => state === 'denied');
   if (!backend.connected) {
@@ -41,7 +41,6 @@ export function verdictOf(report: StatusReport): Verdict {
       ? []
       : [behind.length === 1 ? `${webhookLabel(first)} is behind` : `${inWords(behind.length)} webhooks are behind`]),
     ...(search?.state === 'failing' ? ['search is not working'] : []),
-    ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
   ];
   if (troubles.length > 0) {
     const next = waiting || 'Nothing is lost: Postern keeps everything that is waiting.';

@@ -54,20 +54,6 @@ const changes = z.object({
   }),
 });
 
-const fleet = z.object({
-  mac: z.string().meta({ description: 'The name of this Mac in the fleet.' }),
-  state: z.enum(['connected', 'away', 'refused']).meta({
-    description: '`away`: the broker cannot be reached. `refused`: another Mac uses the same name.',
-  }),
-  published_row: z.int().nullable().meta({ description: 'The newest row that the fleet has acknowledged.' }),
-  behind: z.int().meta({ description: 'Number of rows that the fleet does not have yet, at most.' }),
-  clock_ahead_s: z.int().nullable().meta({
-    description: "Seconds by which this Mac's clock is ahead of the broker's; negative if it is behind.",
-  }),
-  certificate_ends: z.string().nullable().meta({ description: "When the certificate of the broker's server expires." }),
-  problem: z.string().nullable(),
-});
-
 const macs = z
   .array(
     z.object({
@@ -203,7 +189,6 @@ export const statusSchema = shapeOf<StatusReport>()(
         .meta({ description: 'State of the names of people; absent until a client first asks for names.' }),
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
-      fleet: fleet.optional().meta({ description: 'The connection to the fleet; absent if this Mac is in none.' }),
       warnings: z
         .array(
           z.object({

@@ -50,13 +50,11 @@ export function problemsIn({
   permissions,
   webhooks,
   search,
-  fleet,
   warnings = [],
 }: StatusReport): readonly CurrentProblem[] {
   const named = (code: string, hint: string | null, subject: string | null = null) => ({ code, subject, hint });
   const others = [
     ...(search?.state === 'failing' ? [named('search_failing', search.problem)] : []),
-    ...(fleet !== undefined && fleet.state !== 'connected' ? [named(`fleet_${fleet.state}`, fleet.problem)] : []),
     ...warnings.map(({ code, text }) => named(code, text)),
   ];
   return [

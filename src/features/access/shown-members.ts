@@ -187,14 +187,5 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
     skipped_ids: 'hidden',
     problem: 'shown',
   },
-  fleet: {
-    mac: 'shown',
-    state: 'shown',
-    published_row: 'shown',
-    behind: 'shown',
-    clock_ahead_s: 'shown',
-    certificate_ends: 'shown',
-    problem: 'shown',
-  },
   warnings: whole,
 });

@@ -21,8 +21,8 @@ export function macCards({ macs }) {
       empty(
         'mac',
         'No Macs yet',
-        'Run this command where you set up the fleet. It prints a token for “postern fleet join” on the new Mac.',
-        codeLine('postern fleet invite m1'),
+        'Run this command where you set up the fleet. It prints a line for “postern fleet join” on the new Mac.',
+        codeLine('postern fleet add m1'),
       ),
     );
   const present = macs.filter(({ state }) => state === 'present').length;

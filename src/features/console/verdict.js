@@ -22,7 +22,7 @@ const isBehind = ({ state }) => state === 'failing' || state === 'held';
  * @returns {Verdict}
  */
 export function verdictOf(status, held) {
-  const { backend, permissions, webhooks, search, fleet, macs, warnings = [] } = status;
+  const { backend, permissions, webhooks, search, macs, warnings = [] } = status;
   const disk = permissions.find(({ name, state }) => name === 'full_disk_access' && state === 'denied');
   const automation = permissions.find(({ name, state }) => name === 'automation' && state === 'denied');
   const waiting =
@@ -57,7 +57,6 @@ export function verdictOf(status, held) {
       ? []
       : [behind.length === 1 ? `${names[0]} is behind` : `${inWords(behind.length)} webhooks are behind`]),
     ...(search?.state === 'failing' ? ['search is not working'] : []),
-    ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
   ];
   if (troubles.length > 0)
     return {

@@ -1,12 +1,23 @@
 import { feature } from '../../core/feature.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { FLEET_SETTINGS } from './settings.ts';
+import { declareFleetCommands } from './setup/commands.ts';
 
 /** Connects this Mac with others over NATS. */
 export const fleet = feature({
   name: 'fleet',
   settings: FLEET_SETTINGS,
   migrations: MIGRATIONS,
+  commands: declareFleetCommands,
+  shown: async () => (await import('./shown.ts')).shownFleet,
+  check: ({ changes, file }, { changes: { enabled } }) =>
+    changes && file !== '' && enabled === false
+      ? {
+          mistakes: [
+            'fleet.changes needs change detection, but changes.enabled is false. Set changes.enabled to "auto", or fleet.changes to false.',
+          ],
+        }
+      : {},
   document: async () => ({ operations: {}, status: (await import('./document.ts')).fleetSchema }),
   async findings({ config, isUp }) {
     const { file } = config.features['fleet'] ?? {};

@@ -2,7 +2,6 @@ import { isPosternError } from '../../../client/postern-client.ts';
 import type { Feature, ShownStatus } from '../../feature.ts';
 import { accountTrouble } from '../../model/messages-account.ts';
 import type { Overview } from '../../model/overview.ts';
-import type { FleetReport } from '../../model/ports/fleet-ports.ts';
 import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
 import { type Verdict, verdictOf } from '../../model/verdict.ts';
 import { systemClock } from '../../runtime/clock.ts';
@@ -111,7 +110,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
     webhooks,
     changes,
     search,
-    fleet,
     macs,
     permissions,
     messages_account: account,
@@ -142,7 +140,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
     }),
     ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
-    ...(fleet === undefined ? [] : [line('Fleet', fleetText(fleet))]),
     ...(account === undefined
       ? []
       : [
@@ -195,11 +192,6 @@ function searchText({
 
 function permissionStyle(state: StatusReport['permissions'][number]['state']): Style {
   return state === 'granted' ? 'green' : state === 'denied' ? 'red' : 'yellow';
-}
-
-function fleetText({ mac, state, behind, problem }: FleetReport): string {
-  const lag = behind === 0 ? '' : `, ${behind} rows behind`;
-  return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
 }
 
 /** Returns one line per Mac of a hub. The line of a Mac with a problem names the problem. */

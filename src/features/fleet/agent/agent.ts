@@ -3,6 +3,7 @@ import type { Core } from '../../../core/core.ts';
 import type { Gauge, Running } from '../../../core/feature.ts';
 import type { HttpServer } from '../../../core/http/server.ts';
 import { AppError } from '../../../core/model/errors.ts';
+import type { StatusWarning } from '../../../core/model/status.ts';
 import { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { envelopeOf, type Membership, readMembership } from '../protocol/membership.ts';
@@ -49,7 +50,7 @@ export class FleetAgent implements Running {
     const membership = (): Membership => {
       const read = ofMac(readMembership(values.file));
       if (read.member !== member)
-        throw new AppError('fleet_line_unusable', 'The line of the fleet has another name now. Restart Postern.');
+        {throw new AppError('fleet_line_unusable', 'The line of the fleet has another name now. Restart Postern.');}
       envelope = envelopeOf(read);
       return read;
     };
@@ -109,9 +110,11 @@ export class FleetAgent implements Running {
     };
   }
 
-  warning(): string | undefined {
+  warning(): StatusWarning | undefined {
     const trouble = this.#connection.trouble ?? this.#publisher.trouble;
-    return trouble === undefined ? undefined : `Events wait to be published to the fleet: ${trouble}.`;
+    if (trouble === undefined) return undefined;
+    const text = `Events wait to be published to the fleet: ${trouble}.`;
+    return { code: 'fleet_away', tone: 'warn', title: 'The fleet cannot be reached', text };
   }
 
   metrics(gauge: Gauge): void {

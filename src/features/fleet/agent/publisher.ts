@@ -7,9 +7,9 @@ import type { Offset } from '../../../core/model/offset.ts';
 import type {
   ConsumerTask,
   EventConsumer,
-  RowFeed,
   Handled,
   MessageLog,
+  RowFeed,
 } from '../../../core/model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../../core/model/ports/reading-ports.ts';

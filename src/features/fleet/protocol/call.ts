@@ -179,9 +179,9 @@ export class Call {
   }
 
   #take(error: Error | null, message: Msg): void {
-    if (error instanceof errors.NoRespondersError || message.headers?.code === 503)
-      {this.#fail(new Unanswered('nobody'));}
-    else if (error !== null) this.#fail(new Unanswered('cut'));
+    if (error instanceof errors.NoRespondersError || message.headers?.code === 503) {
+      this.#fail(new Unanswered('nobody'));
+    } else if (error !== null) this.#fail(new Unanswered('cut'));
     else {
       try {
         const { envelope, member } = this.#parts;

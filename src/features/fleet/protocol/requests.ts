@@ -94,7 +94,14 @@ export interface MachineReport {
 }
 
 /** Asks all machines, and returns what comes within `ms` milliseconds. A machine can report only for its own member. */
-export async function who({ connection, envelope, clock }: Asking, ms: number): Promise<readonly MachineReport[]> {
+export async function who(
+  {
+    connection,
+    envelope,
+    clock,
+  }: Omit<Asking, 'connection'> & { readonly connection: Pick<FleetConnection, 'isConnected' | 'nc'> },
+  ms: number,
+): Promise<readonly MachineReport[]> {
   if (!connection.isConnected) throw brokerAway();
   const question = randomBytes(16).toString('base64url');
   const reports: MachineReport[] = [];
@@ -239,8 +246,9 @@ function isHeaders(given: unknown): given is Headers {
 }
 
 function isValue(given: unknown): boolean {
-  if (Array.isArray(given))
-    {return given.length <= MAX_HEADERS && given.every((one) => !Array.isArray(one) && isValue(one));}
+  if (Array.isArray(given)) {
+    return given.length <= MAX_HEADERS && given.every((one) => !Array.isArray(one) && isValue(one));
+  }
   return typeof given === 'string' && /^[\t\x20-\x7e\x80-\xff]{0,8192}$/.test(given);
 }
 

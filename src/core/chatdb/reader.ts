@@ -34,7 +34,7 @@ import { oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import type { Damage } from './read-around.ts';
 import { chatsOf, RecentConversations, type StoredOrder } from './recent-conversations.ts';
-import { rowIdOf } from './row-id.ts';
+import { rowOf } from './row-id.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Lists, threadLists } from './thread-lists.ts';
 
@@ -75,10 +75,9 @@ export class ListReader {
   }
 
   message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
-    const rowId = rowIdOf(id);
-    if (rowId === undefined) return undefined;
     return this.#connection.read((snapshot) => {
-      const message = messageOf(snapshot, rowId);
+      const rowId = rowOf(snapshot, id);
+      const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
       return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;
     });
   }
@@ -152,8 +151,10 @@ export class ChatReader implements MessageReader {
 
   async message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Promise<Message | undefined> {
     if (include.has('details')) return this.#lists.message(id, { include });
-    const rowId = rowIdOf(id);
-    return rowId === undefined ? undefined : this.#connection.read((snapshot) => messageOf(snapshot, rowId));
+    return this.#connection.read((snapshot) => {
+      const rowId = rowOf(snapshot, id);
+      return rowId === undefined ? undefined : messageOf(snapshot, rowId);
+    });
   }
 
   async details(message: Message): Promise<MessageDetails | undefined> {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { managerOf } from '../../src/features/fleet/protocol/connect-once.ts';
 import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
@@ -143,6 +144,13 @@ export class TestFleet {
     const connection = new FleetConnection(() => this.folder.hub, host);
     this.#open.push(() => connection.close());
     await waitFor(() => connection.isConnected);
+    return connection;
+  }
+
+  /** Returns a connection that may do everything. */
+  async operator(): Promise<NatsConnection> {
+    const connection = await connectOperator(this.folder, 'operator');
+    this.#open.push(() => connection.close());
     return connection;
   }
 

@@ -142,7 +142,9 @@ function guarded(access: Access, handler: Handler, operationOf: OperationOf, id:
  */
 async function assertTakesQuery(operationOf: OperationOf, id: string, query: URLSearchParams): Promise<void> {
   const operation = await operationOf(id);
-  const mistakes = operation?.query === undefined ? strictQueryMistakes(undefined, query) : [];
+  // What is passed on to another service is described there.
+  if (operation === undefined) return;
+  const mistakes = operation.query === undefined ? strictQueryMistakes(undefined, query) : [];
   if (mistakes.length > 0) throw invalidRequest(mistakes);
 }
 

@@ -1,0 +1,108 @@
+import type { Answer } from '../../../core/http/answer.ts';
+import type { Clock } from '../../../core/model/ports/host-ports.ts';
+import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
+import type { WebhookSummary } from '../../../core/model/status.ts';
+import type { Counters } from '../../../core/runtime/counters.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import { placeText } from './place.ts';
+import type { Macs } from './macs.ts';
+import type { StreamTail } from './stream-tail.ts';
+
+export interface HubStatusParts {
+  readonly connection: FleetConnection;
+  readonly tail: StreamTail;
+  readonly macs: Macs;
+  readonly counters: Counters;
+  readonly clock: Clock;
+  readonly version: string;
+  readonly webhooks: () => readonly WebhookSummary[];
+  readonly clients: () => { readonly webSockets: number; readonly streams: number; readonly missed: number };
+}
+
+/** What a hub says about itself and its Macs. */
+export class HubStatus {
+  readonly #parts: HubStatusParts;
+  readonly #startedMs: number;
+
+  constructor(parts: HubStatusParts) {
+    this.#parts = parts;
+    this.#startedMs = parts.clock.monotonic();
+  }
+
+  /** Why a balancer should ask another hub; empty if it need not. */
+  notReady(): readonly string[] {
+    const { connection, tail } = this.#parts;
+    if (!connection.isConnected) return ['broker_away'];
+    if (!tail.isFilled) return ['hub_filling'];
+    const behind = (tail.info?.state.last_seq ?? 0) > tail.channel.last.rowId + 1000;
+    return [...(behind ? ['hub_behind'] : []), ...(tail.newestIsReadable ? [] : ['hub_key_wrong'])];
+  }
+
+  health(): BackendHealth {
+    const { tail, macs } = this.#parts;
+    const { trouble } = tail;
+    if (trouble !== undefined) return { connected: false, message: `The fleet cannot be reached: ${trouble}.` };
+    if (!tail.isFilled) return { connected: false, message: 'The hub has just started and is reading the stream.' };
+    if (!tail.newestIsReadable) {
+      return { connected: false, message: 'The newest event cannot be opened with the keys of this hub.' };
+    }
+    const away = macs.list().filter(({ state }) => state === 'away');
+    const message = away.length === 0 ? null : `Away: ${away.map(({ id }) => id).join(', ')}.`;
+    return { connected: true, message };
+  }
+
+  report(): object {
+    const { tail, macs, clock, version, webhooks } = this.#parts;
+    const { last } = tail.channel;
+    const place = tail.isFilled && 'stream' in last ? { offset: placeText(tail.last) } : {};
+    return {
+      version,
+      uptime_s: Math.floor((clock.monotonic() - this.#startedMs) / 1000),
+      backend: this.health(),
+      newest_row: null,
+      newest_event: { row_id: 0, age_s: null, ...place },
+      macs: macs.list(),
+      webhooks: webhooks(),
+      permissions: [],
+    };
+  }
+
+  /** The metrics for Prometheus. Loads prom-client at the first request. */
+  async metrics(): Promise<Answer> {
+    const { Counter, Gauge, Registry } = (await import('prom-client')).default;
+    const registry = new Registry();
+    const registers = [registry];
+    const gauge = (name: string, help: string, value: number): void => void new Gauge({ name, help, registers }).set(value);
+    const { tail, macs, counters, clients, webhooks } = this.#parts;
+    const { webSockets, streams, missed } = clients();
+    gauge('postern_up', 'Whether the events of the fleet can be read.', this.health().connected ? 1 : 0);
+    gauge('postern_hub_ready', 'Whether the hub can serve.', this.notReady().length === 0 ? 1 : 0);
+    gauge('postern_hub_stream_bytes', 'Size of the event stream on the broker.', tail.info?.state.bytes ?? Number.NaN);
+    gauge('postern_hub_stream_events', 'Events in the stream.', tail.info?.state.messages ?? Number.NaN);
+    gauge('postern_hub_rejected_events', 'Messages in the stream that were no readable events.', tail.rejected);
+    gauge('postern_websocket_clients', 'WebSocket clients connected now.', webSockets);
+    gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', streams);
+    gauge('postern_events_missed', 'Events that clients missed because they read too slowly.', missed);
+    gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', webhooks().filter(({ state }) => state === 'held').length);
+    const ofMac = (name: string, help: string): InstanceType<typeof Gauge<'mac' | 'machine'>> =>
+      new Gauge({ name, help, labelNames: ['mac', 'machine'], registers });
+    const up = ofMac('postern_mac_up', '0 while the machine is away, otherwise 1.');
+    const behind = ofMac('postern_mac_behind_rows', 'Rows of the machine that the stream does not have yet, at most.');
+    const late = ofMac('postern_mac_rows_without_event', 'Rows that were too old for the stream.');
+    for (const { id: mac, machines } of macs.list()) {
+      for (const { machine, state, behind: rows, rows_without_event: lateRows } of machines) {
+        up.set({ mac, machine }, state === 'present' ? 1 : 0);
+        behind.set({ mac, machine }, rows);
+        late.set({ mac, machine }, lateRows);
+      }
+    }
+    for (const [name, help, count] of [
+      ['postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries],
+      ['postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests],
+    ] as const) {
+      const counter = new Counter({ name, help, labelNames: count.labelNames as readonly string[], registers });
+      for (const { labels, value } of count.counts()) counter.inc(labels, value);
+    }
+    return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };
+  }
+}

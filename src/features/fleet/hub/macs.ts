@@ -1,0 +1,156 @@
+import type { Cancel, Clock } from '../../../core/model/ports/host-ports.ts';
+import { fleetProblem } from '../problems.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { type MachineReport, who } from '../protocol/requests.ts';
+import type { StreamEntry } from './stream-entry.ts';
+
+const ASK_EVERY_MS = 1000;
+const ANSWERS_WITHIN_MS = 800;
+/** A machine that misses three questions is away. */
+const AWAY_MS = 3500;
+
+export interface MacsParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly clock: Clock;
+}
+
+/** A machine of a Mac, as it last reported itself. */
+export interface KnownMachine {
+  readonly report: MachineReport;
+  readonly heardMs: number;
+}
+
+/** A Mac of the fleet, in the answer of `GET /macs`. */
+export interface MacSummary {
+  readonly id: string;
+  readonly state: 'present' | 'away';
+  /** Where the API of this Mac begins. */
+  readonly path: string;
+  /** The one that is asked first comes first. */
+  readonly machines: readonly MachineSummary[];
+}
+
+interface MachineSummary {
+  readonly machine: string;
+  readonly state: 'present' | 'away';
+  readonly name: string;
+  readonly version: string;
+  /** When this hub last heard from the machine; ISO 8601. */
+  readonly heard_at: string;
+  readonly newest_row: number;
+  readonly behind: number;
+  readonly rows_without_event: number;
+  readonly problem: string | null;
+}
+
+/** Knows the Macs of the fleet by asking all of them, every second, who is there. */
+export class Macs {
+  readonly #parts: MacsParts;
+  /** Key: member, then machine. */
+  readonly #known = new Map<string, Map<string, KnownMachine>>();
+  /** Members that have events in the stream. */
+  readonly #named = new Set<string>();
+  readonly #cancel: Cancel;
+  #first: Promise<void> | undefined;
+  #isClosed = false;
+  #cancelNext: Cancel = () => {};
+
+  constructor(parts: MacsParts) {
+    this.#parts = parts;
+    this.#cancel = parts.connection.onConnect(() => {
+      this.#first ??= this.#ask();
+    });
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#cancel();
+    this.#cancelNext();
+  }
+
+  /** Learns from an event that a Mac exists, although it may be away. */
+  note({ member }: StreamEntry): void {
+    this.#named.add(member);
+  }
+
+  get ids(): readonly string[] {
+    return [...new Set([...this.#named, ...this.#known.keys()])].sort();
+  }
+
+  get present(): readonly string[] {
+    return this.ids.filter((id) => this.#presentOf(id).length > 0);
+  }
+
+  /** Returns a Mac's machines: those that are present first, in the order in which they joined. Throws `mac_unknown`. */
+  async machinesOf(id: string): Promise<{ readonly present: readonly string[]; readonly first: string | undefined }> {
+    await this.#first;
+    if (!this.ids.includes(id)) throw fleetProblem('mac_unknown');
+    const present = this.#presentOf(id).map(({ report }) => report.machine);
+    return { present, first: this.#all(id)[0]?.report.machine };
+  }
+
+  away(id: string): Error {
+    const lastMs = Math.max(0, ...this.#all(id).map(({ heardMs }) => heardMs));
+    const since = lastMs === 0 ? 'before this hub started' : `at ${isoOf(lastMs)}`;
+    return fleetProblem('mac_away', { mac: id, since }, { extra: { mac: id } });
+  }
+
+  list(): readonly MacSummary[] {
+    return this.ids.map((id) => ({
+      id,
+      state: this.#presentOf(id).length > 0 ? 'present' : 'away',
+      path: `/macs/${id}/api/v1`,
+      machines: this.#all(id).map((known) => this.#summary(known)),
+    }));
+  }
+
+  #summary(known: KnownMachine): MachineSummary {
+    const { machine, name, version, row, behind, late, problem } = known.report;
+    return {
+      machine,
+      state: this.#isPresent(known) ? 'present' : 'away',
+      name,
+      version,
+      heard_at: isoOf(known.heardMs),
+      newest_row: row,
+      behind,
+      rows_without_event: late,
+      problem,
+    };
+  }
+
+  #all(id: string): readonly KnownMachine[] {
+    return [...(this.#known.get(id)?.values() ?? [])].sort(
+      ({ report: one }, { report: other }) => one.sinceMs - other.sinceMs || (one.machine < other.machine ? -1 : 1),
+    );
+  }
+
+  #presentOf(id: string): readonly KnownMachine[] {
+    return this.#all(id).filter((known) => this.#isPresent(known));
+  }
+
+  #isPresent({ heardMs }: KnownMachine): boolean {
+    return this.#parts.clock.now() - heardMs < AWAY_MS;
+  }
+
+  /** Asks once. Asks again after a while, until this hub closes. */
+  async #ask(): Promise<void> {
+    const { clock } = this.#parts;
+    try {
+      for (const report of await who(this.#parts, ANSWERS_WITHIN_MS)) {
+        const machines = this.#known.get(report.member) ?? new Map<string, KnownMachine>();
+        machines.set(report.machine, { report, heardMs: clock.now() });
+        this.#known.set(report.member, machines);
+      }
+    } catch {
+      // The broker is away: so are the Macs, until it is back.
+    }
+    if (!this.#isClosed) this.#cancelNext = clock.after(ASK_EVERY_MS - ANSWERS_WITHIN_MS, () => void this.#ask());
+  }
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -40,7 +40,9 @@ describeWithNats('a Mac that publishes', () => {
     await fleet.server.stop();
     await mac.start();
     const row = mac.write('while away');
-    await waitFor(async () => ((await mac.get(`/messages/${row}`)) as { readonly body?: string }).body === 'while away');
+    await waitFor(
+      async () => ((await mac.get(`/messages/${row}`)) as { readonly body?: string }).body === 'while away',
+    );
     expect(await mac.fleet(({ behind }) => behind === 1)).toMatchObject({ mac: 'm7', state: 'away' });
     await fleet.server.start();
     expect(await fleet.bodies('m7', 1)).toEqual(['while away']);

@@ -1,5 +1,5 @@
-import { createServer, type RequestListener } from 'node:http';
 import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
@@ -35,7 +35,10 @@ describeWithNats('a request through the broker', () => {
   const question = (path: string, rest: Partial<Question> = {}) => ({ ...HEAD, member: 'm7', path, ...rest });
 
   /** Answers as the machine of m7, with this in place of Postern's own service. */
-  async function standIn(listener: RequestListener, { clock = systemClock, machine = 'one' } = {}): Promise<FleetConnection> {
+  async function standIn(
+    listener: RequestListener,
+    { clock = systemClock, machine = 'one' } = {},
+  ): Promise<FleetConnection> {
     const server = createServer(listener).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const membership = parseMembership(fleet.folder.addMac('m7', ''));
@@ -174,7 +177,10 @@ describeWithNats('a request through the broker', () => {
     await expect(text(answer)).rejects.toThrow();
   });
 
-  test.each([['a minute late', 61_000], ['from the future', -6000]])('a request %s is refused', async (_name, ms) => {
+  test.each([
+    ['a minute late', 61_000],
+    ['from the future', -6000],
+  ])('a request %s is refused', async (_name, ms) => {
     await standIn((_request, response) => response.end(), { clock: { ...systemClock, now: () => Date.now() + ms } });
     await expect(ask(asking(), question('/'))).rejects.toMatchObject({ code: 'clock_differs' });
   });

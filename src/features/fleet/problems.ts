@@ -14,7 +14,11 @@ export const FLEET_PROBLEMS = {
     status: 410,
     detail: 'The stream of events does not have this offset any more, or has another event at its place.',
     hint: 'Continue after `resume`. Nothing is lost, but events may come again with the same ids.',
-    extra: { resume: 'Mi50fDE3OTAwMDAwMDAwMDA', oldest: '0', latest: 'Mi4yMDI2LTAxLTAyVDAzOjA0OjA1Wnw3fDE3OTAwMDAwMDAwMDA' },
+    extra: {
+      resume: 'Mi50fDE3OTAwMDAwMDAwMDA',
+      oldest: '0',
+      latest: 'Mi4yMDI2LTAxLTAyVDAzOjA0OjA1Wnw3fDE3OTAwMDAwMDAwMDA',
+    },
   },
   stream_changed: {
     status: 410,

@@ -49,8 +49,9 @@ export class FleetAgent implements Running {
     let envelope: Envelope | undefined;
     const membership = (): Membership => {
       const read = ofMac(readMembership(values.file));
-      if (read.member !== member)
-        {throw new AppError('fleet_line_unusable', 'The line of the fleet has another name now. Restart Postern.');}
+      if (read.member !== member) {
+        throw new AppError('fleet_line_unusable', 'The line of the fleet has another name now. Restart Postern.');
+      }
       envelope = envelopeOf(read);
       return read;
     };

@@ -62,5 +62,7 @@ export function isTakenMeanwhile(error: unknown): boolean {
 
 /** Returns the bucket's key for an Idempotency-Key, which may contain anything. Each key of the Mac has its own. */
 export function claimKey(member: string, asker: string, key: string): string {
-  return createHash('sha256').update(JSON.stringify([member, asker, key])).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify([member, asker, key]))
+    .digest('hex');
 }

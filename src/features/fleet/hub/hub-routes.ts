@@ -1,10 +1,10 @@
+import type { Feature } from '../../../core/feature.ts';
 import type { Answer } from '../../../core/http/answer.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
 import type { Handler, ServedRoute } from '../../../core/http/router.ts';
 import { type EventSource, eventRoutes } from '../../../core/http/routes/events-routes.ts';
 import { healthRoutes } from '../../../core/http/routes/status-routes.ts';
 import type { AcceptWebSocket, RouteHost } from '../../../core/http/server.ts';
-import type { Feature } from '../../../core/feature.ts';
 import type { Caller } from '../../../core/model/caller.ts';
 import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../../core/schema/routes.ts';
@@ -42,7 +42,11 @@ export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly Serve
   const needsMac = (route: Route): Handler => {
     return ({ path }) => {
       const paths = macs.ids.map((id) => `/macs/${id}${path}`);
-      throw fleetProblem('mac_needed', {}, { extra: { macs: paths.length > 0 ? paths : [`/macs/ID${pathOf(route)}`] } });
+      throw fleetProblem(
+        'mac_needed',
+        {},
+        { extra: { macs: paths.length > 0 ? paths : [`/macs/ID${pathOf(route)}`] } },
+      );
     };
   };
   return [
@@ -94,7 +98,5 @@ function webhookHandlers(): Partial<Record<RouteId, Handler>> {
     'retryWebhook',
     'replayWebhook',
   ] as const;
-  return Object.fromEntries(
-    ids.map((id): [string, Handler] => [id, async (exchange) => (await load())[id](exchange)]),
-  );
+  return Object.fromEntries(ids.map((id): [string, Handler] => [id, async (exchange) => (await load())[id](exchange)]));
 }

@@ -4,8 +4,8 @@ import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
 import type { WebhookSummary } from '../../../core/model/status.ts';
 import type { Counters } from '../../../core/runtime/counters.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
-import { placeText } from './place.ts';
 import type { Macs } from './macs.ts';
+import { placeText } from './place.ts';
 import type { StreamTail } from './stream-tail.ts';
 
 export interface HubStatusParts {
@@ -72,7 +72,8 @@ export class HubStatus {
     const { Counter, Gauge, Registry } = (await import('prom-client')).default;
     const registry = new Registry();
     const registers = [registry];
-    const gauge = (name: string, help: string, value: number): void => void new Gauge({ name, help, registers }).set(value);
+    const gauge = (name: string, help: string, value: number): void =>
+      void new Gauge({ name, help, registers }).set(value);
     const { tail, macs, counters, clients, webhooks } = this.#parts;
     const { webSockets, streams, missed } = clients();
     gauge('postern_up', 'Whether the events of the fleet can be read.', this.health().connected ? 1 : 0);
@@ -83,7 +84,11 @@ export class HubStatus {
     gauge('postern_websocket_clients', 'WebSocket clients connected now.', webSockets);
     gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', streams);
     gauge('postern_events_missed', 'Events that clients missed because they read too slowly.', missed);
-    gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', webhooks().filter(({ state }) => state === 'held').length);
+    gauge(
+      'postern_webhooks_held',
+      'Webhooks that hold a delivery until it succeeds.',
+      webhooks().filter(({ state }) => state === 'held').length,
+    );
     const ofMac = (name: string, help: string): InstanceType<typeof Gauge<'mac' | 'machine'>> =>
       new Gauge({ name, help, labelNames: ['mac', 'machine'], registers });
     const up = ofMac('postern_mac_up', '0 while the machine is away, otherwise 1.');

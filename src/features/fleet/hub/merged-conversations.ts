@@ -33,7 +33,11 @@ export async function mergedConversations(parts: ForwardParts, exchange: Exchang
   const body = all.slice(offset, offset + limit);
   const hasMore = all.length > offset + limit && offset + limit < MAX_ASKED;
   const link = hasMore && { Link: pageLink(conversationQuery, exchange.query, { offset: offset + limit }) };
-  return { status: 200, body, headers: { ...link, ...(missing.length > 0 && { 'Postern-Partial': missing.join(', ') }) } };
+  return {
+    status: 200,
+    body,
+    headers: { ...link, ...(missing.length > 0 && { 'Postern-Partial': missing.join(', ') }) },
+  };
 }
 
 /** Returns undefined if the Mac does not answer in time, or with something else. */

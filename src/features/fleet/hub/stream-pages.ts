@@ -63,7 +63,8 @@ export class StreamPages {
   async at(rowId: number): Promise<Place> {
     const { stream, generation } = this.#tail.last;
     const manager = await this.#tail.manager();
-    const found = rowId === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: rowId }));
+    const found =
+      rowId === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: rowId }));
     return { rowId, change: 0, stream, atMs: found?.time.getTime() ?? 0, generation };
   }
 

@@ -183,7 +183,8 @@ export class StreamTail {
   async #restart({ created, state }: StreamInfo): Promise<void> {
     const before = Math.max(state.first_seq - 1, state.last_seq - RING, 0);
     const manager = await this.manager();
-    const found = before === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: before }));
+    const found =
+      before === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: before }));
     const atMs = found?.time.getTime() ?? (before === state.last_seq ? lastMs(state) : 0);
     const isFirst = this.#start().stream === '';
     const generation = this.channel.generation + 1;

@@ -1,7 +1,6 @@
 import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
 import { FILE_PROBLEMS } from './file-problems.ts';
-import { FLEET_PROBLEMS } from './fleet-problems.ts';
 import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
 import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
@@ -15,7 +14,6 @@ export type { ProblemText } from './problem-text.ts';
 export const PROBLEMS = {
   ...ACCESS_PROBLEMS,
   ...FILE_PROBLEMS,
-  ...FLEET_PROBLEMS,
   ...WEBHOOK_PROBLEMS,
   invalid_request: {
     status: 400,

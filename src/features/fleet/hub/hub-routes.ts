@@ -17,7 +17,7 @@ export interface HubRouteParts extends ForwardParts, Omit<EventSource, 'closing'
   readonly feed: HubFeed;
   readonly features: readonly Feature[];
   readonly health: () => BackendHealth;
-  readonly status: () => object;
+  readonly status: () => Promise<object>;
   readonly metrics: () => Promise<Answer>;
 }
 
@@ -34,7 +34,7 @@ export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly Serve
     listEvents: (exchange) => ofOneMac(parts, exchange, events.listEvents),
     openWebSocket: events.openWebSocket,
     listConversations: (exchange) => mergedConversations(parts, exchange),
-    getStatus: () => ({ status: 200, body: parts.status() }),
+    getStatus: async () => ({ status: 200, body: await parts.status() }),
     getMetrics: parts.metrics,
     ...webhookHandlers(),
   };

@@ -15,7 +15,8 @@ export interface HubStatusParts {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly version: string;
-  readonly webhooks: () => readonly WebhookSummary[];
+  readonly webhooks: () => Promise<readonly WebhookSummary[]>;
+  readonly held: () => number;
   readonly clients: () => { readonly webSockets: number; readonly streams: number; readonly missed: number };
 }
 
@@ -51,7 +52,7 @@ export class HubStatus {
     return { connected: true, message };
   }
 
-  report(): object {
+  async report(): Promise<object> {
     const { tail, macs, clock, version, webhooks } = this.#parts;
     const { last } = tail.channel;
     const place = tail.isFilled && 'stream' in last ? { offset: placeText(tail.last) } : {};
@@ -62,7 +63,7 @@ export class HubStatus {
       newest_row: null,
       newest_event: { row_id: 0, age_s: null, ...place },
       macs: macs.list(),
-      webhooks: webhooks(),
+      webhooks: await webhooks(),
       permissions: [],
     };
   }
@@ -74,7 +75,7 @@ export class HubStatus {
     const registers = [registry];
     const gauge = (name: string, help: string, value: number): void =>
       void new Gauge({ name, help, registers }).set(value);
-    const { tail, macs, counters, clients, webhooks } = this.#parts;
+    const { tail, macs, counters, clients, held } = this.#parts;
     const { webSockets, streams, missed } = clients();
     gauge('postern_up', 'Whether the events of the fleet can be read.', this.health().connected ? 1 : 0);
     gauge('postern_hub_ready', 'Whether the hub can serve.', this.notReady().length === 0 ? 1 : 0);
@@ -84,11 +85,7 @@ export class HubStatus {
     gauge('postern_websocket_clients', 'WebSocket clients connected now.', webSockets);
     gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', streams);
     gauge('postern_events_missed', 'Events that clients missed because they read too slowly.', missed);
-    gauge(
-      'postern_webhooks_held',
-      'Webhooks that hold a delivery until it succeeds.',
-      webhooks().filter(({ state }) => state === 'held').length,
-    );
+    gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', held());
     const ofMac = (name: string, help: string): InstanceType<typeof Gauge<'mac' | 'machine'>> =>
       new Gauge({ name, help, labelNames: ['mac', 'machine'], registers });
     const up = ofMac('postern_mac_up', '0 while the machine is away, otherwise 1.');

@@ -102,6 +102,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     ...parts,
     version,
     webhooks: () => webhooks.summaries(),
+    held: () => webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
     clients: () => ({
       webSockets: webSockets.counts.clients,
       streams: streams.counts.clients,

@@ -72,6 +72,9 @@ describeWithNats('a request through the broker', () => {
     const answer = await ask(asking(), question(`/api/v1/messages/${row}`, { member: 'm8' }));
     expect(answer).toMatchObject({ machine: 'one', status: 200 });
     expect(JSON.parse(await text(answer))).toMatchObject({ body: 'hello' });
+    const [event] = await fleet.events('m8');
+    const byId = await ask(asking(), question(`/api/v1/messages/${String(event?.event.data['id'])}`, { member: 'm8' }));
+    expect(JSON.parse(await text(byId))).toMatchObject({ id: String(row), body: 'hello' });
     const headers = { authorization: 'Bearer of-somebody-else' };
     const refused = await ask(asking(), question('/api/v1/messages', { member: 'm8', headers, isOwner: false }));
     expect(refused.status).toBe(401);

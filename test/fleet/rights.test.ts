@@ -101,10 +101,10 @@ describeWithNats('the rights at the broker', () => {
 
   test('with these rights a hub reads the stream, follows a bucket, and claims a key once', async () => {
     const operator = await fleet.operator();
-    await jetstream(operator).publish('ev.m7.z', 'x');
+    const { seq: opt_start_seq } = await jetstream(operator).publish('ev.m7.z', 'x');
     const connection = await as(fleet.folder.hub, hubName('h2'));
     const js = jetstream(connection);
-    const consumer = await js.consumers.get(EVENTS, { opt_start_seq: 1 });
+    const consumer = await js.consumers.get(EVENTS, { opt_start_seq });
     for await (const message of await consumer.fetch({ max_messages: 1, expires: 1000 })) {
       expect(message.string()).toBe('x');
     }

@@ -32,7 +32,6 @@ const denied = (name: 'full_disk_access' | 'automation'): StatusReport['permissi
   { name, state: 'denied', detail: `Allow ${name}.` },
 ];
 const search = { state: 'failing', indexed_rows: 0, total_rows: 0, indexed_from: null, problem: null } as const;
-const fleet = { mac: 'm1', state: 'away', behind: 0, problem: null } as const;
 
 const OPTIONS: { readonly [Member in keyof StatusReport]?: readonly StatusReport[Member][] } = {
   backend: [
@@ -52,7 +51,6 @@ const OPTIONS: { readonly [Member in keyof StatusReport]?: readonly StatusReport
   ],
   held_sends: [undefined, 0, 1, 2, 1200],
   search: [undefined, search],
-  fleet: [undefined, fleet as StatusReport['fleet']],
   warnings: [undefined, [{ code: 'push_dead', text: 'Gone.', tone: 'bad', title: 'Messages may not arrive' }]],
   macs: [
     undefined,

@@ -1,9 +1,4 @@
-import {
-  type ClientRequest,
-  request as httpRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-} from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import { Call } from '../protocol/call.ts';

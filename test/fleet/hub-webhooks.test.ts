@@ -1,0 +1,142 @@
+import { cpSync, rmSync } from 'node:fs';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { eventually, waitFor } from '../support/eventually.ts';
+import { Fleet, type Hub, type Mac } from '../support/fleet-fixture.ts';
+import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { Receiver } from '../support/receiver.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+describeWithNats('the webhooks of a fleet', () => {
+  let server: NatsServer;
+  let fleet: Fleet;
+  let receiver: Receiver;
+  let hubs: readonly [Hub, Hub];
+  let mac: Mac;
+
+  beforeEach(async () => {
+    server = await NatsServer.forFleet();
+    fleet = new Fleet(server);
+    receiver = await Receiver.start();
+    hubs = [await fleet.hub(), await fleet.hub()];
+    mac = await fleet.mac('m1');
+  });
+  afterEach(async () => {
+    await fleet.stop();
+    await receiver.close();
+    await server.dispose();
+  });
+
+  async function register(settings: object = {}): Promise<string> {
+    const body = { url: receiver.url, events: ['message.received'], ...settings };
+    const answer = await hubs[0].post('/api/v1/webhooks', body);
+    const { id } = (await answer.json()) as { id: string };
+    expect(answer.status).toBe(201);
+    await waitFor(async () => (await hubs[1].get(`/api/v1/webhooks/${id}`)).status === 200);
+    return id;
+  }
+  const texts = (): unknown[] => receiver.deliveries.map(({ event }) => event.data['body']);
+  const ids = (): unknown[] => receiver.deliveries.map(({ headers }) => headers['x-webhook-delivery']);
+  function write(...all: readonly string[]): void {
+    for (const text of all) mac.write(text, `G-${text}`);
+  }
+  const numbered = (from: number, to: number): string[] =>
+    Array.from({ length: to - from + 1 }, (_, index) => `t${String(from + index)}`);
+
+  test('deliver each event once and in order, whichever hub does it, and every hub shows the deliveries', async () => {
+    const id = await register();
+    write(...numbered(1, 30));
+    await eventually(() => expect(texts()).toEqual(numbered(1, 30)));
+    expect(new Set(ids()).size).toBe(30);
+    expect(ids()[0]).toMatch(/^ev\.m1\./);
+    for (const hub of hubs) {
+      await eventually(async () => {
+        const deliveries = (await (await hub.get(`/api/v1/webhooks/${id}/deliveries`)).json()) as { id: string }[];
+        expect(deliveries.map((one) => one.id)).toEqual(ids().toReversed());
+      });
+      expect(await (await hub.get(`/api/v1/webhooks/${id}`)).json()).toMatchObject({ state: 'healthy', behind: 0 });
+    }
+  });
+
+  test('go on at the other hub when one ends', async () => {
+    await register();
+    write('one');
+    await eventually(() => expect(texts()).toEqual(['one']));
+    await hubs[0].stop();
+    write('two', 'three');
+    await eventually(() => expect(texts()).toEqual(['one', 'two', 'three']));
+  });
+
+  test('hold an event until the receiver takes it, keep the order, and retry at once when asked', async () => {
+    receiver.answerWith((response) => void response.writeHead(500).end());
+    const id = await register({ on_failure: 'hold' });
+    write('one', 'two');
+    await eventually(async () =>
+      expect(await (await hubs[1].get(`/api/v1/webhooks/${id}`)).json()).toMatchObject({ state: 'held' }),
+    );
+    receiver.answerWith((response) => void response.writeHead(204).end());
+    expect((await hubs[1].post(`/api/v1/webhooks/${id}/retry`, {})).status).toBe(202);
+    await eventually(() => expect(texts().slice(-2)).toEqual(['one', 'two']));
+    expect(new Set(ids()).size).toBe(2);
+  });
+
+  test('pause when the receiver answers 410, and go on with the same event afterwards', async () => {
+    receiver.answerWith((response) => void response.writeHead(410).end());
+    const id = await register({ on_failure: 'hold' });
+    write('one');
+    await eventually(async () =>
+      expect(await (await hubs[1].get(`/api/v1/webhooks/${id}`)).json()).toMatchObject({ state: 'paused' }),
+    );
+    receiver.answerWith((response) => void response.writeHead(204).end());
+    const before = receiver.deliveries.length;
+    const answer = await fetch(`${hubs[1].url}/api/v1/webhooks/${id}`, {
+      method: 'PATCH',
+      headers: { 'x-api-key': hubs[1].key, 'content-type': 'application/json' },
+      body: '{"enabled":true}',
+    });
+    expect(answer.status).toBe(200);
+    await eventually(() => expect(texts().slice(before)).toEqual(['one']));
+  });
+
+  test('lose nothing when the store of the broker is restored from an old copy', async () => {
+    const copy = temporaryFolder();
+    await register();
+    write(...numbered(1, 3));
+    await eventually(() => expect(texts()).toEqual(numbered(1, 3)));
+    await server.stop();
+    cpSync(server.storeFolder, copy, { recursive: true });
+    await server.launch();
+    write(...numbered(4, 12));
+    await eventually(() => expect(texts()).toContain('t12'));
+    await server.stop();
+    rmSync(server.storeFolder, { recursive: true });
+    cpSync(copy, server.storeFolder, { recursive: true });
+    await server.launch();
+    write(...numbered(13, 20));
+    await eventually(() => expect(new Set(texts())).toEqual(new Set(numbered(1, 20))));
+  });
+
+  test('lose nothing when the store of the broker is deleted', async () => {
+    await register();
+    write(...numbered(1, 3));
+    await eventually(() => expect(texts()).toEqual(numbered(1, 3)));
+    await server.deleteStore();
+    await server.launch();
+    await server.createFleet();
+    write(...numbered(4, 8));
+    await eventually(() => expect(new Set(texts())).toEqual(new Set(numbered(1, 8))));
+  });
+
+  test('are removed at every hub, and replayed from an offset', async () => {
+    const id = await register();
+    write('one', 'two');
+    await eventually(() => expect(texts()).toEqual(['one', 'two']));
+    const { events } = await hubs[1].events('after=0');
+    expect((await hubs[1].post(`/api/v1/webhooks/${id}/replay`, { after: events[0]?.offset })).status).toBe(202);
+    await eventually(() => expect(texts()).toEqual(['one', 'two', 'two']));
+    const test = await hubs[1].post(`/api/v1/webhooks/${id}/test`, {});
+    expect(await test.json()).toMatchObject({ delivered: true });
+    const headers = { 'x-api-key': hubs[1].key };
+    expect((await fetch(`${hubs[1].url}/api/v1/webhooks/${id}`, { method: 'DELETE', headers })).status).toBe(204);
+    await waitFor(async () => (await hubs[0].get(`/api/v1/webhooks/${id}`)).status === 404);
+  });
+});

@@ -82,7 +82,7 @@ const NAMED: Readonly<Record<string, number>> = {
   changes: 75,
   console: 73,
   contacts: 150,
-  fleet: 349,
+  fleet: 7,
   imsg: 1,
   mcp: 114,
   media: 7,

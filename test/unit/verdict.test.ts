@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { FleetMac, StatusReport, WebhookSummary } from '../../src/core/model/status.ts';
+import type { HubMac, StatusReport, WebhookSummary } from '../../src/core/model/status.ts';
 import { type Verdict, verdictOf } from '../../src/core/model/verdict.ts';
 
 /** The console's own module, as a browser loads it. */
@@ -15,19 +15,7 @@ const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary 
   last_outcome: null,
   last_error: null,
 });
-const mac = (id: string, state: FleetMac['state'], isConnected = true): FleetMac => ({
-  id,
-  state,
-  version: null,
-  addresses: [],
-  seen_s: 1,
-  backend: { connected: isConnected, message: null },
-  newest_row: null,
-  behind: null,
-  shared_addresses: [],
-  changes: false,
-  open_holes: 0,
-});
+const mac = (id: string, state: HubMac['state']): HubMac => ({ id, state, machines: [] });
 const denied = (name: 'full_disk_access' | 'automation'): StatusReport['permissions'] => [
   { name, state: 'denied', detail: `Allow ${name}.` },
 ];
@@ -56,7 +44,7 @@ const OPTIONS: { readonly [Member in keyof StatusReport]?: readonly StatusReport
     undefined,
     [],
     [mac('m1', 'present')],
-    [mac('m1', 'away'), mac('m2', 'unreadable'), mac('m3', 'present', false)],
+    [mac('m1', 'away'), mac('m2', 'away'), mac('m3', 'present')],
     [mac('m1', 'away')],
   ],
 };

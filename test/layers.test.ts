@@ -97,7 +97,6 @@ const URL_PARSERS: readonly string[] = [
   'core/model/webhook.ts',
   'core/webhooks/delivery-record.ts',
   'core/webhooks/poster.ts',
-  'features/fleet/hub/webhooks/hub-webhooks.ts',
   'core/state/state-database.ts',
   'core/state/webhooks-store.ts',
   // The owner's configuration, options and environment, and the addresses of a fleet.
@@ -111,13 +110,12 @@ const URL_PARSERS: readonly string[] = [
   'core/cli/mcp-pipe.ts',
   'core/cli/service-connection.ts',
   'core/config/config.ts',
-  'core/config/fleet-settings.ts',
   'core/config/service-address.ts',
   'core/config/settings.ts',
   'core/model/local-network.ts',
+  'features/fleet/protocol/membership.ts',
   'features/fleet/protocol/tls.ts',
   'features/fleet/setup/addresses.ts',
-  'features/fleet/setup/invitation.ts',
   // The service's own answers, and the program's own files.
   'core/http/routes/static-files.ts',
   'client/postern-client.ts',

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { FleetMac, StatusReport, WebhookSummary } from '../../src/core/model/status.ts';
+import type { HubMac, StatusReport, WebhookSummary } from '../../src/core/model/status.ts';
 import { type Verdict, verdictOf } from '../../src/core/model/verdict.ts';
 
 /** The console's own module, as a browser loads it. */
@@ -15,24 +15,11 @@ const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary 
   last_outcome: null,
   last_error: null,
 });
-const mac = (id: string, state: FleetMac['state'], isConnected = true): FleetMac => ({
-  id,
-  state,
-  version: null,
-  addresses: [],
-  seen_s: 1,
-  backend: { connected: isConnected, message: null },
-  newest_row: null,
-  behind: null,
-  shared_addresses: [],
-  changes: false,
-  open_holes: 0,
-});
+const mac = (id: string, state: HubMac['state']): HubMac => ({ id, state, machines: [] });
 const denied = (name: 'full_disk_access' | 'automation'): StatusReport['permissions'] => [
   { name, state: 'denied', detail: `Allow ${name}.` },
 ];
 const search = { state: 'failing', indexed_rows: 0, total_rows: 0, indexed_from: null, problem: null } as const;
-const fleet = { mac: 'm1', state: 'away', behind: 0, problem: null } as const;
 
 const OPTIONS: { readonly [Member in keyof StatusReport]?: readonly StatusReport[Member][] } = {
   backend: [
@@ -52,13 +39,12 @@ const OPTIONS: { readonly [Member in keyof StatusReport]?: readonly StatusReport
   ],
   held_sends: [undefined, 0, 1, 2, 1200],
   search: [undefined, search],
-  fleet: [undefined, fleet as StatusReport['fleet']],
   warnings: [undefined, [{ code: 'push_dead', text: 'Gone.', tone: 'bad', title: 'Messages may not arrive' }]],
   macs: [
     undefined,
     [],
     [mac('m1', 'present')],
-    [mac('m1', 'away'), mac('m2', 'unreadable'), mac('m3', 'present', false)],
+    [mac('m1', 'away'), mac('m2', 'away'), mac('m3', 'present')],
     [mac('m1', 'away')],
   ],
 };

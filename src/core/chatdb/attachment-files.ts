@@ -9,7 +9,7 @@ import { type Located, located } from './attachment-place.ts';
 import { INT_PARAM, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { type ChatDbLocation, readOnce } from './read-once.ts';
-import { rowOf } from './row-id.ts';
+import { rowIdOf } from './row-id.ts';
 
 /** The part of an `AttachmentFile` that an opened file or a folder provides. */
 type Content = Pick<AttachmentFile, 'bytes' | 'version' | 'read' | 'close'>;
@@ -37,7 +37,7 @@ export class AttachmentFiles implements AttachmentReader {
 
   #attachment(id: string, n: number): AttachmentDetails | undefined {
     return this.#connection.read((snapshot) => {
-      const rowId = rowOf(snapshot, id);
+      const rowId = rowIdOf(id, snapshot);
       return rowId === undefined ? undefined : attachmentAt(snapshot, rowId, n);
     });
   }

@@ -34,7 +34,7 @@ import { oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import type { Damage } from './read-around.ts';
 import { chatsOf, RecentConversations, type StoredOrder } from './recent-conversations.ts';
-import { rowOf } from './row-id.ts';
+import { rowIdOf } from './row-id.ts';
 import type { Snapshot } from './snapshot.ts';
 import { type Lists, threadLists } from './thread-lists.ts';
 
@@ -76,7 +76,7 @@ export class ListReader {
 
   message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
     return this.#connection.read((snapshot) => {
-      const rowId = rowOf(snapshot, id);
+      const rowId = rowIdOf(id, snapshot);
       const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
       return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;
     });
@@ -152,7 +152,7 @@ export class ChatReader implements MessageReader {
   async message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Promise<Message | undefined> {
     if (include.has('details')) return this.#lists.message(id, { include });
     return this.#connection.read((snapshot) => {
-      const rowId = rowOf(snapshot, id);
+      const rowId = rowIdOf(id, snapshot);
       return rowId === undefined ? undefined : messageOf(snapshot, rowId);
     });
   }

@@ -1,12 +1,10 @@
 import type { Snapshot } from './snapshot.ts';
 
-const MAX_GUID_LENGTH = 200;
-
 /**
- * Returns the row that a message id stands for: its row id, or `g` and its guid, which every machine of an Apple account
- * knows. Returns undefined for any other text, and for a guid that is not in chat.db.
+ * Returns the row that a message id stands for: a row id, or `g` and the guid, which other Macs of the account know too.
+ * Undefined for anything else, and for a guid that chat.db lacks.
  */
-export function rowOf(snapshot: Pick<Snapshot, 'rowIdOf'>, id: string): number | undefined {
+export function rowIdOf(id: string, snapshot: Pick<Snapshot, 'rowIdOf'>): number | undefined {
   if (/^[1-9]\d{0,14}$/.test(id)) return Number(id);
-  return id.startsWith('g') && id.length > 1 && id.length <= MAX_GUID_LENGTH ? snapshot.rowIdOf(id.slice(1)) : undefined;
+  return id.startsWith('g') ? snapshot.rowIdOf(id.slice(1)) : undefined;
 }

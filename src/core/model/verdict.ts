@@ -16,7 +16,7 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
  */
 export function verdictOf(report: StatusReport): Verdict {
   const { backend, permissions, webhooks, search, macs, warnings = [], held_sends: held = 0 } = report;
-  if (macs !== undefined) return fleetVerdict(report, macs);
+  if (macs !== undefined) return hubVerdict(report, macs);
   const denied = permissions.filter(({ state }) => state === 'denied');
   if (!backend.connected) {
     const reason = denied.find(({ name }) => name === 'full_disk_access')?.detail ?? backend.message;
@@ -56,16 +56,14 @@ export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'or
   return name ?? origin.replace(/^https?:\/\//, '');
 }
 
-function fleetVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<StatusReport['macs']>): Verdict {
+function hubVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<StatusReport['macs']>): Verdict {
   if (!backend.connected) {
-    return { tone: 'bad', text: 'The hub cannot read the events of its fleet', next: backend.message ?? '' };
+    return { tone: 'bad', text: 'The hub cannot read the events of its Macs', next: backend.message ?? '' };
   }
   const away = macs.filter(({ state }) => state !== 'present').map(({ id }) => id);
-  const unread = macs.filter((mac) => mac.state === 'present' && mac.backend?.connected === false).map(({ id }) => id);
   const behind = webhooks.filter(isBehind).length;
   const troubles = [
     ...(away.length > 0 ? [`${listed(away)} ${away.length === 1 ? 'is' : 'are'} away`] : []),
-    ...(unread.length > 0 ? [`${listed(unread)} cannot read messages`] : []),
     ...(behind > 0 ? [`${behind === 1 ? 'one webhook is' : `${inWords(behind)} webhooks are`} behind`] : []),
   ];
   if (troubles.length === 0) {

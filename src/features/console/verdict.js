@@ -31,7 +31,7 @@ export function verdictOf(status, held) {
       : held === 1
         ? 'One send waits for your decision.'
         : `${capital(inWords(held))} sends wait for your decision.`;
-  if (macs !== undefined) return fleetVerdict(status);
+  if (macs !== undefined) return hubVerdict(status);
   if (!backend.connected) {
     return {
       tone: 'bad',
@@ -70,15 +70,13 @@ export function verdictOf(status, held) {
 }
 
 /** @param {StatusReport} status @returns {Verdict} */
-function fleetVerdict({ backend, macs = [], webhooks }) {
+function hubVerdict({ backend, macs = [], webhooks }) {
   if (!backend.connected)
-    return { tone: 'bad', text: 'The hub cannot read the events of its fleet', next: backend.message ?? '' };
+    return { tone: 'bad', text: 'The hub cannot read the events of its Macs', next: backend.message ?? '' };
   const away = macs.filter(({ state }) => state !== 'present').map(({ id }) => id);
-  const unread = macs.filter((mac) => mac.state === 'present' && mac.backend?.connected === false).map(({ id }) => id);
   const behind = webhooks.filter(isBehind).length;
   const troubles = [
     ...(away.length > 0 ? [`${listed(away)} ${away.length === 1 ? 'is' : 'are'} away`] : []),
-    ...(unread.length > 0 ? [`${listed(unread)} cannot read messages`] : []),
     ...(behind > 0 ? [`${behind === 1 ? 'one webhook is' : `${inWords(behind)} webhooks are`} behind`] : []),
   ];
   if (troubles.length === 0)

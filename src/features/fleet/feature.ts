@@ -1,4 +1,5 @@
 import { feature } from '../../core/feature.ts';
+import type { FleetReport } from './agent/agent.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { FLEET_SETTINGS } from './settings.ts';
 import { declareFleetCommands } from './setup/commands.ts';
@@ -19,11 +20,12 @@ export const fleet = feature({
         }
       : {},
   document: async () => ({ operations: {}, status: (await import('./document.ts')).fleetSchema }),
-  async findings({ config, isUp }) {
+  async findings({ config, isUp, status }) {
     const { file } = config.features['fleet'] ?? {};
     if (typeof file !== 'string' || file === '') return [];
     const { fleetFindings } = await import('./findings.ts');
-    return fleetFindings(file, { connects: !isUp });
+    const { fleet: report } = (status ?? {}) as { readonly fleet?: FleetReport };
+    return fleetFindings(file, { isUp, report });
   },
   async open(core, values) {
     if (values.file === '') return undefined;

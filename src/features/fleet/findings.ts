@@ -6,6 +6,7 @@ import { isAppError } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { localNetworkAdvice } from '../../core/model/local-network.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
+import type { FleetReport } from './agent/agent.ts';
 import { connectOnce, managerOf } from './protocol/connect-once.ts';
 import { isOpenToOthers, type Membership, readMembership } from './protocol/membership.ts';
 import { EVENTS, hubName, inboxPrefix, STREAMS, unlessMissing } from './protocol/subjects.ts';
@@ -14,12 +15,12 @@ const SOON_DAYS = 30;
 const DESK = 'On the machine where the fleet was set up, run: postern fleet';
 
 /**
- * Finds out whether this machine can take part in its fleet. With `connects: false` it only looks at the file: a
- * connection from this terminal would prove nothing about the service, which may lack the permission for the network.
+ * Finds out whether this machine can take part in its fleet. While the service runs, it is asked instead of the servers:
+ * a connection from this terminal would prove nothing about the service, which may lack the permission for the network.
  */
 export async function fleetFindings(
   path: string,
-  { connects }: { readonly connects: boolean },
+  { isUp, report }: { readonly isUp: boolean; readonly report: FleetReport | undefined },
 ): Promise<readonly Finding[]> {
   let membership: Membership;
   try {
@@ -35,7 +36,8 @@ export async function fleetFindings(
         `Run: chmod 600 ${quoted(path)}`,
       )
     : ok('fleet_file', `This machine is ${membership.member ?? 'a hub'} in its fleet.`);
-  return [file, ...certificates(membership), ...(connects ? await servers(membership) : [])];
+  const connection = isUp ? reported(membership, report) : await servers(membership);
+  return [file, ...certificates(membership), ...connection];
 }
 
 /** Tells until when a certificate is valid. `end` is in Unix milliseconds. */
@@ -45,6 +47,20 @@ export function certificateFinding(name: string, end: number): Finding {
   if (days >= SOON_DAYS) return ok('fleet_certificate', `${name} is valid until ${day}.`);
   const sentence = days < 0 ? `${name} has ended (${day}).` : `${name} ends in ${days} days (${day}).`;
   return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, `${DESK} renew`);
+}
+
+/** What the running service of a Mac says about its connection. */
+function reported(membership: Membership, report: FleetReport | undefined): readonly Finding[] {
+  if (report === undefined) return [];
+  const { mac, behind, problem, certificate_ends: ends } = report;
+  const certificate = ends === null ? [] : [certificateFinding("The server's certificate", Date.parse(ends))];
+  if (problem === null)
+    return [ok('fleet', `This Mac is ${mac} in its fleet, which lacks ${behind} rows.`), ...certificate];
+  const advice = `Clients of this Mac are still served. ${adviceFor(problem, membership)}`;
+  return [
+    finding('warning', 'fleet', `This Mac, ${mac}, cannot publish at the moment: ${problem}.`, advice),
+    ...certificate,
+  ];
 }
 
 function certificates({ ca }: Membership): readonly Finding[] {

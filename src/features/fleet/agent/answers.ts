@@ -1,4 +1,4 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import { Call } from '../protocol/call.ts';
@@ -144,9 +144,9 @@ export class Answers {
     const { method, path, headers, isOwner, hasBody } = received;
     return new Promise((resolve, reject) => {
       const { hostname, port } = new URL(serviceUrl());
-      const own = { ...passed(headers), ...(isOwner && { 'x-api-key': ownerKey }) };
+      const own = isOwner ? { ...passed(headers), authorization: undefined, 'x-api-key': ownerKey } : passed(headers);
       const host = hostname.replace(/^\[|\]$/g, '');
-      const request = httpRequest({ host, port, method, path, headers: own as Record<string, string>, agent: false });
+      const request = httpRequest({ host, port, method, path, headers: defined(own), agent: false });
       request.on('response', resolve);
       request.on('error', reject);
       call.onOver(() => request.destroy());
@@ -183,6 +183,14 @@ function drained(request: ClientRequest): Promise<void> {
 function isEndless({ method, path }: Received, { headers }: IncomingMessage): boolean {
   const isEvents = path.startsWith('/api/v1/events') || path.startsWith('/mcp');
   return method === 'GET' && isEvents && STREAMS.test(headers['content-type'] ?? '');
+}
+
+function defined(headers: Readonly<Record<string, string | readonly string[] | undefined>>): OutgoingHttpHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]],
+    ),
+  );
 }
 
 function passed(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Headers {

@@ -1,0 +1,250 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { Answers } from '../../src/features/fleet/agent/answers.ts';
+import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
+import { envelopeOf, parseMembership } from '../../src/features/fleet/protocol/membership.ts';
+import { type Answer, ask, type Question, who } from '../../src/features/fleet/protocol/requests.ts';
+import { requestSubject } from '../../src/features/fleet/protocol/subjects.ts';
+import { waitFor } from '../support/eventually.ts';
+import { KEY } from '../support/fleet-mac.ts';
+import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
+import { collectingLog } from '../support/log.ts';
+
+const HEAD = { method: 'GET', headers: {}, isOwner: true };
+
+describeWithNats('a request through the broker', () => {
+  let fleet: TestFleet;
+  let hub: FleetConnection;
+  const ends: (() => unknown)[] = [];
+
+  beforeAll(async () => {
+    fleet = await TestFleet.start(['m7', 'm8', 'm9']);
+    hub = await fleet.hub();
+  });
+
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end();
+  });
+
+  afterAll(() => fleet.close());
+
+  const asking = (clock = systemClock) => ({ connection: hub, envelope: fleet.envelope, clock });
+  const question = (path: string, rest: Partial<Question> = {}) => ({ ...HEAD, member: 'm7', path, ...rest });
+
+  /** Answers as the machine of m7, with this in place of Postern's own service. */
+  async function standIn(
+    listener: RequestListener,
+    { clock = systemClock, machine = 'one' } = {},
+  ): Promise<FleetConnection> {
+    const server = createServer(listener).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const membership = parseMembership(fleet.folder.addMac('m7', ''));
+    const log = collectingLog();
+    const connection = new FleetConnection(() => membership, { clock: systemClock, log, name: `m7.${machine}` });
+    await waitFor(() => connection.isConnected);
+    const report = { name: 'x', version: '1', sinceMs: 0, atMs: 0, row: 0, behind: 0, late: 0, problem: null };
+    const answers = new Answers({
+      ...{ member: 'm7', machine, connection, clock, log, ownerKey: 'owner' },
+      envelope: () => envelopeOf(membership),
+      serviceUrl: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      report: () => report,
+    });
+    answers.start();
+    await connection.nc.flush();
+    ends.push(() => {
+      answers.stop();
+      server.closeAllConnections();
+      server.close();
+      return connection.close();
+    });
+    return connection;
+  }
+
+  test('a hub reads a Mac as its owner, and a wrong key gets what the Mac says', async () => {
+    const mac = fleet.mac('m8');
+    await mac.start();
+    ends.push(() => mac.stop());
+    const row = mac.write('hello');
+    await mac.published(row);
+    const answer = await ask(asking(), question(`/api/v1/messages/${row}`, { member: 'm8' }));
+    expect(answer).toMatchObject({ machine: 'one', status: 200 });
+    expect(JSON.parse(await text(answer))).toMatchObject({ body: 'hello' });
+    const [event] = await fleet.events('m8');
+    const byId = await ask(asking(), question(`/api/v1/messages/${String(event?.event.data['id'])}`, { member: 'm8' }));
+    expect(JSON.parse(await text(byId))).toMatchObject({ id: String(row), body: 'hello' });
+    const headers = { authorization: 'Bearer of-somebody-else' };
+    const refused = await ask(asking(), question('/api/v1/messages', { member: 'm8', headers, isOwner: false }));
+    expect(refused.status).toBe(401);
+    await text(refused);
+    const own = { 'x-api-key': KEY };
+    const admitted = await ask(asking(), question('/api/v1/messages', { member: 'm8', headers: own, isOwner: false }));
+    expect(admitted.status).toBe(200);
+    await text(admitted);
+  });
+
+  test('an endless stream of one Mac is refused', async () => {
+    const mac = fleet.mac('m8');
+    await mac.start();
+    ends.push(() => mac.stop());
+    await mac.fleet(({ state }) => state === 'connected');
+    const headers = { accept: 'text/event-stream' };
+    await waitFor(async () => (await who(asking(), 50)).some(({ member }) => member === 'm8'));
+    await expect(ask(asking(), question('/api/v1/events', { member: 'm8', headers }))).rejects.toMatchObject({
+      code: 'fleet_stream',
+    });
+  });
+
+  test('a Mac without a machine is known at once to have got nothing', async () => {
+    await expect(ask(asking(), question('/', { member: 'm9' }))).rejects.toMatchObject({ why: 'nobody' });
+  });
+
+  test('a machine that took the request and says nothing in two seconds is silent', async () => {
+    const operator = await fleet.operator();
+    const silent = operator.subscribe(requestSubject('m7', 'mute'));
+    await operator.flush();
+    await expect(ask(asking(), question('/', { machine: 'mute' }))).rejects.toMatchObject({ why: 'silent' });
+    silent.unsubscribe();
+  });
+
+  test('a body passes in both directions, byte by byte the same', async () => {
+    await standIn((request, response) => {
+      response.writeHead(201, { 'content-type': 'application/octet-stream', 'set-cookie': ['a=1', 'b=2'] });
+      request.pipe(response);
+    });
+    const sent = Buffer.alloc(3_000_000, 'abcdefghijk');
+    const body = (async function* () {
+      for (let at = 0; at < sent.length; at += 100_000) yield sent.subarray(at, at + 100_000);
+    })();
+    const answer = await ask(asking(), question('/echo', { method: 'POST', body }));
+    expect(answer.status).toBe(201);
+    expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
+    const got: Uint8Array[] = [];
+    for await (const piece of answer.body) got.push(piece);
+    expect(Buffer.concat(got).equals(sent)).toBe(true);
+  });
+
+  test('a reader that stops holds the Mac up, and nothing else', async () => {
+    let written = 0;
+    await standIn((request, response) => {
+      if (request.url === '/quick') return void response.end('quick');
+      const piece = Buffer.alloc(64 * 1024);
+      const more = (): void => {
+        while (written < 100_000_000) {
+          written += piece.length;
+          if (!response.write(piece)) return void response.once('drain', more);
+        }
+        response.end();
+      };
+      more();
+    });
+    const slow = await ask(asking(), question('/slow'));
+    await slow.body.next();
+    expect(await text(await ask(asking(), question('/quick')))).toBe('quick');
+    const before = await settled(() => written);
+    expect(before).toBeLessThan(20_000_000);
+    await slow.body.return();
+    expect(await settled(() => written)).toBe(before);
+  });
+
+  test('an answer comes page by page, while the Mac still works on it', async () => {
+    let goOn = (): void => {};
+    await standIn((_request, response) => {
+      response.write('first ');
+      goOn = () => response.end('second');
+    });
+    const answer = await ask(asking(), question('/'));
+    expect(String(Buffer.from((await answer.body.next()).value ?? []))).toBe('first ');
+    goOn();
+    expect(await text(answer)).toBe('second');
+  });
+
+  test('a hub that gives up ends the request at the Mac', async () => {
+    let isClosed = false;
+    await standIn((request) => void request.on('close', () => (isClosed = true)));
+    const controller = new AbortController();
+    const asked = ask(asking(), question('/', { signal: controller.signal }));
+    setTimeout(() => controller.abort(), 50);
+    await expect(asked).rejects.toThrow();
+    await waitFor(() => isClosed);
+  });
+
+  test('a machine that ends within its answer is noticed', async () => {
+    await standIn((_request, response) => {
+      response.write('half');
+      setTimeout(() => response.destroy(), 50);
+    });
+    const answer = await ask(asking(), question('/'));
+    await expect(text(answer)).rejects.toThrow();
+  });
+
+  test.each([
+    ['a minute late', 61_000],
+    ['from the future', -6000],
+  ])('a request %s is refused', async (_name, ms) => {
+    await standIn((_request, response) => response.end(), { clock: { ...systemClock, now: () => Date.now() + ms } });
+    await expect(ask(asking(), question('/'))).rejects.toMatchObject({ code: 'clock_differs' });
+  });
+
+  test('the same request is answered once, even if the broker repeats it', async () => {
+    let count = 0;
+    await standIn((_request, response) => {
+      count += 1;
+      response.end();
+    });
+    const operator = await fleet.operator();
+    const subscription = operator.subscribe(requestSubject('m7', 'one'));
+    const copied = (async () => {
+      for await (const message of subscription) return message;
+      throw new Error('unreachable');
+    })();
+    await operator.flush();
+    await text(await ask(asking(), question('/', { machine: 'one' })));
+    const message = await copied;
+    operator.publish(message.subject, message.data, { reply: message.reply ?? '' });
+    await operator.flush();
+    await text(await ask(asking(), question('/', { machine: 'one' })));
+    expect(count).toBe(2);
+  });
+
+  test('a lying Mac speaks only for itself, and its nonsense is refused', async () => {
+    const connection = await standIn((_request, response) => response.end());
+    await connection.nc.flush();
+    connection.nc.subscribe('rq.all.who', {
+      callback: (_error, { data }) => {
+        const id = Buffer.from(data).toString();
+        const report = { member: 'm8', machine: 'evil', name: 'x', version: '1', problem: null };
+        const numbers = { sinceMs: 0, atMs: 0, row: 1, behind: 0, late: 0 };
+        for (const member of ['m7', 'm8']) {
+          const sealed = envelopeOf(parseMembership(fleet.folder.addMac('m7', '')));
+          const subject = `an.${member}.${id}`;
+          connection.nc.publish(subject, sealed.sealJson(member, subject, { ...report, ...numbers }));
+        }
+        connection.nc.publish(`an.m7.${id}`, Buffer.from('nonsense'));
+      },
+    });
+    await connection.nc.flush();
+    const reports = await who(asking(), 300);
+    expect(new Set(reports.map(({ member }) => member))).toEqual(new Set(['m7']));
+  });
+});
+
+async function text(answer: Answer): Promise<string> {
+  const got: Uint8Array[] = [];
+  for await (const piece of answer.body) got.push(piece);
+  return Buffer.concat(got).toString();
+}
+
+/** Returns a number once it has stopped changing. */
+function settled(read: () => number): Promise<number> {
+  let before = -1;
+  let same = 0;
+  return waitFor(() => {
+    const now = read();
+    same = now === before ? same + 1 : 0;
+    before = now;
+    return same > 10 && now;
+  });
+}

@@ -1,0 +1,134 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { parseMembership } from '../../src/features/fleet/protocol/membership.ts';
+import { FleetFolder } from '../../src/features/fleet/setup/fleet-folder.ts';
+import { waitFor } from '../support/eventually.ts';
+import { describeWithNats, FleetServer } from '../support/fleet-server.ts';
+import { freePort, KEY } from '../support/service.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command as a person does. `input` is its standard input. */
+function postern(args: readonly string[], input = ''): Promise<Ran> {
+  return new Promise((resolve) => {
+    const child = execFile(process.execPath, ['dist/main.js', ...args], (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr });
+    });
+    child.stdin?.end(input);
+  });
+}
+
+/** Creates the folder of a Mac that Postern has been installed on. */
+function newMac(): string {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'config.toml'), `[auth]\napi_key = "${KEY}"\n\n[fleet]\nchanges = false\n`, {
+    mode: 0o600,
+  });
+  return folder;
+}
+
+describeWithNats('setting a fleet up', () => {
+  test('two commands at the desk and one on each Mac', async () => {
+    const dir = join(temporaryFolder(), 'fleet');
+    const port = await freePort();
+    const init = await postern([
+      'fleet',
+      'init',
+      '--dir',
+      dir,
+      '--server',
+      `127.0.0.1:${port}`,
+      '--server-version',
+      '2.9',
+    ]);
+    expect(init).toMatchObject({ code: 0, stderr: '' });
+    const server = new FleetServer(dir);
+    await server.start();
+    const { code, stdout: line } = await postern(['fleet', 'add', 'm7', '--dir', dir]);
+    expect(code).toBe(0);
+    expect(line).toMatch(/^postern-fleet:[\w-]+\n$/);
+    server.reload();
+
+    const mac = newMac();
+    const joined = await waitFor(async () => {
+      const ran = await postern(['fleet', 'join', '--config-dir', mac], line);
+      return ran.stdout.includes('let it in. Restart') && ran;
+    });
+    expect(joined.code).toBe(0);
+    expect(joined.stdout + joined.stderr).not.toContain(line.trim());
+    const file = join(mac, 'fleet/member.line');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(mac, 'config.toml'), 'utf8')).toContain(`[fleet]\nfile = "${file}"\nchanges = false\n`);
+
+    const status = await postern(['fleet', 'status', '--dir', dir, '--json']);
+    expect(status.code).toBe(0);
+    expect(JSON.parse(status.stdout)).toMatchObject({ macs: [{ mac: 'm7', machines: [] }], problems: [] });
+    const names = (JSON.parse(status.stdout) as { streams: { name: string }[] }).streams.map(({ name }) => name);
+    expect(names).toEqual(['EV', 'WD', 'KV_webhooks', 'KV_claims']);
+    await server.stop();
+  });
+
+  test('the same Mac has the same line each time, and after a revocation another one', async () => {
+    const dir = await newFleet();
+    const [first, second] = [
+      await postern(['fleet', 'add', 'm7', '--dir', dir]),
+      await postern(['fleet', 'add', 'm7', '--dir', dir]),
+    ];
+    expect(second.stdout).toBe(first.stdout);
+    expect(await postern(['fleet', 'revoke', 'm7', '--dir', dir])).toMatchObject({ code: 0 });
+    expect(readFileSync(join(dir, 'server/users.conf'), 'utf8')).not.toContain('ev.m7.>');
+    const third = await postern(['fleet', 'add', 'm7', '--dir', dir]);
+    expect(parseMembership(third.stdout).seed).not.toBe(parseMembership(first.stdout).seed);
+  });
+
+  test('a machine does not become another Mac by accident, but a hub joins by the same command', async () => {
+    const dir = await newFleet();
+    const mac = newMac();
+    await postern(['fleet', 'join', '--config-dir', mac], (await postern(['fleet', 'add', 'm7', '--dir', dir])).stdout);
+    const other = (await postern(['fleet', 'add', 'm8', '--dir', dir])).stdout;
+    const refused = await postern(['fleet', 'join', '--config-dir', mac], other);
+    expect(refused.stderr).toContain('already m7');
+    expect(parseMembership(readFileSync(join(mac, 'fleet/member.line'), 'utf8')).member).toBe('m7');
+    const hub = newMac();
+    const joined = await postern(['fleet', 'join', '--config-dir', hub, '--file', join(dir, 'hub.line')]);
+    expect(joined.stdout).toContain('This machine is a hub');
+  });
+
+  test.each(['', 'postern-fleet:', 'postern-fleet:e30', 'something else'])(
+    'the line %j is refused, and nothing written',
+    async (line) => {
+      const mac = newMac();
+      const before = readFileSync(join(mac, 'config.toml'), 'utf8');
+      const refused = await postern(['fleet', 'join', '--config-dir', mac], `${line}\n`);
+      expect(refused.code).not.toBe(0);
+      expect(readFileSync(join(mac, 'config.toml'), 'utf8')).toBe(before);
+      expect(existsSync(join(mac, 'fleet'))).toBe(false);
+    },
+  );
+
+  test('a new content key comes in three steps, in which every machine opens what any other seals', async () => {
+    const folder = FleetFolder.open(await newFleet());
+    const keys = () => parseMembership(folder.addMac('m7', '')).keys;
+    const [old = ''] = keys();
+    expect(folder.rotateKey()).toBe('added');
+    const [first, fresh = ''] = keys();
+    expect(first).toBe(old);
+    expect(folder.rotateKey()).toBe('switched');
+    expect(keys()).toEqual([fresh, old]);
+    expect(folder.rotateKey()).toBe('ended');
+    expect(keys()).toEqual([fresh]);
+  });
+});
+
+async function newFleet(): Promise<string> {
+  const dir = join(temporaryFolder(), 'fleet');
+  await postern(['fleet', 'init', '--dir', dir, '--server', `127.0.0.1:${await freePort()}`]);
+  return dir;
+}

@@ -92,7 +92,7 @@ describeWithNats('the events of a fleet at its hubs', () => {
     const { next } = await hub.events('after=0&limit=10');
     const waiting = hub.events(`after=${next}&wait=20`);
     const stream = await hub.get(`/api/v1/events?after=0`, { accept: 'application/x-ndjson' });
-    const live = hub.client.events({ after: next });
+    const live = hub.client.listen({ after: next });
     write(mac, 'now');
     expect((await waiting).events.map(({ data }) => data.body)).toEqual(['now']);
     const first = await live[Symbol.asyncIterator]().next();

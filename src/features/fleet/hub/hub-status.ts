@@ -36,7 +36,7 @@ export class HubStatus {
     if (!connection.isConnected) return ['broker_away'];
     if (!tail.isFilled) return ['hub_filling'];
     const behind = (tail.info?.state.last_seq ?? 0) > tail.channel.last.rowId + 1000;
-    return [...(behind ? ['hub_behind'] : []), ...(tail.newestIsReadable ? [] : ['hub_key_wrong'])];
+    return [...(behind ? ['hub_behind'] : []), ...(tail.isKeyWrong ? ['hub_key_wrong'] : [])];
   }
 
   health(): BackendHealth {
@@ -44,8 +44,8 @@ export class HubStatus {
     const { trouble } = tail;
     if (trouble !== undefined) return { connected: false, message: `The fleet cannot be reached: ${trouble}.` };
     if (!tail.isFilled) return { connected: false, message: 'The hub has just started and is reading the stream.' };
-    if (!tail.newestIsReadable) {
-      return { connected: false, message: 'The newest event cannot be opened with the keys of this hub.' };
+    if (tail.isKeyWrong) {
+      return { connected: false, message: 'No newest event of a Mac can be opened with the keys of this hub.' };
     }
     const away = macs.list().filter(({ state }) => state === 'away');
     const message = away.length === 0 ? null : `Away: ${away.map(({ id }) => id).join(', ')}.`;

@@ -18,7 +18,7 @@ const ANSWERED: readonly string[] = [
 
 const DATA = /^(?:application\/(?:[\w.-]+\+)?json|application\/x-ndjson|text\/event-stream)\s*(?:;|$)/i;
 /** A reference below the path of the request, which leads to no other host and no other Mac. */
-const BELOW = /^[\w.~%-]+(?:\/[\w.~%-]+)*(?:\?[\w.~%=&-]*)?$/;
+const BELOW = /^[\w~-][\w.~-]*(?:\/[\w~-][\w.~-]*)*$/;
 
 /** Makes whatever a Mac answers data: it can neither run nor be shown in the origin of the hub (decision AC2). */
 const INERT = {

@@ -6,7 +6,7 @@ import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
+import { EVENTS, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
 import { type Place, placeOf } from './place.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 
@@ -44,7 +44,8 @@ export class StreamTail {
   #sameFor = '';
   #isClosed = false;
   #rejected = 0;
-  #newestIsReadable = true;
+  /** Whether the newest event of each member could be opened. */
+  readonly #isReadable = new Map<string, boolean>();
   #trouble: string | undefined;
 
   constructor(parts: StreamTailParts) {
@@ -77,9 +78,10 @@ export class StreamTail {
     return this.#rejected;
   }
 
-  /** False if the newest message could not be opened, as with a key that the Macs do not have. */
-  get newestIsReadable(): boolean {
-    return this.#newestIsReadable;
+  /** Whether no Mac's newest event can be opened, as with a key that the Macs do not have. One Mac alone may lie. */
+  get isKeyWrong(): boolean {
+    const members = [...this.#isReadable.values()];
+    return members.length > 0 && !members.includes(true);
   }
 
   /** Why the stream cannot be followed; undefined if it can. */
@@ -154,7 +156,7 @@ export class StreamTail {
         if (generation !== this.channel.generation || message.seq <= rowId) break;
         const place = { stream, rowId: message.seq, change: 0, atMs: storedAtMs(message), generation } as const;
         const entry = streamEntry(message, place, this.#parts.envelope);
-        this.#newestIsReadable = entry !== undefined;
+        this.#isReadable.set(memberOfSubject(message.subject), entry !== undefined);
         if (entry === undefined) this.#reject(place);
         else this.#publish(entry);
       }
@@ -189,6 +191,7 @@ export class StreamTail {
     const isFirst = this.#start().stream === '';
     const generation = this.channel.generation + 1;
     this.#target = state.messages === 0 ? 0 : state.last_seq;
+    this.#isReadable.clear();
     const start: Place = { rowId: before, change: 0, stream: created, atMs, generation };
     this.channel.restart(start);
     if (isFirst) return;

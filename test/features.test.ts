@@ -54,7 +54,15 @@ const NOT_YET_FEATURES = ['access', 'changes', 'console', 'contacts', 'mcp', 'oa
 const SHARED_FILE = /^(?:port|types)\.ts$/;
 
 /** The small tables and words that a declaration may load of its own feature. Every command loads them. */
-const LIGHT_FILES = ['text.ts', 'problems.ts', 'scheduled.ts', 'demo-commands.ts', 'commands.ts', 'settings.ts', 'migrations.ts'];
+const LIGHT_FILES = [
+  'text.ts',
+  'problems.ts',
+  'scheduled.ts',
+  'demo-commands.ts',
+  'commands.ts',
+  'settings.ts',
+  'migrations.ts',
+];
 
 /** How a feature is recognised in a line of the core; default: its name. */
 const WORDS: Readonly<Record<string, RegExp>> = {

@@ -38,6 +38,7 @@ export function placeText({ stream, rowId, atMs }: Place): string {
 
 /** Returns the offset that stands for everything stored at or after a time. */
 export function timeText(atMs: number): string {
+  if (atMs === 0) return '0';
   return encodeOpaque(`t|${atMs}`);
 }
 

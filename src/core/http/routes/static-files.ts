@@ -245,7 +245,7 @@ function toConsole(exchange: Exchange): Answer {
 }
 
 /** Returns the answer of `/ready`. Load balancers request it often and without a key (decision N4). */
-function readyAnswer(reasons: readonly string[]): Answer {
+export function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
   return { status: 503, body: { ready: false, reasons }, headers };

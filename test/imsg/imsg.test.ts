@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { ChatDatabase } from '../../src/features/simulator/chat-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { ImsgClient, type RpcAnswer } from '../support/imsg-client.ts';
 import { limitedKey } from '../support/limited-key.ts';
@@ -132,6 +133,35 @@ describe('a subscription', () => {
     expect([own.guid, own.sender, own.is_from_me]).toEqual([answer.result?.guid, '', true]);
     expect(client.messages.map(({ text }) => text)).not.toContain('not for the agent');
     expect((await client.ask('watch.unsubscribe', { subscription: 1 })).result).toEqual({ ok: true });
+  });
+
+  test('and a history quote the message that a reply is to', async () => {
+    const client = start();
+    const { id } = await chatOf(client, ANA);
+    await client.ask('watch.subscribe', { attachments: true });
+    const { row } = await mac.command<{ row: number }>({ do: 'receive', from: ANA, text: 'Two or three?' });
+    const database = ChatDatabase.open(mac.chatDbPath, '26');
+    const reply = database.joinedMessage(database.directChat(ANA), {
+      text: 'Three',
+      from: ANA,
+      dateMs: Date.now(),
+      columns: { thread_originator_guid: database.guid(row), thread_originator_part: '0:0:13' },
+    });
+    const quoted = database.guid(row);
+    database.close();
+    const inReply = {
+      id: reply,
+      reply_to_guid: quoted,
+      thread_originator_guid: quoted,
+      reply_to_text: 'Two or three?',
+      reply_to_sender: ANA,
+    };
+    expect(await client.message(({ text }) => text === 'Three')).toMatchObject(inReply);
+    const { result } = await client.ask('messages.history', { chat_id: id, limit: 5 });
+    const messages = (result?.messages ?? []) as readonly object[];
+    expect(messages[0]).toMatchObject(inReply);
+    expect(messages[1]).toMatchObject({ text: 'Two or three?', thread_originator_guid: null });
+    expect(messages[1]).not.toHaveProperty('reply_to_text');
   });
 
   test('continues after the row that the client has kept, as often as its program is killed', async () => {

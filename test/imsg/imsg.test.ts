@@ -9,12 +9,15 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 
 const ANA = '+15550100';
 const BEN = '+15550101';
+const CLEO = '+15550102';
 const STRANGER = '+15550199';
 const AGENT = { scopes: ['read', 'events', 'send'], read: [ANA], send: [ANA], approval: 'never' };
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 let key: string;
+/** A key that may read everything. */
+let reading: string;
 const clients: ImsgClient[] = [];
 
 beforeAll(async () => {
@@ -23,6 +26,7 @@ beforeAll(async () => {
   await mac.command({ do: 'receive', from: BEN, text: 'A secret of Ben' });
   service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   ({ key } = await limitedKey(service, { ...AGENT, caps: { per_minute: 60 } }));
+  ({ key: reading } = await limitedKey(service, { ...AGENT, read: '*' }));
 });
 afterEach(async () => {
   await mac.command({ do: 'behave' });
@@ -96,6 +100,26 @@ describe('the probes with which OpenClaw starts', () => {
         },
       ],
     });
+  });
+
+  test('find the unread conversations behind read ones, and each message says whether it is read', async () => {
+    const client = start();
+    const { id } = await chatOf(client, ANA);
+    const isRead = async () => {
+      const { result } = await client.ask('messages.history', { chat_id: id, limit: 10 });
+      return ((result?.messages ?? []) as readonly { is_read?: boolean }[]).flatMap(({ is_read }) => is_read ?? []);
+    };
+    expect(await isRead()).toContain(false);
+    const reader = start(reading);
+    await mac.command({ do: 'receive', from: CLEO, text: 'hello' });
+    await mac.command({ do: 'open_chat', chat: `any;-;${CLEO}` });
+    const { result } = await reader.ask('chats.list', { limit: 1, unread_only: true });
+    expect(result?.chats).toEqual([expect.objectContaining({ unread_count: expect.any(Number) })]);
+    // Messages keeps no time for what was read on another device.
+    const database = ChatDatabase.open(mac.chatDbPath, '26');
+    database.sqlite.exec('UPDATE message SET is_read = 1, date_read = 0 WHERE is_from_me = 0');
+    database.close();
+    expect(await isRead()).not.toContain(false);
   });
 
   test('cannot be made with the key of the owner', async () => {

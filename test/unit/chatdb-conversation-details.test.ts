@@ -145,6 +145,20 @@ test('a member’s new address is not told as a removal, and a removal at anothe
   ]);
 });
 
+test('what is not newer than the chat’s read mark is read, whatever its rows say', async () => {
+  const { fixture, reader } = open();
+  const handle_id = fixture.handle('+15550100');
+  const unread = async (mark: unknown) => {
+    fixture.sqlite.prepare('UPDATE chat SET last_read_message_timestamp = ?').run(mark as bigint);
+    return (await reader.conversation('any;-;+15550100', { include }))?.details?.unread_count;
+  };
+  const chat = fixture.chat('any;-;+15550100', ['+15550100']);
+  for (const second of [1, 2, 3]) fixture.message({ chat, handle_id, date: at(second), is_read: 0 });
+  for (const none of [0n, null, 'yes']) expect(await unread(none)).toBe(3);
+  expect(await unread(at(2))).toBe(1);
+  expect(await unread(at(3))).toBe(0);
+});
+
 test('values of any kind in the columns that count give numbers all the same', async () => {
   const { fixture, reader } = open();
   const chat = fixture.chat('any;-;+15550100');

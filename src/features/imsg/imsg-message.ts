@@ -46,7 +46,7 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
     destination_caller_id: message.is_from_me ? message.sender : null,
     service: details?.service ?? null,
     attachments,
-    ...(message.is_from_me ? {} : { is_read: typeof details?.read_at === 'string' }),
+    ...(message.is_from_me ? {} : { is_read: message.status === 'read' }),
   };
 }
 

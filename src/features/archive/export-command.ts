@@ -4,6 +4,7 @@ import { type ClientContext, EXIT, type FolderOptions, quoted } from '../../core
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json } from '../../core/cli/output/text.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
 import { destination, foldersOfMessages } from './destination.ts';
 import { exportArchive } from './export.ts';
@@ -118,13 +119,13 @@ function summary(folder: string, report: ExportReport, options: ExportCommandOpt
   return lines;
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = lookupTable({
   in_cloud: 'only in iCloud',
   downloading: 'being downloaded',
   missing: 'missing on this Mac',
   not_readable: 'not readable',
   changed: 'changed while being copied',
-};
+});
 
 function plural(count: number, one: string): string {
   return `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`;

@@ -2,6 +2,7 @@ import { chatIdentity, groupId, rightsAddress } from '../../core/model/address.t
 import { type Access, assertAllowed, type Caller, isAllowed } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { includeSet } from '../../core/model/include.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import type { StoredWebhook } from '../../core/model/webhook.ts';
@@ -180,11 +181,11 @@ export class BlueBubbles implements Wire {
   }
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES: Readonly<Record<string, string>> = lookupTable({
   unauthorized: 'Authentication Error',
   send_failed: 'iMessage Error',
   messages_unavailable: 'iMessage Error',
-};
+});
 
 /** The problems that BlueBubbles calls a missing chat. */
 const NO_CHATS: ReadonlySet<string> = new Set(['unknown_conversation', 'conversation_not_found']);

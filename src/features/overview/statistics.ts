@@ -2,6 +2,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { StatisticCount, StatisticStore } from '../../core/model/ports/home-ports.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import {
@@ -32,7 +33,7 @@ const STEP = Math.log(1.25);
 const RESPONSE = 'response_';
 
 /** Maps the outcomes of sends in `/metrics` to the words of `GET /stats/sends`. */
-const SENDS: Readonly<Record<string, string>> = {
+const SENDS: Readonly<Record<string, string>> = lookupTable({
   confirmed: 'sent',
   provisional: 'pending',
   held: 'held',
@@ -41,15 +42,15 @@ const SENDS: Readonly<Record<string, string>> = {
   recipient_not_allowed: 'refused',
   cap_reached: 'refused',
   too_many_held: 'refused',
-};
+});
 
 /** Maps event types to the words of `GET /stats/events`. Every other type counts as a change. */
-const EVENTS: Readonly<Record<string, string>> = {
+const EVENTS: Readonly<Record<string, string>> = lookupTable({
   'message.received': 'received',
   'message.sent': 'sent',
   'reaction.added': 'reactions',
   'reaction.removed': 'reactions',
-};
+});
 
 /** Reads the published events by their sequence numbers. */
 export interface PublishedEvents {

@@ -1,3 +1,4 @@
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { SqlValue } from '../../core/runtime/sqlite.ts';
 
 /** A fault in the next sends, as many as the command's `times` says. After these sends, Messages works again. */
@@ -198,14 +199,14 @@ export interface ScriptEnd {
   readonly crashes?: boolean;
 }
 
-const REACTIONS: Readonly<Record<string, number | undefined>> = {
+const REACTIONS: Readonly<Record<string, number | undefined>> = lookupTable({
   love: 2000,
   like: 2001,
   dislike: 2002,
   laugh: 2003,
   emphasize: 2004,
   question: 2005,
-};
+});
 const EMOJI = 2006;
 const REMOVED = 1000;
 

@@ -1,7 +1,8 @@
 import type { GroupEvent, LocationShare, MessageEffect } from '../../model/content.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 
 /** Types of group events. Each key is a row's `item_type` and `group_action_type`. */
-const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
+const EVENTS: Readonly<Record<string, GroupEvent['type']>> = lookupTable({
   '1,0': 'added',
   '1,1': 'removed',
   '3,0': 'left',
@@ -9,7 +10,7 @@ const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
   '3,2': 'photo_removed',
   '3,4': 'background_set',
   '3,6': 'background_removed',
-};
+});
 const RENAMED = 2;
 
 /** The columns of a row that records a change of a conversation. */
@@ -57,13 +58,13 @@ export function locationShareOf(status: number, isFromMe: boolean, other: number
 
 const BUBBLE = 'com.apple.MobileSMS.expressivesend.';
 const SCREEN = 'com.apple.messages.effect.CK';
-const BUBBLES: Readonly<Record<string, string>> = {
+const BUBBLES: Readonly<Record<string, string>> = lookupTable({
   impact: 'slam',
   loud: 'loud',
   gentle: 'gentle',
   invisibleink: 'invisible_ink',
-};
-const SCREENS: Readonly<Record<string, string>> = {
+});
+const SCREENS: Readonly<Record<string, string>> = lookupTable({
   Confetti: 'confetti',
   Echo: 'echo',
   Fireworks: 'fireworks',
@@ -73,7 +74,7 @@ const SCREENS: Readonly<Record<string, string>> = {
   ShootingStar: 'shooting_star',
   Sparkles: 'sparkles',
   Spotlight: 'spotlight',
-};
+});
 
 /** Returns the effect named by `expressive_send_style_id`. */
 export function effectOf(id: string): MessageEffect | undefined {

@@ -169,11 +169,12 @@ function addTool(server: McpServer, tool: Tool, log: Log, context: MakeContext):
     },
     async ({ input: read, unknown }, call): Promise<CallToolResult> => {
       const note = unknownNote(unknown);
+      const noted = (text: string): string => (note === undefined ? text : `${note}\n${text}`);
       try {
         const answer = await tool.run(read, context(call));
-        return resultOf({ ...answer, text: answer.text + note });
+        return resultOf({ ...answer, text: noted(answer.text) });
       } catch (error) {
-        return { isError: true, content: [{ type: 'text', text: sentenceOf(error, name, log) + note }] };
+        return { isError: true, content: [{ type: 'text', text: noted(sentenceOf(error, name, log)) }] };
       }
     },
   );
@@ -181,7 +182,11 @@ function addTool(server: McpServer, tool: Tool, log: Log, context: MakeContext):
 
 function resultOf(answer: ToolAnswer | FileAnswer): CallToolResult {
   const text = { type: 'text', text: answer.text } as const;
-  if (!('file' in answer)) return { content: [text], structuredContent: { ...answer } };
+  if (!('file' in answer)) {
+    // The text is last, because some clients cut off a long answer.
+    const { text: last, ...first } = answer;
+    return { content: [text], structuredContent: { ...first, text: last } };
+  }
   const { uri, mimeType, bytes } = answer.file;
   const data = bytes.toString('base64');
   if (mimeType.startsWith('image/')) return { content: [text, { type: 'image', data, mimeType }] };

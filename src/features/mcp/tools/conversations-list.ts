@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { Caller } from '../../../core/model/caller.ts';
 import type { Conversation } from '../../../core/model/conversation.ts';
+import type { ConversationQuery } from '../../../core/model/ports/reading-ports.ts';
 import { withoutHiddenChats } from '../../../core/model/without-junk.ts';
 import { listed } from '../text/fence.ts';
-import { Labels, type NameOf } from '../text/labels.ts';
+import { Labels } from '../text/labels.ts';
 import { shortLine } from '../text/visible.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
 import { isGroupId } from './group-names.ts';
@@ -22,7 +23,7 @@ export const conversationsList = tool({
     'Conversations, most recent first: id | name and people | last message | whether this key may send there.',
   scope: 'read',
   input: z.object({
-    search: z.string().max(200).optional().describe('part of a name, address or id'),
+    search: z.string().max(200).optional().describe('words or parts of words of a name, address or id'),
     limit: itemLimit(20, 100),
     cursor: z.string().max(200).optional().describe('`next` from the previous answer'),
     junk,
@@ -31,8 +32,7 @@ export const conversationsList = tool({
   async run({ search, limit: wanted, cursor, junk: hasJunk }, context) {
     const start = cursor === undefined ? undefined : positionIn(cursor);
     const nameOf = await context.names();
-    const matches = matcher(search, nameOf);
-    const { found, leftOut, next } = await find({ start, wanted, matches, hasJunk }, context);
+    const { found, leftOut, next } = await find({ start, wanted, search, hasJunk }, context);
     const labels = new Labels(nameOf);
     const lines = found.map((conversation) => line(conversation, labels, context));
     const more = next && `There may be more: call again with cursor = ${next}`;
@@ -41,37 +41,27 @@ export const conversationsList = tool({
   },
 });
 
-type Matches = (conversation: Conversation) => boolean;
-
-function matcher(search: string | undefined, nameOf: NameOf): Matches {
-  const wanted = search?.trim().toLowerCase() ?? '';
-  if (wanted === '') return () => true;
-  return ({ id, display_name: name, participants }) =>
-    [id, name ?? '', ...participants, ...participants.map((address) => nameOf(address) ?? '')].some((text) =>
-      text.toLowerCase().includes(wanted),
-    );
-}
-
 interface Asked {
   readonly start: string | undefined;
   readonly wanted: number;
-  readonly matches: Matches;
+  readonly search: string | undefined;
   readonly hasJunk: boolean;
 }
 
-async function find({ start, wanted, matches, hasJunk }: Asked, { caller }: ToolContext) {
+async function find({ start, wanted, search, hasJunk }: Asked, { caller }: ToolContext) {
   const found: Conversation[] = [];
   let leftOut = 0;
   let cursor = start;
   for (let examined = 0; examined < MAX_SEARCHED; examined += PAGE) {
-    const { items, next } = await caller.reader.listConversations({ limit: PAGE, offset: 0, cursor });
+    const query = { offset: 0, cursor, q: search };
+    const { items, next } = await caller.reader.listConversations({ ...query, limit: PAGE });
     const shown = new Set(hasJunk ? items : withoutHiddenChats(items, caller));
     for (const [index, conversation] of items.entries()) {
-      if (!matches(conversation)) continue;
       if (shown.has(conversation)) found.push(conversation);
       else leftOut += 1;
       if (found.length < wanted) continue;
-      const end = index === items.length - 1 ? next : await behind(conversation, index + 1, cursor, caller);
+      const end =
+        index === items.length - 1 ? next : await behind(conversation, { ...query, limit: index + 1 }, caller);
       return { found, leftOut, next: nextAt(end) };
     }
     if (next === undefined) return { found, leftOut, next: undefined };
@@ -81,12 +71,12 @@ async function find({ start, wanted, matches, hasJunk }: Asked, { caller }: Tool
 }
 
 /**
- * Returns the position behind a conversation, the last of the `count` that follow `cursor`. If another conversation has
- * taken its place meanwhile, returns `cursor`: what follows is then listed twice, but nothing is left out.
+ * Returns the position behind a conversation, the last of those that `query` finds. If another conversation has taken
+ * its place meanwhile, returns where `query` begins: what follows is then listed twice, but nothing is left out.
  */
-async function behind({ id }: Conversation, count: number, cursor: string | undefined, { reader }: Caller) {
-  const { items, next } = await reader.listConversations({ limit: count, offset: 0, cursor });
-  return items.at(-1)?.id === id ? next : (cursor ?? '');
+async function behind({ id }: Conversation, query: ConversationQuery, { reader }: Caller): Promise<string | undefined> {
+  const { items, next } = await reader.listConversations(query);
+  return items.at(-1)?.id === id ? next : (query.cursor ?? '');
 }
 
 /** Returns the text of a position; that of "" is the beginning of the list. */

@@ -81,26 +81,6 @@ describe('what Messages does to its database', () => {
     });
   });
 
-  test('a member’s new number is told as such, and what was read on another device as read', async () => {
-    const participants = [ANA, '+15550177'];
-    const { guid } = await mac.command<{ guid: string }>({ do: 'group', identifier: 'chat6', participants });
-    const change = { do: 'change_address', chat: guid, from: '+15550177', to: '+15550178' } as const;
-    const { rows } = await mac.command<{ rows: readonly number[] }>(change);
-    for (const row of rows) {
-      const { json } = await service.get(`/messages/${row}?include=details`);
-      expect(json).toMatchObject({ details: { group_event: { type: 'address_changed' } } });
-    }
-    const unread = async (id: string): Promise<unknown> => {
-      const { json } = await service.get(`/conversations/${encodeURIComponent(id)}?include=details`);
-      return (json as { readonly details: { readonly unread_count: number } }).details.unread_count;
-    };
-    const { row } = await mac.command<{ row: number }>({ do: 'receive', from: '+15550179', text: 'unread' });
-    await heard(row);
-    expect(await unread('any;-;+15550179')).toBe(1);
-    await mac.command({ do: 'read_elsewhere', chat: 'any;-;+15550179' });
-    await eventually(async () => expect(await unread('any;-;+15550179')).toBe(0));
-  });
-
   test('a backfill is published, each row once and in order; the timestamp tells', async () => {
     const before = listener.frames.length;
     await mac.command({ do: 'backfill', from: ANA, count: 300 });

@@ -107,7 +107,7 @@ export class PosternClient {
   }
 
   /** Yields every conversation once, page after page. Throws `not_at_a_hub` if the service is a hub. */
-  allConversations(options: Pick<ConversationPage, 'include' | 'junk'> = {}): AsyncGenerator<Conversation, void> {
+  allConversations(options: Pick<ConversationPage, 'include' | 'junk' | 'q'> = {}): AsyncGenerator<Conversation, void> {
     return this.#requests.pages(`conversations${queryOf({ limit: 200, cursor: '', ...options })}`, 'participants');
   }
 

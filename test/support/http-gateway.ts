@@ -135,6 +135,10 @@ class MemoryReader implements MessageReader {
     return id === CONVERSATION.id ? CONVERSATION : undefined;
   }
 
+  chats() {
+    return Promise.resolve([]);
+  }
+
   marks(): ReturnType<MessageReader['marks']> {
     return new Map();
   }

@@ -234,7 +234,8 @@ function webhookFindings(
         `Look at the receiver. ${isHub ? '' : `When it works again, ${command('retry')} delivers at once. `}To skip all waiting events: ${command('replay', ' --latest')}`,
       );
     }
-    const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
+    const { consecutive_failures: failures } = webhook;
+    const sentence = `${webhook.origin} has failed ${failures === 1 ? 'once' : `${failures} times`}: ${webhook.last_error ?? 'No answer.'}`;
     return isLocalNetworkRefused(webhook)
       ? fault(name, sentence, 'The receiver is in your own network. Is it switched on?')
       : fault(name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);

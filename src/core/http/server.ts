@@ -6,6 +6,7 @@ import type { Response } from '@tinyhttp/app';
 import type { Feature } from '../feature.ts';
 import { documentsOf } from '../feature.ts';
 import type { Caller, Callers } from '../model/caller.ts';
+import type { CommandWords } from '../model/command-words.ts';
 import { errorCode } from '../model/errors.ts';
 import type { AccessService } from '../model/ports/access-ports.ts';
 import type { Home } from '../model/ports/home-ports.ts';
@@ -80,6 +81,7 @@ export interface HttpServerParts extends Omit<EventSource, 'closing'> {
   readonly log: Log;
   readonly metrics: () => Metrics;
   readonly counters: Counters;
+  readonly cli?: CommandWords | undefined;
   readonly version: string;
   /** The features whose operations are served. At a hub: those that a hub does not offer. */
   readonly features: readonly Feature[];
@@ -102,6 +104,7 @@ export class HttpServer implements ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
+  readonly cli?: CommandWords | undefined;
   readonly #access: AccessControl;
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
@@ -121,6 +124,7 @@ export class HttpServer implements ExchangeContext {
     this.clock = parts.clock;
     this.log = parts.log;
     this.counters = counters;
+    this.cli = parts.cli;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
     this.#access = new AccessControl({ settings, apiKey, callers, openPaths: open });

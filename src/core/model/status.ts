@@ -1,5 +1,6 @@
 import type { ArrivalDelay } from './arrival-delay.ts';
 import type { Capabilities } from './capabilities.ts';
+import type { CommandWords } from './command-words.ts';
 import type { MessagesAccount } from './messages-account.ts';
 import type { ContactsHealth } from './ports/contacts-ports.ts';
 import type { FleetReport } from './ports/fleet-ports.ts';
@@ -19,6 +20,8 @@ export interface WebhookSummary extends WebhookHealth {
   readonly last_error: string | null;
   /** Present if the webhook is paused because its receiver answered 410. */
   readonly paused_by?: 'receiver' | undefined;
+  /** Number of dropped events that can be delivered again; absent if there are none. */
+  readonly dropped?: number | undefined;
 }
 
 export function webhookSummary(
@@ -26,7 +29,7 @@ export function webhookSummary(
   status: WebhookStatus,
   last: DeliveryRecord | undefined,
 ): WebhookSummary {
-  const { name, state, consecutive_failures, last_success_at, held } = status;
+  const { name, state, consecutive_failures, last_success_at, held, dropped } = status;
   return {
     id,
     ...(name !== null && { name }),
@@ -37,7 +40,29 @@ export function webhookSummary(
     last_outcome: last?.outcome ?? null,
     last_error: held?.error ?? last?.error ?? null,
     ...(state === 'paused' && held?.gone === true && { paused_by: 'receiver' as const }),
+    ...(dropped > 0 && { dropped }),
   };
+}
+
+/** Returns the webhook's name; without a name, the origin of its URL without `https://`. */
+export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'origin'>): string {
+  return name ?? origin.replace(/^https?:\/\//, '');
+}
+
+/** Returns a warning for each webhook that has dropped events. */
+export function droppedWarnings(webhooks: readonly WebhookSummary[]): readonly StatusWarning[] {
+  return webhooks.flatMap((webhook) => {
+    const { id, dropped: count = 0 } = webhook;
+    if (count === 0) return [];
+    const [events, what] = count === 1 ? ['event', 'it'] : ['events', 'them'];
+    return {
+      code: 'webhook_dropped',
+      tone: 'bad' as const,
+      title: `${webhookLabel(webhook)} has dropped ${count.toLocaleString('en-US')} ${events}`,
+      text: `To deliver ${what} again: "postern webhooks replay ${id.slice(0, 8)} --dropped".`,
+      webhook: id,
+    };
+  });
 }
 
 export interface SearchReport {
@@ -131,6 +156,8 @@ export interface StatusReport {
   readonly demo?: true | undefined;
   /** The service's URL. Present only in answers over the Unix socket. */
   readonly url?: string | undefined;
+  /** How a person runs a command with this service. Only for the owner. */
+  readonly cli?: CommandWords | undefined;
   /** Whole seconds since the service started. */
   readonly uptime_s: number;
   readonly backend: BackendHealth;
@@ -174,7 +201,7 @@ export interface StatusReport {
   readonly search?: SearchReport | undefined;
   /** State of the fleet; absent if the configuration has none. */
   readonly fleet?: FleetReport | undefined;
-  /** The problems that features report. Absent if there are none. */
+  /** The problems that features and webhooks report. Absent if there are none. */
   readonly warnings?: readonly StatusWarning[] | undefined;
 }
 
@@ -183,7 +210,7 @@ export interface PermissionsAnswer {
   readonly permissions: readonly PermissionReport[];
 }
 
-/** Something that a feature reports as wrong. */
+/** Something that a feature or a webhook reports as wrong. */
 export interface StatusWarning {
   /** Stable code, as in `problems`. */
   readonly code: string;
@@ -194,4 +221,6 @@ export interface StatusWarning {
   readonly title: string;
   /** The line of the menu; default: the title. */
   readonly menu?: string | undefined;
+  /** The id of the webhook that the warning is about; absent if it is about none. */
+  readonly webhook?: string | undefined;
 }

@@ -109,6 +109,17 @@ export const statusSchema = shapeOf<StatusReport>()(
       version: z.string(),
       demo: z.literal(true).optional().meta({ description: 'Present if `postern demo` simulates the Mac.' }),
       url: z.string().optional().meta({ description: 'The address of the service; only over the Unix socket.' }),
+      cli: z
+        .object({
+          program: z.string().meta({ description: 'What comes before the words of a command, such as `postern`.' }),
+          options: z
+            .string()
+            .meta({ description: 'What comes after them, such as `--config-dir /elsewhere`; may be empty.' }),
+        })
+        .optional()
+        .meta({
+          description: 'How a person runs a command with this service, quoted for a shell. Only for the owner.',
+        }),
       uptime_s: z.int(),
       backend,
       newest_row: z.int().nullable(),
@@ -133,6 +144,10 @@ export const statusSchema = shapeOf<StatusReport>()(
               .literal('receiver')
               .optional()
               .meta({ description: 'Paused because the receiver answered 410.' }),
+            dropped: z
+              .int()
+              .optional()
+              .meta({ description: 'Number of dropped events that can be delivered again; absent if there are none.' }),
           }),
         )
         .readonly(),
@@ -212,11 +227,12 @@ export const statusSchema = shapeOf<StatusReport>()(
             tone: z.enum(['warn', 'bad']),
             title: z.string(),
             menu: z.string().optional(),
+            webhook: z.string().optional().meta({ description: 'The id of the webhook that the warning is about.' }),
           }),
         )
         .readonly()
         .optional()
-        .meta({ description: 'Problems that features report; absent if there are none.' }),
+        .meta({ description: 'Problems that features and webhooks report; absent if there are none.' }),
     })
     .meta({ id: 'Status' }),
 );

@@ -146,6 +146,8 @@ export const DELIVERY: Rules<DetailedDelivery> = {
   status: 'shown',
   error: 'shown',
   duration_ms: 'shown',
+  redelivered_at: 'shown',
+  message: (row, chats) => (row != null && chats.hasMessage(row.id) ? row : null),
   tries: { at: 'shown', status: 'shown', error: 'shown', duration_ms: 'shown' },
   answer: 'hidden',
 };
@@ -165,6 +167,7 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
   version: 'shown',
   demo: 'shown',
   url: 'shown',
+  cli: 'hidden',
   uptime_s: 'shown',
   backend: { connected: 'shown', message: 'shown' },
   newest_row: 'shown',
@@ -198,5 +201,5 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
     certificate_ends: 'shown',
     problem: 'shown',
   },
-  warnings: whole,
+  warnings: (all) => all?.filter(({ webhook }) => webhook === undefined || own.has(webhook)),
 });

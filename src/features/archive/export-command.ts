@@ -24,12 +24,19 @@ export interface ExportCommandOptions extends FolderOptions {
 }
 
 /** `postern export`: creates an archive of everything in chat.db, or extends one. */
-export function exportMessages(options: ExportCommandOptions, context: ClientContext): Promise<number> {
-  return reportFailure('The export ended', options, context, () => run(options, context));
+export function exportMessages(
+  folder: string | undefined,
+  options: ExportCommandOptions,
+  context: ClientContext,
+): Promise<number> {
+  return reportFailure('The export ended', options, context, () => run(folder, options, context));
 }
 
-async function run(options: ExportCommandOptions, context: ClientContext): Promise<number> {
+async function run(given: string | undefined, options: ExportCommandOptions, context: ClientContext): Promise<number> {
   const { out, attachments = 'copy' } = options;
+  if (given !== undefined) {
+    throw new Refusal(EXIT.usage, `Name the folder with --out: \`postern export --out ${quoted(given)}\``);
+  }
   if (out === undefined) {
     throw new Refusal(EXIT.usage, 'Say where to put the archive, as in: postern export --out ~/Documents/Messages');
   }

@@ -8,6 +8,7 @@ import { listenOnSocket } from '../../core/http/socket.ts';
 import { Channel } from '../../core/log/channel.ts';
 import { type ChangeSource, Feed } from '../../core/log/feed.ts';
 import type { Caller } from '../../core/model/caller.ts';
+import { ownerStatus } from '../../core/model/command-words.ts';
 import { AppError } from '../../core/model/errors.ts';
 import type { FleetSettings } from '../../core/model/fleet.ts';
 import type { IncludeSet } from '../../core/model/include.ts';
@@ -197,10 +198,11 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
       port: () => {
         throw problem('not_at_a_hub');
       },
-      status: () => status.report(),
+      status: async () => ownerStatus(await status.report(), host.cli),
     };
     const http = new HttpServer({
       isHub: true,
+      cli: host.cli,
       features: host.features,
       settings: config.server,
       apiKey: config.auth.apiKey,

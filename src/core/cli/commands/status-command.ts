@@ -116,7 +116,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
     permissions,
     messages_account: account,
   } = report;
-  const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
   return [
     line('Postern', `${report.version} at ${address}, up ${shownSpan(report.uptime_s)}`),
@@ -132,14 +131,7 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
         ]
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
-    ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
-      const what = state === 'held' ? 'keeps retrying a held event' : `failed ${times} times`;
-      return line(
-        '',
-        oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`),
-        state === 'held' ? 'yellow' : 'red',
-      );
-    }),
+    ...webhookLines(report),
     ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...(fleet === undefined ? [] : [line('Fleet', fleetText(fleet))]),
@@ -160,6 +152,21 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
         permissionStyle(state),
       ),
     ),
+  ];
+}
+
+/** Returns a line for each webhook that has trouble, and for each that has dropped events. */
+function webhookLines({ webhooks, warnings = [] }: StatusReport): readonly Line[] {
+  const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
+  const dropped = warnings.filter(({ webhook }) => webhook !== undefined);
+  return [
+    ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
+      const failed = `failed ${times === 1 ? 'once' : `${times} times`}`;
+      const what = state === 'held' ? 'keeps retrying a held event' : failed;
+      const text = oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`);
+      return line('', text, state === 'held' ? 'yellow' : 'red');
+    }),
+    ...dropped.map(({ title, text }) => line('', oneLine(`${title}. ${text}`), 'red')),
   ];
 }
 

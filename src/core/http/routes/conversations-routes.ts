@@ -16,9 +16,9 @@ import type { Handlers } from '../router.ts';
 export function conversationRoutes() {
   return {
     async listConversations(exchange) {
-      const { limit, offset, cursor, include, junk } = readQuery(conversationQuery, exchange.query);
+      const { q, limit, offset, cursor, include, junk } = readQuery(conversationQuery, exchange.query);
       const start = cursor === undefined ? { offset } : { offset: 0, cursor };
-      const page = await exchange.caller.reader.listConversations({ limit, ...start, include });
+      const page = await exchange.caller.reader.listConversations({ q, limit, ...start, include });
       const shown = junk === false ? withoutHiddenChats(page.items, exchange.caller) : page.items;
       // A client that pages by offset gets a link after every full page, because another page may follow.
       const isFull = cursor === undefined && page.items.length === limit;

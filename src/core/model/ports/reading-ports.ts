@@ -37,9 +37,21 @@ export interface MessageQuery {
   readonly hasFiles?: boolean | undefined;
 }
 
+/** A conversation, as far as `matchingChats` reads it. */
+export interface NamedChat {
+  readonly id: string;
+  /** Empty for a conversation without a name. */
+  readonly name: string;
+  readonly participants: readonly string[];
+}
+
 export interface ConversationQuery {
   readonly limit: number;
   readonly offset: number;
+  /** Lists only the conversations that `matchingChats` finds for this text. */
+  readonly q?: string | undefined;
+  /** Lists only the conversations with exactly these ids. */
+  readonly ids?: readonly string[] | undefined;
   /** `next` of an earlier page, or "" for the first page. If present, `offset` is ignored. */
   readonly cursor?: string | undefined;
   readonly include?: IncludeSet;
@@ -59,6 +71,8 @@ export interface MessageReader {
   /** Returns the message with this id; undefined if there is none, or if the id belongs to a reaction (decision B8). */
   message(id: string, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
+  /** Returns the names and participants of all conversations, in no particular order. Throws 501 at a hub. */
+  chats(): Promise<readonly NamedChat[]>;
   /**
    * Returns the conversation with this id, in any variant of the chat guid (decision B4); undefined if there is none.
    */

@@ -68,9 +68,9 @@ export class HubReader implements MessageReader {
       : message;
   }
 
-  async listConversations({ limit, offset, cursor, include }: ConversationQuery): Promise<Page<Conversation>> {
+  async listConversations({ q, limit, offset, cursor, include }: ConversationQuery): Promise<Page<Conversation>> {
     assertHere(include);
-    if (cursor !== undefined) throw problem('not_at_a_hub');
+    if (cursor !== undefined || q !== undefined) throw problem('not_at_a_hub');
     if (offset > MAX_CONVERSATION_OFFSET) throw problem('offset_too_deep', { max: MAX_CONVERSATION_OFFSET });
     const { macs, reads, log } = this.#parts;
     const pageSize = Math.min(offset + limit, PAGE);
@@ -95,6 +95,10 @@ export class HubReader implements MessageReader {
           const conversation = await reads.ask(mac, 'conversation', { id: own, include: includeNames(include) });
           return conversation && qualifiedConversation(macs.nameOf(mac), conversation);
         });
+  }
+
+  chats(): never {
+    throw problem('not_at_a_hub');
   }
 
   marks(): never {

@@ -1,7 +1,7 @@
 import { hubCapabilities } from '../../../core/model/capabilities.ts';
 import { MS_PER_S } from '../../../core/model/durations.ts';
 import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
-import type { FleetMac, StatusReport, WebhookSummary } from '../../../core/model/status.ts';
+import { droppedWarnings, type FleetMac, type StatusReport, type WebhookSummary } from '../../../core/model/status.ts';
 import type { ClaimNames } from '../protocol/fleet-records-schema.ts';
 import { clockTrouble } from '../protocol/presence.ts';
 import type { HubParts } from './hub-parts.ts';
@@ -92,6 +92,8 @@ export class HubStatus {
   async report(): Promise<StatusReport> {
     const { version, clock, leases, webhooks, newestOffset } = this.#parts;
     await leases.refresh();
+    const summaries = await webhooks();
+    const warnings = droppedWarnings(summaries);
     const nowMs = clock.monotonic();
     const ageMs = this.#newestAtMs === undefined ? undefined : nowMs - this.#newestAtMs;
     return {
@@ -106,7 +108,8 @@ export class HubStatus {
         offset: newestOffset(),
       },
       macs: this.#macs(),
-      webhooks: await webhooks(),
+      webhooks: summaries,
+      ...(warnings.length > 0 && { warnings }),
       permissions: [],
       capabilities: hubCapabilities(),
     };

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import { withoutHiddenChats } from '../../../core/model/without-junk.ts';
 import { fenced } from '../text/fence.ts';
-import { Labels, type NameOf } from '../text/labels.ts';
+import { Labels } from '../text/labels.ts';
 import { shortLine } from '../text/visible.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
 import { isGroupId } from './group-names.ts';
@@ -21,7 +21,7 @@ export const conversationsList = tool({
     'Conversations, most recent first: id | name and people | last message | whether this key may send there.',
   scope: 'read',
   input: z.object({
-    search: z.string().max(200).optional().describe('part of a name, address or id'),
+    search: z.string().max(200).optional().describe('words or parts of words of a name, address or id'),
     limit: itemLimit(20, 100),
     cursor: z.string().max(200).optional().describe('`next` from the previous answer'),
     junk,
@@ -30,8 +30,7 @@ export const conversationsList = tool({
   async run({ search, limit: wanted, cursor, junk: hasJunk }, context) {
     const start = cursor === undefined ? 0 : offsetIn(cursor);
     const nameOf = await context.names();
-    const matches = matcher(search, nameOf);
-    const { found, leftOut, next } = await find({ start, wanted, matches, hasJunk }, context);
+    const { found, leftOut, next } = await find({ start, wanted, search, hasJunk }, context);
     const note = junkNote(leftOut, 'conversation');
     if (found.length === 0) return { text: `No conversations.${note}`, ...(next !== undefined && { next }) };
     const labels = new Labels(nameOf);
@@ -40,32 +39,20 @@ export const conversationsList = tool({
   },
 });
 
-type Matches = (conversation: Conversation) => boolean;
-
-function matcher(search: string | undefined, nameOf: NameOf): Matches {
-  const wanted = search?.trim().toLowerCase() ?? '';
-  if (wanted === '') return () => true;
-  return ({ id, display_name: name, participants }) =>
-    [id, name ?? '', ...participants, ...participants.map((address) => nameOf(address) ?? '')].some((text) =>
-      text.toLowerCase().includes(wanted),
-    );
-}
-
 interface Asked {
   readonly start: number;
   readonly wanted: number;
-  readonly matches: Matches;
+  readonly search: string | undefined;
   readonly hasJunk: boolean;
 }
 
-async function find({ start, wanted, matches, hasJunk }: Asked, { caller }: ToolContext) {
+async function find({ start, wanted, search, hasJunk }: Asked, { caller }: ToolContext) {
   const found: Conversation[] = [];
   let leftOut = 0;
   for (let at = start; at < start + MAX_SEARCHED; at += PAGE) {
-    const { items } = await caller.reader.listConversations({ limit: PAGE, offset: at });
+    const { items } = await caller.reader.listConversations({ limit: PAGE, offset: at, q: search });
     const shown = new Set(hasJunk ? items : withoutHiddenChats(items, caller));
     for (const [index, conversation] of items.entries()) {
-      if (!matches(conversation)) continue;
       if (shown.has(conversation)) found.push(conversation);
       else leftOut += 1;
       const isEnd = index === items.length - 1 && items.length < PAGE;

@@ -76,7 +76,7 @@ export const NAVIGATION = {
       '',
       'Common questions, every message and what to do about it, and what Messages does not allow.',
     ],
-    ['CHANGELOG.md', '', 'What each version offers.'],
+    ['CHANGELOG.md', '', 'What the first version offers, and what is not there yet.'],
     ['SECURITY.md', '', 'Who could attack, what stops them, what does not, and how to report a weakness.'],
   ],
   Compare: [['docs/compare.md', 'Other gateways', 'Other gateways to Apple Messages, and which to choose for what.']],

@@ -82,7 +82,7 @@ const NAMED: Readonly<Record<string, number>> = {
   archive: 2,
   bluebubbles: 2,
   changes: 75,
-  console: 71,
+  console: 72,
   contacts: 150,
   fleet: 349,
   imsg: 1,

@@ -5,12 +5,14 @@ export interface Verdict {
   readonly tone: 'good' | 'warn' | 'bad';
   readonly text: string;
   readonly next: string;
+  /** The permission that the owner must give again: to read messages, or to send them. */
+  readonly lacks?: 'reading' | 'sending';
 }
 
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
- * Returns the sentences with which the menu and `postern status` begin. If messages cannot be read, sent or received,
+ * Returns the sentences with which the console, the menu and `postern status` begin. If messages cannot be read, sent or received,
  * the sentences name only the first of these problems.
  */
 export function verdictOf(report: StatusReport): Verdict {
@@ -22,12 +24,13 @@ export function verdictOf(report: StatusReport): Verdict {
     return {
       tone: 'bad',
       text: 'Postern cannot read your messages',
+      lacks: 'reading',
       next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: Postern will continue where it stopped.`,
     };
   }
   const automation = denied.find(({ name }) => name === 'automation');
   if (automation !== undefined) {
-    return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail };
+    return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail, lacks: 'sending' };
   }
   const [bad] = warnings.filter(({ tone }) => tone === 'bad');
   if (bad !== undefined) return { tone: 'bad', text: bad.title, next: bad.text };

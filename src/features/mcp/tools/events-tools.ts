@@ -42,7 +42,7 @@ export const eventsPoll = tool({
   input: z.object({ after, limit: itemLimit(50, 200), late, junk }),
   output: textOutput,
   async run({ after: text, limit: wanted, ...shown }, context) {
-    const events = new EventReader(text, { wanted, ...shown }, context);
+    const events = await EventReader.open(text, { wanted, ...shown }, context);
     try {
       await events.read();
       return await events.answer();
@@ -70,7 +70,7 @@ export const eventsWait = tool({
     const conversation = id === undefined ? undefined : await context.caller.reader.conversation(id);
     if (id !== undefined && conversation === undefined) throw problem('conversation_not_found');
     const asked = { conversation: conversation?.id, wanted: BATCH_SIZE, ...shown };
-    const events = new EventReader(text, asked, context);
+    const events = await EventReader.open(text, asked, context);
     const wait = new Wait(seconds, context);
     try {
       while (!(await events.read()) && !wait.isOver) await Promise.race([events.more(), wait.over]);
@@ -109,9 +109,14 @@ class EventReader {
   #upTo: Offset;
   #wake: () => void = () => {};
 
-  constructor(text: string | undefined, { conversation, wanted, ...shown }: Asked, context: ToolContext) {
+  /** Opens a reader of the events after the offset that the text stands for; without a text, after the newest event. */
+  static async open(text: string | undefined, asked: Asked, context: ToolContext): Promise<EventReader> {
+    const offset = await context.caller.feed.resolve(text === undefined ? undefined : offsetOf(text));
+    return new EventReader(offset, asked, context);
+  }
+
+  private constructor(offset: Offset, { conversation, wanted, ...shown }: Asked, context: ToolContext) {
     const { feed } = context.caller;
-    const offset = feed.resolve(text === undefined ? undefined : offsetOf(text));
     this.#context = context;
     this.#conversation = conversation;
     this.#limit = wanted;

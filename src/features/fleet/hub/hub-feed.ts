@@ -183,7 +183,7 @@ class ResumedReader implements FeedReader, Member {
   /** What was read from the broker and not taken yet. */
   #read: { readonly entries: LogEntry[]; readonly upTo: Place } | undefined;
   #isReading = false;
-  #failure: unknown;
+  #failure: Error | undefined;
   #isClosed = false;
 
   constructor(parts: ResumedParts) {
@@ -244,7 +244,7 @@ class ResumedReader implements FeedReader, Member {
       const { entries, upTo } = await this.#parts.pages.after(this.#place, PAGE, this.#parts.member);
       this.#read = { entries: [...entries], upTo };
     } catch (error) {
-      this.#failure = error;
+      this.#failure = error instanceof Error ? error : new Error(String(error));
     }
     this.#isReading = false;
     if (!this.#isClosed) this.#parts.onMore();

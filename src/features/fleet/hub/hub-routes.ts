@@ -31,8 +31,8 @@ export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly Serve
   const events = eventRoutes({ ...parts, ...host });
   const own: Partial<Record<RouteId, Handler>> = {
     ...healthRoutes(parts.health),
-    listEvents: (exchange) => ofOneMac(parts, exchange, events.listEvents),
-    openWebSocket: events.openWebSocket,
+    listEvents: (exchange) => ofOneMac(parts, exchange, (one) => events.listEvents(one)),
+    openWebSocket: () => events.openWebSocket(),
     listConversations: (exchange) => mergedConversations(parts, exchange),
     getStatus: async () => ({ status: 200, body: await parts.status() }),
     getMetrics: parts.metrics,

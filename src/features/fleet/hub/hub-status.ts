@@ -105,7 +105,7 @@ export class HubStatus {
       ['postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries],
       ['postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests],
     ] as const) {
-      const counter = new Counter({ name, help, labelNames: count.labelNames as readonly string[], registers });
+      const counter = new Counter({ name, help, labelNames: count.labelNames, registers });
       for (const { labels, value } of count.counts()) counter.inc(labels, value);
     }
     return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };

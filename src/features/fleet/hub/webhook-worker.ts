@@ -99,7 +99,7 @@ export class WebhookWorker {
       } catch (error) {
         const now = (error as Error).message;
         if (now !== reason)
-          log.warn('the events of a webhook cannot be read', { webhook: known.webhook.id, reason: now });
+          {log.warn('the events of a webhook cannot be read', { webhook: known.webhook.id, reason: now });}
         reason = now;
         await this.#wakeup.wait(AGAIN_MS);
       }
@@ -253,7 +253,7 @@ export class WebhookWorker {
       }));
       if (isGone) log.warn('paused a webhook whose receiver answered 410', { webhook: webhook.id });
       else if (before === null)
-        log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: webhook.id });
+        {log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: webhook.id });}
       message.nak(isGone ? undefined : (result.askedWaitMs ?? holdWaitMs(attempts)));
       return;
     }
@@ -269,7 +269,7 @@ export class WebhookWorker {
     this.#parts.onOutcome(record.outcome);
     logEnd(plain, webhook, log);
     if (held !== null)
-      await write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));
+      {await write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));}
   }
 
   /** The last event that this hub or another has done. */

@@ -30,7 +30,7 @@ export const NAVIGATION = {
     ],
     [
       'docs/search.md',
-      '',
+      'Search',
       'Full-text search over all messages, and names of the Address Book beside numbers and addresses.',
     ],
     [

@@ -143,10 +143,8 @@ export function functions(): readonly Entrance[] {
 
 function takePerson(text: string): Promise<unknown> {
   const book = new ContactBook('1');
-  book.add({ key: 1, first: text, last: text, nickname: text, organization: text, link: text }, [
-    text,
-    text.slice(0, 300),
-  ]);
+  const card = { key: 1, first: text, last: text, nickname: text, organization: text, link: text };
+  book.add(card, [text, text.slice(0, 300)], text);
   return searchContacts(book.contacts, text.slice(0, 1000), 10);
 }
 

@@ -29,6 +29,7 @@ export const CHANGE_NAMES = [
   'preview',
   'poll',
   'mirror',
+  'conversation',
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 

@@ -33,7 +33,7 @@ export type Capabilities = Readonly<Record<string, Capability>>;
  */
 const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
-/** Features that Messages offers only to people, not to scripts (docs/not-possible.md). */
+/** Features that Messages offers only to people, not to scripts (docs/troubleshooting.md). */
 const NOT_SCRIPTABLE = [
   'react',
   'reply',

@@ -244,7 +244,7 @@ function toConsole(exchange: Exchange): Answer {
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
 }
 
-/** Returns the answer of `/ready`. Load balancers request it often and without a key (decision N4). */
+/** Returns the answer of `/ready`. Load balancers request it often and without a key (decision AC2). */
 export function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };

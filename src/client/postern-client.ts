@@ -106,7 +106,7 @@ export class PosternClient {
     return this.#requests.list(`conversations${queryOf(page)}`, 'participants');
   }
 
-  /** Yields every conversation once, page after page. Throws `not_at_a_hub` if the service is a hub. */
+  /** Yields every conversation once, page after page. */
   allConversations(options: Pick<ConversationPage, 'include' | 'junk' | 'q'> = {}): AsyncGenerator<Conversation, void> {
     return this.#requests.pages(`conversations${queryOf({ limit: 200, cursor: '', ...options })}`, 'participants');
   }

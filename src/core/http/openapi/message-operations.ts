@@ -142,8 +142,6 @@ export const MESSAGE_OPERATIONS = {
       'unknown_conversation',
       'service_not_possible',
       'idempotency_key_reused',
-      'from_required',
-      'mac_unknown',
       ...SENDING,
       ...STATE_DB,
     ],

@@ -98,8 +98,9 @@ export class WebhookWorker {
         } else await this.#wakeup.wait(AGAIN_MS);
       } catch (error) {
         const now = (error as Error).message;
-        if (now !== reason)
-          {log.warn('the events of a webhook cannot be read', { webhook: known.webhook.id, reason: now });}
+        if (now !== reason) {
+          log.warn('the events of a webhook cannot be read', { webhook: known.webhook.id, reason: now });
+        }
         reason = now;
         await this.#wakeup.wait(AGAIN_MS);
       }
@@ -252,8 +253,9 @@ export class WebhookWorker {
         webhook: { ...record.webhook, held: now, enabled: record.webhook.enabled && !isGone },
       }));
       if (isGone) log.warn('paused a webhook whose receiver answered 410', { webhook: webhook.id });
-      else if (before === null)
-        {log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: webhook.id });}
+      else if (before === null) {
+        log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: webhook.id });
+      }
       message.nak(isGone ? undefined : (result.askedWaitMs ?? holdWaitMs(attempts)));
       return;
     }
@@ -268,8 +270,9 @@ export class WebhookWorker {
     deliveries.add(webhook.id, record);
     this.#parts.onOutcome(record.outcome);
     logEnd(plain, webhook, log);
-    if (held !== null)
-      {await write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));}
+    if (held !== null) {
+      await write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));
+    }
   }
 
   /** The last event that this hub or another has done. */

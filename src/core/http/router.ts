@@ -142,7 +142,7 @@ function guarded(access: Access, handler: Handler, operationOf: OperationOf, id:
  */
 async function assertTakesQuery(operationOf: OperationOf, id: string, query: URLSearchParams): Promise<void> {
   const operation = await operationOf(id);
-  // What is passed on to another service is described there.
+  // The other service describes an operation that is passed on to it.
   if (operation === undefined) return;
   const mistakes = operation.query === undefined ? strictQueryMistakes(undefined, query) : [];
   if (mistakes.length > 0) throw invalidRequest(mistakes);

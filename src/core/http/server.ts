@@ -43,7 +43,7 @@ export type AcceptWebSocket = (
   caller: Caller,
 ) => void | Promise<void>;
 
-/** What the handlers of the routes may know of the server that serves them. */
+/** The facts about a server that the handlers of its routes need. */
 export interface RouteHost {
   /** Aborted when the service begins to stop. */
   readonly closing: AbortSignal;

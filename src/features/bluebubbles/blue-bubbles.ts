@@ -246,7 +246,7 @@ async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
       const webhook = { url, events: types, on_failure: 'hold', wire: { protocol: 'bluebubbles', events } } as const;
       return await caller.webhooks.add(webhook);
     } catch (error) {
-      // Where the owner switched changes off, clients do without them.
+      // A client does without changes if the owner switched them off.
       if (types !== NEW && isAppError(error) && error.code === 'changes_disabled') return add(NEW);
       throw error;
     }

@@ -49,7 +49,7 @@ export function certificateFinding(name: string, end: number): Finding {
   return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, `${DESK} renew`);
 }
 
-/** What the running service of a Mac says about its connection. */
+/** The report of a Mac's running service on its connection. */
 function reported(membership: Membership, report: FleetReport | undefined): readonly Finding[] {
   if (report === undefined) return [];
   const { mac, behind, problem, certificate_ends: ends } = report;

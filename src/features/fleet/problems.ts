@@ -1,7 +1,7 @@
 import type { ProblemText } from '../../core/model/problem-text.ts';
 import { problemsOf } from '../../core/model/problems.ts';
 
-/** What only a hub answers with. */
+/** The problems that only a hub answers with. */
 export const FLEET_PROBLEMS = {
   offset_of_a_mac: {
     status: 400,

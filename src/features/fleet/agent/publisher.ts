@@ -235,7 +235,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
 }
 
 /**
- * Whether the event is older than the stream keeps. The broker then no longer remembers it, so it would come again at
+ * Reports whether the event is older than the stream keeps. The broker then no longer remembers it, so it would come again at
  * each check, and a second Mac that downloads history would cause events.
  */
 function isOlder({ event, change }: LogEntry, details: MessageDetails | undefined, oldestMs: number): boolean {

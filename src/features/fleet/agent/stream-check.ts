@@ -37,7 +37,7 @@ export class StreamState {
     return this.#maxAgeMs === 0 ? Number.NEGATIVE_INFINITY : nowMs - this.#maxAgeMs;
   }
 
-  /** Whether `later` is still this stream, with all that `mark` says it took. */
+  /** Reports whether `later` is still this stream, with all that `mark` says it took. */
   isSame(later: StreamState, mark: Mark | undefined): boolean {
     const known = mark?.created === this.created ? mark.sequence : 0;
     return later.created === this.created && later.leader === this.leader && later.lastSequence >= known;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { JetStreamApiError } from '@nats-io/jetstream';
 import type { FleetConnection } from '../protocol/connection.ts';
 
-/** Who sends under an Idempotency-Key. */
+/** The machines that send under each Idempotency-Key. */
 export interface SendClaim {
   readonly machine: string;
   /** True if this call made the claim: nobody was asked before. */
@@ -22,7 +22,7 @@ export class Claims {
   }
 
   /**
-   * Claims the key for `machine`, unless a machine has it. Whoever finds a claim writes it again: from then on, the hub
+   * Claims the key for `machine`, unless a machine has it. A hub that finds a claim writes it again: from then on, the hub
    * that made it cannot move it, because that machine is now asked twice.
    */
   async claim(key: string, machine: string): Promise<SendClaim> {
@@ -55,7 +55,7 @@ export class Claims {
   }
 }
 
-/** Whether another hub changed the entry first. */
+/** Reports whether another hub changed the entry first. */
 export function isTakenMeanwhile(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === 10071;
 }

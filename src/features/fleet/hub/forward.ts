@@ -25,7 +25,7 @@ export interface ForwardParts {
 const PATH = /^\/macs\/([a-z0-9-]{1,32})(?:\/at\/([a-z0-9-]{1,40}))?(\/.*)$/;
 const METHODS: readonly Route['method'][] = ['GET', 'POST', 'PATCH', 'DELETE'];
 const SEND = '/api/v1/messages';
-/** What only the machine that wrote it can read: a row's id, or the cursor of a list. */
+/** A row's id or the cursor of a list, which only the machine that wrote it can read. */
 const OF_A_MACHINE = /\/\d+(?:\/|$)|[?&]cursor=/;
 
 /** Recognises the paths that are passed on to a Mac. */

@@ -115,7 +115,7 @@ export class HubFeed implements EventFeed {
       near === undefined
         ? await this.#parts.pages.after(place, limit, this.#member)
         : { entries: near, upTo: near.at(-1)?.offset ?? this.#latest(place) };
-    // The client asks again with its own offset, and is then told where to go on.
+    // The client asks again with its own offset, and is then told where to continue.
     if (place.generation !== this.#channel.generation) throw brokerAway();
     const entries = read.entries.filter((entry) => this.#isFor(entry, changes));
     return { entries, upTo: read.upTo, looked: Math.max(read.entries.length, 1) };
@@ -156,7 +156,7 @@ export class HubFeed implements EventFeed {
     return state.first_seq === place.rowId + 1 && new Date(state.first_ts).getTime() >= place.atMs;
   }
 
-  /** The problem of an offset that does not hold any more, with the offsets from which a client can go on. */
+  /** The problem of an offset that does not hold any more, with the offsets from which a client can continue. */
   async #expired(atMs: number): Promise<Error> {
     const { tail } = this.#parts;
     const extra = { resume: timeText(atMs), oldest: '0', latest: placeText(tail.last) };
@@ -180,7 +180,7 @@ class ResumedReader implements FeedReader, Member {
   isPending = false;
   readonly #parts: ResumedParts;
   #place: Place;
-  /** What was read from the broker and not taken yet. */
+  /** The entries that were read from the broker and not taken yet. */
   #read: { readonly entries: LogEntry[]; readonly upTo: Place } | undefined;
   #isReading = false;
   #failure: Error | undefined;

@@ -20,7 +20,7 @@ export interface HubStatusParts {
   readonly clients: () => { readonly webSockets: number; readonly streams: number; readonly missed: number };
 }
 
-/** What a hub says about itself and its Macs. */
+/** The report of a hub on itself and its Macs. */
 export class HubStatus {
   readonly #parts: HubStatusParts;
   readonly #startedMs: number;

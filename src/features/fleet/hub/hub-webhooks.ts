@@ -96,7 +96,7 @@ export class HubWebhooks implements WebhookRegistry {
     const nowMs = this.#parts.clock.now();
     const { webhook } = await this.#write(id, (record) => {
       const changed = { ...record, webhook: changedWebhook(record.webhook, changes, nowMs) };
-      // What is held is attempted at once with the new settings.
+      // A held event is attempted at once with the new settings.
       return record.heldSeq === undefined ? changed : again(changed, record.heldSeq);
     });
     return webhook;

@@ -26,7 +26,7 @@ export interface KnownMachine {
 export interface MacSummary {
   readonly id: string;
   readonly state: 'present' | 'away';
-  /** Where the API of this Mac begins. */
+  /** The path at which the API of this Mac begins. */
   readonly path: string;
   /** The one that is asked first comes first. */
   readonly machines: readonly MachineSummary[];

@@ -1,6 +1,6 @@
 import type { PassedHeaders } from '../protocol/requests.ts';
 
-/** What a client may tell a Mac. Cookies and the origin of a web page stay at the hub. */
+/** The headers that a client may send to a Mac. Cookies and the origin of a web page stay at the hub. */
 const ASKED: ReadonlySet<string> = new Set([
   ...['accept', 'accept-language', 'content-type', 'content-length', 'content-disposition', 'content-encoding'],
   ...['if-none-match', 'if-modified-since', 'if-range', 'range', 'prefer', 'idempotency-key', 'last-event-id'],
@@ -9,7 +9,7 @@ const ASKED: ReadonlySet<string> = new Set([
 /** The client's own key for this Mac. */
 const KEYS: ReadonlySet<string> = new Set(['x-api-key', 'authorization']);
 
-/** What a Mac may tell a client. Anything that a browser would obey for the hub's origin is not among it. */
+/** The headers that a Mac may send to a client. A browser obeys none of them for the hub's origin. */
 const ANSWERED: readonly string[] = [
   ...['Content-Type', 'Content-Range', 'Accept-Ranges', 'ETag', 'Last-Modified', 'Cache-Control', 'Vary', 'Allow'],
   ...['RateLimit', 'RateLimit-Policy', 'Retry-After', 'Link', 'Idempotent-Replayed', 'Preference-Applied'],

@@ -13,7 +13,7 @@ export interface Place extends Offset {
   readonly generation: number;
 }
 
-/** What a client's offset says. Only the stream can tell whether it is true. */
+/** The content of a client's offset. Only the stream can tell whether it is true. */
 export type OffsetClaim =
   | { readonly kind: 'beginning' }
   | { readonly kind: 'time'; readonly atMs: number }

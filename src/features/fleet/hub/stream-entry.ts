@@ -37,7 +37,7 @@ export function storedAtMs({ info }: JsMsg): number {
 }
 
 /**
- * Returns the event with its Mac. A Mac can write what it likes, so what filters read is checked; the rest reaches
+ * Returns the event with its Mac. A Mac can write anything, so the members that filters read are checked; the rest reaches
  * clients as that Mac's word.
  */
 function eventOf({ offset: _offset, ...event }: EventBody, mac: string): LogEntry['event'] | undefined {

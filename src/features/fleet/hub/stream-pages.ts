@@ -59,7 +59,7 @@ export class StreamPages {
     return made.num_pending === 0 || rowId >= last.rowId ? last : this.at(rowId);
   }
 
-  /** Returns the place of a sequence in the stream as it is now. */
+  /** Returns the place of a sequence in the present stream. */
   async at(rowId: number): Promise<Place> {
     const { stream, generation } = this.#tail.last;
     const manager = await this.#tail.manager();

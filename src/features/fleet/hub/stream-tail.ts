@@ -44,7 +44,7 @@ export class StreamTail {
   #sameFor = '';
   #isClosed = false;
   #rejected = 0;
-  /** Whether the newest event of each member could be opened. */
+  /** Reports whether the newest event of each member could be opened. */
   readonly #isReadable = new Map<string, boolean>();
   #trouble: string | undefined;
 
@@ -63,7 +63,7 @@ export class StreamTail {
     return placeOf(this.channel.last);
   }
 
-  /** Whether everything that was in the stream when following began has been read. */
+  /** Reports whether everything that was in the stream when following began has been read. */
   get isFilled(): boolean {
     return this.channel.last.rowId >= this.#target;
   }
@@ -78,7 +78,7 @@ export class StreamTail {
     return this.#rejected;
   }
 
-  /** Whether no Mac's newest event can be opened, as with a key that the Macs do not have. One Mac alone may lie. */
+  /** Reports whether no Mac's newest event can be opened, as with a key that the Macs do not have. One Mac alone may lie. */
   get isKeyWrong(): boolean {
     const members = [...this.#isReadable.values()];
     return members.length > 0 && !members.includes(true);
@@ -223,7 +223,7 @@ export class StreamTail {
         this.#info = info;
         if (!isOver && !(await this.#isSame(info, last))) messages.stop();
       } catch {
-        // The broker is away. What it holds is compared once it is back.
+        // The broker is away. Its stream is compared once it is back.
       }
       if (!isOver) cancel = this.#parts.clock.after(WATCH_EVERY_MS, () => void look());
     };

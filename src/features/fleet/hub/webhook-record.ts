@@ -8,7 +8,7 @@ import { type Envelope, HUBS } from '../protocol/envelope.ts';
 /** How long a hub may be silent about an event before the broker gives the event to another hub. */
 export const ACK_WAIT_MS = 5000;
 
-/** Where a webhook's consumer begins: after a sequence, or with what was stored at a time or later. */
+/** The beginning of a webhook's consumer: after a sequence, or with what was stored at a time or later. */
 export type Start = { readonly after: number } | { readonly sinceMs: number };
 
 /** The last event that is done. */
@@ -53,7 +53,7 @@ export function consumerConfig(record: WebhookRecord): Partial<ConsumerConfig> {
   };
 }
 
-/** Returns the record that begins anew at `start`. */
+/** Returns the record that begins again at `start`. */
 export function restarted(record: WebhookRecord, stream: string, start: Start): WebhookRecord {
   return { ...record, n: record.n + 1, stream, start, last: undefined, held: null, heldSeq: undefined };
 }

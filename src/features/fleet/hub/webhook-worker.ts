@@ -26,7 +26,7 @@ import {
 const WORKING_EVERY_MS = 1500;
 const SAVE_EVERY_MS = 1000;
 const AGAIN_MS = 300;
-/** What the NATS client reports when a consumer is gone; pulling from it would wait for ever. */
+/** The reports of the NATS client when a consumer is gone; pulling from it would never end. */
 const ENDINGS: ReadonlySet<string> = new Set(['consumer_deleted', 'consumer_not_found', 'stream_not_found']);
 
 export interface WebhookWorkerParts {
@@ -43,7 +43,7 @@ export interface WebhookWorkerParts {
   readonly record: () => WebhookRecord | undefined;
   /** Changes the record for all hubs. Resolves with false if another hub changed it first. */
   readonly write: (change: (record: WebhookRecord) => WebhookRecord) => Promise<boolean>;
-  /** Whether what this hub knows of the webhooks may be older than the broker, or newer. */
+  /** Reports whether this hub may know older webhooks than the broker, or newer ones. */
   readonly isStale: () => boolean;
 }
 
@@ -58,7 +58,7 @@ export class WebhookWorker {
   #messages: ConsumerMessages | undefined;
   #sending: Sending | undefined;
   #isStopped = false;
-  /** What this hub has done of the consumer number `n`, and may not have told the others yet. */
+  /** The progress of this hub in consumer number `n`, which the others may not know yet. */
   #last: (LastDone & { readonly n: number }) | undefined;
   #cancelSave: Cancel | undefined;
   /** When the broker last heard from this hub about the event that it holds. */

@@ -105,7 +105,7 @@ export class Call {
     }
   }
 
-  /** Yields the body that follows. Whoever stops early ends the call. */
+  /** Yields the body that follows. A reader that stops early ends the call. */
   async *body(): AsyncGenerator<Uint8Array, void, undefined> {
     let isWhole = false;
     try {
@@ -209,7 +209,7 @@ export class Call {
     }
   }
 
-  /** The first failure is kept. What has been received can still be read. */
+  /** The first failure is kept. The parts that were received can still be read. */
   #fail(error: Error): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
@@ -222,7 +222,7 @@ export class Call {
   }
 }
 
-/** What is sealed as the part with this number opens in no other place. */
+/** A part that is sealed with this number opens in no other place. */
 function numbered(subject: string, number: number): string {
   return `${subject} ${number}`;
 }

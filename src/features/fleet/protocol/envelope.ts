@@ -44,7 +44,7 @@ export function newFleetKey(): string {
 }
 
 /**
- * Seals and opens bytes with a member's key (AES-256-GCM). What is sealed for one subject opens at no other, so the
+ * Seals and opens bytes with a member's key (AES-256-GCM). Bytes sealed for one subject open at no other, so the
  * broker can exchange nothing.
  */
 export class Envelope {

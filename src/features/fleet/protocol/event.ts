@@ -13,7 +13,7 @@ export interface FleetEvent {
   readonly atMs: number;
 }
 
-/** What every event has. The rest is the Mac's, and unchecked. */
+/** The members that every event has. The rest is the Mac's, and unchecked. */
 export interface EventBody {
   readonly type: string;
   readonly data: Readonly<Record<string, unknown>>;

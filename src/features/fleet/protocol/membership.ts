@@ -7,7 +7,7 @@ const PREFIX = 'postern-fleet:';
 /** More than a line with three servers and a chain of certificates needs. */
 const MAX_LINE = 64 * 1024;
 
-/** All that a Mac or a hub needs to take part. It is a secret: whoever has it is that member. */
+/** All that a Mac or a hub needs to take part. It is a secret: anybody who has it is that member. */
 export interface Membership {
   /** The member's name; undefined for a hub. */
   readonly member: string | undefined;

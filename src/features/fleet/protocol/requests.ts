@@ -179,7 +179,7 @@ async function expected(call: Call, wanted: 'ack' | 'head'): Promise<Uint8Array>
   throw kind === 'failed' ? refusal(parsedJson(bytes)) : invalidAnswer();
 }
 
-/** What a machine may refuse by itself. Everything else is an answer of its API. */
+/** The refusals of a machine itself. Everything else is an answer of its API. */
 const REFUSALS: ReadonlyMap<unknown, readonly [status: number, detail: string]> = new Map([
   [
     'clock_differs',

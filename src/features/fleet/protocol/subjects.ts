@@ -51,12 +51,12 @@ export function requestSubject(member: string, machine?: string): string {
   return machine === undefined ? `rq.${member}.any` : `rq.${member}.at.${machine}`;
 }
 
-/** Where the hub sends the parts of a request after its head. `call` is the request's random id. */
+/** The subject to which the hub sends the parts of a request after its head. `call` is the request's random id. */
 export function toMacSubject(member: string, call: string): string {
   return `rq.${member}.to.${call}`;
 }
 
-/** Where a machine answers. Only this member may publish there, and only hubs may read it. */
+/** The subject at which a machine answers. Only this member may publish there, and only hubs may read it. */
 export function answerSubject(member: string, call: string): string {
   return `an.${member}.${call}`;
 }
@@ -146,12 +146,12 @@ export async function unlessMissing<Found>(ask: () => Promise<Found | null>): Pr
   }
 }
 
-/** Whether the broker has this event already. Code 10077 also means a full stream: only the text tells them apart. */
+/** Reports whether the broker has this event already. Code 10077 also means a full stream: only the text tells them apart. */
 export function isTaken(error: unknown): boolean {
   return error instanceof JetStreamApiError && /maximum messages per subject/.test(error.message);
 }
 
-/** Whether the broker refused a message because it has no room for it. */
+/** Reports whether the broker refused a message because it has no room for it. */
 export function isFull(error: unknown): boolean {
   return (
     error instanceof JetStreamApiError && /maximum bytes|insufficient resources|resource limits/.test(error.message)

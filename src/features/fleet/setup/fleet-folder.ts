@@ -29,7 +29,7 @@ interface FleetRecord {
   readonly macs: Readonly<Record<string, { readonly key: string; readonly added: string }>>;
 }
 
-/** What stays at the desk. `keys` are the fleet's content keys, the one in use first. */
+/** The secrets that stay at the desk. `keys` are the fleet's content keys, the one in use first. */
 interface Secrets {
   readonly operator: string;
   readonly system: string;
@@ -251,6 +251,6 @@ function readJson<Read>(path: string, name: string): Read {
 
 function unusable(file: string): AppError {
   return new AppError('fleet_unusable', `${file} is not as this version of "postern fleet" writes it.`, {
-    hint: 'Restore it from a backup. A fleet of an earlier version is set up anew: see docs/fleet.md.',
+    hint: 'Restore it from a backup. Set a fleet of an earlier version up again: see docs/fleet.md.',
   });
 }

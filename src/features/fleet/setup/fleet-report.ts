@@ -48,7 +48,7 @@ export interface FleetState {
   readonly macs: readonly MacState[];
   readonly certificates: readonly CertificateEnd[];
   readonly problems: readonly string[];
-  /** What needs no action at once, such as an old nats-server. */
+  /** The findings that need no action at once, such as an old nats-server. */
   readonly warnings: readonly string[];
 }
 

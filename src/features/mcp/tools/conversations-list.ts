@@ -72,7 +72,7 @@ async function find({ start, wanted, search, hasJunk }: Asked, { caller }: ToolC
 
 /**
  * Returns the position behind a conversation, the last of those that `query` finds. If another conversation has taken
- * its place meanwhile, returns where `query` begins: what follows is then listed twice, but nothing is left out.
+ * its place meanwhile, returns where `query` begins: some are then listed twice, but none is left out.
  */
 async function behind({ id }: Conversation, query: ConversationQuery, { reader }: Caller): Promise<string | undefined> {
   const { items, next } = await reader.listConversations(query);

@@ -51,13 +51,12 @@ export class Watchers {
   }
 
   static async start(world: FleetWorld): Promise<Watchers> {
-    const { webhook, poll, live } = { webhook: new Arrivals(), poll: new Arrivals(), live: new Arrivals() };
-    const receiver = await Receiver.start((response, { event }) => {
-      webhook.add(event.data);
+    const receiver = await Receiver.start();
+    const watchers = new Watchers(world, receiver);
+    receiver.answerWith((response, { event }) => {
+      watchers.#arrivals.webhook.add(event.data);
       response.writeHead(204).end();
     });
-    const watchers = new Watchers(world, receiver);
-    Object.assign(watchers.#arrivals, { webhook, poll, live });
     const made = await world.hub(0).post('/webhooks', { url: receiver.url, events: ['message.received'] });
     if (made.status !== 201) throw new Error(made.text);
     watchers.#ended.push(watchers.#poll(), watchers.#live());
@@ -79,9 +78,9 @@ export class Watchers {
     this.#since = { ms: performance.now(), counts: of(({ all }) => all.length), gone: of(({ gone }) => gone) };
   }
 
-  /** Returns which of the rows have not arrived everywhere. */
-  missing(): Readonly<Record<string, number>> {
-    const { written } = this.#world;
+  /** Returns how many of the first rows have not arrived, for each way out. */
+  missing(rows: number): Readonly<Record<string, number>> {
+    const written = this.#world.written.slice(0, rows);
     return Object.fromEntries(
       Object.entries(this.#arrivals).map(([name, { known }]) => [
         name,
@@ -91,7 +90,7 @@ export class Watchers {
   }
 
   /** `stream` is the order to compare with; undefined compares with each Mac's order alone. */
-  tallies(stream: readonly string[] | undefined): Readonly<Record<'webhook' | 'poll' | 'live', Tally>> {
+  tallies(stream: readonly string[] | undefined, rows: number): Readonly<Record<'webhook' | 'poll' | 'live', Tally>> {
     const of = (name: 'webhook' | 'poll' | 'live'): Tally => {
       const { all, known, gone } = this.#arrivals[name];
       const { ms, counts, gone: goneBefore } = this.#since;
@@ -100,7 +99,7 @@ export class Watchers {
       const first = late.filter(({ guid }) => !before.has(guid) && before.add(guid));
       const times = [ms, ...late.map(({ atMs }) => atMs)];
       return {
-        lost: this.#world.written.filter(({ guid }) => !known.has(guid)).length,
+        lost: this.#world.written.slice(0, rows).filter(({ guid }) => !known.has(guid)).length,
         repeated: late.length - first.length,
         disorder: disorder(first, stream, this.#world),
         pauseMs: Math.round(Math.max(...times.slice(1).map((time, index) => time - (times[index] ?? time)), 0)),
@@ -188,7 +187,7 @@ function disorder(first: readonly Arrival[], stream: readonly string[] | undefin
   let found = 0;
   for (const { guid, member } of first) {
     const line = stream === undefined ? member : '';
-    const place = places.get(guid) ?? -1;
+    const place = places.get(guid) ?? Number.POSITIVE_INFINITY;
     if (place < (furthest.get(line) ?? -1)) found += 1;
     else furthest.set(line, place);
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { managerOf } from '../../src/features/fleet/protocol/connect-once.ts';
@@ -47,7 +47,10 @@ export class FleetWorld {
     this.servers = servers;
   }
 
-  static async start(count: 1 | 3, machines: readonly (readonly [member: string, name: string])[]): Promise<FleetWorld> {
+  static async start(
+    count: 1 | 3,
+    machines: readonly (readonly [member: string, name: string])[],
+  ): Promise<FleetWorld> {
     const servers = await Promise.all(
       Array.from({ length: count }, async () => {
         const address = serverAddress(`127.0.0.1:${await freePort()}`);
@@ -67,6 +70,7 @@ export class FleetWorld {
     await world.createStreams();
     await Promise.all(machines.map(([member, name]) => world.#addMachine(member, name)));
     await Promise.all([world.#addHub(), world.#addHub()]);
+    await Promise.all(world.hubs.map((hub) => waitFor(async () => (await fetch(new URL('/ready', hub.url))).ok)));
     return world;
   }
 
@@ -147,6 +151,14 @@ export class FleetWorld {
     cpSync(server.storeFolder, copy, { recursive: true });
     await server.start();
     return copy;
+  }
+
+  /** Returns the folder of the stream of events in the first server's store, relative to that. */
+  streamFolder(): string {
+    const store = this.servers[0]?.storeFolder ?? '';
+    const found = readdirSync(store, { recursive: true }).find((path) => String(path).endsWith(`streams/${EVENTS}`));
+    if (found === undefined) throw new Error('the store has no stream of events');
+    return String(found);
   }
 
   /** Puts back a copy of the store, or only a part of it: a path inside. */

@@ -180,18 +180,34 @@ export class Watchers {
   }
 }
 
-/** Number of arrivals that came after one that stands behind them. */
+/** Number of arrivals that would have to come at another time for all to be in order. */
 function disorder(first: readonly Arrival[], stream: readonly string[] | undefined, world: FleetWorld): number {
   const places = new Map((stream ?? world.written.map(({ guid }) => guid)).map((guid, index) => [guid, index]));
-  const furthest = new Map<string, number>();
-  let found = 0;
+  const lines = new Map<string, number[]>();
   for (const { guid, member } of first) {
+    const place = places.get(guid);
+    if (place === undefined) continue;
     const line = stream === undefined ? member : '';
-    const place = places.get(guid) ?? Number.POSITIVE_INFINITY;
-    if (place < (furthest.get(line) ?? -1)) found += 1;
-    else furthest.set(line, place);
+    const seen = lines.get(line) ?? [];
+    seen.push(place);
+    lines.set(line, seen);
   }
-  return found;
+  return [...lines.values()].reduce((sum, line) => sum + line.length - longestRise(line), 0);
+}
+
+/** Returns the length of the longest rising subsequence. */
+function longestRise(numbers: readonly number[]): number {
+  const ends: number[] = [];
+  for (const number of numbers) {
+    let [low, high] = [0, ends.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ends[middle] ?? 0) < number) low = middle + 1;
+      else high = middle;
+    }
+    ends[low] = number;
+  }
+  return ends.length;
 }
 
 function shortly(): Promise<void> {

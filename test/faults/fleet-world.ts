@@ -5,7 +5,7 @@ import type { JetStreamManager } from '@nats-io/jetstream';
 import { managerOf } from '../../src/features/fleet/protocol/connect-once.ts';
 import { openEvent } from '../../src/features/fleet/protocol/event.ts';
 import { envelopeOf } from '../../src/features/fleet/protocol/membership.ts';
-import { createFleet, EVENTS } from '../../src/features/fleet/protocol/subjects.ts';
+import { createFleet, EVENTS, unlessMissing } from '../../src/features/fleet/protocol/subjects.ts';
 import { serverAddress } from '../../src/features/fleet/setup/addresses.ts';
 import { FleetFolder } from '../../src/features/fleet/setup/fleet-folder.ts';
 import { connectOperator } from '../../src/features/fleet/setup/operator-connection.ts';
@@ -140,6 +140,43 @@ export class FleetWorld {
       }
       return guids;
     });
+  }
+
+  /**
+   * Returns at how many places after `from` the servers' copies of the stream differ, which each tells while it leads.
+   */
+  async differences(from: number): Promise<number> {
+    const copies = new Map<string, ReadonlyMap<number, string>>();
+    for (let turn = 0; turn < 12 && copies.size < this.servers.length; turn += 1) {
+      await waitFor(() => this.ask((jsm) => this.#copyOfLeader(jsm, from, copies)).catch(() => undefined));
+      const connection = await connectOperator(this.folder, 'operator');
+      await connection.request(`$JS.API.STREAM.LEADER.STEPDOWN.${EVENTS}`).catch(() => undefined);
+      await connection.close();
+    }
+    const [one, ...others] = [...copies.values()];
+    // What came in while they were read is in the later copies alone.
+    const last = Math.min(...[...copies.values()].map((copy) => Math.max(...copy.keys(), 0)));
+    const places = Array.from({ length: Math.max(0, last - from) }, (_, index) => from + 1 + index);
+    return places.filter((seq) => others.some((other) => other.get(seq) !== one?.get(seq))).length;
+  }
+
+  async #copyOfLeader(jsm: JetStreamManager, from: number, copies: Map<string, ReadonlyMap<number, string>>) {
+    const { state, cluster } = await jsm.streams.info(EVENTS);
+    const leader = cluster?.leader;
+    if (leader === undefined) return undefined;
+    const copy = new Map<number, string>();
+    let next = from;
+    const read = async (): Promise<void> => {
+      while (next < state.last_seq) {
+        next += 1;
+        const seq = next;
+        const found = await unlessMissing(() => jsm.streams.getMessage(EVENTS, { seq }));
+        if (found !== undefined) copy.set(seq, found.subject);
+      }
+    };
+    await Promise.all(Array.from({ length: 32 }, read));
+    copies.set(leader, copy);
+    return true;
   }
 
   /** Returns a copy of what the first server stores, which is stopped for it as for a backup. */

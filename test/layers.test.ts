@@ -47,7 +47,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 
 /** The rooms inside a feature, and which others each may import. A feature that is not listed may do as it likes. */
 const ROOMS_OF_FEATURES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  fleet: { protocol: [], agent: ['protocol'], hub: ['protocol'], setup: ['protocol'] },
+  fleet: { protocol: [], agent: ['protocol', 'settings.ts'], hub: ['protocol', 'problems.ts'], setup: ['protocol'] },
   search: { language: [], index: ['query'], query: ['index'] },
 };
 
@@ -60,7 +60,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'rate-limiter-flexible': ['http'],
   'raw-body': ['http'],
   '@fastify/busboy': ['http'],
-  'prom-client': ['http'],
+  'prom-client': ['http', 'features/fleet'],
   ws: ['streams', 'client'],
   axios: ['webhooks'],
   'axios-retry': ['webhooks'],
@@ -113,6 +113,7 @@ const URL_PARSERS: readonly string[] = [
   'core/config/service-address.ts',
   'core/config/settings.ts',
   'core/model/local-network.ts',
+  'features/fleet/agent/answers.ts',
   'features/fleet/protocol/membership.ts',
   'features/fleet/protocol/tls.ts',
   'features/fleet/setup/addresses.ts',

@@ -35,7 +35,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/core/http/routes/metrics-routes.ts: getMetrics',
   'src/core/cli/access-commands.ts: declareKeyCommands',
   'src/core/cli/client-commands.ts: declareClientCommands',
-  'src/core/cli/host-commands.ts: declareHostCommands',
   'src/core/cli/run-service.ts: startRefusal',
   'src/core/config/config.ts: checkConfig',
   'src/features/simulator/demo-commands.ts: declareDemoCommands',

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Answers } from '../../src/features/fleet/agent/answers.ts';
 import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
 import { envelopeOf, parseMembership } from '../../src/features/fleet/protocol/membership.ts';
-import { type Answer, ask, type Question, who } from '../../src/features/fleet/protocol/requests.ts';
+import { type MacAnswer, ask, type Question, who } from '../../src/features/fleet/protocol/requests.ts';
 import { requestSubject } from '../../src/features/fleet/protocol/subjects.ts';
 import { waitFor } from '../support/eventually.ts';
 import { KEY } from '../support/fleet-mac.ts';
@@ -231,7 +231,7 @@ describeWithNats('a request through the broker', () => {
   });
 });
 
-async function text(answer: Answer): Promise<string> {
+async function text(answer: MacAnswer): Promise<string> {
   const got: Uint8Array[] = [];
   for await (const piece of answer.body) got.push(piece);
   return Buffer.concat(got).toString();

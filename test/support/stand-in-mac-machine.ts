@@ -37,7 +37,16 @@ export class StandInMachine {
       envelope: () => envelopeOf(readMembership(file)),
       serviceUrl: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       ownerKey: 'owner-of-the-stand-in',
-      report: () => ({ name: machine, version: '1', sinceMs, atMs: clock.now(), row: 0, behind: 0, late: 0, problem: null }),
+      report: () => ({
+        name: machine,
+        version: '1',
+        sinceMs,
+        atMs: clock.now(),
+        row: 0,
+        behind: 0,
+        late: 0,
+        problem: null,
+      }),
     });
     connection.onConnect(() => answers.start());
     connection.onDisconnect(() => answers.stop());

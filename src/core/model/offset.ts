@@ -69,8 +69,9 @@ export function decodeOffset(text: string): ClientOffset | undefined {
   } catch {
     return undefined;
   }
-  if (plain.startsWith(OPAQUE))
+  if (plain.startsWith(OPAQUE)) {
     return urlSafe(btoa(plain)) === text ? { opaque: plain.slice(OPAQUE.length) } : undefined;
+  }
   const [, generation, rowId, change] = FORMAT.exec(plain) ?? [];
   const offset = { generation: Number(generation), rowId: Number(rowId), change: Number(change) };
   // `encodeOffset` writes exactly one text for each offset. Any other text that decodes to it did not come from

@@ -33,36 +33,21 @@ export function macCards({ macs }) {
     h(
       'div',
       { class: 'macs', id: 'mac-list' },
-      macs.map(({ id, state, version, addresses, seen_s: seenS, backend, behind }) =>
-        h(
+      macs.map(({ id, state, machines }) => {
+        const isBehind = machines.some(({ behind }) => behind > 0);
+        const troubles = machines.flatMap(({ machine, problem }) =>
+          problem === null ? [] : [`${machine}: ${problem}`],
+        );
+        const tone = state === 'away' || troubles.length > 0 ? 'bad' : isBehind ? 'warn' : 'good';
+        const word = state === 'away' ? 'Away' : isBehind ? 'Catching up' : 'Present';
+        return h(
           'article',
           'mac',
-          h(
-            'div',
-            'row',
-            h('b', { class: 'grow cut', dir: 'auto' }, id),
-            stateMark(
-              state !== 'present' ? 'bad' : backend?.connected === false ? 'bad' : behind ? 'warn' : 'good',
-              state !== 'present'
-                ? state === 'away'
-                  ? 'Away'
-                  : 'Unreadable'
-                : backend?.connected === false
-                  ? 'Cannot read'
-                  : behind
-                    ? 'Catching up'
-                    : 'Present',
-            ),
-          ),
-          h(
-            'span',
-            'quiet small',
-            `Last heard ${spanOf(seenS)} ago${behind === null ? '' : ` · ${counted(behind, 'row')} behind`}${version === null ? '' : ` · ${version}`}`,
-          ),
-          backend?.message && h('span', 'small soft', backend.message),
-          addresses.length > 0 && h('span', 'quiet small cut', h('bdi', null, addresses.join(', '))),
-        ),
-      ),
+          h('div', 'row', h('b', { class: 'grow cut', dir: 'auto' }, id), stateMark(tone, word)),
+          h('span', 'quiet small', machines.map(({ machine, state: now }) => `${machine} (${now})`).join(', ')),
+          troubles.map((trouble) => h('span', 'small soft', trouble)),
+        );
+      }),
     ),
   );
 }

@@ -2,7 +2,7 @@
 
 import { call, statusOf } from './api.js';
 
-/** @import { StatusReport, FleetMac } from '../../core/model/status.ts' */
+/** @import { StatusReport, HubMac } from '../../core/model/status.ts' */
 /** @import { KeyRecord } from '../../core/model/key.ts' */
 
 /** @type {StatusReport | undefined} */
@@ -37,7 +37,7 @@ export const isDemo = () => status?.demo === true;
 export const isOwner = () => key === undefined || key.caps === null;
 /** @param {string} scope */
 export const may = (scope) => isOwner() || (key?.scopes ?? []).some((one) => one === scope);
-/** @returns {readonly FleetMac[]} */
+/** @returns {readonly HubMac[]} */
 export const macs = () => status?.macs ?? [];
 
 /** Returns a `postern` command line for this service, with `--demo` at a demo. */

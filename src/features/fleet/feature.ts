@@ -1,6 +1,7 @@
 import { feature } from '../../core/feature.ts';
 import type { FleetReport } from './agent/agent.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { declareHubCommand } from './hub/commands.ts';
+import { FLEET_MIGRATIONS } from './migrations.ts';
 import { FLEET_SETTINGS } from './settings.ts';
 import { declareFleetCommands } from './setup/commands.ts';
 
@@ -8,8 +9,11 @@ import { declareFleetCommands } from './setup/commands.ts';
 export const fleet = feature({
   name: 'fleet',
   settings: FLEET_SETTINGS,
-  migrations: MIGRATIONS,
-  commands: declareFleetCommands,
+  migrations: FLEET_MIGRATIONS,
+  commands(program, runs) {
+    declareHubCommand(program, runs);
+    declareFleetCommands(program, runs);
+  },
   shown: async () => (await import('./shown.ts')).shownFleet,
   check: ({ changes, file }, { changes: { enabled } }) =>
     changes && file !== '' && enabled === false

@@ -54,8 +54,9 @@ function reported(membership: Membership, report: FleetReport | undefined): read
   if (report === undefined) return [];
   const { mac, behind, problem, certificate_ends: ends } = report;
   const certificate = ends === null ? [] : [certificateFinding("The server's certificate", Date.parse(ends))];
-  if (problem === null)
+  if (problem === null) {
     return [ok('fleet', `This Mac is ${mac} in its fleet, which lacks ${behind} rows.`), ...certificate];
+  }
   const advice = `Clients of this Mac are still served. ${adviceFor(problem, membership)}`;
   return [
     finding('warning', 'fleet', `This Mac, ${mac}, cannot publish at the moment: ${problem}.`, advice),

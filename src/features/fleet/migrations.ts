@@ -1,5 +1,5 @@
 /** The tables of a Mac that is a member of a fleet. */
-export const MIGRATIONS: readonly string[] = [
+export const FLEET_MIGRATIONS: readonly string[] = [
   `CREATE TABLE fleet_agent (
      one INTEGER PRIMARY KEY CHECK (one = 1),
      own TEXT NOT NULL,

@@ -11,7 +11,7 @@ import type { MachineReport } from '../protocol/requests.ts';
 import type { FleetValues } from '../settings.ts';
 import { Answers } from './answers.ts';
 import { machineOfHardware } from './machine-id.ts';
-import { Publisher } from './publisher.ts';
+import { EventPublisher } from './publisher.ts';
 import { type AgentStore, agentStore } from './store.ts';
 
 /** The member `fleet` of a Mac's status. */
@@ -34,7 +34,7 @@ export class FleetAgent implements Running {
   readonly #sinceMs: number;
   readonly #store: AgentStore;
   readonly #connection: FleetConnection;
-  readonly #publisher: Publisher;
+  readonly #publisher: EventPublisher;
   readonly #answers: Answers;
   #serviceUrl = '';
 
@@ -61,7 +61,7 @@ export class FleetAgent implements Running {
       ...{ member, machine, clock, log, connection: this.#connection, store: this.#store },
       envelope: (): Envelope => envelope ?? envelopeOf(membership()),
     };
-    this.#publisher = new Publisher({
+    this.#publisher = new EventPublisher({
       ...shared,
       ...{ feed, messages: chatLog, reader: owner.reader },
       details: (message) => messages.details(message),

@@ -4,7 +4,13 @@ import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import { Call } from '../protocol/call.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { type Headers, type MachineReport, type Received, readRequest, whoSubject } from '../protocol/requests.ts';
+import {
+  type MachineReport,
+  type PassedHeaders,
+  type Received,
+  readRequest,
+  whoSubject,
+} from '../protocol/requests.ts';
 import { requestSubject, WHO } from '../protocol/subjects.ts';
 
 /** A request that is older is refused: it may have waited in a hub or server that stood still. */
@@ -13,7 +19,7 @@ const MAX_AGE_MS = 60_000;
 const MAX_AHEAD_MS = 5000;
 const MAX_CALLS = 64;
 
-/** Headers that belong to one connection, or to the hub's origin. */
+/** PassedHeaders that belong to one connection, or to the hub's origin. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
   ...['host', 'origin', 'cookie', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
@@ -193,7 +199,7 @@ function defined(headers: Readonly<Record<string, string | readonly string[] | u
   );
 }
 
-function passed(headers: Readonly<Record<string, string | readonly string[] | undefined>>): Headers {
+function passed(headers: Readonly<Record<string, string | readonly string[] | undefined>>): PassedHeaders {
   const kept: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && !DROPPED.has(name)) kept[name] = value;

@@ -29,7 +29,7 @@ const PAUSE_MS = { shortest: 50, longest: 1000 };
 /** Bytes that sealing and headers may add to an event, within the server's maximum. */
 const ROOM_BYTES = 4096;
 
-export interface PublisherParts {
+export interface EventPublisherParts {
   readonly member: string;
   readonly machine: string;
   readonly connection: FleetConnection;
@@ -49,9 +49,9 @@ export interface PublisherParts {
  * Publishes this Mac's events, each after the broker acknowledged the one before. The broker refuses what it has, so
  * publishing again is harmless, and chat.db is the buffer for what cannot be published.
  */
-export class Publisher implements ConsumerTask<undefined> {
+export class EventPublisher implements ConsumerTask<undefined> {
   readonly name = 'fleet';
-  readonly #parts: PublisherParts;
+  readonly #parts: EventPublisherParts;
   readonly #consumer: EventConsumer;
   readonly #check: StreamCheck;
   readonly #wakeup: Wakeup;
@@ -63,7 +63,7 @@ export class Publisher implements ConsumerTask<undefined> {
   #cancelLook: Cancel | undefined;
   readonly #offConnection: readonly Cancel[];
 
-  constructor(parts: PublisherParts) {
+  constructor(parts: EventPublisherParts) {
     const { connection, clock, feed, hasChanges } = parts;
     this.#parts = parts;
     this.#check = new StreamCheck(parts);

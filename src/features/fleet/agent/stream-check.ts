@@ -5,7 +5,7 @@ import { type Offset, rowOffset } from '../../../core/model/offset.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import { EVENTS, eventSubject } from '../protocol/subjects.ts';
 import { kindOf } from './event-kind.ts';
-import type { PublisherParts } from './publisher.ts';
+import type { EventPublisherParts } from './publisher.ts';
 import type { Mark } from './store.ts';
 
 /** Number of rows that every check asks for, and that a repair publishes again before what the stream has. */
@@ -46,9 +46,9 @@ export class StreamState {
 
 /** Finds from where on this Mac must publish, by asking the stream for what it should have. */
 export class StreamCheck {
-  readonly #parts: PublisherParts;
+  readonly #parts: EventPublisherParts;
 
-  constructor(parts: PublisherParts) {
+  constructor(parts: EventPublisherParts) {
     this.#parts = parts;
   }
 

@@ -3,7 +3,7 @@ import { JetStreamApiError } from '@nats-io/jetstream';
 import type { FleetConnection } from '../protocol/connection.ts';
 
 /** Who sends under an Idempotency-Key. */
-export interface Claim {
+export interface SendClaim {
   readonly machine: string;
   /** True if this call made the claim: nobody was asked before. */
   readonly isNew: boolean;
@@ -25,7 +25,7 @@ export class Claims {
    * Claims the key for `machine`, unless a machine has it. Whoever finds a claim writes it again: from then on, the hub
    * that made it cannot move it, because that machine is now asked twice.
    */
-  async claim(key: string, machine: string): Promise<Claim> {
+  async claim(key: string, machine: string): Promise<SendClaim> {
     const bucket = await this.#connection.kv('claims');
     for (;;) {
       const found = await bucket.get(key);
@@ -42,7 +42,7 @@ export class Claims {
   }
 
   /** Gives a claim that this hub has made to another machine; to none if `to` is undefined. False if it is too late. */
-  async move(key: string, { revision }: Claim, to: string | undefined): Promise<boolean> {
+  async move(key: string, { revision }: SendClaim, to: string | undefined): Promise<boolean> {
     const bucket = await this.#connection.kv('claims');
     try {
       if (to === undefined) await bucket.delete(key, { previousSeq: revision });

@@ -9,7 +9,7 @@ import { fleetProblem } from '../problems.ts';
 import { Unanswered } from '../protocol/call.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { ask, type Answer as MacAnswer, type Question } from '../protocol/requests.ts';
+import { ask, type MacAnswer, type Question } from '../protocol/requests.ts';
 import { type Claims, claimKey } from './claims.ts';
 import type { Macs } from './macs.ts';
 import { answeredHeaders, askedHeaders } from './passed-headers.ts';

@@ -1,4 +1,4 @@
-import type { Headers } from '../protocol/requests.ts';
+import type { PassedHeaders } from '../protocol/requests.ts';
 
 /** What a client may tell a Mac. Cookies and the origin of a web page stay at the hub. */
 const ASKED: ReadonlySet<string> = new Set([
@@ -29,7 +29,7 @@ const INERT = {
 } as const;
 
 /** Returns the headers for the Mac. The hub's own key stays here: the Mac adds its owner's. */
-export function askedHeaders(headers: NodeJS.Dict<string | readonly string[]>, isOwner: boolean): Headers {
+export function askedHeaders(headers: NodeJS.Dict<string | readonly string[]>, isOwner: boolean): PassedHeaders {
   const kept: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (value !== undefined && (ASKED.has(name) || (!isOwner && KEYS.has(name)))) kept[name] = value;
@@ -38,7 +38,7 @@ export function askedHeaders(headers: NodeJS.Dict<string | readonly string[]>, i
 }
 
 /** Returns the headers for the client. */
-export function answeredHeaders(status: number, headers: Headers, machine: string): Record<string, string> {
+export function answeredHeaders(status: number, headers: PassedHeaders, machine: string): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const name of ANSWERED) {
     const value = headers[name.toLowerCase()];

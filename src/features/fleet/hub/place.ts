@@ -14,7 +14,7 @@ export interface Place extends Offset {
 }
 
 /** What a client's offset says. Only the stream can tell whether it is true. */
-export type Claim =
+export type OffsetClaim =
   | { readonly kind: 'beginning' }
   | { readonly kind: 'time'; readonly atMs: number }
   | { readonly kind: 'event'; readonly stream: string; readonly sequence: number; readonly atMs: number };
@@ -38,11 +38,12 @@ export function placeText({ stream, rowId, atMs }: Place): string {
 
 /** Returns the offset that stands for everything stored at or after a time. */
 export function timeText(atMs: number): string {
+  if (atMs === 0) return '0';
   return encodeOpaque(`t|${atMs}`);
 }
 
 /** Returns what an offset claims; undefined if no hub wrote it. */
-export function claimOf(offset: ClientOffset): Claim | undefined {
+export function claimOf(offset: ClientOffset): OffsetClaim | undefined {
   if (!('opaque' in offset)) return offset.rowId === 0 ? { kind: 'beginning' } : undefined;
   const [, stream = '', sequence, storedAt] = EVENT.exec(offset.opaque) ?? [];
   if (stream !== '') return { kind: 'event', stream, sequence: Number(sequence), atMs: Number(storedAt) };

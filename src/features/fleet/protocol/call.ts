@@ -19,7 +19,7 @@ const NAMES = new Map<number | undefined, Kind>(
   Object.entries(KINDS).map(([name, byte]) => [byte, name as Kind] as const),
 );
 
-export interface Part {
+export interface CallPart {
   readonly kind: 'ack' | 'head' | 'data' | 'end' | 'failed';
   readonly bytes: Uint8Array;
 }
@@ -59,7 +59,7 @@ export class Call {
   readonly #in: string;
   readonly #subscription: Subscription;
   readonly #offDisconnect: Cancel;
-  readonly #received: Part[] = [];
+  readonly #received: CallPart[] = [];
   #wake: (() => void) | undefined;
   #mayWrite: (() => void) | undefined;
   #sent = 0;
@@ -94,7 +94,7 @@ export class Call {
   }
 
   /** Resolves with the next part. Rejects with `Unanswered`, `Cancelled`, or AppError `fleet_content_unreadable`. */
-  async next(): Promise<Part> {
+  async next(): Promise<CallPart> {
     for (;;) {
       const part = this.#received.shift();
       if (part !== undefined) return part;

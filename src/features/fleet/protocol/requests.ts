@@ -17,13 +17,13 @@ export interface RequestHead {
   readonly method: string;
   /** Path and query, such as `/api/v1/messages?limit=5`. */
   readonly path: string;
-  readonly headers: Headers;
+  readonly headers: PassedHeaders;
   /** True if the client had the hub's key: the machine then adds its owner's. */
   readonly isOwner: boolean;
 }
 
 /** Key: the name in lower case. */
-export type Headers = Readonly<Record<string, string | readonly string[]>>;
+export type PassedHeaders = Readonly<Record<string, string | readonly string[]>>;
 
 export interface Question extends RequestHead {
   readonly member: string;
@@ -34,10 +34,10 @@ export interface Question extends RequestHead {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Answer {
+export interface MacAnswer {
   readonly machine: string;
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: PassedHeaders;
   /** Must be read to its end or left early with `break` or `return()`, which ends the request at the machine. */
   readonly body: AsyncGenerator<Uint8Array, void, undefined>;
 }
@@ -52,7 +52,7 @@ export interface Asking {
  * Passes a request to a machine. Throws `Unanswered`, `broker_away`, what the machine itself refuses (`clock_differs`,
  * `mac_busy`, `fleet_stream`, `mac_service_away`), and `mac_answer_invalid`.
  */
-export async function ask(asking: Asking, question: Question): Promise<Answer> {
+export async function ask(asking: Asking, question: Question): Promise<MacAnswer> {
   const { connection, envelope, clock } = asking;
   const { member, machine, method, path, headers, isOwner, body, signal } = question;
   const id = randomBytes(16).toString('base64url');
@@ -213,7 +213,7 @@ function acknowledgement(bytes: Uint8Array): string {
   throw invalidAnswer();
 }
 
-function answerHead(bytes: Uint8Array): Pick<Answer, 'status' | 'headers'> {
+function answerHead(bytes: Uint8Array): Pick<MacAnswer, 'status' | 'headers'> {
   const read = parsedJson(bytes);
   if (!isRecord(read)) throw invalidAnswer();
   const { status, headers } = read;
@@ -239,7 +239,7 @@ async function sendBody(call: Call, body: AsyncIterable<Uint8Array>): Promise<vo
   }
 }
 
-function isHeaders(given: unknown): given is Headers {
+function isHeaders(given: unknown): given is PassedHeaders {
   if (!isRecord(given)) return false;
   const all = Object.entries(given);
   return all.length <= MAX_HEADERS && all.every(([name, value]) => /^[a-z0-9-]{1,64}$/.test(name) && isValue(value));

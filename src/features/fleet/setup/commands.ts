@@ -9,15 +9,8 @@ import {
 } from '../../../core/cli/declaration.ts';
 import { isMember } from '../protocol/names.ts';
 
-/** The commands that run a hub, set up a fleet, and make this machine a member of one. */
+/** The commands that set up a fleet, and that make this machine a member of one. */
 export function declareFleetCommands(program: Command, runs: Runs): void {
-  servesUntilStopped(program.command('hub'))
-    .description(
-      'Run a hub: one gateway for the many Macs of a fleet. Any machine can run one, and a fleet can have several.',
-    )
-    .option('--supervised', 'for supervisors that restart the hub')
-    .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
-    .action(runs(async () => (await import('../hub/hub-command.ts')).runHub));
   const desk = () => import('./desk-commands.ts');
   const fleet = program
     .command('fleet')

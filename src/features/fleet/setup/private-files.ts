@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { createUser } from '@nats-io/nkeys';
 
 /** A new key of a user of the broker. */
-export interface NewKey {
+export interface NewNkey {
   readonly seed: string;
   readonly publicKey: string;
 }
 
-export function newKey(): NewKey {
+export function newKey(): NewNkey {
   const pair = createUser();
   return { seed: new TextDecoder().decode(pair.getSeed()), publicKey: pair.getPublicKey() };
 }

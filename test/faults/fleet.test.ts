@@ -7,7 +7,7 @@ import { ALL_THERE, FleetRun, LOST_NOTHING } from './fleet-run.ts';
 import { pause, resume } from './fleet-world.ts';
 
 const HOUR_MS = 3_600_000;
-const LATE_ROWS = isLong ? 5000 : 500;
+const LATE_ROWS = isLong ? 5000 : 200;
 
 describeWithNats('nothing of a fleet with one server is lost', () => {
   let run: FleetRun;

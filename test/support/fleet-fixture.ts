@@ -160,9 +160,9 @@ export class Mac extends Served {
     return this.database.message({ chat: 1, handle_id: 1, text, date, ...(guid !== undefined && { guid }) });
   }
 
-  /** Creates the folder of Messages' attachments and returns its path. */
+  /** Creates the folder of attachments beside chat.db and returns its path. */
   attachments(): string {
-    const folder = join(this.folder, 'Library/Messages/Attachments');
+    const folder = join(this.folder, 'Attachments');
     mkdirSync(folder, { recursive: true });
     return folder;
   }

@@ -48,8 +48,8 @@ export class Fleet {
     return path;
   }
 
-  async mac(member: string, machine = `${member}-a`): Promise<Mac> {
-    const mac = new Mac(this.#newFolder(), { file: this.file(member), machine });
+  async mac(member: string, machine = `${member}-a`, settings: object = {}): Promise<Mac> {
+    const mac = new Mac(this.#newFolder(), { file: this.file(member), machine, ...settings });
     this.#running.push(mac);
     await mac.start();
     return mac;
@@ -160,8 +160,17 @@ export class Mac extends Served {
     return this.database.message({ chat: 1, handle_id: 1, text, date, ...(guid !== undefined && { guid }) });
   }
 
-  override async stop(): Promise<void> {
-    await super.stop();
+  /** Creates the folder of attachments beside chat.db and returns its path. */
+  attachments(): string {
+    const folder = join(this.folder, 'Attachments');
+    mkdirSync(folder, { recursive: true });
+    return folder;
+  }
+
+  /** Returns how many rows the fleet does not have yet. */
+  async behind(): Promise<unknown> {
+    const status = (await (await this.get('/api/v1/status')).json()) as { fleet: { behind: number } };
+    return status.fleet.behind;
   }
 }
 

@@ -47,7 +47,7 @@ export const MESSAGE_OPERATIONS = {
         headers: NEXT_OF_MACS,
       },
     },
-    problems: ['invalid_cursor', 'offset_too_deep', 'hub_filling', ...CHAT_DB],
+    problems: ['invalid_cursor', ...CHAT_DB],
     mistakes: [
       { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
       INCLUDE_MISTAKE,

@@ -57,7 +57,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 /** The rooms inside a feature, and which others each may import. A feature that is not listed may do as it likes. */
 const ROOMS_OF_FEATURES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   console: { service: [], parts: ['service'], views: ['service', 'parts'], app: ['service', 'parts', 'views'] },
-  fleet: { protocol: [], agent: ['protocol'], hub: ['protocol'], setup: ['protocol'] },
+  fleet: { protocol: [], agent: ['protocol', 'settings.ts'], hub: ['protocol', 'problems.ts'], setup: ['protocol'] },
   search: { language: [], index: ['query'], query: ['index'] },
 };
 
@@ -70,7 +70,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'rate-limiter-flexible': ['http'],
   'raw-body': ['http'],
   '@fastify/busboy': ['http'],
-  'prom-client': ['http'],
+  'prom-client': ['http', 'features/fleet'],
   ws: ['streams', 'client'],
   axios: ['webhooks'],
   'axios-retry': ['webhooks'],
@@ -109,7 +109,6 @@ const URL_PARSERS: readonly string[] = [
   'core/model/webhook.ts',
   'core/webhooks/delivery-record.ts',
   'core/webhooks/poster.ts',
-  'features/fleet/hub/webhooks/hub-webhooks.ts',
   'core/state/state-database.ts',
   'core/state/webhooks-store.ts',
   // The owner's configuration, options and environment, and the addresses of a fleet.
@@ -123,13 +122,13 @@ const URL_PARSERS: readonly string[] = [
   'core/cli/mcp-pipe.ts',
   'core/cli/service-connection.ts',
   'core/config/config.ts',
-  'core/config/fleet-settings.ts',
   'core/config/service-address.ts',
   'core/config/settings.ts',
   'core/model/local-network.ts',
+  'features/fleet/agent/answers.ts',
+  'features/fleet/protocol/membership.ts',
   'features/fleet/protocol/tls.ts',
   'features/fleet/setup/addresses.ts',
-  'features/fleet/setup/invitation.ts',
   // The service's own answers, and the program's own files.
   'core/http/routes/static-files.ts',
   'client/postern-client.ts',

@@ -35,8 +35,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/core/http/routes/metrics-routes.ts: getMetrics',
   'src/core/cli/access-commands.ts: declareKeyCommands',
   'src/core/cli/client-commands.ts: declareClientCommands',
-  'src/core/cli/fleet-commands.ts: declareFleetCommands',
-  'src/core/cli/host-commands.ts: declareHostCommands',
   'src/core/cli/run-service.ts: startRefusal',
   'src/core/config/config.ts: checkConfig',
   'src/features/simulator/demo-commands.ts: declareDemoCommands',
@@ -49,7 +47,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/core/chatdb/diagnostic-reader.ts: watch',
   'src/features/search/index/walk.ts: walkIndex',
   // The hub is built anew.
-  'src/features/fleet/open-hub.ts: startHub',
 ];
 
 function files(folder: string, ending: RegExp): readonly string[] {

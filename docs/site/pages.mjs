@@ -2,7 +2,7 @@
 
 export const NAVIGATION = {
   Start: [
-    ['docs/README.md', 'What is where', 'Which page answers what, grouped by what you want to do.'],
+    ['docs/README.md', 'What is where', 'Which page answers what, and the words of the project.'],
     ['README.md', 'Postern', 'What it is, what it needs, and how to start the simulated Mac with one command.'],
     ['docs/tour.md', 'A tour', 'Read, send and receive messages on the simulated Mac with curl.'],
     ['docs/install.md', '', 'Install the agent on a Mac so that it runs at every login, and what is put where.'],
@@ -16,7 +16,6 @@ export const NAVIGATION = {
       'The console',
       'The web page of the service: conversations, events, webhooks, keys, approvals and settings.',
     ],
-    ['docs/faq.md', 'Questions', 'Short answers to what most people ask before they start.'],
   ],
   Guides: [
     [
@@ -26,16 +25,14 @@ export const NAVIGATION = {
     ],
     [
       'docs/content.md',
-      '',
-      'Styled words, links, polls, voice messages, drawings and group events in a message, with an example of each.',
+      'Content and changes',
+      'Styles, links, polls and voice messages in a message; its edits, receipts and deletion as events.',
     ],
     [
-      'docs/changes.md',
-      'Edits, receipts, deletions',
-      'Opt-in events for what happens to a message after it was sent or received.',
+      'docs/search.md',
+      'Search',
+      'Full-text search over all messages, and names of the Address Book beside numbers and addresses.',
     ],
-    ['docs/search.md', '', 'Full-text search over all messages: how to switch it on, and what a query may contain.'],
-    ['docs/contacts.md', '', 'Show names of the Address Book beside numbers and addresses.'],
     [
       'docs/archive.md',
       'An archive of everything',
@@ -48,76 +45,38 @@ export const NAVIGATION = {
     ],
     [
       'docs/mcp.md',
-      'MCP for agents',
-      'Connect Claude, Cursor and other MCP clients: the tools, resources and prompts they get.',
-    ],
-    [
-      'docs/mcp-events.md',
-      'Events for agents',
-      'Let an agent poll, stream or subscribe to new messages through the Events extension of MCP.',
-    ],
-    [
-      'docs/oauth.md',
-      'Hosted agents',
-      'Let ChatGPT, Claude and other hosted agents sign in through a tunnel with OAuth.',
-    ],
-    [
-      'docs/tunnels.md',
-      'Private tunnels',
-      "Let ChatGPT or Claude's API in by OpenAI's and Anthropic's tunnels, with nothing on the internet.",
+      '',
+      'Connect Claude, Cursor and other MCP clients: tools, events of new messages, and a channel of Claude Code.',
     ],
     [
       'docs/remote-access.md',
-      'From another machine',
-      'Reach the service from another machine through a tunnel, a proxy or your own network.',
+      '',
+      'Another machine, your own network, hosted agents with OAuth, and the private tunnels of OpenAI and Anthropic.',
     ],
     ['docs/fleet.md', 'Many Macs', 'Put many Macs behind one API, with hubs over NATS.'],
   ],
   'Other programs': [
-    ['docs/openclaw.md', '', 'Let OpenClaw use Postern in place of imsg, with a limited key.'],
-    [
-      'docs/bluebubbles.md',
-      'Hermes, Home Assistant',
-      'Serve programs that speak the REST API of the BlueBubbles server.',
-    ],
-    ['docs/channel.md', 'Claude Code', 'Show new messages to a running session of Claude Code, and let it answer.'],
-  ],
-  Recipes: [
-    ['docs/recipes/README.md', 'All recipes', 'Small complete programs to copy, in Python, TypeScript, Go and shell.'],
-    ['docs/recipes/node-red.md', '', 'A Node-RED flow to import that answers messages.'],
-    ['docs/recipes/n8n.md', '', 'An n8n workflow of three nodes to import that answers messages.'],
-    ['docs/recipes/home-assistant.md', '', 'Receive messages in a Home Assistant automation, and send from one.'],
+    ['docs/other-programs.md', '', 'OpenClaw, Hermes, Home Assistant, n8n and Node-RED, each with its set-up.'],
+    ['docs/recipes/README.md', 'Recipes', 'Small complete programs to copy, in Python, TypeScript, Go and shell.'],
   ],
   Reference: [
     ['docs/api.md', '', 'Every endpoint, parameter, event, stream and error of the REST API and the WebSocket.'],
     ['docs/cli.md', '', 'Every command of postern with its options, exit codes and examples.'],
     ['docs/configuration.md', '', 'Every key of config.toml with its type, default and meaning.'],
     [
-      'docs/performance.md',
+      'docs/limits.md',
       '',
-      'Five measured figures: how fast events arrive, and what the service costs while it waits.',
+      'The fixed limits, and five measured figures: how fast events arrive, and what waiting costs.',
     ],
-    ['docs/limits.md', '', 'The fixed limits: sizes, rates, waits and how many of each.'],
-    [
-      'docs/not-possible.md',
-      'What Messages does not allow',
-      'What no program can do with Messages in this way, and why.',
-    ],
-    ['docs/glossary.md', '', 'The words of the project and what each means.'],
   ],
   Operate: [
-    [
-      'docs/backup.md',
-      'Backup and restore',
-      'Back up the state and the configuration, and restore them on the same or another Mac.',
-    ],
+    ['docs/operate.md', 'Backup and upgrade', 'Upgrade, back up, restore, and move to another Mac.'],
     [
       'docs/troubleshooting.md',
-      'Troubleshooting',
-      'Every message of the service and the command line, and what to do about it.',
+      '',
+      'Common questions, every message and what to do about it, and what Messages does not allow.',
     ],
-    ['docs/upgrade.md', 'Upgrading', 'Upgrade an installation, and what changes for clients.'],
-    ['CHANGELOG.md', '', 'What changed in each version.'],
+    ['CHANGELOG.md', '', 'What the first version offers, and what is not there yet.'],
     ['SECURITY.md', '', 'Who could attack, what stops them, what does not, and how to report a weakness.'],
   ],
   Compare: [['docs/compare.md', 'Other gateways', 'Other gateways to Apple Messages, and which to choose for what.']],
@@ -129,15 +88,13 @@ export const NAVIGATION = {
     ],
     ['docs/project/contract.md', '', 'The numbered rules that a client of API version 1 may rely on.'],
     ['docs/project/decisions.md', '', 'The numbered choices that settle what the contract leaves open.'],
-    ['ARCHITECTURE.md', 'How it is built', 'The core, the features, and the two paths of a message.'],
-    [
-      'docs/project/design-notes.md',
-      '',
-      'What must always hold, how the service starts and stops, and why it has this shape.',
-    ],
+    ['ARCHITECTURE.md', 'How it is built', 'The core, the features, the two paths of a message, and the reasons.'],
     ['CONTRIBUTING.md', '', 'How to run, test and change Postern.'],
-    ['docs/project/mac-checklist.md', '', 'What can only be checked on a real Mac.'],
-    ['docs/project/publishing.md', 'Publishing', 'What only the owner can do: names, accounts, signatures.'],
+    [
+      'docs/project/mac-checklist.md',
+      '',
+      'What can only be checked on a real Mac, and what only the owner can publish.',
+    ],
   ],
 };
 

@@ -8,7 +8,7 @@ import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
 import type { Host } from './host.ts';
 import { OWNER } from './model/audit.ts';
-import type { Caller } from './model/caller.ts';
+import type { MacCaller } from './model/caller.ts';
 import { ownerStatus } from './model/command-words.ts';
 import type { IncludeSet } from './model/include.ts';
 import { rowOffset } from './model/offset.ts';
@@ -164,7 +164,7 @@ function openOwner(
     changes: core.detection,
     delays: core.ages.delays,
   });
-  const owner: Caller = {
+  const owner: MacCaller = {
     key: undefined,
     reader: namedReader(messages, contacts),
     people: core.people,

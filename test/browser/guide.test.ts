@@ -90,7 +90,7 @@ describe('in a browser', () => {
 
   inBrowser('the guide has no fault that axe finds, in light, and in dark on a phone', async () => {
     const { page, url, complaints } = stage as BrowserStage;
-    await page.goto(`${url}/guide/contacts.html`);
+    await page.goto(`${url}/guide/search.html`);
     expect(await (stage as BrowserStage).faults()).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
     await resize(page, 390, 844);

@@ -1,97 +1,148 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { EVENTS } from '../../src/features/fleet/protocol/subjects.ts';
 import { isLong } from '../support/conditions.ts';
-import { describeWithNats } from '../support/nats-server.ts';
-import { noDifferences } from './fleet-differences.ts';
-import { FAULTS, STEADY_MS } from './fleet-faults.ts';
-import { FleetHarness, type FleetSize } from './fleet-harness.ts';
-import { wait } from './harness.ts';
+import { describeWithNats } from '../support/fleet-server.ts';
+import { ALL_THERE, FleetRun, LOST_NOTHING } from './fleet-run.ts';
+import { pause, resume } from './fleet-world.ts';
 
-/**
- * The long form is a cluster under the load that docs/project/guarantees.md states. A machine that cannot carry it is
- * given fewer rows with `ROWS_PER_SECOND`.
- */
-const SIZE: FleetSize = isLong
-  ? { servers: 3, macs: 20, processes: 4, rowsPerSecond: Number(process.env.ROWS_PER_SECOND ?? 300) }
-  : { servers: 1, macs: 3, processes: 2, rowsPerSecond: 30, hasLines: true };
-const LIMIT_MS = isLong ? 400_000 : 120_000;
+const HOUR_MS = 3_600_000;
+const LATE_ROWS = isLong ? 5000 : 200;
 
-/** The short form omits the further faults, because a lease takes ten seconds to end. */
-const CASES = isLong
-  ? [
-      ...FAULTS,
-      ...FAULTS.filter(({ isShort }) => isShort).map((fault) => ({
-        ...fault,
-        name: `${fault.name}, with a webhook`,
-        size: { ...fault.size, hasWebhook: true },
-      })),
-    ]
-  : FAULTS.filter(({ isShort }) => isShort);
+describeWithNats('nothing of a fleet with one server is lost', () => {
+  let run: FleetRun;
+  beforeAll(async () => {
+    run = await FleetRun.start(1);
+  });
+  afterAll(() => run?.end());
 
-/** Asks the local APIs continuously. Returns a function that reports how often they did not answer. */
-function watchLocalApis({ agents }: FleetHarness) {
-  const run = { isOn: true, asked: 0, failed: 0 };
-  const ended = (async () => {
-    while (run.isOn) {
-      for (const agent of agents) {
-        run.asked += 1;
-        if (!(await agent.answers().catch(() => false))) run.failed += 1;
+  test('when one hub after the other is killed', async () => {
+    const outcome = await run.under('kill -9 of each hub', async () => {
+      for (const hub of run.world.hubs) {
+        await hub.stop('SIGKILL');
+        await run.passes(1000);
+        await hub.launch();
       }
-      await wait(500);
-    }
-  })();
-  return async () => {
-    run.isOn = false;
-    await ended;
-    return run;
-  };
-}
+    });
+    expect(outcome).toMatchObject(ALL_THERE);
+  });
 
-describeWithNats(
-  `a fleet of ${SIZE.macs} Macs at ${SIZE.rowsPerSecond} rows/s: nothing lost, repeated or out of order`,
-  () => {
-    let shared: FleetHarness | undefined;
-    let repeatedBefore = 0;
-    beforeAll(async () => {
-      if (!isLong) shared = await FleetHarness.start(SIZE);
-    }, LIMIT_MS);
-    afterAll(() => shared?.end());
+  test('when a hub stops for longer than the broker waits for it', async () => {
+    const outcome = await run.under('SIGSTOP of a hub 7 s', async () => {
+      pause(run.world.hub(0));
+      await run.passes(7000);
+      resume(run.world.hub(0));
+    });
+    expect(outcome).toMatchObject(ALL_THERE);
+  });
 
-    test.each(CASES)(
-      '$name',
-      async ({ name, size, mayRepeat, clusterMayLose, hitsAgent, run }) => {
-        const fleet = shared ?? (await FleetHarness.start({ ...SIZE, ...size }));
-        const stop = hitsAgent ? undefined : watchLocalApis(fleet);
-        try {
-          await wait(STEADY_MS);
-          const start = performance.now();
-          await run(fleet);
-          await wait(STEADY_MS);
-          const behindS = await fleet.caughtUp(LIMIT_MS / 2);
-          const local = await stop?.();
-          const found = await fleet.compare();
-          if (isLong) {
-            console.log(name, JSON.stringify({ ...found, behindS, tookS: (performance.now() - start) / 1000, local }));
-          }
-          const nothing = { ...noDifferences(), events: expect.any(Number) };
-          for (const one of found.clients) expect(one).toEqual(nothing);
-          const isLossy = isLong && clusterMayLose === true;
-          expect(isLossy ? { ...found.stream, lost: 0 } : found.stream).toEqual(nothing);
-          // The webhook and the polling client get each event at least once, in order.
-          for (const one of [found.webhook, found.polling]) {
-            expect({ ...one, repeated: 0 }).toEqual(nothing);
-          }
-          const repeated = found.polling.repeated - repeatedBefore;
-          if (fleet === shared) repeatedBefore = found.polling.repeated;
-          // Each hub reads the events that the stream lost from the Macs, at another time than the other hub.
-          if (!mayRepeat && found.stream.lost === 0) expect(repeated).toBe(0);
-          expect(fleet.clients.map(({ failure }) => failure)).toEqual([undefined, undefined, undefined]);
-          expect(local?.failed ?? 0).toBe(0);
-        } finally {
-          await stop?.();
-          if (fleet !== shared) await fleet.end();
-        }
+  test('when both hubs are killed', async () => {
+    const outcome = await run.under('kill -9 of both hubs', async () => {
+      await Promise.all(run.world.hubs.map((hub) => hub.stop('SIGKILL')));
+      await Promise.all(run.world.hubs.map((hub) => hub.launch()));
+    });
+    expect(outcome).toMatchObject(ALL_THERE);
+  });
+
+  test('when a Mac and one machine of a pair are killed, and when they stop', async () => {
+    const names = ['m2', 'm1-a'];
+    const killed = await run.under('kill -9 of m2 and of one of the pair', async () => {
+      const services = names.map((name) => run.world.machine(name).service);
+      await Promise.all(services.map((service) => service.stop('SIGKILL')));
+      await run.passes(1000);
+      await Promise.all(services.map((service) => service.launch()));
+    });
+    expect(killed).toMatchObject(ALL_THERE);
+    const stopped = await run.under('SIGSTOP of m2 and of one of the pair 5 s', async () => {
+      for (const name of names) pause(run.world.machine(name).service);
+      await run.passes(5000);
+      for (const name of names) resume(run.world.machine(name).service);
+    });
+    expect(stopped).toMatchObject(ALL_THERE);
+  });
+
+  test('when one machine of a pair gets an hour of messages late, at once, in another order', async () => {
+    const outcome = await run.under(`pair: ${LATE_ROWS} rows an hour late in another order`, async () => {
+      const { world } = run;
+      const other = world.machine('m1-b');
+      await other.service.stop('SIGKILL');
+      run.only = 'm1-a';
+      const start = world.written.length;
+      const first = Date.now() - HOUR_MS;
+      world.machine('m1-a').database.transaction(() => {
+        for (let row = 0; row < LATE_ROWS; row += 1) world.write('m1', { only: 'm1-a', atMs: first + row });
+      });
+      await run.passes(1000);
+      run.only = undefined;
+      const missed = world.written.slice(start).filter(({ member }) => member === 'm1');
+      other.database.transaction(() => {
+        for (const row of missed.toReversed()) world.copy(row, other);
+      });
+      await other.service.launch();
+    });
+    expect(outcome).toMatchObject(ALL_THERE);
+  });
+
+  test('when the server is killed for 3 s', async () => {
+    const outcome = await run.under('server killed for 3 s', async () => {
+      const server = await run.world.leader();
+      await server.stop();
+      await run.passes(3000);
+      await server.start();
+    });
+    expect(outcome).toMatchObject(ALL_THERE);
+  });
+
+  test('when the stream is deleted', async () => {
+    const outcome = await run.under(
+      'stream deleted',
+      async () => {
+        await run.world.ask((jsm) => jsm.streams.delete(EVENTS));
+        await run.world.createStreams();
       },
-      LIMIT_MS,
+      { rewinds: true },
     );
-  },
-);
+    expect(outcome).toMatchObject(LOST_NOTHING);
+  });
+
+  test('when all stores are deleted', async () => {
+    const outcome = await run.under(
+      'all stores deleted',
+      async () => {
+        const server = await run.world.leader();
+        await server.deleteStore();
+        await server.start();
+        await run.world.createStreams();
+      },
+      { rewinds: true },
+    );
+    expect(outcome).toMatchObject(LOST_NOTHING);
+  });
+
+  test.each([
+    ['store restored from an old copy', ''],
+    ['messages restored, state of consumers newer', 'msgs'],
+  ])('%s', async (name, part) => {
+    const copy = await run.world.backUp();
+    const outcome = await run.under(
+      name,
+      async () => {
+        await run.passes(3000);
+        await run.world.restore(copy, part === '' ? '' : join(run.world.streamFolder(), part));
+      },
+      { rewinds: true },
+    );
+    expect(outcome).toMatchObject(LOST_NOTHING);
+  });
+
+  test('when everything is killed at once', async () => {
+    const outcome = await run.under('SIGKILL of everything at once', async () => {
+      const { servers, hubs, machines } = run.world;
+      const services = [...hubs, ...machines.flatMap(({ service }) => service ?? [])];
+      await Promise.all([...servers.map((one) => one.stop()), ...services.map((one) => one.stop('SIGKILL'))]);
+      await Promise.all(servers.map((server) => server.start()));
+      await Promise.all(services.map((service) => service.launch()));
+    });
+    expect(outcome).toMatchObject(ALL_THERE);
+  });
+});

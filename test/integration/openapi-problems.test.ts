@@ -59,8 +59,6 @@ const NOT_PROVOKED_HERE = [
   '503 mac_busy',
   '503 send_expired',
   '503 webhooks_unavailable',
-  '502 mac_answer_invalid',
-  '502 mac_answer_too_large',
   '400 incomplete_body',
   '400 attachment_changed',
   '404 not_available',

@@ -102,7 +102,7 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
         count += 1;
         if (count === 5) break;
       }
-      // The events of a hub have no details (decision N2).
+      // The events of a hub have no details (decision AC2).
       if (!target.isHub) {
         for await (const event of client.listen({ after: 0, include: 'details' })) {
           expect(event.data).toHaveProperty('details', expect.objectContaining(details));

@@ -71,7 +71,7 @@ export interface OpenClawParts {
   readonly allowFrom: readonly string[];
 }
 
-/** OpenClaw's real gateway and iMessage plugin, configured as docs/openclaw.md says. */
+/** OpenClaw's real gateway and iMessage plugin, configured as docs/other-programs.md says. */
 export class OpenClaw {
   readonly #parts: OpenClawParts;
   readonly #calls: string;

@@ -10,8 +10,6 @@ import { sendError } from '../../src/features/imsg/rpc-error.ts';
 const CODES = new Set(Object.entries(PROBLEMS).map(([name, { code = name }]: [string, ProblemText]) => code));
 const MAY_HAVE_BEEN_SENT = [
   'internal_error',
-  'mac_answer_invalid',
-  'mac_answer_too_large',
   'misdirected',
   'self_chat_unseen',
   'send_in_progress',

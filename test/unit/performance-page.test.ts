@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const read = (file: string): string => readFileSync(root + file, 'utf8');
-const page = read('docs/performance.md').replaceAll(/\s+/g, ' ');
+const page = read('docs/limits.md').replaceAll(/\s+/g, ' ');
 const results = read('bench/RESULTS.md');
 const rows = results
   .split('\n')

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { droppedWarnings, type FleetMac, type StatusReport, type WebhookSummary } from '../../src/core/model/status.ts';
+import { droppedWarnings, type HubMac, type StatusReport, type WebhookSummary } from '../../src/core/model/status.ts';
 import { verdictOf } from '../../src/core/model/verdict.ts';
 
 const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary => ({
@@ -12,19 +12,7 @@ const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary 
   last_outcome: null,
   last_error: null,
 });
-const mac = (id: string, state: FleetMac['state'], isConnected = true): FleetMac => ({
-  id,
-  state,
-  version: null,
-  addresses: [],
-  seen_s: 1,
-  backend: { connected: isConnected, message: null },
-  newest_row: null,
-  behind: null,
-  shared_addresses: [],
-  changes: false,
-  open_holes: 0,
-});
+const mac = (id: string, state: HubMac['state']): HubMac => ({ id, state, machines: [] });
 
 describe('the verdict on a webhook that drops', () => {
   const report = (webhooks: readonly WebhookSummary[], more: Partial<StatusReport> = {}): StatusReport => ({

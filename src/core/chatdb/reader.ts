@@ -77,10 +77,9 @@ export class ListReader {
   }
 
   message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
-    const rowId = rowIdOf(id);
-    if (rowId === undefined) return undefined;
     return this.#connection.read((snapshot) => {
-      const message = messageOf(snapshot, rowId);
+      const rowId = rowIdOf(id, snapshot);
+      const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
       return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;
     });
   }
@@ -159,8 +158,10 @@ export class ChatReader implements MessageReader {
 
   async message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Promise<Message | undefined> {
     if (include.has('details')) return this.#lists.message(id, { include });
-    const rowId = rowIdOf(id);
-    return rowId === undefined ? undefined : this.#connection.read((snapshot) => messageOf(snapshot, rowId));
+    return this.#connection.read((snapshot) => {
+      const rowId = rowIdOf(id, snapshot);
+      return rowId === undefined ? undefined : messageOf(snapshot, rowId);
+    });
   }
 
   async details(message: Message): Promise<MessageDetails | undefined> {

@@ -154,12 +154,12 @@ async function named(client: PosternClient, given: string, known?: readonly Conv
   return { conversations, groups, people };
 }
 
-/** Returns the contacts that match `text`; none from a hub, and none while the service does not use contacts. */
+/** Returns the contacts that match `text`; none while the service does not use contacts. */
 async function contactsWith(client: PosternClient, text: string): Promise<readonly Contact[]> {
   try {
     return await client.contacts({ q: text, limit: PAGE });
   } catch (error) {
-    if (isPosternError(error) && (error.status === 404 || error.code === 'not_at_a_hub')) return [];
+    if (isPosternError(error) && error.status === 404) return [];
     throw error;
   }
 }

@@ -160,6 +160,7 @@ async function startRefusal(
     case 'fleet_missing':
     case 'fleet_file_unreadable':
     case 'fleet_key_unusable':
+    case 'fleet_line_unusable':
     case 'state_db_unusable': {
       const { code, message, hint } = error as AppError;
       const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;

@@ -270,10 +270,8 @@ async function demoAdvice(
   return ['Only a demo is running on this machine. For the demo, add --demo to the command.'];
 }
 
-function hints({ code, hint, problem }: PosternError, { demo }: ConnectionOptions): readonly string[] {
+function hints({ code, hint }: PosternError, { demo }: ConnectionOptions): readonly string[] {
   switch (code) {
-    case 'from_required':
-      return [`Nothing was sent. Give --from with one of these Macs: ${[problem.candidates].flat().join(', ')}`];
     case 'unreachable':
       return demo === true
         ? ['Is it running (postern demo)? `postern doctor` finds out.']

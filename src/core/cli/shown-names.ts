@@ -5,8 +5,8 @@ import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
 /**
- * Makes a request that includes people's names and the data that `others` lists. If a hub refuses the names, repeats
- * the request without them.
+ * Makes a request that includes people's names and the data that `others` lists. If the service refuses the names, as a
+ * service of many Macs does, repeats the request without them.
  */
 export async function withNames<Answer>(
   ask: (included: { readonly include?: readonly Include[] }) => Promise<Answer>,
@@ -15,7 +15,7 @@ export async function withNames<Answer>(
   try {
     return await ask({ include: ['contacts', ...others] });
   } catch (error) {
-    if (isPosternError(error) && error.code === 'not_at_a_hub') {
+    if (isPosternError(error) && error.code === 'invalid_request') {
       return ask(others.length === 0 ? {} : { include: others });
     }
     throw error;

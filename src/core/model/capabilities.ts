@@ -10,8 +10,6 @@ export const CAPABILITY_REASONS = [
   'not_permitted',
   /** The Messages database is currently unreadable. */
   'chat_db_unavailable',
-  /** A hub does not offer the capability; a Postern that serves a single Mac does. */
-  'not_at_a_hub',
 ] as const;
 export type CapabilityReason = (typeof CAPABILITY_REASONS)[number];
 
@@ -33,7 +31,7 @@ export type Capabilities = Readonly<Record<string, Capability>>;
  */
 const SEND_MEMBERS = ['format', 'service', 'fallback', 'send_at'] as const;
 
-/** Features that Messages offers only to people, not to scripts (docs/not-possible.md). */
+/** Features that Messages offers only to people, not to scripts (docs/troubleshooting.md). */
 const NOT_SCRIPTABLE = [
   'react',
   'reply',
@@ -76,18 +74,6 @@ export function macCapabilities({ hasColumn, maySend, isSearchOn, areContactsOn 
     ),
     ...all(['search'], isSearchOn ? undefined : 'switched_off'),
     ...all(['contacts'], areContactsOn ? undefined : 'switched_off'),
-  };
-}
-
-/**
- * Returns the capabilities of a hub. Omits those that depend on chat.db, because the hub's Macs may run different
- * versions of macOS.
- */
-export function hubCapabilities(): Capabilities {
-  return {
-    ...all(['send'], undefined),
-    ...all([...SEND_MEMBERS, 'search', 'contacts'], 'not_at_a_hub'),
-    ...all(NOT_SCRIPTABLE, 'not_scriptable'),
   };
 }
 

@@ -16,8 +16,8 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
  * the sentences name only the first of these problems.
  */
 export function verdictOf(report: StatusReport): Verdict {
-  const { backend, permissions, webhooks, search, fleet, macs, warnings = [], held_sends: held = 0 } = report;
-  if (macs !== undefined) return fleetVerdict(report, macs);
+  const { backend, permissions, webhooks, search, macs, warnings = [], held_sends: held = 0 } = report;
+  if (macs !== undefined) return hubVerdict(report, macs);
   const denied = permissions.filter(({ state }) => state === 'denied');
   if (!backend.connected) {
     const reason = denied.find(({ name }) => name === 'full_disk_access')?.detail ?? backend.message;
@@ -43,7 +43,6 @@ export function verdictOf(report: StatusReport): Verdict {
       ? []
       : [behind.length === 1 ? `${webhookLabel(first)} is behind` : `${inWords(behind.length)} webhooks are behind`]),
     ...(search?.state === 'failing' ? ['search is not working'] : []),
-    ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
   ];
   if (troubles.length > 0) {
     const next = waiting || whatIsKept(behind);
@@ -54,20 +53,18 @@ export function verdictOf(report: StatusReport): Verdict {
   return { tone: 'good', text: 'Everything works', next };
 }
 
-function fleetVerdict(
+function hubVerdict(
   { backend, webhooks, warnings = [] }: StatusReport,
   macs: NonNullable<StatusReport['macs']>,
 ): Verdict {
   if (!backend.connected) {
-    return { tone: 'bad', text: 'The hub cannot read the events of its fleet', next: backend.message ?? '' };
+    return { tone: 'bad', text: 'The hub cannot read the events of its Macs', next: backend.message ?? '' };
   }
   const [bad] = warnings.filter(({ tone }) => tone === 'bad');
   const away = macs.filter(({ state }) => state !== 'present').map(({ id }) => id);
-  const unread = macs.filter((mac) => mac.state === 'present' && mac.backend?.connected === false).map(({ id }) => id);
   const behind = webhooks.filter(isBehind).length;
   const troubles = [
     ...(away.length > 0 ? [`${listed(away)} ${away.length === 1 ? 'is' : 'are'} away`] : []),
-    ...(unread.length > 0 ? [`${listed(unread)} cannot read messages`] : []),
     ...(behind > 0 ? [`${behind === 1 ? 'one webhook is' : `${inWords(behind)} webhooks are`} behind`] : []),
   ];
   if (bad !== undefined && away.length < Math.max(1, macs.length)) {

@@ -50,14 +50,12 @@ export function problemsIn({
   permissions,
   webhooks,
   search,
-  fleet,
   warnings = [],
 }: StatusReport): readonly CurrentProblem[] {
   const named = (code: string, hint: string | null, subject: string | null = null) => ({ code, subject, hint });
   const ofFeatures = warnings.filter(({ webhook }) => webhook === undefined);
   const others = [
     ...(search?.state === 'failing' ? [named('search_failing', search.problem)] : []),
-    ...(fleet !== undefined && fleet.state !== 'connected' ? [named(`fleet_${fleet.state}`, fleet.problem)] : []),
     ...ofFeatures.map(({ code, text }) => named(code, text)),
   ];
   const dropped = warnings.flatMap(({ code, text, webhook: id }) => {

@@ -170,14 +170,13 @@ function addTool(server: McpServer, tool: Tool, { caller, cli, log }: ServerPart
     },
     async ({ input: read, unknown }, call): Promise<CallToolResult> => {
       const note = unknownNote(unknown);
+      const noted = (text: string): string => (note === undefined ? text : `${note}\n${text}`);
       try {
         const answer = await tool.run(read, context(call));
-        return resultOf({ ...answer, text: answer.text + note });
+        return resultOf({ ...answer, text: noted(answer.text) });
       } catch (error) {
-        return {
-          isError: true,
-          content: [{ type: 'text', text: completedFor(caller, sentenceOf(error, name, log), cli) + note }],
-        };
+        const sentence = completedFor(caller, sentenceOf(error, name, log), cli);
+        return { isError: true, content: [{ type: 'text', text: noted(sentence) }] };
       }
     },
   );
@@ -185,7 +184,11 @@ function addTool(server: McpServer, tool: Tool, { caller, cli, log }: ServerPart
 
 function resultOf(answer: ToolAnswer | FileAnswer): CallToolResult {
   const text = { type: 'text', text: answer.text } as const;
-  if (!('file' in answer)) return { content: [text], structuredContent: { ...answer } };
+  if (!('file' in answer)) {
+    // The text is last, because some clients cut off a long answer.
+    const { text: last, ...first } = answer;
+    return { content: [text], structuredContent: { ...first, text: last } };
+  }
   const { uri, mimeType, bytes } = answer.file;
   const data = bytes.toString('base64');
   if (mimeType.startsWith('image/')) return { content: [text, { type: 'image', data, mimeType }] };

@@ -156,9 +156,16 @@ export type Command =
   | { readonly do: 'read'; readonly row: number }
   /** The owner opens a chat, named by its guid, and so reads its new messages. */
   | { readonly do: 'open_chat'; readonly chat: string }
+  /** The owner reads a chat on another device: only the chat's read mark moves, no row changes (Omaimsg, issue 30). */
+  | { readonly do: 'read_elsewhere'; readonly chat: string }
   | { readonly do: 'recover'; readonly row: number }
   | { readonly do: 'delete'; readonly row: number; readonly recoverable?: boolean }
   | { readonly do: 'schedule'; readonly to: string; readonly text: string; readonly inMs: number }
+  /**
+   * A member has a new address, which Messages writes as a removal and an addition at the same time (imessage-exporter,
+   * pull request 683).
+   */
+  | { readonly do: 'change_address'; readonly chat: string; readonly from: string; readonly to: string }
   | { readonly do: 'rename_group'; readonly chat: string; readonly name: string; readonly by: string }
   | {
       readonly do: 'group';

@@ -29,7 +29,8 @@ export type RowCommand = Extract<
       | 'write_to_self'
       | 'schedule'
       | 'group'
-      | 'rename_group';
+      | 'rename_group'
+      | 'change_address';
   }
 >;
 
@@ -94,6 +95,17 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       const chat =
         database.findChat(guid) ?? database.chat(guid, command.participants, { display_name: command.name ?? '' });
       return { chat, guid };
+    }
+    case 'change_address': {
+      const { from, to } = command;
+      const chat = database.findChat(command.chat);
+      if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
+      const event = (action: number, other: string): number =>
+        database.joinedMessage(chat, {
+          ...{ text: '', from: to, dateMs: nowMs },
+          columns: { text: null, item_type: 1, group_action_type: action, other_handle: database.handle(other) },
+        });
+      return { rows: [event(1, from), event(0, to)] };
     }
     case 'rename_group': {
       const chat = database.findChat(command.chat);

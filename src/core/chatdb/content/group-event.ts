@@ -24,16 +24,27 @@ interface GroupColumns {
   readonly other: number;
   /** Address of the person affected; undefined if chat.db no longer has the handle. */
   readonly who: string | undefined;
+  /** Reports whether a member changed their address in the same conversation at the time of the row. */
+  readonly hasNewAddress: () => boolean;
 }
 
-/** Returns the change of a conversation that a row records; undefined for any other row. */
-export function groupEventOf({ itemType, action, title, by, other, who }: GroupColumns): GroupEvent | undefined {
+/**
+ * Returns the change of a conversation that a row records; undefined for any other row. Messages stores a new address
+ * as two rows of one time, the removal of the old address and the addition of the new one by itself
+ * (imessage-exporter, pull request 683). Both are the change of an address.
+ */
+export function groupEventOf(row: GroupColumns): GroupEvent | undefined {
+  const { itemType, action, title, by, other, who } = row;
   if (itemType < 1 || itemType > 3) return undefined;
   if (itemType === RENAMED) return title === '' ? { type: 'name_removed' } : { type: 'renamed', name: title };
   const type = EVENTS[`${itemType},${action}`] ?? 'other';
   if (type === 'other') return { type, item_type: itemType, group_action_type: action };
-  const isSelf = type === 'added' && other !== 0 && other === by;
-  return { type: isSelf ? 'address_changed' : type, ...(itemType === 1 && who !== undefined && { who }) };
+  const isNewAddress = type === 'added' && other !== 0 && other === by;
+  const isOldAddress = type === 'removed' && row.hasNewAddress();
+  return {
+    type: isNewAddress || isOldAddress ? 'address_changed' : type,
+    ...(itemType === 1 && who !== undefined && { who }),
+  };
 }
 
 /**

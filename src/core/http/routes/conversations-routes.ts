@@ -10,7 +10,6 @@ import {
 } from '../../schema/conversation-request.ts';
 import { pageLink } from '../../schema/page-link.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
-import { partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 export function conversationRoutes() {
@@ -25,10 +24,9 @@ export function conversationRoutes() {
       const more = cursor === undefined ? { offset: offset + limit } : { cursor: page.next, offset: undefined };
       const next = (isFull || page.next !== undefined) && more;
       const content = { type: 'application/json', text: conversationsJson(shown) };
-      const partial = partialHeader(page);
-      if (next === false) return { status: 200, content, headers: partial };
+      if (next === false) return { status: 200, content };
       const link = pageLink(conversationQuery, exchange.query, next);
-      return { status: 200, content, headers: { ...partial, Link: link } };
+      return { status: 200, content, headers: { Link: link } };
     },
 
     async getConversation(exchange) {

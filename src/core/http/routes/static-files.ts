@@ -244,8 +244,8 @@ function toConsole(exchange: Exchange): Answer {
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
 }
 
-/** Returns the answer of `/ready`. Load balancers request it often and without a key (decision N4). */
-function readyAnswer(reasons: readonly string[]): Answer {
+/** Returns the answer of `/ready`. Load balancers request it often and without a key (decision AC2). */
+export function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
   return { status: 503, body: { ready: false, reasons }, headers };

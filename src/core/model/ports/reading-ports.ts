@@ -13,8 +13,6 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Opaque cursor of the next page; absent on the last page. */
   readonly next?: string;
-  /** Ids of the Macs that could not be reached, so that their items are missing from this page; only at a hub. */
-  readonly missing?: readonly string[];
 }
 
 export interface MessageQuery {
@@ -79,7 +77,7 @@ export interface MessageReader {
   conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined>;
   /**
    * Returns the marks of those of the messages or conversations that have any. Key: the id. Only lists that leave
-   * junk out need marks. Throws 501 at a hub, which knows none.
+   * junk out need marks.
    */
   marks(what: 'messages' | 'conversations', ids: readonly string[]): ReadonlyMap<string, Marks>;
 }

@@ -113,7 +113,7 @@ export interface SendLookup {
 
 export interface SendRequest extends SendPreferences {
   readonly recipient: string;
-  /** The id of the Mac to send from, or one of that Mac's addresses; only at a hub (decision N1). */
+  /** The id of the Mac to send from, or one of that Mac's addresses; only at a hub (decision AC2). */
   readonly from?: string | undefined;
   readonly body: string;
   readonly attachments: readonly string[];

@@ -1,7 +1,7 @@
 // Facts about the service: who is signed in, and whether the service is a hub or a demo.
 
 import type { KeyRecord, Scope } from '../../../core/model/key.ts';
-import type { FleetMac, StatusReport } from '../../../core/model/status.ts';
+import type { HubMac, StatusReport } from '../../../core/model/status.ts';
 import { type Asked, call, statusOf } from './api.ts';
 
 let status: StatusReport | undefined;
@@ -31,7 +31,7 @@ export const isDemo = (): boolean => status?.demo === true;
 /** Reports whether the page has the owner's key. Always true at a hub, which has no limited keys. */
 export const isOwner = (): boolean => key === undefined || key.caps === null;
 export const may = (scope: Scope): boolean => isOwner() || (key?.scopes ?? []).includes(scope);
-export const macs = (): readonly FleetMac[] => status?.macs ?? [];
+export const macs = (): readonly HubMac[] => status?.macs ?? [];
 
 /** Returns a `postern` command line for this service, with `--demo` at a demo. */
 export const commandOf = (rest: string): string => `postern ${rest}${isDemo() ? ' --demo' : ''}`;

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import type { KeyOverview, Overview, WebhookOverview } from '../../../../core/model/overview.ts';
-import { type FleetMac, type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
+import { type HubMac, type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
 import { Meter, PartBar, Sparkline, TickStrip } from '../../parts/charts.tsx';
 import { Card, CodeLine, type Column, Empty, Facts, type Mark, State, Table } from '../../parts/parts.tsx';
 import { agoOf, bytesOf, counted, number, spanOf, timeOf } from '../../service/words.ts';
@@ -20,9 +20,9 @@ export function MacCards({ macs }: StatusReport): VNode | null {
         <Empty
           icon="mac"
           title="No Macs yet"
-          text="Run this command where you set up the fleet. It prints a token for “postern fleet join” on the new Mac."
+          text="Run this command where you set up the fleet. It prints a line for “postern fleet join” on the new Mac."
         >
-          <CodeLine text="postern fleet invite m1" />
+          <CodeLine text="postern fleet add m1" />
         </Empty>
       </section>
     );
@@ -44,13 +44,8 @@ export function MacCards({ macs }: StatusReport): VNode | null {
   );
 }
 
-function Mac({ id, version, addresses, seen_s: seenS, backend, behind, state }: FleetMac): VNode {
-  const [mark, word] = markOf({ state, backend, behind });
-  const details = [
-    `Last heard ${spanOf(seenS)} ago`,
-    behind !== null && `${counted(behind, 'row')} behind`,
-    version,
-  ].filter(Boolean);
+function Mac({ id, state, machines }: HubMac): VNode {
+  const [mark, word] = markOf({ state, machines });
   return (
     <article class="mac">
       <div class="row">
@@ -59,21 +54,24 @@ function Mac({ id, version, addresses, seen_s: seenS, backend, behind, state }: 
         </b>
         <State kind={mark} text={word} />
       </div>
-      <span class="quiet small">{details.join(' · ')}</span>
-      {backend?.message && <span class="small soft">{backend.message}</span>}
-      {addresses.length > 0 && (
-        <span class="quiet small cut">
-          <bdi>{addresses.join(', ')}</bdi>
-        </span>
+      <span class="quiet small">{machines.map(({ machine, state: now }) => `${machine} (${now})`).join(', ')}</span>
+      {machines.map(
+        ({ machine, problem }) =>
+          problem !== null && (
+            <span key={machine} class="small soft">
+              {machine}: {problem}
+            </span>
+          ),
       )}
     </article>
   );
 }
 
-function markOf({ state, backend, behind }: Pick<FleetMac, 'state' | 'backend' | 'behind'>): [Mark, string] {
-  if (state !== 'present') return ['bad', state === 'away' ? 'Away' : 'Unreadable'];
-  if (backend?.connected === false) return ['bad', 'Cannot read'];
-  return behind ? ['warn', 'Catching up'] : ['good', 'Present'];
+function markOf({ state, machines }: Pick<HubMac, 'state' | 'machines'>): [Mark, string] {
+  if (state === 'away') return ['bad', 'Away'];
+  const isBehind = machines.some(({ behind }) => behind > 0);
+  const word = isBehind ? 'Catching up' : 'Present';
+  return [machines.some(({ problem }) => problem !== null) ? 'bad' : isBehind ? 'warn' : 'good', word];
 }
 
 export function WebhookCard({ webhooks }: Pick<Overview, 'webhooks'>): VNode {

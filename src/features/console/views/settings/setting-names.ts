@@ -43,10 +43,8 @@ const NAMES: Readonly<Record<string, string>> = {
   'changes.enabled': 'Changes',
   'contacts.enabled': 'Names from Contacts',
   'contacts.address_book_path': 'Address Book',
-  'fleet.servers': 'NATS servers',
-  'fleet.mac': 'Name of this Mac',
-  'fleet.ca_file': 'Certificates',
-  'fleet.content': 'Content on the NATS servers',
+  'fleet.file': 'File with the secret line',
+  'fleet.machine': 'Name of this machine',
   'fleet.backfill_hours': 'Past messages for a new fleet',
 };
 

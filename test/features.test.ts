@@ -87,9 +87,9 @@ const NAMED: Readonly<Record<string, number>> = {
   access: 711,
   archive: 2,
   bluebubbles: 2,
-  changes: 75,
+  changes: 73,
   console: 73,
-  contacts: 150,
+  contacts: 148,
   fleet: 5,
   imsg: 1,
   mcp: 114,
@@ -97,7 +97,7 @@ const NAMED: Readonly<Record<string, number>> = {
   oauth: 54,
   overview: 45,
   scheduled: 51,
-  search: 283,
+  search: 282,
   simulator: 58,
 };
 

@@ -10,8 +10,9 @@ import type { Answer } from './answer.ts';
 export function problemAnswer(error: unknown, complete = (hint: string): string => hint): Answer {
   const known = isAppError(error) ? error : (storageProblem(error) ?? problem('internal_error'));
   const headers = { 'Content-Type': 'application/problem+json', ...known.headers };
-  const { hint, ...rest } = problemDocument(known);
-  return { status: known.status, body: hint === undefined ? rest : { ...rest, hint: complete(hint) }, headers };
+  const document = problemDocument(known);
+  const { hint } = document;
+  return { status: known.status, body: hint === undefined ? document : { ...document, hint: complete(hint) }, headers };
 }
 
 /**

@@ -52,7 +52,11 @@ const TYPES: Readonly<Record<string, string>> = lookupTable({
 /** The type for Markdown and sample programs. Browsers show a file of this type instead of running it. */
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
-const OWN = new URL('../../../features/console/', import.meta.url);
+/** The folder of the bundled console. Run from its source, this module finds it in dist/. */
+const OWN = new URL(
+  import.meta.url.endsWith('.ts') ? '../../../../dist/src/features/console/' : '../../../features/console/',
+  import.meta.url,
+);
 /**
  * Pairs of URL path and file name. Files whose names begin with `docs`, such as `docs-operation.js`, are served below
  * /docs, all others below /console.

@@ -9,6 +9,8 @@ import { STANDALONE } from './tools/standalone.mjs';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
+/** The folders of packages. After `make run` those for building are only in the second. */
+const PACKAGES = [`${root}node_modules`, `${root}tools/node_modules`];
 const NOT_COMPILED = new Set(['.applescript', '.sql', '.html', '.css', '.js', '.svg', '.icns', '.bash', '.fish']);
 const CONSOLE = 'src/features/console';
 /** The folders of the console, whose scripts and style sheets are bundled. */
@@ -47,8 +49,7 @@ async function bundleConsole() {
     ...shared,
     jsx: 'automatic',
     jsxImportSource: 'preact',
-    // After `make run` the packages for building are only there.
-    nodePaths: [`${root}tools/node_modules`],
+    nodePaths: PACKAGES,
   };
   const { metafile } = await build({
     ...scripts,
@@ -115,8 +116,8 @@ const compiledImports = {
   },
 };
 
-/** Packages whose licence must accompany their code. */
-const APACHE_LICENSED = [
+/** Packages whose licence must accompany their code, in the program and in the console. */
+const LICENSED = [
   '@modelcontextprotocol/server',
   '@modelcontextprotocol/core',
   '@nats-io/transport-node',
@@ -124,12 +125,17 @@ const APACHE_LICENSED = [
   '@nats-io/jetstream',
   '@nats-io/kv',
   '@nats-io/nkeys',
+  'preact',
+  '@preact/signals',
+  '@preact/signals-core',
 ];
 
 function copyLicences() {
   mkdirSync(`${root}dist/program/licences`, { recursive: true });
-  for (const name of APACHE_LICENSED) {
-    cpSync(`${root}node_modules/${name}/LICENSE`, `${root}dist/program/licences/${name.replace('/', '-')}.txt`);
+  for (const name of LICENSED) {
+    const path = PACKAGES.map((folder) => `${folder}/${name}/LICENSE`).find((each) => existsSync(each));
+    if (path === undefined) throw new Error(`${name} has no licence`);
+    cpSync(path, `${root}dist/program/licences/${name.replace('/', '-')}.txt`);
   }
 }
 

@@ -35,8 +35,11 @@ test.each(RARE)('%s', (_name, text) => {
 });
 
 test('the licence of what is bundled stands beside it', () => {
-  for (const name of ['modelcontextprotocol-server', 'modelcontextprotocol-core', 'nats-io-transport-node']) {
-    const path = join(PROGRAM, `licences/@${name}.txt`);
-    expect(readFileSync(path, 'utf8')).toContain('Apache License');
+  const licenceOf = (name: string): string => readFileSync(join(PROGRAM, `licences/${name}.txt`), 'utf8');
+  for (const name of ['@modelcontextprotocol-server', '@modelcontextprotocol-core', '@nats-io-transport-node']) {
+    expect(licenceOf(name)).toContain('Apache License');
+  }
+  for (const name of ['preact', '@preact-signals', '@preact-signals-core']) {
+    expect(licenceOf(name)).toContain('The MIT License');
   }
 });

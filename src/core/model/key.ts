@@ -129,4 +129,7 @@ export type Preset = keyof typeof PRESETS;
  */
 export const MAX_WAIT_S = 50;
 
+/** Maximum number of keys besides the owner's. */
+export const MAX_KEYS = 1000;
+
 export const DEFAULT_CAPS: Caps = { per_minute: 10, per_day: 100, new_contacts_per_day: 5 };

@@ -12,6 +12,7 @@ import {
   type KeyRecord,
   type KeyRevocation,
   LIMITED_KEY,
+  MAX_KEYS,
   MAX_WAIT_S,
   PRESETS,
   type Remaining,
@@ -38,7 +39,6 @@ const LIFETIME_MS = 90 * DAY_MS;
 const ROTATION_MS = DAY_MS;
 const USE_NOTED_EVERY_MS = 60_000;
 const LOOK_EVERY_MS = 60_000;
-const MAX_KEYS = 1000;
 
 export interface KeyRingParts {
   readonly store: KeyStore;

@@ -1,7 +1,7 @@
 // A field to which the user adds people and groups.
 
 import type { TargetedKeyboardEvent, VNode } from 'preact';
-import { useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Entry } from '../service/directory.ts';
 import { SuggestField } from './suggest.tsx';
 
@@ -9,10 +9,17 @@ interface PeopleFieldProps {
   readonly label: string;
   readonly entries: readonly Entry[];
   readonly change: (entries: readonly Entry[]) => void;
+  /** Why a form with these entries cannot be sent; empty if it can. */
+  readonly problem?: string;
+  /** Called when the form was not sent because of the problem, which the page then has to show. */
+  readonly refused?: () => void;
+  readonly 'aria-describedby'?: string;
+  readonly 'aria-invalid'?: boolean | undefined;
 }
 
-export function PeopleField({ label, entries, change }: PeopleFieldProps): VNode {
+export function PeopleField({ label, entries, change, problem = '', refused, ...props }: PeopleFieldProps): VNode {
   const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => field.current?.setCustomValidity(problem), [problem]);
   const add = (entry: Entry): void => {
     if (field.current !== null) field.current.value = '';
     if (!entries.some(({ id }) => id === entry.id)) change([...entries, entry]);
@@ -48,6 +55,7 @@ export function PeopleField({ label, entries, change }: PeopleFieldProps): VNode
         </span>
       ))}
       <SuggestField
+        {...props}
         field={field}
         aria-label={label}
         placeholder="Add a name, number or group"
@@ -55,6 +63,12 @@ export function PeopleField({ label, entries, change }: PeopleFieldProps): VNode
         choose={add}
         pressed={pressed}
         left={addTyped}
+        onInvalid={(event) => {
+          event.preventDefault();
+          refused?.();
+          const { form } = event.currentTarget;
+          if (form?.querySelector('input:invalid') === event.currentTarget) event.currentTarget.focus();
+        }}
       />
     </div>
   );

@@ -62,6 +62,8 @@ type Attributes =
   | 'spellcheck'
   | 'aria-label'
   | 'aria-describedby'
+  | 'aria-invalid'
+  | 'onInvalid'
   | 'value'
   | 'onInput';
 

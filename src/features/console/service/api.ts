@@ -43,9 +43,6 @@ export class Refusal extends Error {
 /** Returns the status of a refusal; undefined for any other error. */
 export const statusOf = (error: unknown): number | undefined => (error instanceof Refusal ? error.status : undefined);
 
-// biome-ignore lint/suspicious/noExplicitAny: until the last JavaScript module, which cannot name the type, is gone.
-type Untyped = any; // eslint-disable-line @typescript-eslint/no-explicit-any
-
 export interface Asked {
   /** True for a call that no click caused. To stay within the request limit, it may throw without making a request. */
   readonly isByItself?: boolean | undefined;
@@ -60,7 +57,7 @@ export interface CallOptions extends Asked {
 }
 
 /** Calls the API. Throws a Refusal. */
-export async function call<Answer = Untyped>(
+export async function call<Answer = unknown>(
   path: string,
   { method = 'GET', body, ...options }: CallOptions = {},
 ): Promise<Answer> {
@@ -81,7 +78,7 @@ export interface AnswerPage<Item> {
 }
 
 /** Returns one page of a list. Throws a Refusal. */
-export async function pageOf<Item = Untyped>(
+export async function pageOf<Item = unknown>(
   path: string,
   { signal, isByItself }: Asked = {},
 ): Promise<AnswerPage<Item>> {

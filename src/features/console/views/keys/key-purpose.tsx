@@ -1,0 +1,148 @@
+// The first two steps of a new key: what it is for, and whose conversations it may use.
+
+import type { VNode } from 'preact';
+import { type ApprovalMode, PRESETS, type Preset, type Scope } from '../../../../core/model/key.ts';
+import { Field, Fieldset, Option } from '../../parts/choices.tsx';
+import { Button, Note } from '../../parts/parts.tsx';
+import type { Draft, DraftProps } from './key-limits.tsx';
+import { ListField } from './key-people.tsx';
+import { readsWith } from './key-words.ts';
+
+/** The choices for a new key so far. */
+export interface NewDraft extends Draft {
+  /** Empty if the user chooses each scope. */
+  readonly preset: Preset | '';
+  readonly name: string;
+}
+
+interface Purpose {
+  readonly preset: Preset | '';
+  readonly title: string;
+  readonly text: string;
+  readonly scopes: readonly Scope[];
+  readonly approval: ApprovalMode;
+}
+
+/** The purposes of a key, with the rights of their presets. */
+const PURPOSES: readonly Purpose[] = [
+  {
+    preset: 'assistant',
+    title: 'An assistant',
+    text: 'Claude, ChatGPT, Cursor. Reads and writes where you allow it; every send waits for you.',
+    ...PRESETS.assistant,
+  },
+  {
+    preset: 'notifier',
+    title: 'A notifier',
+    text: 'A script that writes to people you list. It reads nothing.',
+    ...PRESETS.notifier,
+  },
+  {
+    preset: 'reader',
+    title: 'A reader',
+    text: 'A dashboard or archive. It never sends.',
+    ...PRESETS.reader,
+  },
+  {
+    preset: 'approver',
+    title: 'An approver',
+    text: 'A shortcut on your phone that approves or denies sends. It cannot read conversations or send messages.',
+    ...PRESETS.approver,
+  },
+  { preset: '', title: 'Something else', text: 'Choose each right yourself.', scopes: ['read'], approval: 'always' },
+];
+
+const SCOPES: readonly (readonly [value: Scope, title: string, text: string])[] = [
+  ['read', 'Read', 'Messages, conversations, search.'],
+  ['events', 'Events', 'New messages and reactions, as they arrive.'],
+  ['send', 'Send', 'Messages to people you list.'],
+  ['webhooks', 'Webhooks', 'Events posted to programs on this machine.'],
+  ['approve', 'Approve', 'Decide on sends that wait.'],
+];
+
+export const PurposeStep = ({ draft, set }: DraftProps<NewDraft>): VNode => (
+  <Fieldset title="What is it for?" class="stack loose">
+    <div class="pick">
+      {PURPOSES.map(({ title, text, ...rights }) => (
+        <Option
+          key={title}
+          type="radio"
+          name="purpose"
+          value={rights.preset}
+          title={title}
+          text={text}
+          checked={draft.preset === rights.preset}
+          onChange={() => set(rights)}
+        />
+      ))}
+    </div>
+    <div class="pick two" hidden={draft.preset !== ''}>
+      {SCOPES.map(([value, title, text]) => (
+        <Option
+          key={value}
+          type="checkbox"
+          name="scope"
+          value={value}
+          title={title}
+          text={text}
+          checked={draft.scopes.includes(value)}
+          onChange={({ currentTarget: { checked } }) =>
+            set({ scopes: [...draft.scopes.filter((one) => one !== value), ...(checked ? [value] : [])] })
+          }
+        />
+      ))}
+    </div>
+    <Field label="Name" hint="Shown in the audit log and next to what the key sends.">
+      <input
+        class="input"
+        required
+        maxLength={64}
+        autocomplete="off"
+        placeholder="claude-on-my-laptop"
+        value={draft.name}
+        onInput={({ currentTarget }) => set({ name: currentTarget.value })}
+      />
+    </Field>
+  </Fieldset>
+);
+
+export function PeopleStep({ draft: { scopes, read, send }, set }: DraftProps<NewDraft>): VNode {
+  const reads = readsWith(scopes);
+  const sends = scopes.includes('send');
+  return (
+    <Fieldset title="Whose conversations?" class="stack loose">
+      {reads && (
+        <ListField
+          label="It may read"
+          hint="It sees no other conversations: not in lists, search or events."
+          list={read}
+          change={(list) => set({ read: list })}
+        />
+      )}
+      {sends && (
+        <ListField
+          label="It may write to"
+          hint="It can write to nobody else."
+          list={send}
+          change={(list) => set({ send: list })}
+        />
+      )}
+      {reads && sends && (
+        <div>
+          <Button kind="mini" run={() => set({ send: read })}>
+            Use the same list as above
+          </Button>
+        </div>
+      )}
+      {reads || sends ? (
+        <Note kind="warn">
+          <p>Choose “Everybody” with care: a message can tell an agent to forward what it reads.</p>
+        </Note>
+      ) : (
+        <Note>
+          <p>It neither reads nor sends, so there is nobody to choose.</p>
+        </Note>
+      )}
+    </Fieldset>
+  );
+}

@@ -246,7 +246,7 @@ describe('the views of the console', () => {
     expect(await permission.locator('.state').textContent()).toBe('Granted');
     const nav = page.locator('.settings [aria-current="true"]');
     expect(await nav.textContent()).toBe('This browser');
-    await page.getByRole('button', { name: 'Fleet', exact: true }).click();
+    await page.getByRole('button', { name: 'Server', exact: true }).click();
     await nav.filter({ hasNotText: 'This browser' }).waitFor();
     expect(await page.locator('.sect').allTextContents()).not.toContain('Other');
     await goTo('#/keys');

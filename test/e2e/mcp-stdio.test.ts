@@ -37,7 +37,7 @@ describe('postern mcp', () => {
     for (const env of [{}, { POSTERN_API_KEY: '  ' }]) {
       const ended = await pipe([LIST], [], env);
       expect(ended).toMatchObject({ exitCode: 77, stdout: '' });
-      expect(ended.stderr).toMatch(/There is no key.*\n.*postern keys add.*POSTERN_API_KEY.*--key-file/);
+      expect(ended.stderr).toMatch(/There is no key.*\n.*keys add.*POSTERN_API_KEY.*--key-file/);
     }
   });
 

@@ -101,7 +101,7 @@ afterAll(async () => {
 /** Numbers differ from case to case, and commands from place to place; the words do not. */
 const wordsOf = (problem: unknown): string =>
   JSON.stringify(problem)
-    .replaceAll(/node \S+ (\w+) --config-dir [^\\]+/g, 'postern $1')
+    .replaceAll(/node \S+ (\w+(?: \w+)?) --config-dir [^\\]+/g, 'postern $1')
     .replaceAll(/\d+/g, '0');
 
 /** Expects an answer with this code that reads like an example which the document shows for the operation. */

@@ -47,7 +47,7 @@ export function typedService(typed: string): Service | undefined {
 export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   const [best] = chats;
   const { prefix, style } = typedId(typed);
-  const address = best === undefined ? null : addressOf(best.guid);
+  const address = best === undefined ? null : addressOf(best.conversation ?? best.guid);
   if (!isGroup(typed, chats)) {
     return { attempts: forPerson(identifierOf(typed), prefix, chats), address, liveChat: null };
   }

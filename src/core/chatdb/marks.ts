@@ -33,8 +33,14 @@ export function marksOf(snapshot: Snapshot, flags: number, chat: Chat | undefine
   const isJunk = isSet(flags, 'isJunk');
   const isHidden = isSet(flags, 'isHidden');
   const isFiltered = chat?.isFiltered === true && !hasWritten(snapshot, chat);
-  if (!isJunk && !isHidden && !isFiltered) return undefined;
-  return { ...(isJunk && { isJunk }), ...(isHidden && { isHidden }), ...(isFiltered && { isFiltered }) };
+  const otherIds = chat === undefined || chat.otherIds.length === 0 ? undefined : chat.otherIds;
+  if (!isJunk && !isHidden && !isFiltered && otherIds === undefined) return undefined;
+  return {
+    ...(isJunk && { isJunk }),
+    ...(isHidden && { isHidden }),
+    ...(isFiltered && { isFiltered }),
+    ...(otherIds && { otherIds }),
+  };
 }
 
 /** Returns the marks of those of the rows that have any. Key: the row id as text. Throws `chat_db_unavailable`. */

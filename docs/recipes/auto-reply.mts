@@ -6,6 +6,8 @@ import { isPosternError, PosternClient } from 'postern/client';
 
 const { POSTERN_URL: url = 'http://127.0.0.1:3001', POSTERN_KEY_FILE: keyFile = 'key.txt' } = process.env;
 const client = new PosternClient({ url, key: readFileSync(keyFile, 'utf8').trim() });
+/** The guids that were answered, oldest first: an event may come again. */
+const answered = new Set<string>();
 
 async function answer(recipient: string, body: string, idempotencyKey: string): Promise<void> {
   try {

@@ -177,6 +177,7 @@ describe('the views of the console', () => {
     const { page } = there();
     await goTo('#/events');
     const rows = page.locator('#events .ev[data-key]');
+    await rows.first().waitFor(); // a thread that is still open would show the message, and so read it
     await there().command({ do: 'receive', from: BEN, text: 'Is it you?' });
     // A message that is read before Postern has seen it unread causes no change.
     await rows.filter({ hasText: 'Is it you?' }).waitFor();

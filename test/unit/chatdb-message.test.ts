@@ -117,13 +117,17 @@ describe('a message', () => {
     expect(written({ is_from_me: 1 })).toMatchObject({ sender: 'me', is_from_me: true });
   });
 
-  test('without a handle is from the one participant of a one-to-one chat', () => {
+  test('without a handle is from the one participant of a one-to-one chat, or from the one that its guid names', () => {
     const handle = fixture.handle('+15550100');
     fixture.participant(chat, handle);
     expect(written({ handle_id: 0 })?.sender).toBe('+15550100');
     expect(written({ handle_id: 77 })?.sender).toBe('+15550100');
-    fixture.participant(chat, fixture.handle('ada@example.org'));
-    expect(written({ handle_id: 0 })?.sender).toBe('');
+    const ada = fixture.handle('ada@example.org');
+    fixture.participant(chat, ada);
+    expect(written({ handle_id: 0 })?.sender).toBe('+15550100');
+    const renamed = fixture.chat('any;-;+15550199');
+    for (const member of [handle, ada]) fixture.participant(renamed, member);
+    expect(written({ handle_id: 0, chat: renamed })?.sender).toBe('');
     const group = fixture.chat('any;+;chat1');
     fixture.participant(group, handle);
     expect(written({ handle_id: 0, chat: group })?.sender).toBe('');

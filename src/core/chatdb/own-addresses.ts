@@ -1,3 +1,4 @@
+import { MAX_ADDRESS, normalAddress } from '../model/address.ts';
 import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
 import { INT_PARAM, toText } from './columns.ts';
 
@@ -18,10 +19,18 @@ const addressQueriesOf = perSchema((schema) => ({
   chats: schema.hasColumn('chat', 'last_addressed_handle') ? 'SELECT DISTINCT last_addressed_handle FROM chat' : null,
 }));
 
-/** The owner's addresses in a database, and the newest row that was searched for them. */
+/** The owner's addresses in a database. */
+export interface OwnAddresses {
+  /** As chat.db stores them. */
+  readonly stored: ReadonlySet<string>;
+  readonly inNormalForm: ReadonlySet<string>;
+}
+
+/** What is known of a database, and the newest row that was searched for it. */
 interface Known {
   upTo: number;
-  readonly addresses: Set<string>;
+  readonly stored: Set<string>;
+  readonly inNormalForm: Set<string>;
 }
 
 const known = new WeakMap<ChatDbHandle, Known>();
@@ -31,16 +40,18 @@ export function accountAddress(stored: string): string {
   return stored.replace(/^[EP]:/i, '');
 }
 
-/** Returns the owner's addresses, as chat.db stores them. Searches only the rows that were added since the last call. */
-export function ownAddressesIn(database: ChatDbHandle): ReadonlySet<string> {
+/** Returns the owner's addresses. Searches only the rows that were added since the last call. */
+export function ownAddressesIn(database: ChatDbHandle): OwnAddresses {
   const { messages, chats } = addressQueriesOf(database.schema);
-  const found = known.get(database) ?? { upTo: 0, addresses: new Set() };
+  const found = known.get(database) ?? { upTo: 0, stored: new Set(), inNormalForm: new Set() };
   const rows = messages.flatMap((sql) => database.all(sql, found.upTo));
   for (const [stored] of [...rows, ...(chats === null ? [] : database.all(chats))]) {
     const address = accountAddress(toText(stored));
-    if (address !== '') found.addresses.add(address);
+    if (address === '' || address.length > MAX_ADDRESS || found.stored.has(address)) continue;
+    found.stored.add(address);
+    found.inNormalForm.add(normalAddress(address));
   }
   found.upTo = Number(database.get('SELECT max(ROWID) FROM message')?.[0] ?? 0);
   known.set(database, found);
-  return found.addresses;
+  return found;
 }

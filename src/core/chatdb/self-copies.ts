@@ -136,7 +136,7 @@ function isSelfChat(snapshot: Snapshot, chat: Chat, ownAddresses: readonly strin
 function isOwn(snapshot: Snapshot, address: string, ownAddresses: readonly string[]): boolean {
   if (address === '') return false;
   const key = normalAddress(address);
-  return [...ownAddresses, ...snapshot.ownAddresses].some((own) => normalAddress(own) === key);
+  return snapshot.isOwnAddress(address) || ownAddresses.some((own) => normalAddress(own) === key);
 }
 
 /** Returns the row ids of the owner's conversations with oneself: one for each address, and more after an upgrade. */

@@ -12,7 +12,7 @@ import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { type JoinedChats, joinedChatsIn } from './joined-chats.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { filterOfChat } from './message-filter.ts';
-import { ownAddressesIn } from './own-addresses.ts';
+import { type OwnAddresses, ownAddressesIn } from './own-addresses.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { Spellings } from './spellings.ts';
 
@@ -61,8 +61,7 @@ export class Snapshot {
   readonly queries: Queries;
   readonly spellings: Spellings;
   readonly #handles = new Map<number, string | undefined>();
-  #ownAddresses: ReadonlySet<string> | undefined;
-  #ownInNormalForm: ReadonlySet<string> | undefined;
+  #ownAddresses: OwnAddresses | undefined;
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
   readonly #dates = new Map<number | undefined, ListDates>();
@@ -298,6 +297,15 @@ export class Snapshot {
 
   /** The owner's addresses, as chat.db stores them. */
   get ownAddresses(): ReadonlySet<string> {
+    return this.#own.stored;
+  }
+
+  /** Reports whether an address is the owner's, however it is written. */
+  isOwnAddress(address: string): boolean {
+    return this.#own.inNormalForm.has(normalAddress(address));
+  }
+
+  get #own(): OwnAddresses {
     this.#ownAddresses ??= ownAddressesIn(this.database);
     return this.#ownAddresses;
   }
@@ -308,8 +316,7 @@ export class Snapshot {
    */
   withoutOwner(members: readonly string[]): readonly string[] {
     if (members.length < 2) return members;
-    this.#ownInNormalForm ??= new Set([...this.ownAddresses].map(normalAddress));
-    const others = members.filter((address) => this.#ownInNormalForm?.has(normalAddress(address)) !== true);
+    const others = members.filter((address) => !this.isOwnAddress(address));
     return others.length === 0 ? members : others;
   }
 }

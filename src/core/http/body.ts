@@ -1,5 +1,4 @@
 import type { IncomingMessage } from 'node:http';
-import getRawBody from 'raw-body';
 import { problem } from '../model/problems.ts';
 
 /** Maximum size of a JSON body (decision E2). */
@@ -46,6 +45,8 @@ function isJsonInUtf8(type: string): boolean {
 }
 
 async function readBytes(request: IncomingMessage, limit: number): Promise<Buffer> {
+  // Loaded with the first body: its tables of charsets are a third of what a start would load.
+  const { default: getRawBody } = await import('raw-body');
   try {
     return await getRawBody(request, { limit, length: request.headers['content-length'] ?? null });
   } catch (error) {

@@ -2,8 +2,7 @@
 const PARAMETER = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^";]*))/gs;
 /** The value of `filename*`: charset, language and percent-encoded bytes (RFC 8187). */
 const EXTENDED = /^([\w-]+)'[\w-]*'(.+)$/s;
-/** Encoded words of e-mail (RFC 2047), which .NET writes for every name that is not ASCII. */
-const ENCODED_WORDS = /=\?[\w-]+\?[bq]\?[^?\s]*\?=(?:\s+=\?[\w-]+\?[bq]\?[^?\s]*\?=)*/gi;
+/** An encoded word of e-mail (RFC 2047), which .NET writes for every name that is not ASCII. */
 const ENCODED_WORD = /=\?([\w-]+)\?([bq])\?([^?\s]*)\?=/gi;
 /** The output of a percent-encoder: visible ASCII without quotes, with each `%` followed by two digits. */
 const PERCENT_ENCODED = /^(?:[!#$&-~]|%[0-9a-f]{2})+$/i;
@@ -39,19 +38,39 @@ function extended(value: string | undefined): string | undefined {
  * encode just these.
  */
 function decoded(name: string): string {
-  const words = name.replaceAll(ENCODED_WORDS, wordsDecoded);
+  const words = wordsDecoded(name);
   if (words !== name) return words;
   const whole = name.includes('%') && PERCENT_ENCODED.test(name) ? inCharset('utf-8', percentBytes(name)) : undefined;
   return whole ?? name.replaceAll(/%22/g, '"').replaceAll(/%0[AD]/gi, '');
 }
 
-/** Decodes words that follow each other as one, because a character may be split between two. */
-function wordsDecoded(run: string): string {
-  const words = [...run.matchAll(ENCODED_WORD)];
-  const bytes = words.map(([, , encoding = '', text = '']) =>
+/** Decodes encoded words. Words that follow each other are decoded as one: a character may be split between two. */
+function wordsDecoded(name: string): string {
+  const runs: RegExpExecArray[][] = [];
+  let end = -1;
+  for (const word of name.matchAll(ENCODED_WORD)) {
+    const follows = end >= 0 && name.slice(end, word.index).trim() === '';
+    if (follows) runs.at(-1)?.push(word);
+    else runs.push([word]);
+    end = word.index + word[0].length;
+  }
+  let text = '';
+  let done = 0;
+  for (const run of runs) {
+    const [first, last] = [run[0], run.at(-1)];
+    if (first === undefined || last === undefined) continue;
+    const next = last.index + last[0].length;
+    text += name.slice(done, first.index) + (runDecoded(run) ?? name.slice(first.index, next));
+    done = next;
+  }
+  return text + name.slice(done);
+}
+
+function runDecoded(run: readonly RegExpExecArray[]): string | undefined {
+  const bytes = run.map(([, , encoding = '', text = '']) =>
     /b/i.test(encoding) ? Buffer.from(text, 'base64') : quotedBytes(text),
   );
-  return inCharset(words[0]?.[1] ?? '', Buffer.concat(bytes)) ?? run;
+  return inCharset(run[0]?.[1] ?? '', Buffer.concat(bytes));
 }
 
 function quotedBytes(text: string): Buffer {

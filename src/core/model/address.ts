@@ -4,7 +4,10 @@ import { asciiDigits } from './ascii-digits.ts';
  * The tags that Apple's filters put behind an address, one or more: `(filtered)`, `(smsfp)`, `(smsft)`, `(smsft_xx)` and
  * `(ft_xx)`. Other parentheses belong to the address, as in `(800) 275-2273`.
  */
-const TAGS = /(?:\((?:filtered|smsfp|smsft(?:_[a-z]{2})?|ft_[a-z]{2})\))+$/;
+const TAG = /^\((?:filtered|smsfp|smsft(?:_[a-z]{2})?|ft_[a-z]{2})\)$/;
+/** Maximum length of an address in UTF-16 units; longer text is none. */
+export const MAX_ADDRESS = 320;
+const LONGEST_TAG = '(filtered)'.length;
 
 /** Punctuation that people and programs write into phone numbers: spaces, hyphens, dots, parentheses and marks of direction. */
 const PUNCTUATION = /[\p{Zs}\p{Pd}\u2212().\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
@@ -44,12 +47,22 @@ export function rightsAddress(text: string): string | undefined {
 
 /** Returns an address without the tags of Apple's filters. */
 export function withoutTags(address: string): string {
-  return address.endsWith(')') ? address.replace(TAGS, '') : address;
+  let end = address.length;
+  for (let tag = lastTag(address, end); tag !== undefined; tag = lastTag(address, end)) end -= tag.length;
+  return address.slice(0, end);
 }
 
 /** Returns the last filter tag of an address, such as `smsft_fi`; undefined if it has none. */
 export function addressTag(address: string): string | undefined {
-  return TAGS.exec(address)?.[0].slice(address.lastIndexOf('(') - address.length + 1, -1);
+  return lastTag(address, address.length)?.slice(1, -1);
+}
+
+/** Returns the tag that ends before a place of the address, with its parentheses. */
+function lastTag(address: string, end: number): string | undefined {
+  if (address[end - 1] !== ')') return undefined;
+  const tail = address.slice(Math.max(0, end - LONGEST_TAG), end);
+  const tag = tail.slice(Math.max(0, tail.lastIndexOf('(')));
+  return TAG.test(tag) ? tag : undefined;
 }
 
 /** Replaces the decimal digits of every script and the full-width plus, which some keyboards write in numbers. */

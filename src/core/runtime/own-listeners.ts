@@ -40,7 +40,7 @@ export class OwnListeners {
    * spelling, and this machine's other addresses if the service listens there.
    */
   isOwnAddress(address: string, port: number): boolean {
-    const plain = address.replace(/%.*$/, '');
+    const plain = address.split('%', 1)[0] ?? address;
     const family = isIP(plain);
     if (family === 0) return false;
     const own = new BlockList();
@@ -79,5 +79,5 @@ function isUnspecified(address: string): boolean {
 
 function interfaceAddresses(): readonly string[] {
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  return all.map(({ address }) => address.replace(/%.*$/, ''));
+  return all.map(({ address }) => address.split('%', 1)[0] ?? address);
 }

@@ -261,8 +261,8 @@ export const MIGRATIONS = [
   'ALTER TABLE api_key ADD COLUMN max_wait_s INTEGER NOT NULL DEFAULT 50',
   `UPDATE oauth_grant SET spent_hash = '';
    ALTER TABLE oauth_grant RENAME COLUMN spent_hash TO family_hash;`,
-  // The tables of two options, which since then have migrations of their own.
-  '',
+  // The tables of two options, which since then have migrations of their own. Bun refuses a text without a statement.
+  'SELECT 1',
   'ALTER TABLE sent_part ADD COLUMN key_id TEXT',
   `DROP INDEX audit_of_asks; CREATE INDEX audit_of_asks ON audit (key_id, at_ms, is_new) WHERE ask IS NOT NULL;
    DROP INDEX audit_of_all_asks; CREATE INDEX audit_of_all_asks ON audit (at_ms) WHERE ask IS NOT NULL;`,

@@ -1,4 +1,4 @@
-import { asciiNumber, withoutTags } from '../../core/model/address.ts';
+import { asciiNumber, MAX_ADDRESS, withoutTags } from '../../core/model/address.ts';
 
 /** Calling codes with one or two digits (ITU-T E.164). All other calling codes have three digits. */
 const SHORT_CODES = new Set(
@@ -22,12 +22,9 @@ const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
  * the 9 of Argentina (54).
  */
 const MOBILE = /^(52)1(?=\d{10}$)|^(54)9(?=\d{10}$)/;
-/** A remark that a card has behind a number, as in `+1 555 0100 (work)`. */
-const REMARK = /\([^()]*\p{L}[^()]*\)\s*$/u;
 const EXTENSION = /[;,#]|(?:ext|x)[.:\s]*(?=\d)/i;
 /** Minimum number of digits in a telephone number without `+`. A number with fewer digits is a short code. */
 const MIN_DIGITS = 7;
-const MAX_LENGTH = 320;
 const ASCII = /^[\x20-\x7e]*$/;
 const PLAIN = /^\+?\d+$/;
 /** A telephone number whose digits are grouped only by spaces, dots, hyphens and parentheses. */
@@ -49,7 +46,7 @@ export function callingCodeOf(address: string): string | undefined {
  * serves to find names, never to decide rights.
  */
 export function dialableAddress(address: string, home: string | undefined): string | undefined {
-  if (address.length > MAX_LENGTH) return undefined;
+  if (address.length > MAX_ADDRESS) return undefined;
   const untagged = withoutTags(address);
   // Almost every address is ASCII, which needs no normalization.
   const text = ASCII.test(untagged) ? untagged.trim() : asciiNumber(untagged.normalize('NFKC')).trim();
@@ -72,10 +69,18 @@ export function dialableAddress(address: string, home: string | undefined): stri
 function dialledDigits(text: string): string | undefined {
   if (PLAIN.test(text)) return text;
   if (GROUPED.test(text) && !text.includes('(0)')) return text.replace(NOT_DIALLED, '');
-  const written = (text.startsWith('tel:') ? text.slice(4) : text).replace(REMARK, '');
+  const written = withoutRemark(text.startsWith('tel:') ? text.slice(4) : text);
   const number = written.split(EXTENSION, 1)[0] ?? '';
   if (LETTER.test(number)) return undefined;
   return number.replaceAll('(0)', '').replace(NOT_DIALLED, '');
+}
+
+/** Removes the remark that a card has behind a number, as in `+1 555 0100 (work)`. */
+function withoutRemark(text: string): string {
+  const trimmed = text.trimEnd();
+  const opened = trimmed.lastIndexOf('(');
+  const isLast = opened >= 0 && trimmed.indexOf(')', opened) === trimmed.length - 1;
+  return isLast && LETTER.test(trimmed.slice(opened)) ? trimmed.slice(0, opened) : text;
 }
 
 function complete(digits: string): string {

@@ -118,7 +118,7 @@ const CLIENT_SCHEMES: ReadonlySet<string> = new Set(
     .map((name) => `${name}:`),
 );
 /** Matches a scheme that a program made from its domain name (RFC 8252, 7.1), such as `com.example.app:`. */
-const DOMAIN_SCHEME = /^(?!x-apple|com\.apple\.)[a-z][a-z\d-]*(?:\.[a-z\d-]+)+:$/;
+const DOMAIN_SCHEME = /^(?!x-apple|com\.apple\.)[a-z][a-z\d-]*\.[a-z\d.-]+:$/;
 /**
  * Matches a plain host name or address. The host in a URL can also contain `;` or `,`, but either character would end a
  * directive of `pagePolicy`.
@@ -132,7 +132,7 @@ function isRedirectUri(uri: unknown): boolean {
   if (hash !== '' || username !== '' || password !== '') return false;
   if (protocol === 'https:') return PLAIN_HOST.test(hostname);
   if (protocol === 'http:') return isLoopback(url);
-  return CLIENT_SCHEMES.has(protocol) || DOMAIN_SCHEME.test(protocol);
+  return CLIENT_SCHEMES.has(protocol) || (DOMAIN_SCHEME.test(protocol) && !/\.[.:]/.test(protocol));
 }
 
 function isLoopback({ protocol, hostname }: URL): boolean {

@@ -10,12 +10,16 @@ import { STANDALONE } from './tools/standalone.mjs';
 const root = fileURLToPath(new URL('.', import.meta.url));
 
 const NOT_COMPILED = new Set(['.applescript', '.sql', '.html', '.css', '.js', '.svg', '.icns', '.bash', '.fish']);
+const CONSOLE = 'src/features/console';
+/** The folders of the console, whose scripts and style sheets are bundled. */
+const IS_BUNDLED = /src\/features\/console\/\w+$/;
 
 function copyAssets() {
+  rmSync(`${root}dist/${CONSOLE}`, { recursive: true, force: true });
   for (const folder of ['src', 'installer']) {
     cpSync(`${root}${folder}`, `${root}dist/${folder}`, {
       recursive: true,
-      filter: (path) => extname(path) === '' || NOT_COMPILED.has(extname(path)),
+      filter: (path) => (extname(path) === '' || NOT_COMPILED.has(extname(path))) && !IS_BUNDLED.test(path),
     });
     writeFileSync(`${root}dist/${folder}/package.json`, '{"type": "module"}\n');
   }
@@ -24,24 +28,59 @@ function copyAssets() {
   writeFileSync(`${root}dist/package.json`, '{"type": "commonjs"}\n');
 }
 
-/** Minifies the console's scripts and style sheets, and replaces each style sheet's imports by their content. */
-async function shrinkConsole() {
-  const folder = 'src/features/console';
-  const files = (ending) =>
-    readdirSync(`${root}${folder}`)
-      .filter((name) => name.endsWith(ending))
-      .map((name) => `${folder}/${name}`);
-  const shrunk = {
+/** Bundles the console's scripts and style sheets, into one folder. What several scripts need has files of its own. */
+async function bundleConsole() {
+  const shared = {
     absWorkingDir: root,
-    outdir: `dist/${folder}`,
-    minifyWhitespace: true,
-    minifySyntax: true,
+    outdir: `dist/${CONSOLE}`,
+    entryNames: '[name]',
+    chunkNames: '[name]-[hash]',
+    bundle: true,
+    format: 'esm',
+    target: 'es2023',
+    minify: true,
     charset: 'utf8',
     legalComments: 'none',
     logLevel: 'warning',
   };
-  await build({ ...shrunk, entryPoints: files('.js') });
-  await build({ ...shrunk, entryPoints: files('.css'), bundle: true, external: ['swagger-ui.css'] });
+  const scripts = {
+    ...shared,
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    // After `make run` the packages for building are only there.
+    nodePaths: [`${root}tools/node_modules`],
+  };
+  const { metafile } = await build({
+    ...scripts,
+    splitting: true,
+    entryPoints: [`${CONSOLE}/app/console.ts`],
+    metafile: true,
+  });
+  preloadFirstView(metafile);
+  // The reference is served below another path, so it shares no files with the console.
+  await build({ ...scripts, entryPoints: [`${CONSOLE}/app/docs.ts`] });
+  await build({
+    ...shared,
+    // The reference has the colours in a file of its own.
+    entryPoints: ['console', 'docs', 'docs-operation', 'colours'].map((name) => `${CONSOLE}/styles/${name}.css`),
+    external: ['swagger-ui.css'],
+  });
+}
+
+/** Names the files of the first view in the page, so that a browser asks for all of them at once. */
+function preloadFirstView({ outputs }) {
+  const page = `${root}dist/${CONSOLE}/console.html`;
+  const needed = new Set();
+  const add = (path) => {
+    if (needed.has(path)) return;
+    needed.add(path);
+    for (const one of outputs[path].imports) if (one.kind === 'import-statement') add(one.path);
+  };
+  for (const [path, { entryPoint }] of Object.entries(outputs)) {
+    if (/(?:\/console|\/overview)\.\w+$/.test(entryPoint ?? '')) add(path);
+  }
+  const links = [...needed].map((path) => `<link rel="modulepreload" href="console/${path.split('/').at(-1)}">`);
+  writeFileSync(page, readFileSync(page, 'utf8').replace('</head>', `  ${links.join('\n  ')}\n</head>`));
 }
 
 /** Transpiles every module separately, for the tests and the benchmark. The compiler only checks types. */
@@ -51,7 +90,7 @@ async function transpile() {
   );
   await build({
     absWorkingDir: root,
-    entryPoints: files.filter((path) => /(?<!\.d)\.ts$/.test(path)),
+    entryPoints: files.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith(CONSOLE)),
     outdir: 'dist',
     outbase: '.',
     format: 'esm',
@@ -95,7 +134,7 @@ function copyLicences() {
 }
 
 copyAssets();
-await shrinkConsole();
+await bundleConsole();
 // Only tests and the benchmark read these modules, and `make run` alone does not install what those need.
 if (!existsSync(`${root}node_modules/.for-running`)) await transpile();
 // Scripts of threads and child processes, and the typed client, each as one file: a thread then starts in 45 ms instead

@@ -4,7 +4,12 @@ export default tseslint.config(
   { ignores: ['dist/', 'coverage/', 'node_modules/', 'docs/', 'integrations/', '**/*.js', '**/*.mjs', '**/*.cjs'] },
   ...tseslint.configs.recommendedTypeChecked,
   {
-    languageOptions: { parserOptions: { project: './tsconfig.json', tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      parserOptions: {
+        project: ['./tsconfig.json', './src/features/console/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     rules: {
       curly: ['error', 'multi-line'],
       '@typescript-eslint/no-floating-promises': ['error', { ignoreVoid: true }],
@@ -14,6 +19,17 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-imports': 'error',
       '@typescript-eslint/no-non-null-assertion': 'error',
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true }],
+    },
+  },
+  {
+    // Text of others must stay text.
+    files: ['src/features/console/**'],
+    rules: {
+      'no-eval': 'error',
+      'no-restricted-properties': [
+        'error',
+        ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'srcdoc', 'write'].map((property) => ({ property })),
+      ],
     },
   },
 );

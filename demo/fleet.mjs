@@ -11,7 +11,14 @@ import { fileURLToPath } from 'node:url';
 import { startBalancer } from './balancer.mjs';
 import { Children } from './children.mjs';
 
-const MACS = ['m1', 'm2', 'm3'];
+/** m1 has two machines, as a pair of Macs with one Apple account has. They share no messages here. */
+const MACHINES = [
+  ['m1', 'm1-a'],
+  ['m1', 'm1-b'],
+  ['m2', 'm2'],
+  ['m3', 'm3'],
+];
+const MACS = [...new Set(MACHINES.map(([mac]) => mac))];
 const HUBS = ['hub-1', 'hub-2'];
 const START_MS = 60_000;
 const program = fileURLToPath(new URL('../dist/main.js', import.meta.url));
@@ -43,8 +50,8 @@ try {
 async function start() {
   const servers = await freePorts(count, 2000);
   const addresses = servers.flatMap((port) => ['--server', `127.0.0.1:${port}`]);
-  postern('init', '--server-version', version, '--content', 'encrypted', ...addresses);
-  for (const mac of MACS) postern('add', mac, '--offline');
+  postern('init', '--server-version', version, ...addresses);
+  const lines = new Map(MACS.map((mac) => [mac, postern('add', mac)]));
   for (const index of servers.keys()) {
     const suffix = count === 1 ? '' : `-${index + 1}`;
     const args = ['-c', `nats-server${suffix}.conf`];
@@ -53,17 +60,15 @@ async function start() {
   await until('the streams', () => postern('init', '--connect'));
 
   const key = randomUUID();
-  const urls = servers.map((port) => `nats://127.0.0.1:${port}`);
-  const ports = await freePorts(MACS.length + HUBS.length);
-  for (const [index, mac] of MACS.entries()) {
-    const files = join(fleet, 'macs', mac);
-    const home = configure(mac, { port: ports[index], key, urls, files, mac });
+  const ports = await freePorts(MACHINES.length + HUBS.length);
+  for (const [index, [mac, machine]] of MACHINES.entries()) {
+    const home = configure(machine, { port: ports[index], key, line: lines.get(mac), machine });
     mkdirSync(join(home, 'home'), { mode: 0o700 });
-    children.start(mac, { command: process.execPath, args: [program, 'demo', '--dir', home], cwd: folder });
+    children.start(machine, { command: process.execPath, args: [program, 'demo', '--dir', home], cwd: folder });
   }
-  const hubPorts = ports.slice(MACS.length);
+  const hubPorts = ports.slice(MACHINES.length);
   for (const [index, hub] of HUBS.entries()) {
-    const home = configure(hub, { port: hubPorts[index], key, urls, files: join(fleet, 'hub') });
+    const home = configure(hub, { port: hubPorts[index], key, line: readFileSync(join(fleet, 'hub.line')) });
     children.start(hub, { command: process.execPath, args: [program, 'hub', '--config-dir', home], cwd: folder });
   }
   balancer = await startBalancer(Number(process.env.PORT ?? 3001), hubPorts).catch(() => startBalancer(0, hubPorts));
@@ -73,10 +78,12 @@ async function start() {
   listenToPerson();
 }
 
-/** Creates the folder of a Mac or a hub, with its config.toml. Returns its path. */
-function configure(name, { port, key, urls, files, mac }) {
+/** Creates the folder of a machine or a hub, as "postern fleet join" leaves it. Returns its path. */
+function configure(name, { port, key, line, machine }) {
   const home = join(folder, name);
   mkdirSync(home, { mode: 0o700 });
+  const file = join(home, 'member.line');
+  writeFileSync(file, line, { mode: 0o600 });
   const text = JSON.stringify;
   const lines = [
     '[server]',
@@ -84,13 +91,10 @@ function configure(name, { port, key, urls, files, mac }) {
     'rate_limit_per_minute = 6000',
     '[auth]',
     `api_key = ${text(key)}`,
-    ...(mac === undefined ? [] : ['[backend]', 'poll_interval_ms = 250']),
+    ...(machine === undefined ? [] : ['[backend]', 'poll_interval_ms = 250']),
     '[fleet]',
-    `servers = [${urls.map((url) => text(url)).join(', ')}]`,
-    ...(mac === undefined ? [] : [`mac = ${text(mac)}`]),
-    `key_file = ${text(join(files, 'nats.key'))}`,
-    'content = "encrypted"',
-    `content_key_file = ${text(join(files, 'content.key'))}`,
+    `file = ${text(file)}`,
+    ...(machine === undefined ? [] : [`machine = ${text(machine)}`]),
     '',
   ];
   writeFileSync(join(home, 'config.toml'), lines.join('\n'), { mode: 0o600 });
@@ -99,8 +103,8 @@ function configure(name, { port, key, urls, files, mac }) {
 
 /** Reports whether a hub knows every Mac as present. */
 async function isComplete(url, key) {
-  const response = await fetch(`${url}/api/v1/status`, { headers: { 'X-API-Key': key } });
-  const { macs = [] } = await response.json();
+  const response = await fetch(`${url}/api/v1/macs`, { headers: { 'X-API-Key': key } });
+  const macs = await response.json();
   return macs.length === MACS.length && macs.every(({ state }) => state === 'present');
 }
 
@@ -110,18 +114,17 @@ function introduce(url, key, hubPorts) {
   const header = `-H "X-API-Key: $(cat ${keyFile})"`;
   const postern = `node ${program}`;
   console.log(`
-${count === 1 ? 'One nats-server' : `${count} nats-servers`} ${version}, ${MACS.length} simulated Macs (${MACS.join(', ')}), ${HUBS.length} hubs (ports ${hubPorts.join(', ')}).
+${count === 1 ? 'One nats-server' : `${count} nats-servers`} ${version}, ${MACS.length} simulated Macs (${MACS.join(', ')}; m1 has two machines), ${HUBS.length} hubs (ports ${hubPorts.join(', ')}).
 No real message is read or sent. Everything is in ${folder}.
 
 The fleet, through the balancer:
-  curl ${header} ${url}/api/v1/status
-  curl ${header} '${url}/api/v1/messages?limit=3'
+  curl ${header} ${url}/api/v1/macs
+  curl ${header} '${url}/api/v1/conversations?limit=3'
+One Mac, with all that it does itself:
+  curl ${header} '${url}/macs/m2/api/v1/messages?limit=3'
+  curl ${header} -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello"}' ${url}/macs/m2/api/v1/messages
 Events of all Macs (if the stream ends, its hub has stopped: run this again with the last id instead of 0):
   curl -N ${header} -H 'Accept: text/event-stream' '${url}/api/v1/events?after=0'
-Send from m2, because several Macs know +15550100:
-  curl ${header} -H 'Content-Type: application/json' -d '{"recipient": "+15550100", "body": "Hello", "from": "m2"}' ${url}/api/v1/messages
-In a browser:
-  ${postern} open --url ${url} --key-file ${keyFile}
 Status of the servers:
   ${postern} fleet status --dir ${fleet}
 

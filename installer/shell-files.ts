@@ -119,6 +119,18 @@ function npmPackageOf(link: string): string | undefined {
   }
 }
 
+/**
+ * Returns what a user types for the installed command: its name, or its path if shells may not find it. Homebrew and
+ * macOS put the other prefixes on the PATH, but not the one below the home folder.
+ */
+export function shellCommand(machine: Machine, { command }: Layout): string {
+  if (commandOnPath(machine)?.isOurs === true) return 'postern';
+  const links = machine.prefixes.map((prefix) => join(prefix, COMMAND));
+  const link = links.find((one) => isThere(one) && !isForeign(one, command));
+  if (link === undefined) return command;
+  return link.startsWith(machine.home) ? link : 'postern';
+}
+
 /** Returns the sentence that tells the user how to get `postern` onto the PATH. */
 export function pathAdvice(machine: Machine, layout: Layout): string {
   const prefix = machine.prefixes.find(

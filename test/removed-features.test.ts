@@ -6,7 +6,6 @@ const LEAVES_ERRORS: Readonly<Record<string, number>> = {
   access: 4,
   changes: 1,
   contacts: 9,
-  fleet: 35,
   mcp: 6,
   oauth: 2,
   overview: 2,

@@ -35,8 +35,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/core/http/routes/metrics-routes.ts: getMetrics',
   'src/core/cli/access-commands.ts: declareKeyCommands',
   'src/core/cli/client-commands.ts: declareClientCommands',
-  'src/core/cli/fleet-commands.ts: declareFleetCommands',
-  'src/core/cli/host-commands.ts: declareHostCommands',
   'src/core/cli/run-service.ts: startRefusal',
   'src/core/config/config.ts: checkConfig',
   'src/features/simulator/demo-commands.ts: declareDemoCommands',
@@ -49,7 +47,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/core/chatdb/diagnostic-reader.ts: watch',
   'src/features/search/index/walk.ts: walkIndex',
   // The hub is built anew.
-  'src/features/fleet/open-hub.ts: startHub',
 ];
 
 function files(folder: string, ending: RegExp): readonly string[] {
@@ -83,7 +80,7 @@ function longFunctions(file: string): readonly string[] {
 // Decision AD3.
 test('no file of src has more than 350 lines, and no test more than 400', () => {
   const sources = [
-    ...files('src', /\.ts$/),
+    ...files('src', /\.tsx?$/),
     ...files('installer', /\.ts$/),
     ...files('src/features/console', /\.(?:js|css)$/),
   ];
@@ -92,6 +89,6 @@ test('no file of src has more than 350 lines, and no test more than 400', () => 
 });
 
 test('no function of src has more than 60 lines, but for those that are listed', () => {
-  const found = [...files('src', /\.ts$/), ...files('installer', /\.ts$/)].flatMap(longFunctions);
+  const found = [...files('src', /\.tsx?$/), ...files('installer', /\.ts$/)].flatMap(longFunctions);
   expect(found.sort()).toEqual([...LONG_FUNCTIONS].sort());
 });

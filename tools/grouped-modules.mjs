@@ -18,7 +18,7 @@ export const GROUPS = {
     // What every service loads. What only some services load is in `programs`.
     service: [
       'core/service',
-      'core/cli/commands/{serve,hub}-command',
+      'core/cli/commands/serve-command',
       'features/*/{run,demo}-command',
       'features/*/open',
     ],
@@ -31,12 +31,12 @@ export const GROUPS = {
     mcp: ['features/mcp/endpoint', 'features/*/tools'],
     documents: ['core/http/openapi/*', 'features/*/document'],
     search: ['features/search/**'],
-    fleet: ['features/fleet/{open-hub,agent}'],
+    fleet: ['features/fleet/*/*'],
     storage: ['features/**/*-store', 'features/oauth/public-document', 'core/config/settings-report'],
     programs: ['core/http/{issuer-host,wire-listener,multipart}', 'features/mcp/subscriptions/*', 'features/*/*'],
   },
   commands: {
-    fleet: ['core/cli/commands/fleet-*', 'features/fleet/*/*'],
+    fleet: ['features/fleet/**'],
     mac: ['core/doctor/*', 'core/cli/commands/{doctor,install,uninstall,agent,logs}-command'],
     demo: ['features/simulator/*'],
     files: ['features/archive/*', 'core/cli/commands/{backup,restore}-command'],

@@ -67,9 +67,8 @@ async function printed({ report, status = 200, launchd, isInstalled = true }) {
 const texts = [];
 for (const state of STATES) texts.push(await printed(state));
 for (const scheme of ['light', 'dark']) {
-  for (const [number, from] of [0, 3, 5, 8].entries()) {
-    const to = [3, 5, 8, 10][number];
-    writeFileSync(join(here, `menu-states-${number + 1}-${scheme}.svg`), menuPicture(texts.slice(from, to), scheme));
+  for (const [number, text] of texts.entries()) {
+    writeFileSync(join(here, `menu-states-${number + 1}-${scheme}.svg`), menuPicture([text], scheme));
   }
   // For README: all is well, and a webhook is failing.
   writeFileSync(join(here, `menu-${scheme}.svg`), menuPicture([texts[0], texts[2]], scheme));

@@ -44,6 +44,8 @@ try {
   await picture('console-light', WIDE, 'light', thread);
   await picture('console-dark', WIDE, 'dark', thread);
   await picture('console-overview', WIDE, 'light', overview);
+  await askToSend();
+  for (const scheme of ['light', 'dark']) await pair(`approval-${scheme}`, scheme, [fromBen, approvals]);
   await picture('console-list-phone', PHONE, 'dark', list);
   await picture('docs', WIDE, 'light', async (page) => {
     await page.goto(`${url}/docs`);
@@ -55,11 +57,35 @@ try {
     await page.locator('#overview .todo, #overview .plot svg, #overview .code').first().waitFor();
   }
 
+  /** An agent asks to send. */
+  async function askToSend() {
+    const post = async (path, body, by) => {
+      const headers = { 'X-API-Key': by, 'Content-Type': 'application/json' };
+      const answer = await fetch(`${url}/api/v1/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+      if (!answer.ok) throw new Error(await answer.text());
+      return answer.json();
+    };
+    const { key: agent } = await post('keys', { name: 'claude', preset: 'assistant', read: '*', send: [BEN] }, key);
+    await post('messages', { recipient: BEN, body: 'Third step, noted. I will fetch the ladder at nine. 🪜' }, agent);
+  }
+
+  async function approvals(page) {
+    await overview(page);
+    await page.evaluate("location.hash = '#/approvals'");
+    await page.locator('.card.ask').first().waitFor();
+  }
+
   async function list(page) {
     await overview(page);
     await page.evaluate("location.hash = '#/messages'");
     await page.locator('#conversation-list a').first().waitFor();
     await page.evaluate('document.activeElement.blur()');
+  }
+
+  async function fromBen(page) {
+    await list(page);
+    await page.locator('#conversation-list a', { hasText: 'Ben Okafor' }).last().click();
+    await page.getByText('Mind the third step').last().waitFor();
   }
 
   async function thread(page) {
@@ -95,13 +121,33 @@ async function write() {
   await page.close();
 }
 
+/** Two narrow windows beside each other. */
+async function pair(name, colorScheme, shows) {
+  const shots = [];
+  for (const show of shows) shots.push((await shot({ width: 600, height: 560 }, colorScheme, show)).toString('base64'));
+  const page = await browser.newPage({ viewport: { width: 1288, height: 624 } });
+  const window = (data) =>
+    `<img src="data:image/png;base64,${data}" style="border-radius:12px;box-shadow:0 2px 16px #0006;width:600px">`;
+  const ground = colorScheme === 'dark' ? '#0d1117' : '#eef1f5';
+  await page.setContent(
+    `<body style="margin:32px;display:flex;gap:24px;background:${ground}">${shots.map(window).join('')}`,
+  );
+  await page.screenshot({ path: join(here, `${name}.png`) });
+  await page.close();
+}
+
 async function picture(name, viewport, colorScheme, show) {
+  writeFileSync(join(here, `${name}.png`), await shot(viewport, colorScheme, show));
+}
+
+async function shot(viewport, colorScheme, show) {
   const context = await browser.newContext({ viewport, colorScheme });
   const page = await context.newPage();
   await show(page);
   // The fonts, and what fades in.
   await page.evaluate('document.fonts.ready');
   await page.waitForTimeout(500);
-  await page.screenshot({ path: join(here, `${name}.png`) });
+  const png = await page.screenshot();
   await context.close();
+  return png;
 }

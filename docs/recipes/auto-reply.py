@@ -71,8 +71,8 @@ while True:
         print(error.code, refusal.get("detail"))
         if error.code == 401:
             raise SystemExit(refusal.get("hint"))
-        if error.code == 410:  # chat.db was replaced, or the place is too old: go on with the newest event
-            after = keep(refusal["latest"])
+        if error.code == 410:  # the place is gone: go on where the service says, else with the newest event
+            after = keep(refusal.get("resume", refusal.get("latest")))
     except (OSError, HTTPException) as error:  # away or busy: the event after the kept place comes again
         print(error)
     time.sleep(2)

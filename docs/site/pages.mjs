@@ -3,11 +3,8 @@
 export const NAVIGATION = {
   Start: [
     ['docs/README.md', 'What is where', 'Which page answers what, grouped by what you want to do.'],
-    [
-      'README.md',
-      'Quick start',
-      'Start the simulated Mac with one command, then read, send and receive messages with curl.',
-    ],
+    ['README.md', 'Postern', 'What it is, what it needs, and how to start the simulated Mac with one command.'],
+    ['docs/tour.md', 'A tour', 'Read, send and receive messages on the simulated Mac with curl.'],
     ['docs/install.md', '', 'Install the agent on a Mac so that it runs at every login, and what is put where.'],
     [
       'docs/permissions.md',

@@ -44,6 +44,8 @@ export interface MessageFilter extends Included, Hidden, Junk {
 }
 
 export interface ConversationPage extends Included, Junk {
+  /** Words or parts of words that occur in the name, the id, or the name or address of a participant. */
+  readonly q?: string | undefined;
   readonly limit?: number;
   readonly offset?: number;
 }

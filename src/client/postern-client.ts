@@ -33,7 +33,7 @@ import type {
   WebhookEdits,
 } from './options.ts';
 import { PeopleApi } from './people-api.ts';
-import { isPosternError, notPostern, PosternError } from './postern-error.ts';
+import { isPosternError, notPostern, PosternError, resumeOf } from './postern-error.ts';
 import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, queryOf, RECONNECT_MS, Requests, STEADY_MS } from './request.ts';
 import { ScheduledApi } from './scheduled-api.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
@@ -107,7 +107,7 @@ export class PosternClient {
   }
 
   /** Yields every conversation once, page after page. Throws `not_at_a_hub` if the service is a hub. */
-  allConversations(options: Pick<ConversationPage, 'include' | 'junk'> = {}): AsyncGenerator<Conversation, void> {
+  allConversations(options: Pick<ConversationPage, 'include' | 'junk' | 'q'> = {}): AsyncGenerator<Conversation, void> {
     return this.#requests.pages(`conversations${queryOf({ limit: 200, cursor: '', ...options })}`, 'participants');
   }
 
@@ -206,19 +206,26 @@ export class PosternClient {
     return this.#requests.one('POST', `webhooks/${encodeURIComponent(id)}/replay`, 'url', { dropped: true });
   }
 
-  /** Returns at most `limit` (≤ 1000) events after a row id or offset, oldest first. Waits up to `wait` s for one. */
+  /**
+   * Returns at most `limit` (≤ 1000) events after a row id or offset, oldest first. Waits up to `wait` s for one. If the
+   * offset no longer holds, follows the `resume` of the answer: events may then come again, with the same ids.
+   */
   events(after: number | string, limit = 100, { maxAgeS, ...page }: EventPage = {}): Promise<Event[]> {
-    return this.#requests.list(`events${queryOf({ after, limit, ...page, max_age_s: maxAgeS })}`, 'data');
+    return this.#resuming(after, (from) =>
+      this.#requests.list(`events${queryOf({ after: from, limit, ...page, max_age_s: maxAgeS })}`, 'data'),
+    );
   }
 
   /**
    * Returns events and changes after a row id or an offset: oldest first, at most `limit` (up to 1000). Without
-   * `after`, returns no events and the current offset. Throws 410 if the offset is too old: start again from
-   * `problem.latest`.
+   * `after`, returns no events and the current offset. If the offset no longer holds, follows the `resume` of the
+   * answer. Without one, throws 410: start again from `problem.latest`.
    */
   async trackedEvents({ after, limit, include, maxAgeS, junk }: TrackedOptions = {}): Promise<TrackedPage> {
-    const query = queryOf({ changes: true, after, limit, include, max_age_s: maxAgeS, junk });
-    const answer = await this.#requests.request('GET', `events${query}`);
+    const answer = await this.#resuming(after, (from) => {
+      const query = queryOf({ changes: true, after: from, limit, include, max_age_s: maxAgeS, junk });
+      return this.#requests.request('GET', `events${query}`);
+    });
     const offset = new URL(answer.next ?? '', this.#base).searchParams.get('after');
     if (offset === null) throw notPostern(answer.status, this.#address);
     return { events: this.#requests.listed<TrackedEvent>(answer, 'data'), offset };
@@ -241,6 +248,7 @@ export class PosternClient {
   /**
    * Yields events as they happen, over a WebSocket or plain HTTP. When the connection breaks, reconnects and resumes
    * after the last event taken, without a gap or a repeat, even if the service was down. Ends when `signal` is aborted.
+   * If the position no longer holds, follows the `resume` of the answer: events may then come again, with the same ids.
    * Throws if the service refuses permanently: the key is wrong (401), or the position has expired (410).
    */
   listen(options: ListenOptions & { readonly changes: true }): AsyncGenerator<TrackedEvent, void>;
@@ -270,9 +278,12 @@ export class PosternClient {
           yield event;
         }
       } catch (error) {
-        if (!isPosternError(error) || isFinal(error)) throw error;
-        reason = error.message;
-        leastMs = error.retryAfterMs ?? 0;
+        const resume = resumeOf(error);
+        if (resume !== undefined) last = resume;
+        else if (!isPosternError(error) || isFinal(error)) throw error;
+        const { message, retryAfterMs = 0 } = error as PosternError;
+        reason = message;
+        leastMs = retryAfterMs;
       }
       if (isAborted()) return;
       if (this.#clock.monotonic() - sinceMs >= STEADY_MS) attempt = 0;
@@ -280,6 +291,17 @@ export class PosternClient {
       attempt += 1;
       onReconnect?.(reason, waitMs);
       await pause(this.#clock, waitMs, signal);
+    }
+  }
+
+  /** Asks for what follows `after`; if it no longer holds, once more from where the service says. */
+  async #resuming<After, Answer>(after: After, ask: (from: After | string) => Promise<Answer>): Promise<Answer> {
+    try {
+      return await ask(after);
+    } catch (error) {
+      const resume = resumeOf(error);
+      if (resume === undefined) throw error;
+      return ask(resume);
     }
   }
 

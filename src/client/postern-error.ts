@@ -38,6 +38,13 @@ export function isPosternError(error: unknown): error is PosternError {
   return (error as { name?: unknown } | undefined)?.name === 'PosternError';
 }
 
+/** Returns the offset from which a service says that nothing is missed, after the one that was asked for has expired. */
+export function resumeOf(error: unknown): string | undefined {
+  if (!isPosternError(error) || error.status !== 410) return undefined;
+  const { resume } = error.problem;
+  return typeof resume === 'string' ? resume : undefined;
+}
+
 /**
  * Returns the error for an answer whose status is not 2xx. An answer without a problem document is not from Postern.
  */

@@ -8,7 +8,8 @@ import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
 import type { Host } from './host.ts';
 import { OWNER } from './model/audit.ts';
-import type { Caller } from './model/caller.ts';
+import type { MacCaller } from './model/caller.ts';
+import { ownerStatus } from './model/command-words.ts';
 import type { IncludeSet } from './model/include.ts';
 import { rowOffset } from './model/offset.ts';
 import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
@@ -83,7 +84,7 @@ function openEvents(core: CoreBase & CoreMac) {
     ages,
     messages,
     json,
-    statistics: openStatistics({ state, host, closers, counters, channel }),
+    statistics: openStatistics({ state, host, closers, counters, channel, connection }),
     /** Resolves once the requested includes are loaded; undefined if they already are. */
     ready: (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined),
   };
@@ -163,7 +164,7 @@ function openOwner(
     changes: core.detection,
     delays: core.ages.delays,
   });
-  const owner: Caller = {
+  const owner: MacCaller = {
     key: undefined,
     reader: namedReader(messages, contacts),
     people: core.people,
@@ -176,7 +177,7 @@ function openOwner(
     contacts,
     approvals: access.ownerApprovals(),
     port: (wanted) => ports.get(wanted),
-    status: () => ({ ...status.report(), ...access.heldSends() }),
+    status: () => ({ ...ownerStatus(status.report(), host.cli), ...access.heldSends() }),
     search: core.search,
     chats: chatDbNames(connection),
   };

@@ -1,5 +1,6 @@
 import type { Feature } from './feature.ts';
 import type { ClientSetup } from './model/client-lines.ts';
+import type { CommandWords } from './model/command-words.ts';
 import type { Clock, Log } from './model/ports/host-ports.ts';
 import type { RunCommand } from './runtime/command.ts';
 
@@ -21,6 +22,8 @@ export interface Host {
   readonly run: RunCommand;
   /** How clients start a command, such as `postern mcp`. Absent if the service was not started from the command line. */
   readonly invocation?: ClientSetup['invocation'];
+  /** How a person runs a command with this service. Absent like `invocation`. */
+  readonly cli?: CommandWords;
   /** Called once this process holds the configuration folder's lock, before anything else is opened. */
   readonly onLocked?: () => Promise<void>;
   /** Requests a restart (exit code 75). */

@@ -7,7 +7,7 @@ import { untilPublished } from './log/published.ts';
 import type { MacPermissions } from './mac/mac-permissions.ts';
 import type { MessageDetails } from './model/details.ts';
 import type { Message } from './model/message.ts';
-import type { EventFeed } from './model/ports/feed-ports.ts';
+import type { RowFeed } from './model/ports/feed-ports.ts';
 import type { Clock, Log } from './model/ports/host-ports.ts';
 import type { IdempotencyStore } from './model/ports/sending-ports.ts';
 import type { AttachmentRules } from './sender/checked-attachments.ts';
@@ -23,7 +23,7 @@ interface SenderParts {
   readonly awake: Clock;
   readonly connection: Connection;
   readonly permissions: MacPermissions;
-  readonly feed: EventFeed;
+  readonly feed: RowFeed;
   readonly publisher: { publishPending(): void };
   readonly idempotency: IdempotencyStore;
   readonly sentRows: SentRows;

@@ -3,7 +3,8 @@ import { openIssuer } from '../features/oauth/open-issuer.ts';
 import { HomePage } from '../features/overview/home-page.ts';
 import type { Core } from './core.ts';
 import type { Gauge } from './feature.ts';
-import { HttpServer } from './http/server.ts';
+import { macServer } from './http/mac-server.ts';
+import type { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
 import type { McpService } from './model/ports/mcp-ports.ts';
@@ -51,6 +52,7 @@ function openMcp({ config, host, access, counters }: Core): McpService {
     log,
     counters,
     version,
+    cli: host.cli,
     eventErrors: config.mcp.eventErrors,
     features,
     timeZone: () => localTimeZone(),
@@ -60,12 +62,13 @@ function openMcp({ config, host, access, counters }: Core): McpService {
 
 async function openHttp(core: Core, mcp: McpService): Promise<HttpServer> {
   const { config, host, connection, access, owner, webSockets, streams, status } = core;
-  return new HttpServer({
+  return macServer({
     clock: host.clock,
     log: host.log,
     version: host.version,
     features: host.features,
     counters: core.counters,
+    cli: host.cli,
     home: new HomePage({ ...core, status: () => owner.status() }),
     settings: config.server,
     apiKey: config.auth.apiKey,

@@ -1,10 +1,13 @@
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import type { AttachmentDetails } from '../../src/core/model/details.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { ArchiveIndex } from '../../src/features/archive/archive-index.ts';
 import { INDEX } from '../../src/features/archive/archive-layout.ts';
 import { lineWindow } from '../../src/features/archive/chain.ts';
+import { filesHtml } from '../../src/features/archive/file-html.ts';
+import { listHtml } from '../../src/features/archive/first-page.ts';
 import { linked, safeLink } from '../../src/features/archive/html.ts';
 import { messageHtml } from '../../src/features/archive/message-html.ts';
 import { Calendar } from '../../src/features/archive/page-frame.ts';
@@ -107,7 +110,13 @@ test('each page of a year goes on where the page before it ended, in order of da
   if (record === undefined) throw new Error('There is no file of 2027.');
   expect(index.months(record.id)).toEqual([['01', 120]]);
   const pages = [70, 50].map((count, n) => ({ name: `2027-0${n + 1}.html`, title: String(n), count }));
-  const conversation = { title: 'Ana', subtitle: '', isGroup: false, years: [{ year: '2027', pages }] };
+  const conversation = {
+    title: 'Ana',
+    subtitle: '',
+    address: '+15550100',
+    isGroup: false,
+    years: [{ year: '2027', pages }],
+  };
   const [calendar, names] = [new Calendar('UTC'), { nameOf: () => undefined }];
   await writeYear({ folder, index, names, calendar, conversation, record, pages, window: lineWindow() });
   index.close();
@@ -216,4 +225,53 @@ test.each([
   ['a.jpg/../../x.sh', null, 'bin'],
 ])('%s of the type %s is stored as .%s', (name, type, extension) => {
   expect(storedExtension({ name, mime_type: type })).toBe(extension);
+});
+
+test('a message that was edited before the archive saw it says so', () => {
+  const context = {
+    ...{ calendar: new Calendar('UTC'), isGroup: false, isOnPage: () => false, before: undefined },
+    names: { nameOf: () => undefined },
+  };
+  const details = {
+    ...{ kind: 'message', reply_to: null, retracted_at: null, attachments: [], reactions: [] },
+    edited_at: '2026-05-01T14:05:00Z',
+  };
+  const message = { id: '1', guid: '1', body: 'New', sender: 'a', timestamp: '2026-05-01T14:00:00Z', details };
+  const shown = (earlier: readonly string[]): string =>
+    messageHtml(
+      {
+        message: message as unknown as Message,
+        files: [],
+        earlier: earlier.map((body) => ({ ...message, body }) as unknown as Message),
+        isRemoved: false,
+      },
+      context,
+    ).text.replace(/<[^>]*>/g, '');
+  expect(shown([])).toContain('Edited 1 May 2026, 14:05');
+  expect(shown(['Old'])).toMatch(/Edited 1 May 2026, 14:05: earlier text\s*Old/);
+});
+
+test('a picture that is not opened says why', () => {
+  const attachment = { name: 'plan.svg', n: 0, bytes: 176, mime_type: 'image/svg+xml' } as unknown as AttachmentDetails;
+  const [card] = filesHtml([attachment], [{ n: 0, sha256: 'a', file: 'files/aa/a.bin', bytes: 176 }]);
+  expect(card?.text).toContain('a file of this kind can run what its sender wrote');
+  expect(card?.text).not.toContain('<a');
+});
+
+test('a long list leads to years and letters, in every one of which each conversation is once', () => {
+  const titles = ['ana', 'Élise', 'Émile', 'Eva', '+15550100', 'Ωmega'];
+  const listed = (count: number) =>
+    Array.from({ length: count }, (_, n) => ({
+      ...{ key: `k${n}`, title: `${titles[n % 6]} ${n}`, subtitle: '', address: `a${n}`, messages: 1_234_567 },
+      lastAt: 1_780_000_000 - n * 1_000_000,
+      years: [{ year: '2026', first: '2026.html', last: '2026.html' }],
+    }));
+  const page = (count: number): string =>
+    listHtml(listed(count), { mac: 'Mac', at: '2026-05-01T00:00:00Z', calendar: new Calendar('UTC') }).text;
+  const long = page(60);
+  const links = [...long.matchAll(/href="#([^"]+)">([^<]+)</g)].map(([, id = '', text = '']) => ({ id, text }));
+  expect(links.map(({ text }) => text)).toEqual(['2026', '2025', '2024', 'A', 'E', 'Ω', '#']);
+  for (const { id } of links) expect(long.split(`id="${id}"`)).toHaveLength(2);
+  expect(long.match(/>Émile 2</g)).toHaveLength(2);
+  expect(page(20)).not.toContain('aria-label="Letters"');
 });

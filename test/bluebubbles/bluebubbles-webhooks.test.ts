@@ -44,12 +44,14 @@ afterAll(async () => {
 
 /** Registers as Hermes does, with the password in the receiver's URL. */
 async function registered(
-  ...options: Parameters<typeof Receiver.start>
+  answer?: Parameters<typeof Receiver.start>[0],
+  wanted = ['new-message', 'updated-message'],
+  at?: number,
 ): Promise<Receiver & { readonly hook: Registered }> {
-  const receiver = await Receiver.start(...options);
+  const receiver = await Receiver.start(answer, at);
   receivers.push(receiver);
   const url = `${receiver.url}?password=hunter%202&x=1`;
-  const { envelope } = await client.post('webhook', { url, events: ['new-message', 'updated-message'] });
+  const { envelope } = await client.post('webhook', { url, events: wanted });
   return Object.assign(receiver, { hook: envelope.data as Registered });
 }
 
@@ -149,6 +151,40 @@ describe('an event', () => {
     await eventually(() => expect(texts(receiver)).toEqual(['first', 'second']));
   });
 
+  test('of a file that Messages adds late is an updated-message with the file, for clients that ask for those', async () => {
+    const receiver = await registered();
+    const other = await registered(undefined, ['new-message']);
+    const attachment = { name: 'late.jpg', bytes: 100, afterMs: 5000 };
+    await mac.command({ do: 'receive', from: ANA, text: 'look', attachment });
+    await eventually(() => expect(events(receiver)).toHaveLength(2));
+    expect(events(receiver)).toMatchObject([
+      { type: 'new-message', data: { text: 'look', attachments: [] } },
+      { type: 'updated-message', data: { text: 'look', attachments: [{ transferName: 'late.jpg' }] } },
+    ]);
+    await mac.command({ do: 'receive', from: ANA, text: 'next' });
+    await eventually(() => expect(texts(other)).toEqual(['look', 'next']));
+    for (const { hook } of [receiver, other]) await client.request('DELETE', `webhook/${hook.id}`);
+  });
+
+  test('of a message that Messages joins late to its conversation comes with the join', async () => {
+    const receiver = await registered();
+    const { row: earlier } = await mac.command<{ row: number }>({ do: 'receive', from: ANA, text: 'earlier' });
+    const [chat, handle] = [1, 1];
+    const row = earlier + 1;
+    const values = { ROWID: row, guid: 'LATE-JOIN', text: 'joined late', handle_id: handle, service: 'iMessage' };
+    await mac.command({
+      do: 'insert',
+      table: 'message',
+      values: { ...values, date: 800_000_000_000_000_000, is_finished: 1 },
+    });
+    await mac.command({ do: 'receive', from: ANA, text: 'later' });
+    await eventually(() => expect(texts(receiver)).toEqual(['earlier', 'later']));
+    await mac.command({ do: 'insert', table: 'chat_message_join', values: { chat_id: chat, message_id: row } });
+    await eventually(() => expect(texts(receiver)).toEqual(['earlier', 'later', 'joined late']));
+    expect(events(receiver).at(-1)?.type).toBe('new-message');
+    await client.request('DELETE', `webhook/${receiver.hook.id}`);
+  });
+
   test('with a photo and a recording names the forms that clients can show, and the file that follows', async () => {
     const receiver = await registered();
     for (const name of ['IMG_1.HEIC', 'Audio Message.caf']) {
@@ -172,7 +208,7 @@ describe('an event', () => {
 
   test('that nobody was there to take waits until somebody is', async () => {
     const receiverPort = await freePort();
-    const receiver = await registered(undefined, receiverPort);
+    const receiver = await registered(undefined, undefined, receiverPort);
     await receiver.close();
     await mac.command({ do: 'receive', from: ANA, text: 'while away' });
     await waitFor(async () => {

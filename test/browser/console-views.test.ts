@@ -29,16 +29,8 @@ const CUT_CHOICES = `[...document.querySelectorAll('#audit select')].filter((sel
 }).map(({ selectedOptions }) => selectedOptions[0].textContent)`;
 /** Returns the colours of the people beside a thread. */
 const HUES = `[...document.querySelectorAll('.info section:nth-child(2) .avatar')].map(({ dataset }) => dataset.hue)`;
-/** Draws a day whose last hours have a label each. */
-const CHART = `import('./console/charts.js').then(({ barChart }) => {
-  const bars = Array.from({ length: 24 }, () => ({ label: '', values: [1] }));
-  const ticks = [[4, '12:00 PM'], [10, '6:00 PM'], [16, '12:00 AM'], [20, '5:00 AM'], [23, '6:00 AM']];
-  const { plot } = barChart({ bars, ticks, names: ['sent'], classes: ['b1'], title: 'A day' });
-  plot.id = 'chart-here';
-  document.querySelector('main:not([hidden])').prepend(plot);
-})`;
 /** Returns the labels of a chart that touch the one before. */
-const TOUCHING = `[...document.querySelectorAll('#chart-here text')]
+const TOUCHING = `[...document.querySelectorAll('#webhooks .plot text')]
   .filter(({ textContent }) => textContent.includes(':'))
   .map((label) => [label.textContent, label.getBoundingClientRect()])
   .filter(([, { left }], place, all) => place > 0 && left < all[place - 1][1].right + 4)
@@ -217,9 +209,20 @@ describe('the views of the console', () => {
   inBrowser('labels of a chart do not touch each other on a phone', async () => {
     const { page } = there();
     await resize(page, 390, 844);
-    await page.evaluate(CHART);
-    await page.locator('#chart-here svg').waitFor();
+    // The last hours have a label each.
+    const hours = [0, 6, 12, 18, 0, 6, 12, 18, 18, 18, 18, 18];
+    const points = hours.map((hour, index) => {
+      const at = new Date(2026, 10, 1, hour, index);
+      return { at: at.toISOString(), counts: { delivered: 1 } };
+    });
+    await page.route('**/stats/webhooks?*', (route) =>
+      route.fulfill({ json: { by: 'hour', since: points[0]?.at, subjects: { [webhook]: { points } } } }),
+    );
+    await goTo('#/webhooks');
+    await goTo(`#/webhooks/${webhook}`);
+    await page.locator('#webhooks .plot svg').waitFor();
     expect(await page.evaluate(TOUCHING)).toEqual([]);
+    await page.unroute('**/stats/webhooks?*');
   });
 
   inBrowser('the choices of the audit log are not cut on a phone', async () => {

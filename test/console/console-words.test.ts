@@ -1,12 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 
-/** The console's own modules, as a browser loads them. */
 const CONSOLE = '../../src/features/console';
 const modules = {
-  events: `${CONSOLE}/event-words.js`,
-  words: `${CONSOLE}/words.js`,
-  webhooks: `${CONSOLE}/webhook-words.js`,
-  settings: `${CONSOLE}/setting-names.js`,
+  events: `${CONSOLE}/views/events/event-words.ts`,
+  words: `${CONSOLE}/service/words.ts`,
+  webhooks: `${CONSOLE}/views/webhooks/webhook-words.ts`,
+  settings: `${CONSOLE}/views/settings/setting-names.ts`,
 };
 
 type SentenceOf = (event: object, messageOf: (id: string) => unknown) => readonly [string, string];

@@ -296,6 +296,20 @@ describe('the files', () => {
   });
 });
 
+describe('linked cards', () => {
+  test('with different names keep the name of an address that both have, and other cards take it away', async () => {
+    const folder = newFolder();
+    const source = AddressBookSource.open(addressBookFile(folder));
+    source.sqlite.exec('ALTER TABLE ZABCDRECORD ADD COLUMN ZLINKID');
+    for (const first of ['Mum', 'Maria']) source.person({ first, numbers: ['+15550100'] });
+    for (const first of ['Ben', 'Plumber']) source.person({ first, numbers: ['+15550101'] });
+    source.sqlite.exec(`UPDATE ZABCDRECORD SET ZLINKID = 7 WHERE ZFIRSTNAME IN ('Mum', 'Maria', 'Ben')`);
+    source.close();
+    const { book } = open(folder);
+    expect(await namesIn(book, '+15550100', '+15550101')).toEqual(['Mum', undefined]);
+  });
+});
+
 describe('cards', () => {
   test('come from every file with their links, and count as linked across files only by an identifier', async () => {
     const folder = newFolder();

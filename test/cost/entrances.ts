@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import { headers as natsHeaders } from '@nats-io/nats-core';
 import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { fitted, oneLine } from '../../src/core/cli/output/text.ts';
 import { checkConfigText } from '../../src/core/config/config-file.ts';
@@ -13,12 +12,9 @@ import { plainText } from '../../src/core/schema/plain-text.ts';
 import { contentHash } from '../../src/core/sender/content-hash.ts';
 import { ContactBook } from '../../src/features/contacts/contact-book.ts';
 import { searchContacts } from '../../src/features/contacts/contact-search.ts';
-import { Envelope, unpack } from '../../src/features/fleet/protocol/envelope.ts';
-import { openEvent, readEventHeaders } from '../../src/features/fleet/protocol/event-message.ts';
-import { macPresence } from '../../src/features/fleet/protocol/fleet-records-schema.ts';
-import { HEADERS } from '../../src/features/fleet/protocol/layout.ts';
-import { unpackPresence } from '../../src/features/fleet/protocol/presence.ts';
-import { fromProblem } from '../../src/features/fleet/protocol/requests.ts';
+import { Envelope, memberKeys, newFleetKey } from '../../src/features/fleet/protocol/envelope.ts';
+import { openEvent } from '../../src/features/fleet/protocol/event.ts';
+import { parseMembership } from '../../src/features/fleet/protocol/membership.ts';
 import { indented, shortLine as mcpLine } from '../../src/features/mcp/text/visible.ts';
 import { documentOf } from '../../src/features/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/features/search/index/searched-text.ts';
@@ -60,7 +56,7 @@ const ignored = (run: () => unknown): unknown => {
 /** Entrances that are functions. */
 export function functions(): readonly Entrance[] {
   const message = (body: string): Message => ({ ...MESSAGE, body });
-  const plain = new Envelope();
+  const sealing = new Envelope(memberKeys([newFleetKey()]));
   return [
     { name: 'a text to index', limit: 65_536, wanted: ['naïve'], take: (text) => documentOf(message(text)) },
     {
@@ -111,39 +107,23 @@ export function functions(): readonly Entrance[] {
     },
     // Longer names in the files are ignored.
     { name: 'a person of the Address Book', limit: 400, wanted: ['+1 (555) 0100 ext. 1'], take: takePerson },
-    { name: 'headers of an event of a fleet', limit: ANY, wanted: ['ev.m1'], take: takeEventHeaders },
     {
       name: 'an event of a fleet',
       limit: ANY,
-      wanted: ['{"data":{}}'],
-      take: (text) => openEvent({ mac: 'm1', epoch: 'e', row: 1 }, undefined, Buffer.from(text), plain),
+      wanted: ['{"event":{"type":"a","data":{}},"machine":"a","row":1,"atMs":1}'],
+      take: (text) => ignored(() => openEvent(sealing, 'ev.m1.a', sealing.seal('m1', 'ev.m1.a', Buffer.from(text)))),
     },
     {
       name: 'an envelope of a fleet',
       limit: ANY,
-      wanted: ['\0{"version":"1"}'],
-      take: (text) => ignored(() => unpack(macPresence, plain, 'm1', [], Buffer.from(text))),
+      wanted: ['\0'],
+      take: (text) => ignored(() => sealing.open('m1', 'a', Buffer.from(text))),
     },
     {
-      name: 'presence of a Mac',
+      name: 'the line of a fleet',
       limit: ANY,
-      wanted: ['\0{"version":"1","addresses":['],
-      take: (text) => ignored(() => unpackPresence(plain, 'm1', Buffer.from(`\0${text}`))),
-    },
-    {
-      name: 'a problem of a Mac',
-      limit: ANY,
-      wanted: ['invalid_request'],
-      take: (text) =>
-        fromProblem({
-          status: 400,
-          code: text,
-          message: text,
-          hint: text,
-          mistakes: [{ pointer: text, message: text }],
-          extra: { [text]: text },
-          headers: { [text]: text },
-        }),
+      wanted: ['postern-fleet:'],
+      take: (text) => ignored(() => parseMembership(text)),
     },
     {
       name: 'a form',
@@ -163,18 +143,9 @@ export function functions(): readonly Entrance[] {
 
 function takePerson(text: string): Promise<unknown> {
   const book = new ContactBook('1');
-  book.add({ key: 1, first: text, last: text, nickname: text, organization: text, link: text }, [
-    text,
-    text.slice(0, 300),
-  ]);
+  const card = { key: 1, first: text, last: text, nickname: text, organization: text, link: text };
+  book.add(card, [text, text.slice(0, 300)], text);
   return searchContacts(book.contacts, text.slice(0, 1000), 10);
-}
-
-function takeEventHeaders(text: string): unknown {
-  const given = natsHeaders();
-  const value = inHeader(text).trim();
-  for (const name of Object.values(HEADERS)) given.set(name, name === HEADERS.version ? '1' : value);
-  return readEventHeaders(`ev.${text}`, given) ?? readEventHeaders('ev.m1', given);
 }
 
 function takeForm(text: string): Promise<unknown> {

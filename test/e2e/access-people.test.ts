@@ -83,6 +83,23 @@ describe.each(LISTS)('a key that lists $what knows by name only whom it lists', 
     expect(await get('/contacts')).not.toContain('ana@example.com');
   });
 
+  test('in GET /conversations?q= and conversations_list, which find the same', async () => {
+    const client = await connectMcp('2026 over HTTP', service, key);
+    clients.push(client);
+    const idsOf = (text: string) => [...new Set([...text.matchAll(/any;[-+];[\w@.+]+/g)].map(([id]) => id))].sort();
+    const all = idsOf(await get('/conversations'));
+    for (const q of ['silva', 'tanaka', '555-01', 'garden', 'chat1', 'an', 'nobody']) {
+      const found = idsOf(await get(`/conversations?q=${encodeURIComponent(q)}`));
+      expect([q, found.filter((id) => !all.includes(id))]).toEqual([q, []]);
+      const { text } = await client.call('conversations_list', { search: q });
+      expect([q, idsOf(text).filter((id) => all.includes(id))]).toEqual([q, found]);
+      // A name that the key may not see finds nobody, not even in a group that it reads.
+      const [who] = namesIn(q === 'silva' ? 'Ana Silva' : q === 'tanaka' ? 'Cho Tanaka' : '');
+      if (who !== undefined && !(known as readonly string[]).includes(who)) expect([q, found]).toEqual([q, []]);
+    }
+    expect(idsOf(await get('/conversations?q=garden'))).toEqual(all.filter((id) => id.includes(';+;')));
+  });
+
   test('in GET /people and their messages, with the addresses and conversations of its list alone', async () => {
     const reads = (read as readonly string[]).filter((entry) => !entry.includes(';'));
     const people = JSON.parse(await get('/people')) as readonly { readonly id: string; readonly addresses: string[] }[];

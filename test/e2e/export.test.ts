@@ -67,6 +67,12 @@ test('the archive of one message of each kind says what each is, and its check f
   });
 });
 
+test('a folder without --out is told the line that works', async () => {
+  const { exitCode, stderr } = await postern(['export', 'My archive', '--demo'], { env: { HOME: temporaryFolder() } });
+  expect(exitCode).toBe(64);
+  expect(stderr).toMatch(/^Name the folder with --out: .* export --out 'My archive' --demo$/m);
+});
+
 test('a run says that it checks only ends, and copies a lost attachment again as the check advises', async () => {
   const folder = join(root, 'lost');
   await mac.command({ do: 'receive', from: ANA, text: '', attachment: { name: 'a.jpg', bytes: 5000 } });

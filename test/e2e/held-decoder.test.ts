@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import type { Finding } from '../../src/core/doctor/finding.ts';
@@ -9,7 +11,7 @@ import type { StatusReport } from '../../src/core/model/status.ts';
 import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
-import { Service } from '../support/service.ts';
+import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
 const PRELOAD = fileURLToPath(new URL('../support/held-decoder.mjs', import.meta.url));
@@ -67,6 +69,46 @@ describe('while one row is being decoded', () => {
     await receiver.close();
   }, 60_000);
 });
+
+/** Opens an endless answer of `GET /events`. Returns everything that it has sent so far. */
+async function stream(service: Service, query: string, accept: string): Promise<() => string> {
+  const asked = request(`${service.url}/events?${query}`, { headers: { 'x-api-key': KEY, accept }, agent: false });
+  asked.on('error', () => undefined);
+  const [answer] = (await once(asked.end(), 'response')) as [IncomingMessage];
+  let text = '';
+  answer.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk;
+  });
+  answer.on('error', () => undefined);
+  return () => text;
+}
+
+describe.each(['text/event-stream', 'application/x-ndjson'])(
+  'while a row is being decoded for a stream of %s',
+  (accept) => {
+    test('health, a send, streams without details and the signal to stop do not wait, and details not for long', async () => {
+      const { service, held, receive, contents } = await withHeldDecoder({ search: { enabled: false } });
+      const detailed = await stream(service, 'include=details', accept);
+      const plain = await stream(service, '', accept);
+      await receive('before');
+      await eventually(() => expect(detailed()).toContain('before'));
+      await contents();
+      await eventually(() => expect(held()).toEqual(['thread']));
+      expect((await service.get('/health')).status).toBe(200);
+      expect((await service.post('/messages', { recipient: FROM, body: 'sent' })).status).toBe(201);
+      await eventually(() => expect(plain()).toContain('"body":"sent"'));
+      expect(detailed()).not.toContain('"body":"sent"');
+      await eventually(() => expect(detailed()).toContain('"body":"sent"'));
+      expect(detailed().match(/"undecoded":\[[^\]]*\]/g)).toEqual(['"undecoded":["payload_data"]']);
+      expect(held()).toEqual(['thread']);
+      const late = await stream(service, 'include=details&after=0', accept);
+      await contents();
+      await eventually(() => expect(held()).toEqual(['thread', 'thread']));
+      expect(late()).toContain('before');
+      expect(await service.stop()).toBe(0);
+    }, 60_000);
+  },
+);
 
 describe('a row whose decoding the process did not survive', () => {
   test('is not decoded for search again, is named by status and doctor, and is found by its text', async () => {

@@ -108,7 +108,7 @@ describe('what a key may not read', () => {
     await mac.command({ do: 'receive', from: BEN, text: 'not for this key' });
     await eventually(async () => {
       const later = await client.call('events_poll', { after: next });
-      expect(later.text).toBe('Nothing new.');
+      expect(later.text).toBe(`Nothing new.\nTo go on, call again with after = ${later.next}`);
       expect(Number(later.next)).toBeGreaterThan(Number(next));
     });
   });

@@ -38,9 +38,11 @@ describe('the overview', () => {
     expect(fixture.osascript.runs()).toHaveLength(runs + 2);
   });
 
-  test('has everything of the home page in one answer, and counts from the first request on', async () => {
+  test('has everything of the home page in one answer, and counts from the first start on', async () => {
     const before = await read<Overview>('/overview');
-    expect(before.events).toMatchObject({ today: 0 });
+    // Messages in chat.db from before the first start, and a send that nobody had asked about.
+    expect(before.events.since).toBe(before.day);
+    expect(before.sends.today).toMatchObject({ pending: 1 });
     expect(before.events.minutes).toHaveLength(60);
     expect(before.keys).toBeUndefined();
     const agent = await fixture.key({ name: 'agent-claude', preset: 'assistant', read: [ANA], send: [ANA, BEN] });
@@ -60,6 +62,24 @@ describe('the overview', () => {
       expect(host.memory_bytes).toBeGreaterThan(1_000_000);
       expect(host.disk_total).toBeGreaterThan(host.disk_free);
     });
+  });
+
+  test('says to the owner alone how commands are run with this service', async () => {
+    const { status } = await read<Overview>('/overview');
+    expect(status.cli?.program).toMatch(/main\.js$/);
+    expect(status.cli?.options).toMatch(/^--config-dir \S+$/);
+    const agent = await fixture.key({ name: 'words', preset: 'reader', read: [ANA] });
+    expect((await agent.get('/status')).json).not.toHaveProperty('cli');
+    const ofOwner = await fetch(fixture.service.url.replace('/api/v1', '/mcp'), {
+      method: 'POST',
+      headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(await ofOwner.json()).toMatchObject({
+      hint: expect.stringMatching(/"node \S+main\.js keys add --config-dir \S+"/),
+    });
+    const ofNobody = await fixture.service.get('/status', { 'x-api-key': 'postern_x' });
+    expect(ofNobody.text).toContain('postern keys add');
   });
 
   test('series have every span, and refuse what they do not know', async () => {

@@ -160,7 +160,7 @@ describe('history that iCloud fills in', () => {
     const polled = await client.call('events_poll', { after });
     expect(polled.text).toContain('now');
     expect(polled.text).not.toContain('backfill');
-    expect(polled.text).toMatch(/\d events that came late were left out; late=true shows them\.$/);
+    expect(polled.text).toMatch(/\n\d events that came late were left out; late=true shows them\.\n</);
     expect((await client.call('events_wait', { after, timeout_s: 1, late: true })).text).toContain('backfill 0');
     await client.close();
   });

@@ -1,217 +1,250 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { jetstream } from '@nats-io/jetstream';
-import { Kvm } from '@nats-io/kv';
-import { type NatsConnection, headers as newHeaders } from '@nats-io/nats-core';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
+import { Answers } from '../../src/features/fleet/agent/answers.ts';
 import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
-import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
-import {
-  CHUNK_BYTES,
-  type FleetAnswer,
-  type FleetOperation,
-  type FleetRequest,
-} from '../../src/features/fleet/protocol/fleet-reads-schema.ts';
-import type { SendOrder, SendOutcome } from '../../src/features/fleet/protocol/fleet-records-schema.ts';
-import {
-  BUCKETS,
-  HEADERS,
-  outcomeKey,
-  outcomeSubject,
-  readSubject,
-  SENDS,
-  sendConsumer,
-  sendSubject,
-} from '../../src/features/fleet/protocol/layout.ts';
-import { ask } from '../../src/features/fleet/protocol/requests.ts';
-import { encodeOrder, hashOfRequest, keyHash, unpackOutcome } from '../../src/features/fleet/protocol/sends.ts';
-import { eventually } from '../support/eventually.ts';
-import { clientOf, FleetMac, streamOf } from '../support/fleet-mac.ts';
+import { envelopeOf, parseMembership } from '../../src/features/fleet/protocol/membership.ts';
+import { ask, type MacAnswer, type Question, who } from '../../src/features/fleet/protocol/requests.ts';
+import { requestSubject } from '../../src/features/fleet/protocol/subjects.ts';
+import { waitFor } from '../support/eventually.ts';
+import { KEY } from '../support/fleet-mac.ts';
+import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
 import { collectingLog } from '../support/log.ts';
-import { describeWithNats, NatsServer } from '../support/nats-server.ts';
-import { simulatedMac } from '../support/simulated-mac.ts';
-import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
-const folder = temporaryFolder();
-const plain = new Envelope();
+const HEAD = { method: 'GET', headers: {}, isOwner: true };
 
-describeWithNats('hubs ask and send', () => {
-  let server: NatsServer;
-  let simulated: Awaited<ReturnType<typeof simulatedMac>>;
-  let mac: FleetMac;
+describeWithNats('a request through the broker', () => {
+  let fleet: TestFleet;
   let hub: FleetConnection;
-  let nc: NatsConnection;
+  const ends: (() => unknown)[] = [];
 
   beforeAll(async () => {
-    [server, simulated] = await Promise.all([NatsServer.forFleet(['m1']), simulatedMac()]);
-    mac = new FleetMac(join(folder, 'm1'), { servers: [server.url], mac: 'm1' }, simulated);
+    fleet = await TestFleet.start(['m7', 'm8', 'm9']);
+    hub = await fleet.hub();
+  });
+
+  afterEach(async () => {
+    for (const end of ends.splice(0)) await end();
+  });
+
+  afterAll(() => fleet.close());
+
+  const asking = (clock = systemClock) => ({ connection: hub, envelope: fleet.envelope, clock });
+  const question = (path: string, rest: Partial<Question> = {}) => ({ ...HEAD, member: 'm7', path, ...rest });
+
+  /** Answers as the machine of m7, with this in place of Postern's own service. */
+  async function standIn(
+    listener: RequestListener,
+    { clock = systemClock, machine = 'one' } = {},
+  ): Promise<FleetConnection> {
+    const server = createServer(listener).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const membership = parseMembership(fleet.folder.addMac('m7', ''));
+    const log = collectingLog();
+    const connection = new FleetConnection(() => membership, { clock: systemClock, log, name: `m7.${machine}` });
+    await waitFor(() => connection.isConnected);
+    const report = { name: 'x', version: '1', sinceMs: 0, atMs: 0, row: 0, behind: 0, late: 0, problem: null };
+    const answers = new Answers({
+      ...{ member: 'm7', machine, connection, clock, log, ownerKey: 'owner' },
+      envelope: () => envelopeOf(membership),
+      serviceUrl: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      report: () => report,
+    });
+    answers.start();
+    await connection.nc.flush();
+    ends.push(() => {
+      answers.stop();
+      server.closeAllConnections();
+      server.close();
+      return connection.close();
+    });
+    return connection;
+  }
+
+  test('a hub reads a Mac as its owner, and a wrong key gets what the Mac says', async () => {
+    const mac = fleet.mac('m8');
     await mac.start();
+    ends.push(() => mac.stop());
+    const row = mac.write('hello');
+    await mac.published(row);
+    const answer = await ask(asking(), question(`/api/v1/messages/${row}`, { member: 'm8' }));
+    expect(answer).toMatchObject({ machine: 'one', status: 200 });
+    expect(JSON.parse(await text(answer))).toMatchObject({ body: 'hello' });
+    const [event] = await fleet.events('m8');
+    const byId = await ask(asking(), question(`/api/v1/messages/${String(event?.event.data.id)}`, { member: 'm8' }));
+    expect(JSON.parse(await text(byId))).toMatchObject({ id: String(row), body: 'hello' });
+    const headers = { authorization: 'Bearer of-somebody-else' };
+    const refused = await ask(asking(), question('/api/v1/messages', { member: 'm8', headers, isOwner: false }));
+    expect(refused.status).toBe(401);
+    await text(refused);
+    const own = { 'x-api-key': KEY };
+    const admitted = await ask(asking(), question('/api/v1/messages', { member: 'm8', headers: own, isOwner: false }));
+    expect(admitted.status).toBe(200);
+    await text(admitted);
+  });
+
+  test('an endless stream of one Mac is refused', async () => {
+    const mac = fleet.mac('m8');
+    await mac.start();
+    ends.push(() => mac.stop());
     await mac.fleet(({ state }) => state === 'connected');
-    nc = await clientOf(server);
-    hub = new FleetConnection(
-      { servers: [server.url], keyFile: '', caFile: '' },
-      { clock: systemClock, log: collectingLog(), name: 'hub-1' },
-    );
-    await new Promise<void>((resolve) => void hub.onConnect(resolve));
-  });
-  afterAll(async () => {
-    await hub.close();
-    await nc.close();
-    await mac.dispose();
-    await simulated.dispose();
-    await server.dispose();
-  });
-
-  const question = async <Name extends FleetOperation>(operation: Name, request: FleetRequest<Name>) =>
-    (await ask(hub, plain, systemClock, { mac: 'm1', operation, request, timeoutMs: 10_000 })) as FleetAnswer<Name>;
-
-  /** Queues a send. Resolves with the agent's answer. */
-  async function order(key: string, request: object, more: Partial<SendOrder> = {}): Promise<SendOutcome> {
-    const waiting = nc.subscribe(outcomeSubject('m1', keyHash(key)), { max: 1 });
-    await nc.flush();
-    await queue(key, request, more);
-    for await (const message of waiting) return unpackOutcome(plain, 'm1', key, message.data);
-    throw new Error('no outcome');
-  }
-  async function queue(key: string, request: object, more: Partial<SendOrder> = {}): Promise<void> {
-    const all = { key, deadlineMs: Date.now() + 60_000, request, ...more };
-    const { headers, body } = encodeOrder('m1', all, `${key}-${Math.random()}`, plain);
-    await jetstream(nc).publish(sendSubject('m1'), body, { headers });
-  }
-  const stored = async (key: string) => (await new Kvm(nc).open(BUCKETS.outcomes)).get(outcomeKey('m1', keyHash(key)));
-  const sentTexts = () => simulated.calls.map(({ values }) => values.BODY);
-
-  test('each question is answered as the local API answers it', async () => {
-    for (const body of ['a', 'b', 'c', 'd', 'e']) await order(`seed-${body}`, { recipient: '+15550100', body });
-    // Their statuses may still change, so the two answers are compared once they are final.
-    await eventually(async () => {
-      const sent = (await mac.get('/messages?limit=5')) as readonly { readonly status: string }[];
-      expect(sent.map(({ status }) => status)).toEqual(Array(5).fill('read'));
-    });
-    const list = { order: 'desc', limit: 2, offset: 0 } as const;
-    const [page, chats] = [
-      await question('listMessages', list),
-      await question('listConversations', { limit: 50, offset: 0 }),
-    ];
-    expect(page.items).toEqual(await mac.get('/messages?limit=2'));
-    const next = await question('listMessages', { ...list, cursor: page.next });
-    expect(next.items).toEqual(await mac.get('/messages?limit=2&offset=2'));
-    expect(chats.items).toEqual(await mac.get('/conversations'));
-    const [id, chat] = [page.items[0]?.id ?? '', chats.items[0]?.id ?? ''];
-    expect(await question('message', { id, include: ['details'] })).toEqual(
-      await mac.get(`/messages/${id}?include=details`),
-    );
-    expect(await question('message', { id: '999999' })).toBeNull();
-    expect(await question('conversation', { id: chat })).toMatchObject({ id: chat });
-    expect(await question('attachmentMistakes', { paths: [`${ABSENT}/x`] })).toMatchObject([
-      { pointer: '/attachments/0' },
-    ]);
-    await expect(question('listMessages', { ...list, cursor: 'nonsense' })).rejects.toMatchObject({
-      code: 'invalid_cursor',
-      status: 400,
+    const headers = { accept: 'text/event-stream' };
+    await waitFor(async () => (await who(asking(), 50)).some(({ member }) => member === 'm8'));
+    await expect(ask(asking(), question('/api/v1/events', { member: 'm8', headers }))).rejects.toMatchObject({
+      code: 'fleet_stream',
     });
   });
 
-  test('an attachment arrives in the chunks that the hub requests', async () => {
-    const bytes = Buffer.alloc(CHUNK_BYTES + 5, 'film');
-    mkdirSync(join(simulated.homeFolder, 'Pictures'), { recursive: true });
-    const path = join(simulated.homeFolder, 'Pictures/film.bin');
-    writeFileSync(path, bytes);
-    const outcome = await order('with-file', { recipient: '+15550100', body: '', attachments: [path] });
-    const { message } = (outcome.reply as { result: { message: { id: string } } }).result;
-    const file = { id: message.id, n: 0 };
-    const head = await question('attachment', { ...file, at: 0, bytes: 0 });
-    expect(head).toMatchObject({ name: 'film.bin', bytes: bytes.length, data: '' });
-    const chunks = [];
-    for (const at of [0, CHUNK_BYTES]) {
-      const chunk = await question('attachment', { ...file, at, bytes: CHUNK_BYTES });
-      expect(chunk?.version).toBe(head?.version);
-      chunks.push(Buffer.from(chunk?.data ?? '', 'base64'));
-    }
-    expect(Buffer.concat(chunks).equals(bytes)).toBe(true);
-    expect(await question('attachment', { ...file, n: 7, at: 0, bytes: 1 })).toBeNull();
+  test('a Mac without a machine is known at once to have got nothing', async () => {
+    await expect(ask(asking(), question('/', { member: 'm9' }))).rejects.toMatchObject({ why: 'nobody' });
   });
 
-  test('a send is confirmed and becomes an event, and the same key is sent once', async () => {
-    const request = { recipient: '+15550100', body: 'through the hub' };
-    const first = await order('key-1', request);
-    expect(first).toMatchObject({
-      requestHash: hashOfRequest(request),
-      reply: { result: { confirmed: true, replayed: false, message: { body: 'through the hub' } } },
-    });
-    expect(await order('key-1', request)).toMatchObject({ reply: { result: { confirmed: true, replayed: true } } });
-    expect(await order('key-1', { ...request, body: 'another' })).toMatchObject({
-      reply: { problem: { code: 'idempotency_key_reused', status: 422 } },
-    });
-    expect(sentTexts().filter((text) => text === 'through the hub')).toHaveLength(1);
-    expect(sentTexts()).not.toContain('another');
-    const kept = unpackOutcome(plain, 'm1', 'key-1', (await stored('key-1'))?.value ?? new Uint8Array());
-    expect(kept).toMatchObject({ requestHash: hashOfRequest(request), reply: { result: { confirmed: true } } });
-    await eventually(async () =>
-      expect((await streamOf(nc, 'm1')).map(({ data }) => data.body)).toContain('through the hub'),
-    );
+  test('a machine that took the request and says nothing in two seconds is silent', async () => {
+    const operator = await fleet.operator();
+    const silent = operator.subscribe(requestSubject('m7', 'mute'));
+    await operator.flush();
+    await expect(ask(asking(), question('/', { machine: 'mute' }))).rejects.toMatchObject({ why: 'silent' });
+    silent.unsubscribe();
   });
 
-  test('a refused send says why, and may be sent with the same key later', async () => {
-    const late = { recipient: '+15550100', body: 'too late' };
-    expect(await order('key-2', late, { deadlineMs: Date.now() - 1 })).toMatchObject({
-      reply: { problem: { code: 'send_expired', status: 503 } },
+  test('a body passes in both directions, byte by byte the same', async () => {
+    await standIn((request, response) => {
+      response.writeHead(201, { 'content-type': 'application/octet-stream', 'set-cookie': ['a=1', 'b=2'] });
+      request.pipe(response);
     });
-    expect(await stored('key-2')).toBeNull();
-    expect(sentTexts()).not.toContain('too late');
-    expect(await order('key-2', late)).toMatchObject({ reply: { result: { confirmed: true } } });
-    for (const request of [{ body: 'no recipient' }, [], null, 'text', { ...late, dry_run: true }]) {
-      expect(await order('key-3', request as object)).toMatchObject({
-        reply: { problem: { code: 'invalid_request' } },
-      });
-    }
+    const sent = Buffer.alloc(3_000_000, 'abcdefghijk');
+    const body = (async function* () {
+      for (let at = 0; at < sent.length; at += 100_000) yield sent.subarray(at, at + 100_000);
+    })();
+    const answer = await ask(asking(), question('/echo', { method: 'POST', body }));
+    expect(answer.status).toBe(201);
+    expect(answer.headers['set-cookie']).toEqual(['a=1', 'b=2']);
+    const got: Uint8Array[] = [];
+    for await (const piece of answer.body) got.push(piece);
+    expect(Buffer.concat(got).equals(sent)).toBe(true);
   });
 
-  test('an agent answers only known questions, and nonsense does not stop it', async () => {
-    const sent = simulated.calls.length;
-    await expect(nc.request('rd.m1.send', '{}', { timeout: 1000 })).rejects.toThrow();
-    for (const body of [
-      new Uint8Array(),
-      new Uint8Array([0xff]),
-      '[',
-      'null',
-      '7',
-      '{"id":7}',
-      '{"id":"'.padEnd(900_000, 'x'),
-    ]) {
-      const { data } = await nc.request(readSubject('m1', 'message'), body, { timeout: 5000 });
-      expect(JSON.parse(new TextDecoder().decode(data))).toMatchObject({ problem: { code: 'invalid_request' } });
-    }
-    for (const request of [{ limit: 1e9 }, { limit: '5' }, { sinceNs: 'x' }, { include: 'details' }, { cursor: [1] }]) {
-      const whole = { order: 'desc', limit: 1, offset: 0, ...request } as unknown as FleetRequest<'listMessages'>;
-      await expect(question('listMessages', whole)).rejects.toMatchObject({ code: 'invalid_request' });
-    }
-    // Encrypted, although the fleet is plain.
-    const headers = newHeaders();
-    headers.set(HEADERS.key, 'abcdefgh');
-    const refused = await nc.request(readSubject('m1', 'message'), '{"id":"1"}', { timeout: 5000, headers });
-    expect(new TextDecoder().decode(refused.data)).toContain('fleet_content_unreadable');
-    for (const body of [
-      new Uint8Array(),
-      new Uint8Array([9, 1]),
-      '\0{}',
-      '\0{"key":""}',
-      '\0null',
-      '\xff'.repeat(1000),
-    ]) {
-      await jetstream(nc).publish(sendSubject('m1'), body);
-    }
-    const consumer = await jetstream(nc).consumers.get(SENDS.stream, sendConsumer('m1'));
-    await eventually(async () => expect(await consumer.info()).toMatchObject({ num_pending: 0, num_ack_pending: 0 }));
-    expect(simulated.calls.length).toBe(sent);
-    expect(await order('key-4', { recipient: '+15550100', body: 'still here' })).toMatchObject({
-      reply: { result: { confirmed: true } },
+  test('a reader that stops holds the Mac up, and nothing else', async () => {
+    let written = 0;
+    await standIn((request, response) => {
+      if (request.url === '/quick') return void response.end('quick');
+      const piece = Buffer.alloc(64 * 1024);
+      const more = (): void => {
+        while (written < 100_000_000) {
+          written += piece.length;
+          if (!response.write(piece)) return void response.once('drain', more);
+        }
+        response.end();
+      };
+      more();
     });
+    const slow = await ask(asking(), question('/slow'));
+    await slow.body.next();
+    expect(await text(await ask(asking(), question('/quick')))).toBe('quick');
+    const before = await settled(() => written);
+    expect(before).toBeLessThan(20_000_000);
+    await slow.body.return();
+    expect(await settled(() => written)).toBe(before);
   });
 
-  test('the log contains neither texts of messages nor keys', () => {
-    const text = JSON.stringify(mac.log.lines);
-    for (const secret of ['through the hub', 'too late', 'key-1']) expect(text).not.toContain(secret);
+  test('an answer comes page by page, while the Mac still works on it', async () => {
+    let goOn = (): void => {};
+    await standIn((_request, response) => {
+      response.write('first ');
+      goOn = () => response.end('second');
+    });
+    const answer = await ask(asking(), question('/'));
+    expect(String(Buffer.from((await answer.body.next()).value ?? []))).toBe('first ');
+    goOn();
+    expect(await text(answer)).toBe('second');
+  });
+
+  test('a hub that gives up ends the request at the Mac', async () => {
+    let isClosed = false;
+    await standIn((request) => void request.on('close', () => (isClosed = true)));
+    const controller = new AbortController();
+    const asked = ask(asking(), question('/', { signal: controller.signal }));
+    setTimeout(() => controller.abort(), 50);
+    await expect(asked).rejects.toThrow();
+    await waitFor(() => isClosed);
+  });
+
+  test('a machine that ends within its answer is noticed', async () => {
+    await standIn((_request, response) => {
+      response.write('half');
+      setTimeout(() => response.destroy(), 50);
+    });
+    const answer = await ask(asking(), question('/'));
+    await expect(text(answer)).rejects.toThrow();
+  });
+
+  test.each([
+    ['a minute late', 61_000],
+    ['from the future', -6000],
+  ])('a request %s is refused', async (_name, ms) => {
+    await standIn((_request, response) => response.end(), { clock: { ...systemClock, now: () => Date.now() + ms } });
+    await expect(ask(asking(), question('/'))).rejects.toMatchObject({ code: 'clock_differs' });
+  });
+
+  test('the same request is answered once, even if the broker repeats it', async () => {
+    let count = 0;
+    await standIn((_request, response) => {
+      count += 1;
+      response.end();
+    });
+    const operator = await fleet.operator();
+    const subscription = operator.subscribe(requestSubject('m7', 'one'));
+    const copied = (async () => {
+      for await (const message of subscription) return message;
+      throw new Error('unreachable');
+    })();
+    await operator.flush();
+    await text(await ask(asking(), question('/', { machine: 'one' })));
+    const message = await copied;
+    operator.publish(message.subject, message.data, { reply: message.reply ?? '' });
+    await operator.flush();
+    await text(await ask(asking(), question('/', { machine: 'one' })));
+    expect(count).toBe(2);
+  });
+
+  test('a lying Mac speaks only for itself, and its nonsense is refused', async () => {
+    const connection = await standIn((_request, response) => response.end());
+    await connection.nc.flush();
+    connection.nc.subscribe('rq.all.who', {
+      callback: (_error, { data }) => {
+        const id = Buffer.from(data).toString();
+        const report = { member: 'm8', machine: 'evil', name: 'x', version: '1', problem: null };
+        const numbers = { sinceMs: 0, atMs: 0, row: 1, behind: 0, late: 0 };
+        for (const member of ['m7', 'm8']) {
+          const sealed = envelopeOf(parseMembership(fleet.folder.addMac('m7', '')));
+          const subject = `an.${member}.${id}`;
+          connection.nc.publish(subject, sealed.sealJson(member, subject, { ...report, ...numbers }));
+        }
+        connection.nc.publish(`an.m7.${id}`, Buffer.from('nonsense'));
+      },
+    });
+    await connection.nc.flush();
+    const reports = await who(asking(), 300);
+    expect(new Set(reports.map(({ member }) => member))).toEqual(new Set(['m7']));
   });
 });
+
+async function text(answer: MacAnswer): Promise<string> {
+  const got: Uint8Array[] = [];
+  for await (const piece of answer.body) got.push(piece);
+  return Buffer.concat(got).toString();
+}
+
+/** Returns a number once it has stopped changing. */
+function settled(read: () => number): Promise<number> {
+  let before = -1;
+  let same = 0;
+  return waitFor(() => {
+    const now = read();
+    same = now === before ? same + 1 : 0;
+    before = now;
+    return same > 10 && now;
+  });
+}

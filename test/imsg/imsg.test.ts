@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { ChatDatabase } from '../../src/features/simulator/chat-database.ts';
 import { eventually } from '../support/eventually.ts';
 import { ImsgClient, type RpcAnswer } from '../support/imsg-client.ts';
 import { limitedKey } from '../support/limited-key.ts';
@@ -8,12 +9,15 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 
 const ANA = '+15550100';
 const BEN = '+15550101';
+const CLEO = '+15550102';
 const STRANGER = '+15550199';
 const AGENT = { scopes: ['read', 'events', 'send'], read: [ANA], send: [ANA], approval: 'never' };
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 let key: string;
+/** A key that may read everything. */
+let reading: string;
 const clients: ImsgClient[] = [];
 
 beforeAll(async () => {
@@ -22,6 +26,7 @@ beforeAll(async () => {
   await mac.command({ do: 'receive', from: BEN, text: 'A secret of Ben' });
   service = await Service.start({ chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath });
   ({ key } = await limitedKey(service, { ...AGENT, caps: { per_minute: 60 } }));
+  ({ key: reading } = await limitedKey(service, { ...AGENT, read: '*' }));
 });
 afterEach(async () => {
   await mac.command({ do: 'behave' });
@@ -97,6 +102,26 @@ describe('the probes with which OpenClaw starts', () => {
     });
   });
 
+  test('find the unread conversations behind read ones, and each message says whether it is read', async () => {
+    const client = start();
+    const { id } = await chatOf(client, ANA);
+    const isRead = async () => {
+      const { result } = await client.ask('messages.history', { chat_id: id, limit: 10 });
+      return ((result?.messages ?? []) as readonly { is_read?: boolean }[]).flatMap(({ is_read }) => is_read ?? []);
+    };
+    expect(await isRead()).toContain(false);
+    const reader = start(reading);
+    await mac.command({ do: 'receive', from: CLEO, text: 'hello' });
+    await mac.command({ do: 'open_chat', chat: `any;-;${CLEO}` });
+    const { result } = await reader.ask('chats.list', { limit: 1, unread_only: true });
+    expect(result?.chats).toEqual([expect.objectContaining({ unread_count: expect.any(Number) })]);
+    // Messages keeps no time for what was read on another device.
+    const database = ChatDatabase.open(mac.chatDbPath, '26');
+    database.sqlite.exec('UPDATE message SET is_read = 1, date_read = 0 WHERE is_from_me = 0');
+    database.close();
+    expect(await isRead()).not.toContain(false);
+  });
+
   test('cannot be made with the key of the owner', async () => {
     const client = ImsgClient.start(service, KEY);
     expect(await client.ended()).toBe(77);
@@ -132,6 +157,35 @@ describe('a subscription', () => {
     expect([own.guid, own.sender, own.is_from_me]).toEqual([answer.result?.guid, '', true]);
     expect(client.messages.map(({ text }) => text)).not.toContain('not for the agent');
     expect((await client.ask('watch.unsubscribe', { subscription: 1 })).result).toEqual({ ok: true });
+  });
+
+  test('and a history quote the message that a reply is to', async () => {
+    const client = start();
+    const { id } = await chatOf(client, ANA);
+    await client.ask('watch.subscribe', { attachments: true });
+    const { row } = await mac.command<{ row: number }>({ do: 'receive', from: ANA, text: 'Two or three?' });
+    const database = ChatDatabase.open(mac.chatDbPath, '26');
+    const reply = database.joinedMessage(database.directChat(ANA), {
+      text: 'Three',
+      from: ANA,
+      dateMs: Date.now(),
+      columns: { thread_originator_guid: database.guid(row), thread_originator_part: '0:0:13' },
+    });
+    const quoted = database.guid(row);
+    database.close();
+    const inReply = {
+      id: reply,
+      reply_to_guid: quoted,
+      thread_originator_guid: quoted,
+      reply_to_text: 'Two or three?',
+      reply_to_sender: ANA,
+    };
+    expect(await client.message(({ text }) => text === 'Three')).toMatchObject(inReply);
+    const { result } = await client.ask('messages.history', { chat_id: id, limit: 5 });
+    const messages = (result?.messages ?? []) as readonly object[];
+    expect(messages[0]).toMatchObject(inReply);
+    expect(messages[1]).toMatchObject({ text: 'Two or three?', thread_originator_guid: null });
+    expect(messages[1]).not.toHaveProperty('reply_to_text');
   });
 
   test('continues after the row that the client has kept, as often as its program is killed', async () => {

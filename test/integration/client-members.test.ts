@@ -107,7 +107,7 @@ function calls(): readonly Promise<unknown>[] {
     client.message('1', { include: 'details' }),
     attachments.get('1', 0, { as: 'jpeg', max: 9 }),
     attachments.upload({ name: 'n', content: new Uint8Array() }),
-    client.conversations({ ...page, junk: false }),
+    client.conversations({ ...page, q: 'ana', junk: false }),
     client.allConversations().next(),
     attachments.inConversation('c', { limit: 1 }).next(),
     client.conversation('c', { include: 'contacts' }),

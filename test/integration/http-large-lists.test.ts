@@ -3,7 +3,7 @@ import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { LogEntry } from '../../src/core/model/event.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { encodeOffset, rowOffset } from '../../src/core/model/offset.ts';
-import type { EventFeed } from '../../src/core/model/ports/feed-ports.ts';
+import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { MessageQuery, Page } from '../../src/core/model/ports/reading-ports.ts';
 import { eventSerializer } from '../../src/core/schema/event-json.ts';
 import { HttpGateway, MESSAGE, MemorySearch } from '../support/http-gateway.ts';
@@ -33,7 +33,7 @@ function pageOf<Item>(items: readonly Item[], limit: number, cursor = '0'): Page
 }
 
 /** A log of these messages, one row each. */
-function feedOf(all: readonly Message[]): EventFeed {
+function feedOf(all: readonly Message[]): RowFeed {
   const entries = all.map(
     ({ details: _, ...data }, at): LogEntry => ({
       offset: rowOffset(at + 1),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
@@ -40,6 +41,10 @@ test('a browser at a wrong address gets a page with links, and a program a probl
   expect(shown.headers['content-security-policy']).toContain("default-src 'none'");
   expect(shown.text).toContain('<a href="../console">');
   expect(shown.text).not.toContain('<b>');
+  // The browser applies the page's own style only if the policy has its hash.
+  const style = /<style>(.+)<\/style>/s.exec(shown.text)?.[1] ?? '';
+  const hash = createHash('sha256').update(style).digest('base64');
+  expect(shown.headers['content-security-policy']).toContain(`style-src 'sha256-${hash}'`);
   for (const accept of ['application/json', '*/*']) {
     const answer = await gateway.get(path, { key: false, headers: { accept } });
     expect(answer).toMatchObject({ status: 404, json: { code: 'not_found' } });

@@ -187,13 +187,13 @@ describe('an attachment', () => {
   const PATH = '/api/v1/messages/7/attachments/0';
 
   /** Returns a file that claims ten bytes and yields as many as are read. */
-  async function openFile(given: number) {
+  async function openFile(given: number, name = 'a.bin') {
     const file = { closed: 0, read: 0 };
     await gateway.close();
     gateway = await HttpGateway.start({
       attachments: {
         open: async () => ({
-          name: 'a.bin',
+          name,
           mimeType: null,
           bytes: 10,
           version: 'v1',
@@ -209,6 +209,19 @@ describe('an attachment', () => {
     });
     return { gateway, file };
   }
+
+  test.each([
+    ['x', 'x'.repeat(251)],
+    ['漢', '漢'.repeat(83)],
+    ['😀\ud800', /^(?:😀\ufffd)+😀?$/u],
+  ])('whose name is 100,000 times %j is sent with a name as long as a file can have', async (unit, stem) => {
+    const { gateway } = await openFile(10, `${unit.repeat(100_000)}.txt`);
+    const answer = await gateway.get(PATH);
+    expect(answer).toMatchObject({ status: 200, text: '\0'.repeat(10) });
+    const [, encoded = ''] = /''(.*)\.txt$/.exec(String(answer.headers['content-disposition'])) ?? [];
+    expect(decodeURIComponent(encoded)).toEqual(typeof stem === 'string' ? stem : expect.stringMatching(stem));
+    expect(Buffer.byteLength(decodeURIComponent(encoded))).toBeLessThanOrEqual(251);
+  });
 
   test('is not sent again to a client that has it, and closed', async () => {
     const { gateway, file } = await openFile(10);

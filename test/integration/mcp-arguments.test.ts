@@ -92,11 +92,11 @@ describe('an argument', () => {
   test('that is unknown is named, in the text and in the structured answer, also of an error', async () => {
     const gateway = await open();
     const read = await callTool(gateway, 'messages_read', { mood: 'curious', 'odd\nname': 1, empty: null });
-    const note = /\nIgnored, because this tool has no such argument: `mood`, `odd[^\n]*name`\.$/;
+    const note = /^Ignored, because this tool has no such argument: `mood`, `odd[^\n]*name`\.\n/;
     expect(read.content[0]?.text).toMatch(note);
     expect((read.structuredContent as { readonly text: string }).text).toMatch(note);
     const failed = await callTool(gateway, 'messages_read', { mood: 'curious', conversation_id: 'nobody' });
-    expect([failed.isError, failed.content[0]?.text]).toEqual([true, expect.stringMatching(/`mood`\.$/)]);
+    expect([failed.isError, failed.content[0]?.text]).toEqual([true, expect.stringMatching(/^Ignored.+`mood`\.\n/)]);
   });
 
   test('named like a member of every object is unknown, and changes nothing', async () => {

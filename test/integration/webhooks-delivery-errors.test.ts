@@ -62,6 +62,40 @@ test('a receiver that never answers, speaks no HTTP or no TLS has a code of its 
   expect(patient.errors.counts.loopback).toEqual({ http: 1, tls: 1 });
 });
 
+/** Starts a server that writes these bytes to each request, over and over until the connection closes. Counts them. */
+async function endless(start: string, repeated: string) {
+  const sent = { bytes: 0 };
+  const server = createServer((socket) => {
+    const write = (): void => {
+      while (!socket.destroyed && socket.write(repeated)) sent.bytes += repeated.length;
+    };
+    socket.on('error', () => undefined).on('drain', write);
+    socket.once('data', () => {
+      socket.write(start);
+      write();
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  closers.push(() => server.close());
+  return { url: `http://127.0.0.1:${(server.address() as { readonly port: number }).port}/`, sent };
+}
+
+test.each(['HTTP/1.1 100 Continue\r\n\r\n', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'])(
+  'an endless %j ends the attempt, before its time is up',
+  async (interim) => {
+    const receiver = await endless('', interim.repeat(100));
+    const poster = newPoster(2000);
+    const { outcome, error } = await send(poster, receiver.url).result;
+    expect([outcome, error]).toEqual(['failed', 'The receiver sends interim answers (1xx) without end.']);
+  },
+);
+
+test('an answer whose body comes byte by byte is taken, and its end not waited for', async () => {
+  const receiver = await endless('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'.repeat(100));
+  const { outcome, answer } = await send(newPoster(), receiver.url).result;
+  expect([outcome, answer]).toEqual(['delivered', 'x'.repeat(1024)]);
+});
+
 test('an attempt that we ended ourselves is no failure of the receiver', async () => {
   const poster = newPoster();
   let cancel = (): void => undefined;

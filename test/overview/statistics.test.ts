@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import type { PastEvent, PastEvents } from '../../src/core/model/ports/home-ports.ts';
 import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
@@ -15,12 +16,22 @@ const MINUTE_MS = 60_000;
 const folder = temporaryFolder();
 let files = 0;
 
-function opened(clock = new FakeClock()) {
+/** Events that chat.db has, one a row, newest last. */
+const pastOf =
+  (events: readonly (readonly [atMs: number, type: PastEvent['type']])[]): PastEvents =>
+  (before, limit) =>
+    events
+      .map(([atMs, type], index): PastEvent => ({ rowId: index + 1, atMs, type }))
+      .filter(({ rowId }) => rowId < before)
+      .reverse()
+      .slice(0, limit);
+
+function opened(clock = new FakeClock(), past: PastEvents = pastOf([])) {
   files += 1;
   const path = join(folder, `state-${files}.db`);
   const database = openStateDatabase(path);
   const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
-  const make = () => new Statistics({ store: statisticStore(database), clock, log: collectingLog(), startOfDay });
+  const make = () => new Statistics({ store: statisticStore(database), past, clock, log: collectingLog(), startOfDay });
   return { path, database, clock, statistics: make(), make };
 }
 
@@ -43,18 +54,59 @@ const total = (statistics: Statistics, by: 'minute' | 'hour' | 'day', last: numb
     .reduce((sum, count) => sum + count, 0);
 
 describe('counters over time', () => {
-  test('cost nothing before somebody asks: nothing is kept, and nothing is written', () => {
-    const { statistics, database } = opened();
-    statistics.count('events', 'received');
-    statistics.countDelivery('w', delivery(5));
-    statistics.flush();
-    expect(database.prepare('SELECT count(*) FROM statistic').get()).toEqual([0]);
-    expect(statistics.series('events', 'hour', 24).size).toBe(0);
+  test('count what happened before anybody asks', () => {
+    const { statistics, clock } = opened();
+    statistics.count('sends', 'sent');
+    expect(statistics.series('sends', 'day', 1).get('')?.points[0]?.counts).toEqual({ sent: 1 });
+    expect(statistics.sinceMs).toBe(clock.now());
   });
 
-  test('count from the first request on, by minute, hour and day, and survive a restart', async () => {
+  test('have the events of before the first start from chat.db, each once', async () => {
+    const clock = new FakeClock();
+    const nowMs = clock.now();
+    const past = pastOf([
+      [nowMs - 60 * DAY_MS, 'message.received'],
+      [nowMs - 3 * DAY_MS, 'message.received'],
+      [nowMs - 5 * HOUR_MS, 'reaction.removed'],
+      [nowMs - 30_000, 'message.sent'],
+      // A date in the future is of no event of before.
+      [nowMs + DAY_MS, 'message.sent'],
+    ]);
+    const { statistics, make } = opened(clock, past);
+    expect(statistics.eventsSinceMs).toBe(nowMs);
+    await statistics.fill();
+    statistics.count('events', 'received');
+    expect([total(statistics, 'minute', 60), total(statistics, 'hour', 48), total(statistics, 'day', 30)]).toEqual([
+      2, 3, 4,
+    ]);
+    expect(statistics.eventsSinceMs).toBe(nowMs - 31 * DAY_MS);
+    statistics.flush();
+    const restarted = make();
+    await restarted.fill();
+    expect(total(restarted, 'day', 30)).toBe(4);
+  });
+
+  test('say from when on events are complete if chat.db has too many, or cannot be read', async () => {
+    const clock = new FakeClock();
+    const nowMs = clock.now();
+    const many = Array.from({ length: 25_000 }, (_, n) => [nowMs - (25_000 - n) * 1000, 'message.received'] as const);
+    const { statistics } = opened(clock, pastOf(many));
+    await statistics.fill();
+    expect(statistics.eventsSinceMs).toBe(nowMs - 20_000_000);
+    let isAway = true;
+    const unreadable = opened(clock, (...asked) => {
+      if (isAway) throw new Error('away');
+      return pastOf([[nowMs - 1000, 'message.sent']])(...asked);
+    });
+    await unreadable.statistics.fill();
+    expect(unreadable.statistics.eventsSinceMs).toBe(nowMs);
+    isAway = false;
+    await unreadable.statistics.fill();
+    expect(total(unreadable.statistics, 'day', 1)).toBe(1);
+  });
+
+  test('count from the first start on, by minute, hour and day, and survive a restart', async () => {
     const { statistics, clock, make } = opened();
-    const since = statistics.ask();
     statistics.count('events', 'received');
     await clock.advance(MINUTE_MS);
     statistics.count('events', 'received');
@@ -64,7 +116,7 @@ describe('counters over time', () => {
     ]);
     const restarted = make();
     restarted.count('events', 'sent');
-    expect(restarted.ask()).toBe(since);
+    expect(restarted.sinceMs).toBe(statistics.sinceMs);
     expect(total(restarted, 'hour', 48)).toBe(4);
     // Every span is listed, including those without an event.
     expect(restarted.series('events', 'minute', 60).get('')?.points).toHaveLength(60);
@@ -72,7 +124,6 @@ describe('counters over time', () => {
 
   test('are written at most every ten seconds, however much happens', async () => {
     const { statistics, database, clock } = opened();
-    statistics.ask();
     const stored = () => Number(database.prepare('SELECT sum(count) FROM statistic').get()?.[0] ?? 0);
     for (let n = 0; n < 1000; n += 1) statistics.count('events', 'received');
     await clock.advance(9999);
@@ -83,7 +134,6 @@ describe('counters over time', () => {
 
   test('older minutes, hours and days are forgotten', async () => {
     const { statistics, database, clock } = opened();
-    statistics.ask();
     statistics.count('events', 'received');
     statistics.flush();
     const spans = () => database.prepare('SELECT DISTINCT span FROM statistic ORDER BY span').all().flat();
@@ -97,24 +147,8 @@ describe('counters over time', () => {
     expect(total(statistics, 'hour', 48)).toBe(1);
   });
 
-  test('end when nobody has asked for 30 days, and begin again with the next request', async () => {
-    const { statistics, database, clock } = opened();
-    statistics.ask();
-    statistics.count('events', 'received');
-    await clock.advance(31 * DAY_MS);
-    statistics.count('events', 'received');
-    statistics.flush();
-    statistics.count('events', 'received');
-    statistics.flush();
-    expect(database.prepare('SELECT count(*) FROM statistic').get()).toEqual([0]);
-    expect(statistics.ask()).toBe(clock.now());
-    statistics.count('events', 'received');
-    expect(total(statistics, 'day', 1)).toBe(1);
-  });
-
   test('tell a webhook’s typical response time within 12 percent, without retries and tests', () => {
     const { statistics } = opened();
-    statistics.ask();
     for (let n = 0; n < 90; n += 1) statistics.countDelivery('w', delivery(40));
     for (let n = 0; n < 10; n += 1) statistics.countDelivery('w', delivery(1200));
     statistics.countDelivery('w', delivery(9000, { attempts: 3 }));
@@ -128,7 +162,6 @@ describe('counters over time', () => {
 
   test('count sends in the words of the home page, and pretended and repeated ones not at all', () => {
     const { statistics } = opened();
-    statistics.ask();
     const counters = new Counters();
     counters.sends.onInc = ({ outcome }) => statistics.countSend(outcome);
     for (const outcome of [
@@ -151,15 +184,15 @@ describe('counters over time', () => {
     const { clock } = opened();
     const log = collectingLog();
     const full = {
-      times: () => ({ sinceMs: 0, askedMs: clock.now() }),
-      noteAsked: () => {},
-      end: () => {},
+      begin: () => 0,
+      eventsFrom: () => 0,
+      addPast: () => {},
       add: () => {
         throw new Error('disk full');
       },
       read: () => [],
     };
-    const statistics = new Statistics({ store: full, clock, log, startOfDay: (ms) => ms });
+    const statistics = new Statistics({ store: full, past: pastOf([]), clock, log, startOfDay: (ms) => ms });
     statistics.count('events', 'received');
     expect(() => statistics.flush()).not.toThrow();
   });

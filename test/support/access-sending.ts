@@ -10,7 +10,7 @@ import { Feed } from '../../src/core/log/feed.ts';
 import { Publisher } from '../../src/core/log/publisher.ts';
 import type { Approval } from '../../src/core/model/approval.ts';
 import { OWNER } from '../../src/core/model/audit.ts';
-import type { Caller } from '../../src/core/model/caller.ts';
+import type { Caller, MacCaller } from '../../src/core/model/caller.ts';
 import { isAppError } from '../../src/core/model/errors.ts';
 import { Ports } from '../../src/core/model/port.ts';
 import type { NewKey } from '../../src/core/model/ports/access-ports.ts';
@@ -150,7 +150,7 @@ export class AccessSending {
       },
       directory,
       // Nothing here reads through the owner's other ports.
-      owner: () => ({ webhooks: { list: () => [] }, feed }) as unknown as Caller,
+      owner: () => ({ webhooks: { list: () => [] }, feed }) as unknown as MacCaller,
       reader,
       named: (plain) => plain,
       json: plainJson(),

@@ -1,23 +1,17 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { AckPolicy, DeliverPolicy, JetStreamApiCodes, JetStreamApiError, jetstreamManager } from '@nats-io/jetstream';
-import type { NatsConnection } from '@nats-io/nats-core';
-import { connect } from '@nats-io/transport-node';
 import { checkConfig } from '../../src/core/config/config.ts';
 import { processEnvironment } from '../../src/core/config/environment.ts';
 import type { Clock } from '../../src/core/model/ports/host-ports.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { type RunningApp, startApp } from '../../src/core/service.ts';
-import { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
-import { type EventMessage, openEvent, readEventHeaders } from '../../src/features/fleet/protocol/event-message.ts';
-import { EVENTS, eventSubject, HEADERS } from '../../src/features/fleet/protocol/layout.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { ChatFixture } from './chat-fixture.ts';
 import { waitFor } from './eventually.ts';
 import { collectingLog } from './log.ts';
 
-const KEY = 'a-key-for-all-the-tests';
+export const KEY = 'a-key-for-all-the-tests';
 
 const ENDED = { code: 0, stdout: '', stderr: '', trouble: null };
 
@@ -55,11 +49,11 @@ export class FleetMac {
     this.database.chat('any;-;+15550100', ['+15550100']);
   }
 
-  /** Writes a message with the current time and returns its row id. */
-  write(text: string): number {
-    const date = appleDate(Date.now());
+  /** Writes a message, and returns its row id. */
+  write(text: string, guid?: string, atMs = Date.now()): number {
+    const date = appleDate(atMs);
     if (this.database === undefined) throw new Error('its database is not a fixture');
-    return this.database.message({ chat: 1, handle_id: 1, text, date });
+    return this.database.message({ chat: 1, handle_id: 1, text, date, ...(guid !== undefined && { guid }) });
   }
 
   async start(): Promise<void> {
@@ -84,8 +78,8 @@ export class FleetMac {
       homeFolder: this.folder,
       cacheFolder: join(this.folder, 'cache'),
       run: (program) => {
-        if (program !== 'ioreg' || this.machine === undefined) return Promise.reject(new Error('not used'));
-        return Promise.resolve({ ...ENDED, stdout: `    "IOPlatformUUID" = "${this.machine}"\n` });
+        const isAsked = program === 'ioreg' && this.machine !== undefined;
+        return Promise.resolve({ ...ENDED, stdout: isAsked ? `    "IOPlatformUUID" = "${this.machine}"\n` : '' });
       },
       restart: () => {},
     });
@@ -99,6 +93,10 @@ export class FleetMac {
   async dispose(): Promise<void> {
     await this.stop();
     this.database?.close();
+  }
+
+  get url(): string {
+    return this.#app?.url ?? '';
   }
 
   async get(path: string): Promise<unknown> {
@@ -124,43 +122,4 @@ export class FleetMac {
   published(row: number): Promise<unknown> {
     return this.fleet(({ published_row: published }) => Number(published) >= row);
   }
-}
-
-export interface StreamEvent extends EventMessage {
-  readonly sequence: number;
-  readonly data: Readonly<Record<string, unknown>>;
-}
-
-/** Returns everything that a stream holds of one Mac, in order. */
-export async function streamOf(nc: NatsConnection, mac: string, envelope = new Envelope()): Promise<StreamEvent[]> {
-  const jsm = await jetstreamManager(nc);
-  const { num_pending: total, name } = await jsm.consumers.add(EVENTS.stream, {
-    deliver_policy: DeliverPolicy.All,
-    ack_policy: AckPolicy.None,
-    filter_subject: eventSubject(mac),
-    mem_storage: true,
-  });
-  const consumer = await jsm.jetstream().consumers.get(EVENTS.stream, name);
-  const found: StreamEvent[] = [];
-  if (total > 0) {
-    for await (const message of await consumer.fetch({ max_messages: total })) {
-      const event = readEventHeaders(message.subject, message.headers);
-      if (event === undefined) throw new Error(`not an event: ${message.subject} ${message.seq}`);
-      const json = openEvent(event, message.headers?.get(HEADERS.key), message.data, envelope);
-      found.push({ ...event, sequence: message.seq, data: (JSON.parse(json) as { data: StreamEvent['data'] }).data });
-    }
-  }
-  await jsm.consumers.delete(EVENTS.stream, name).catch((error: unknown) => {
-    // The broker removes the consumer 5 s after its last use.
-    const isGone = error instanceof JetStreamApiError && error.code === JetStreamApiCodes.ConsumerNotFound;
-    if (!isGone) throw error;
-  });
-  return found;
-}
-
-export const rowsOf = (events: readonly EventMessage[]): number[] => events.map(({ row }) => row);
-
-/** Connects the test itself to the broker. */
-export function clientOf(server: { readonly url: string }): Promise<NatsConnection> {
-  return connect({ servers: server.url, reconnectTimeWait: 50, maxReconnectAttempts: -1 });
 }

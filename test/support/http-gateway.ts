@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
-import { HttpServer, type HttpServerParts } from '../../src/core/http/server.ts';
+import { type MacServerParts, macServer } from '../../src/core/http/mac-server.ts';
+import type { HttpServer } from '../../src/core/http/server.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
 import type { Conversation } from '../../src/core/model/conversation.ts';
 import type { Mistake } from '../../src/core/model/errors.ts';
@@ -9,7 +10,7 @@ import type { Key } from '../../src/core/model/key.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import type { Approvals } from '../../src/core/model/ports/access-ports.ts';
-import type { EventFeed } from '../../src/core/model/ports/feed-ports.ts';
+import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { McpService } from '../../src/core/model/ports/mcp-ports.ts';
 import type { People } from '../../src/core/model/ports/people-ports.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/core/model/ports/reading-ports.ts';
@@ -22,7 +23,6 @@ import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
-import { absentPort } from '../../src/features/fleet/hub/hub-absent-ports.ts';
 import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
@@ -49,7 +49,7 @@ export const CONVERSATION: Conversation = {
   last_message_at: '2026-01-02T03:04:05Z',
 };
 
-const NO_FEED: EventFeed = {
+const NO_FEED: RowFeed = {
   lastPublished: () => rowOffset(0),
   live: () => {
     throw new Error('not used');
@@ -135,6 +135,10 @@ class MemoryReader implements MessageReader {
     return id === CONVERSATION.id ? CONVERSATION : undefined;
   }
 
+  chats() {
+    return Promise.resolve([]);
+  }
+
   marks(): ReturnType<MessageReader['marks']> {
     return new Map();
   }
@@ -210,8 +214,8 @@ export interface Call {
   readonly key?: boolean;
 }
 
-type Options = Partial<Omit<HttpServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
-  readonly settings?: Partial<HttpServerParts['settings']>;
+type Options = Partial<Omit<MacServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
+  readonly settings?: Partial<MacServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
   readonly limited?: Key;
 };
@@ -246,7 +250,7 @@ export class HttpGateway {
       chats: CHAT_NAMES,
       ...options,
     };
-    this.server = new HttpServer({
+    this.server = macServer({
       features: [],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
@@ -256,7 +260,7 @@ export class HttpGateway {
         find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
       access: () => Promise.reject(new Error('not used')),
-      home: absentPort(),
+      home: new Proxy({} as MacServerParts['home'], { get: () => () => Promise.reject(new Error('not used')) }),
       health: () => this.backend,
       notReady: () => [],
       metrics: () => ({
@@ -264,7 +268,6 @@ export class HttpGateway {
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, webSockets: NOBODY, streams: NOBODY },
         search: this.search.status(),
         changes: { state: 'off', logged: 0, sweptAtMs: null },
-        fleet: undefined,
       }),
       counters: new Counters(),
       version: '0.0.0',

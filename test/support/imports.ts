@@ -12,7 +12,7 @@ export interface Import {
 
 export function sources(folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .filter((file) => !file.includes('node_modules'));
 }
@@ -38,6 +38,9 @@ export function usersIn(file: string): readonly string[] {
   const parts = dirname(file).split('/').slice(1);
   return [roomOf(file), parts.slice(0, 2).join('/'), parts.slice(0, 3).join('/')];
 }
+
+/** Reports whether a file runs in a browser, where the clock, names and URLs mean something else. */
+export const isOfBrowser = (file: string): boolean => file.startsWith('src/features/console/');
 
 export const pathOf = ({ file, target }: Import): string => relative(root, resolve(root, dirname(file), target));
 

@@ -44,6 +44,8 @@ const TYPES: Readonly<Record<string, (value: unknown) => boolean>> = {
   created_at: (value) => isText(value) && !Number.isNaN(Date.parse(String(value))),
   reply_to_guid: isText,
   thread_originator_guid: isText,
+  reply_to_text: isText,
+  reply_to_sender: isText,
   destination_caller_id: isText,
   attachments: (value) => Array.isArray(value),
   is_reaction: isFlag,

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
-import { EVENTS } from '../../src/features/fleet/protocol/layout.ts';
-import { createFleet, createMac, DEFAULT_SIZE } from '../../src/features/fleet/protocol/streams.ts';
+import { createFleet, DEFAULT_SIZE } from '../../src/features/fleet/protocol/subjects.ts';
 import { waitFor } from './eventually.ts';
 import { freePort } from './service.ts';
 import { whenFileEnds } from './temporary.ts';
@@ -54,10 +53,10 @@ export class NatsServer {
     return server;
   }
 
-  /** Starts a server with the streams, buckets and consumers that `postern fleet` creates. */
-  static async forFleet(macs: readonly string[]): Promise<NatsServer> {
+  /** Starts a server with the streams and buckets that `postern fleet` creates. */
+  static async forFleet(): Promise<NatsServer> {
     const server = await NatsServer.start();
-    await server.createFleet(macs);
+    await server.createFleet();
     return server;
   }
 
@@ -77,27 +76,9 @@ export class NatsServer {
     return join(this.#folder, 'store');
   }
 
-  async createFleet(macs: readonly string[]): Promise<void> {
+  async createFleet(): Promise<void> {
     const nc = await connect({ servers: this.url });
-    const jsm = await jetstreamManager(nc);
-    await createFleet(jsm, DEFAULT_SIZE);
-    for (const mac of macs) await createMac(jsm, mac);
-    await nc.close();
-  }
-
-  /** Empties the stream of events; its sequences continue. */
-  async purgeEvents(): Promise<void> {
-    const nc = await connect({ servers: this.url });
-    await (await jetstreamManager(nc)).streams.purge(EVENTS.stream);
-    await nc.close();
-  }
-
-  /** Deletes single messages, counted from the first that is stored. */
-  async deleteEvents(places: readonly number[]): Promise<void> {
-    const nc = await connect({ servers: this.url });
-    const { streams } = await jetstreamManager(nc);
-    const { first_seq: first } = (await streams.info(EVENTS.stream)).state;
-    for (const place of places) await streams.deleteMessage(EVENTS.stream, first + place - 1);
+    await createFleet(await jetstreamManager(nc), DEFAULT_SIZE);
     await nc.close();
   }
 

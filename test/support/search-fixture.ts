@@ -4,7 +4,7 @@ import { ChatIndexSource, IndexReader } from '../../src/core/chatdb/index-source
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import type { LogEntry } from '../../src/core/model/event.ts';
 import type { Offset } from '../../src/core/model/offset.ts';
-import type { ConsumerTask, EventConsumer, EventFeed } from '../../src/core/model/ports/feed-ports.ts';
+import type { ConsumerTask, EventConsumer, RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { SearchHit, SearchQuery } from '../../src/core/model/search.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { IndexWriter } from '../../src/features/search/index/index-writer.ts';
@@ -17,7 +17,7 @@ import { eventually } from './eventually.ts';
 import { FakeClock } from './fake-clock.ts';
 import { collectingLog } from './log.ts';
 
-type SearchFeed = Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
+type SearchFeed = Pick<RowFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
 
 /** An event log that a test writes entry by entry, handled in order and at the test's pace. */
 export class ScriptedFeed implements SearchFeed {

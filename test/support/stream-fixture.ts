@@ -5,7 +5,7 @@ import { Feed } from '../../src/core/log/feed.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
 import type { LogEntry } from '../../src/core/model/event.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
-import type { EventFeed } from '../../src/core/model/ports/feed-ports.ts';
+import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import { HttpStreams } from '../../src/core/streams/http-streams.ts';
 import { limitedFeed } from '../../src/features/access/limited-feed.ts';
 import { plainJson } from './event-json.ts';
@@ -40,7 +40,7 @@ export class StreamFixture {
 
   private constructor(
     { json = plainJson(), ready = () => undefined, admits, ...caller }: Options,
-    change: (feed: Feed) => EventFeed,
+    change: (feed: Feed) => RowFeed,
   ) {
     const { messages, channel, clock, log } = this;
     const whole = change(new Feed({ channel, messages, clock, log }));
@@ -51,7 +51,7 @@ export class StreamFixture {
     this.#gateway = HttpGateway.start({ feed, clock, log, json, openStream, ...caller });
   }
 
-  static async open(options: Options = {}, change = (feed: Feed): EventFeed => feed): Promise<StreamFixture> {
+  static async open(options: Options = {}, change = (feed: Feed): RowFeed => feed): Promise<StreamFixture> {
     const fixture = new StreamFixture(options, change);
     const gateway = await fixture.#gateway;
     closers.push(async () => {

@@ -6,7 +6,7 @@ import WebSocket from 'ws';
 import { Channel } from '../../src/core/log/channel.ts';
 import { Feed } from '../../src/core/log/feed.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
-import { type AppError, isAppError } from '../../src/core/model/errors.ts';
+import { isAppError } from '../../src/core/model/errors.ts';
 import type { LogEntry } from '../../src/core/model/event.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import type { EventFeed } from '../../src/core/model/ports/feed-ports.ts';
@@ -46,17 +46,14 @@ export class WebSocketFixture {
     this.clients = new WebSocketClients({ clock: this.clock, log: this.log, ready: () => undefined, ...parts });
     this.#server.on('upgrade', (request, socket, head) => {
       this.#upgraded.push(socket as Socket);
-      try {
-        void this.clients.accept(request, socket, head, new URL(request.url ?? '', 'http://x').searchParams, {
-          ...this.#owner,
-          ...this.caller,
-        } as Caller);
-      } catch (error) {
-        const { status, code, mistakes } = error as AppError;
+      const query = new URL(request.url ?? '', 'http://x').searchParams;
+      const caller = { ...this.#owner, ...this.caller } as Caller;
+      this.clients.accept(request, socket, head, query, caller).catch((error: unknown) => {
         if (!isAppError(error)) throw error;
+        const { status, code, mistakes } = error;
         const body = JSON.stringify({ status, code, mistakes });
         socket.end(`HTTP/1.1 400 No\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
-      }
+      });
     });
   }
 

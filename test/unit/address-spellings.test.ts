@@ -51,7 +51,7 @@ describe('an address is the same person in every spelling', () => {
       const chat = chats.chat(guid, [address], { service_name: service, is_filtered: filter });
       chats.message({ chat, text: guid, handle_id: chats.handle(address) });
     }
-    for (const [last, address] of CARDS) book.add({ ...key, last }, [address]);
+    for (const [last, address] of CARDS) book.add({ ...key, last }, [address], '');
   });
   afterAll(() => {
     connection.close();

@@ -123,6 +123,42 @@ test('the newest message says in a sentence what is no text, and keeps its body'
   });
 });
 
+test('a member’s new address is not told as a removal, and a removal at another time or elsewhere is one', async () => {
+  const { fixture, reader } = open();
+  const chat = fixture.chat('any;+;chat1', ['+15550100', '+15550101']);
+  const other = fixture.chat('any;+;chat2', ['+15550100', '+15550101']);
+  const [old, added] = [fixture.handle('+15550100'), fixture.handle('+15550101')];
+  const change = (group_action_type: number, other_handle: number, columns = {}): string =>
+    String(
+      fixture.message({
+        ...{ chat, handle_id: added, text: null, item_type: 1, date: at(1) },
+        ...{ group_action_type, other_handle, ...columns },
+      }),
+    );
+  const rows = [change(1, old), change(0, added), change(1, old, { date: at(2) }), change(1, old, { chat: other })];
+  const told = await Promise.all(rows.map(async (id) => (await reader.message(id, { include }))?.details));
+  expect(told.map((details) => [details?.group_event?.type, details?.sentence])).toEqual([
+    ['address_changed', '+15550101 no longer uses +15550100.'],
+    ['address_changed', '+15550101 changed their phone number.'],
+    ['removed', '+15550101 removed +15550100.'],
+    ['removed', '+15550101 removed +15550100.'],
+  ]);
+});
+
+test('what is not newer than the chat’s read mark is read, whatever its rows say', async () => {
+  const { fixture, reader } = open();
+  const handle_id = fixture.handle('+15550100');
+  const unread = async (mark: unknown) => {
+    fixture.sqlite.prepare('UPDATE chat SET last_read_message_timestamp = ?').run(mark as bigint);
+    return (await reader.conversation('any;-;+15550100', { include }))?.details?.unread_count;
+  };
+  const chat = fixture.chat('any;-;+15550100', ['+15550100']);
+  for (const second of [1, 2, 3]) fixture.message({ chat, handle_id, date: at(second), is_read: 0 });
+  for (const none of [0n, null, 'yes']) expect(await unread(none)).toBe(3);
+  expect(await unread(at(2))).toBe(1);
+  expect(await unread(at(3))).toBe(0);
+});
+
 test('values of any kind in the columns that count give numbers all the same', async () => {
   const { fixture, reader } = open();
   const chat = fixture.chat('any;-;+15550100');

@@ -17,8 +17,9 @@ const hours = (last: Readonly<Record<string, number>>) =>
 
 const OVERVIEW = {
   since: '2026-11-01T00:00:00Z',
-  events: { today: 1038, minutes: minutes({ 0: 1, 58: 20, 59: 10 }) },
-  sends: { today: { sent: 4, held: 1, refused: 2 } },
+  day: '2026-11-23T00:00:00Z',
+  events: { since: '2026-11-23T00:00:00Z', today: 1038, minutes: minutes({ 0: 1, 58: 20, 59: 10 }) },
+  sends: { since: '2026-11-23T00:00:00Z', today: { sent: 4, held: 1, refused: 2 } },
   webhooks: [
     {
       origin: 'https://example.org',
@@ -74,15 +75,18 @@ describe('the counters of postern status', () => {
         bars: `▂${'▁'.repeat(28)}█`,
         text: '31 in the last hour, 1,038 today',
       },
-      { name: 'Sends', text: 'today 4 sent, 1 waited for you, 2 refused' },
+      { name: 'Sends', text: '4 sent, 1 waited for you, 2 refused today' },
     ]);
   });
 
-  test('say since when they count while that is less than an hour', () => {
-    const young = { ...OVERVIEW, since: new Date(NOW_MS - 60_000).toISOString(), sends: { today: {} } };
-    const [, since, sends] = counterLines(young, NOW_MS);
-    expect(since).toEqual({ name: '', text: expect.stringMatching(/^counted since \d\d:59:00$/) });
-    expect(sends?.text).toBe('none today');
+  test('say since when they count, and never that there was nothing before', () => {
+    const since = new Date(NOW_MS - 60_000).toISOString();
+    const young = { ...OVERVIEW, sends: { since, today: {} } };
+    const [events, sends] = counterLines(young, NOW_MS);
+    expect(events?.text).toBe('31 in the last hour, 1,038 today');
+    expect(sends?.text).toMatch(/^none since \d\d:59:00$/);
+    const [, all] = counterLines({ ...young, sends: { since, today: { sent: 2 } } }, NOW_MS);
+    expect(all?.text).toMatch(/^2 sent since \d\d:59:00$/);
   });
 
   test('fit 80 columns with their bars, and never round a failure away', () => {

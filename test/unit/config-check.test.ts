@@ -69,7 +69,7 @@ describe('what is not written', () => {
         media: {},
         archive: {},
         scheduled: {},
-        fleet: {},
+        fleet: { file: '', machine: '', backfillHours: 24, changes: false },
         imsg: {},
         bluebubbles: { host: '127.0.0.1', port: 0 },
         canary: { selfAddress: '' },

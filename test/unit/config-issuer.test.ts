@@ -1,10 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { checkConfig } from '../../src/core/config/config.ts';
 import { processEnvironment } from '../../src/core/config/environment.ts';
-import { systemClock } from '../../src/core/runtime/clock.ts';
-import { startHub } from '../../src/features/fleet/open-hub.ts';
 import { FEATURES } from '../../src/features/list.ts';
-import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const ISSUER = 'https://messages.example';
@@ -36,20 +33,4 @@ test('settings that contradict the issuer are named', () => {
   ]);
   expect(check({ host: '0.0.0.0' }).warnings).toEqual([expect.stringContaining('Set server.host to 127.0.0.1')]);
   expect(check({ host: '::1' }).warnings).toEqual([]);
-});
-
-test('a hub names the settings that do nothing there', async () => {
-  const checked = check({});
-  if ('mistakes' in checked) throw new Error(checked.mistakes.join('\n'));
-  const features = { ...checked.config.features, bluebubbles: { host: '127.0.0.1', port: 1234 } };
-  const config = { ...checked.config, features };
-  const log = collectingLog();
-  const host = { clock: systemClock, log, version: '1', features: FEATURES } as unknown as Parameters<
-    typeof startHub
-  >[1];
-  await expect(startHub(config, host)).rejects.toThrow('fleet.servers');
-  expect(log.lines.map(({ level, message }) => [level, message.split(' ')[0]])).toEqual([
-    ['warn', 'bluebubbles.port'],
-    ['warn', 'oauth.issuer'],
-  ]);
 });

@@ -1,8 +1,8 @@
 import { appendFileSync, chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { createUser } from '@nats-io/nkeys';
 import { install } from '../../installer/install.ts';
 import { doctor } from '../../src/core/cli/commands/doctor-command.ts';
 import type { Finding } from '../../src/core/doctor/finding.ts';
@@ -11,6 +11,7 @@ import type { Diagnostics } from '../../src/core/model/diagnostics.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/core/model/local-network.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { failureSentence } from '../../src/core/webhooks/delivery-errors.ts';
+import { membershipLine } from '../../src/features/fleet/protocol/membership.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
@@ -308,44 +309,28 @@ test.each([
   expect(localNetworkAdvice(failure, [url])).toBe(expected ? LOCAL_NETWORK : undefined);
 });
 
-test('a Mac asks its agent about the fleet, because the terminal may reach a network that the agent may not', async () => {
-  const mac = await newMac();
-  const listening = createServer();
-  servers.push(listening);
-  let connections = 0;
-  listening.on('connection', () => (connections += 1));
-  await new Promise<void>((resolve) => void listening.listen(0, '127.0.0.1', resolve));
-  const { port } = listening.address() as AddressInfo;
-  appendFileSync(
-    mac.layout.config,
-    `[fleet]\nservers = ["tls://127.0.0.1:${port}", "tls://10.0.0.5:4222"]\nmac = "m1"\ncontent = "plain"\n`,
-  );
-  await serve(mac, {
-    ...report,
-    fleet: {
-      mac: 'm1',
-      state: 'away',
-      behind: 3,
-      published_row: 9,
-      clock_ahead_s: null,
-      certificate_ends: null,
-      problem: 'connect EHOSTUNREACH',
-    },
-  });
-  const { of } = await examined(mac);
-  expect(of('fleet')).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining(LOCAL_NETWORK) });
-  expect(of('fleet_servers')).toBeUndefined();
-  expect(connections).toBe(0);
-});
-
-test('says of a fleet that its servers refuse the key, and what is wrong with clock and certificate', async () => {
-  const mac = await newMac();
-  appendFileSync(mac.layout.config, '[fleet]\nservers = ["tls://10.0.0.5:4222"]\nmac = "m1"\ncontent = "plain"\n');
-  const fleet = { mac: 'm1', behind: 0, published_row: 9, clock_ahead_s: -9 } as const;
-  const ended = { certificate_ends: '2020-01-01T00:00:00Z', problem: 'Authorization Violation' };
-  await serve(mac, { ...report, fleet: { ...fleet, ...ended, state: 'away' } });
-  const { of } = await examined(mac);
-  expect(of('fleet')).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining('revoked') });
-  expect(of('fleet_clock')).toMatchObject({ state: 'warning', sentence: expect.stringContaining('9 s behind') });
-  expect(of('fleet_certificate')).toMatchObject({ state: 'problem', sentence: expect.stringContaining('2020-01-01') });
-});
+test.each([
+  ['connect EHOSTUNREACH', LOCAL_NETWORK],
+  ['Authorization Violation', 'revoked'],
+])(
+  'a running Mac is asked about its fleet, and %s explained, because the terminal may reach more',
+  async (problem, advice) => {
+    const mac = await newMac();
+    const file = join(mac.layout.support, 'member.line');
+    const seed = new TextDecoder().decode(createUser().getSeed());
+    const keys = [Buffer.alloc(32).toString('base64')];
+    writeFileSync(file, membershipLine({ member: 'm1', servers: ['tls://10.0.0.5:4222'], seed, ca: undefined, keys }));
+    chmodSync(file, 0o644);
+    appendFileSync(mac.layout.config, `[fleet]\nfile = ${JSON.stringify(file)}\n`);
+    const fleet = { mac: 'm1', machine: 'a', state: 'away', behind: 3, published_row: 9, late: 0, problem };
+    await serve(mac, { ...report, ...{ fleet: { ...fleet, certificate_ends: '2020-01-01T00:00:00Z' } } });
+    const { of } = await examined(mac);
+    expect(of('fleet')).toMatchObject({ state: 'warning', what_to_do: expect.stringContaining(advice) });
+    expect(of('fleet_servers')).toBeUndefined();
+    expect(of('fleet_file')).toMatchObject({ state: 'problem', what_to_do: expect.stringContaining('chmod 600') });
+    expect(of('fleet_certificate')).toMatchObject({
+      state: 'problem',
+      sentence: expect.stringContaining('2020-01-01'),
+    });
+  },
+);

@@ -132,7 +132,7 @@ say("can be had at 'http://anew'"); // Knows what it is.
   });
 
   test.each(['installer', 'src'])('are absent from %s', (folder) => {
-    const finds = filesIn(folder, /\.(?:ts|mjs|cjs|js)$/).flatMap((path) =>
+    const finds = filesIn(folder, /\.(?:tsx?|mjs|cjs|js)$/).flatMap((path) =>
       named(path, phrasesOf(path, readFileSync(join(ROOT, path), 'utf8'))),
     );
     expect(finds).toEqual([]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { menuText } from '../../src/core/http/routes/menu-text.ts';
 import { accountWarning } from '../../src/core/model/messages-account.ts';
-import type { StatusReport, StatusWarning } from '../../src/core/model/status.ts';
+import { droppedWarnings, type StatusReport, type StatusWarning } from '../../src/core/model/status.ts';
 
 const url = 'http://127.0.0.1:3001';
 const fine: StatusReport = {
@@ -70,6 +70,13 @@ describe('the menu text', () => {
   ])('begins with the words of the console: %#', (trouble, words) => {
     const [, , first] = menuText({ ...fine, ...trouble }, 'swiftbar', { url }).split('\n');
     expect(first).toBe(`${words} | color=red`);
+  });
+
+  test('says once how many events a webhook has dropped', () => {
+    const webhooks = [{ ...failing('https://example.org', '500'), name: 'Front door', dropped: 3 }];
+    const report = { ...fine, webhooks, warnings: droppedWarnings(webhooks) };
+    const lines = menuText(report, 'swiftbar', { url }).split('\n');
+    expect(lines.filter((line) => line.includes('dropped'))).toEqual(['Front door has dropped 3 events | color=red']);
   });
 
   test('says since when push is dead', () => {

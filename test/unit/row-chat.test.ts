@@ -163,7 +163,7 @@ describe('the owner among the members of a one-to-one chat', () => {
 });
 
 test.each(MACOS_SCHEMAS.filter(isSince13))(
-  'a group’s new picture is in the group that its row names, without a join (%s)',
+  'a row without a join is in the group that it names, in events and lists alike (%s)',
   async (schema) => {
     const { fixture, connection } = bothChats(schema);
     const row = fixture.message({
@@ -182,6 +182,13 @@ test.each(MACOS_SCHEMAS.filter(isSince13))(
       [row, false],
       [plain, true],
     ]);
-    expect((await new ChatReader(connection).message(String(row)))?.conversation_id).toBe(GROUP);
+    expect(pending.map(({ event }) => event.data.conversation_id)).toEqual([GROUP, GROUP]);
+    const reader = new ChatReader(connection);
+    expect((await reader.message(String(row)))?.conversation_id).toBe(GROUP);
+    const { items } = await reader.listMessages({ conversationId: undefined, order: 'asc', limit: 9, offset: 0 });
+    expect(items.map(({ conversation_id }) => conversation_id)).toEqual([GROUP, GROUP]);
+    expect(new IndexReader(connection).conversations([row, plain])).toEqual([GROUP, GROUP]);
+    const first = fixture.message({ text: 'perhaps of a new group', handle_id: fixture.handle(ANA) });
+    expect((await reader.message(String(first)))?.conversation_id).toBe('');
   },
 );

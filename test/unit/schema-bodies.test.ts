@@ -1,9 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { z } from 'zod';
-import { hubSendBody, sendBody } from '../../src/core/schema/message-request.ts';
+import { sendBody } from '../../src/core/schema/message-request.ts';
 import { checkBody } from '../../src/core/schema/mistakes.ts';
-import { strictBody } from '../../src/core/schema/strict.ts';
 import { replayBody, webhookBody, webhookChangesBody } from '../../src/core/schema/webhook-request.ts';
 
 function pointers(schema: z.ZodType, body: unknown): string[] {
@@ -18,15 +17,6 @@ function sentences(schema: z.ZodType, body: unknown): string {
 
 describe('the body of a send', () => {
   const good = { recipient: '+15550100', body: 'hello' };
-
-  test('takes a Mac to send from at a hub alone, and says so to who is strict', () => {
-    const asked = { ...good, from: 'm7' };
-    expect(checkBody(hubSendBody, asked)).toEqual({ ok: true, value: asked });
-    expect(pointers(hubSendBody, { ...good, from: 7 })).toEqual(['/from']);
-    expect(checkBody(sendBody, asked)).toEqual({ ok: true, value: good });
-    expect(pointers(sendBody, strictBody({ ...asked }))).toEqual(['/from']);
-    expect(pointers(hubSendBody, strictBody({ ...asked }))).toEqual([]);
-  });
 
   test('needs a recipient and a body, and ignores what it does not know', () => {
     expect(checkBody(sendBody, { ...good, more: 1 })).toEqual({ ok: true, value: good });

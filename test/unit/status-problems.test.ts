@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { droppedWarnings, type StatusReport, type WebhookSummary } from '../../src/core/model/status.ts';
 import { Cleanup } from '../../src/core/runtime/cleanup.ts';
 import { openStatus, type StatusParts } from '../../src/core/status/open-status.ts';
-import { ProblemLog } from '../../src/core/status/problem-log.ts';
+import { ProblemLog, problemsIn } from '../../src/core/status/problem-log.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
 
@@ -33,6 +34,20 @@ describe('problems', () => {
     );
     log.note([{ ...held, key: '2' }], '2');
     expect(log.list().map(({ until }) => until)).toEqual([null, '2']);
+  });
+
+  test('of webhooks that dropped name the webhook', () => {
+    const dropped = [
+      { id: 'w1', name: 'Door', origin: 'http://a', dropped: 3 },
+      { id: 'w2', origin: 'http://b', dropped: 1 },
+      { id: 'w3', origin: 'http://c' },
+    ].map((one) => ({ ...one, state: 'healthy', consecutive_failures: 0, last_error: null }) as WebhookSummary);
+    const report = { backend: { connected: true, message: null }, permissions: [], webhooks: dropped };
+    const found = problemsIn({ ...report, warnings: droppedWarnings(dropped) } as unknown as StatusReport);
+    expect(found).toMatchObject([
+      { code: 'webhook_dropped', subject: 'Door', key: 'w1', hint: expect.stringContaining('replay w1 --dropped') },
+      { code: 'webhook_dropped', subject: 'http://b', key: 'w2' },
+    ]);
   });
 
   test('that come and go all night fill neither the memory nor the list, and hide none that lasts', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { visible } from '../../src/core/model/visible.ts';
+import { visible, visibleParts } from '../../src/core/model/visible.ts';
 
 test.each([
   ['blank braille', 'a\u2800b', 'a⟨U+2800⟩b'],
@@ -13,4 +13,13 @@ test.each([
 
 test('what is shown for a decision leaves an indentation of 8 spaces as it is', () => {
   expect(visible(`a\n${' '.repeat(8)}b`)).toBe(`a\n${' '.repeat(8)}b`);
+});
+
+test('what is shown for a decision tells its marks from a text that only looks like one', () => {
+  expect(visibleParts('\u2800⟨U+2800⟩ \u202e')).toEqual([
+    { text: '⟨U+2800⟩', isMark: true },
+    { text: '⟨U+2800⟩ ', isMark: false },
+    { text: '⟨U+202E⟩', isMark: true },
+  ]);
+  expect(visibleParts(`a${' '.repeat(40)}b`).map(({ text }) => text)).toEqual(['a', '⟨40 blanks⟩', 'b']);
 });

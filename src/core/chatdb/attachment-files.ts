@@ -36,8 +36,10 @@ export class AttachmentFiles implements AttachmentReader {
   }
 
   #attachment(id: string, n: number): AttachmentDetails | undefined {
-    const rowId = rowIdOf(id);
-    return rowId === undefined ? undefined : this.#connection.read((snapshot) => attachmentAt(snapshot, rowId, n));
+    return this.#connection.read((snapshot) => {
+      const rowId = rowIdOf(id, snapshot);
+      return rowId === undefined ? undefined : attachmentAt(snapshot, rowId, n);
+    });
   }
 }
 

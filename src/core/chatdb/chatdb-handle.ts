@@ -1,6 +1,7 @@
 import type { AssociatedRows } from '../model/associated-rows.ts';
 import type { AppError } from '../model/errors.ts';
 import type { HiddenText } from '../model/hidden-text.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import type { Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
@@ -217,21 +218,21 @@ const TABLES = [
   'sqlite_sequence',
 ] as const;
 
-const REQUIRED: Readonly<Record<string, readonly string[]>> = {
+const REQUIRED: Readonly<Record<string, readonly string[]>> = lookupTable({
   message: ['guid', 'text', 'date', 'is_from_me', 'handle_id'],
   chat: ['guid'],
   handle: ['id'],
   chat_message_join: ['chat_id', 'message_id'],
-};
+});
 
 /** The needed columns of each optional table. A table that lacks one of them is ignored. */
-const NEEDED: Readonly<Record<string, readonly string[]>> = {
+const NEEDED: Readonly<Record<string, readonly string[]>> = lookupTable({
   chat_handle_join: ['chat_id', 'handle_id'],
   message_attachment_join: ['message_id', 'attachment_id'],
   attachment: ['filename'],
   chat_recoverable_message_join: ['chat_id', 'message_id'],
   chat_lookup: ['identifier', 'chat'],
-};
+});
 
 /** Reads which tables and columns exist. Throws `chat_db_unavailable` if a table or column of `REQUIRED` is missing. */
 export function readSchemaInfo(

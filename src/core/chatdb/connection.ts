@@ -221,11 +221,13 @@ export class Connection {
   /** Makes up for a missing index, in slices between which the event loop turns. */
   async #prepare(open: Open): Promise<void> {
     try {
-      while (this.#open === open && open.database.isPreparing) {
+      while (this.#open === open) {
         open.database.prepare(JOINS_AT_ONCE);
+        if (!open.database.isPreparing) break;
         await nextTurn();
       }
-      open.version = Number.NaN; // makes the next check report a change
+      // Makes the next check report a change. No turn lies between this and the first read that succeeds.
+      open.version = Number.NaN;
     } catch (error) {
       if (this.#open === open) this.#lose(error);
     }

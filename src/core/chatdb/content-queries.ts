@@ -60,6 +60,11 @@ interface ContentQueries {
    * Parameter: row id of the poll.
    */
   readonly caption: string | undefined;
+  /**
+   * Is there a row near a row with the same conversation and date by which a member gave themselves a new address?
+   * Parameter: row id.
+   */
+  readonly newAddress: string | undefined;
 }
 
 export const contentQueriesOf = perSchema((schema): ContentQueries => {
@@ -89,8 +94,19 @@ export const contentQueriesOf = perSchema((schema): ContentQueries => {
          ORDER BY m.ROWID DESC LIMIT ${MAX_POLL_ROWS}`
       : undefined,
     caption: has('reply_to_guid') ? captionSql(schema) : undefined,
+    newAddress: has('group_action_type') && has('other_handle') ? NEW_ADDRESS_SQL : undefined,
   };
 });
+
+/** Messages writes both rows of a changed address at once. */
+const ADDRESS_ROWS = 20;
+const NEW_ADDRESS_SQL = `SELECT 1 FROM message r CROSS JOIN message m
+  ON m.ROWID BETWEEN r.ROWID - ${ADDRESS_ROWS} AND r.ROWID + ${ADDRESS_ROWS}
+  WHERE r.ROWID = ? AND m.date = r.date AND m.item_type = 1 AND m.group_action_type = 0
+    AND m.other_handle = m.handle_id AND m.handle_id <> 0
+    AND EXISTS (SELECT 1 FROM chat_message_join a JOIN chat_message_join b ON b.chat_id = a.chat_id
+      WHERE a.message_id = r.ROWID AND b.message_id = m.ROWID)
+  LIMIT 1`;
 
 /** Maximum number of votes and added options read per poll, newest first. No real poll has as many. */
 const MAX_POLL_ROWS = 2000;

@@ -67,10 +67,15 @@ function unreadQueries(schema: SchemaInfo, index: string): UnreadQueries {
     ...(has('is_finished') ? ['m.is_finished = 1'] : []),
     ...(has('is_system_message') ? ['m.is_system_message = 0'] : []),
   ].join(' AND ');
+  // Of the messages read on another device, Messages may mark only the newest as read, or none (Omaimsg, issue 30).
+  const isBehindMark = schema.hasColumn('chat', 'last_read_message_timestamp')
+    ? `AND NOT EXISTS (SELECT 1 FROM chat c WHERE c.ROWID = j.chat_id
+        AND typeof(c.last_read_message_timestamp) = 'integer' AND c.last_read_message_timestamp >= m.date)`
+    : '';
   const isUnread = `${conditions} AND ${isMessage(schema)} AND ${isNotHidden(schema)}${has('date_read') ? ' AND NOT ifnull(m.date_read, 0)' : ''}`;
   return {
     byChat: `SELECT j.chat_id, count(*) FROM ${from} CROSS JOIN chat_message_join j ON j.message_id = m.ROWID
-      WHERE ${isUnread} AND ${isInChat(schema)} GROUP BY j.chat_id`,
+      WHERE ${isUnread} AND ${isInChat(schema)} ${isBehindMark} GROUP BY j.chat_id`,
   };
 }
 

@@ -20,6 +20,8 @@ export interface PageOfOrder {
   readonly limit: number;
   readonly offset: number;
   readonly after: RecentConversation | undefined;
+  /** The chats to list; undefined for all. */
+  readonly only?: ReadonlySet<number> | undefined;
 }
 
 /** Returns a conversation's position in the list as an opaque text for `Page.next`. */

@@ -1,4 +1,5 @@
 import type { DataShapes, SqliteDiagnostics } from '../model/diagnostics.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import { type Sqlite, sqliteLibrary } from '../runtime/sqlite.ts';
 
 /** Number of newest rows that are examined: few enough that the service's clients hardly wait. */
@@ -122,7 +123,7 @@ function summed(
  * separated by white space. A test checks that the columns are those of all schemas in `simulator/schemas/`. A report
  * counts unknown columns, because they reveal a new macOS.
  */
-export const KNOWN_COLUMNS: Readonly<Record<string, string>> = {
+export const KNOWN_COLUMNS: Readonly<Record<string, string>> = lookupTable({
   message: `
     account account_guid associated_message_emoji associated_message_guid associated_message_range_length
     associated_message_range_location associated_message_type attributedBody balloon_bundle_id bia_reference_id
@@ -160,4 +161,4 @@ export const KNOWN_COLUMNS: Readonly<Record<string, string>> = {
     chat_id ck_sync_state delete_date message_id`,
   message_attachment_join: `
     attachment_id message_id`,
-};
+});

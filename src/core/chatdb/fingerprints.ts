@@ -15,7 +15,7 @@ import type { Connection } from './connection.ts';
 import { attachmentsSql, deletedSql, rowSql, watchedSql } from './fingerprint-sql.ts';
 import { identityAt } from './log-identity.ts';
 import type { Damage } from './read-around.ts';
-import { chatIn } from './row-chat.ts';
+import { anyChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
 
@@ -268,6 +268,6 @@ const printQueriesFor = perSchema((schema): PrintQueries => {
     deletions: schema.hasTable('sqlite_sequence')
       ? "SELECT seq FROM sqlite_sequence WHERE name = 'deleted_messages'"
       : undefined,
-    origins: `SELECT m.ROWID, m.guid, ${chatIn(schema)} FROM message m WHERE ${between('m.ROWID')}`,
+    origins: `SELECT m.ROWID, m.guid, ${anyChat(schema)} FROM message m WHERE ${between('m.ROWID')}`,
   };
 });

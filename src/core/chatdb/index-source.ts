@@ -12,7 +12,7 @@ import { RowBudget } from './content/row-budget.ts';
 import { toMessage } from './message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
 import { isListed, isNotHidden, messageParts } from './queries.ts';
-import { chatIn } from './row-chat.ts';
+import { listedChat } from './row-chat.ts';
 import { rowContentOf } from './row-content.ts';
 import { hasContent, isMessage } from './row-kinds.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -53,7 +53,7 @@ function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, note
  * of row ids.
  */
 const messagesSql = perSchema(
-  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, chatIn(schema)))}, ${hasContent(schema)}
+  (schema) => `SELECT ${MESSAGE_COLUMNS.select(messageParts(schema, listedChat(schema)))}, ${hasContent(schema)}
     FROM json_each(?) i CROSS JOIN message m ON m.ROWID = i.value WHERE ${isMessage(schema)}
       AND ${isListed(schema)} AND ${isNotHidden(schema)}`,
 );
@@ -64,7 +64,9 @@ function rowsOf(snapshot: Snapshot, rowIds: readonly number[]): readonly (Row | 
   return rowIds.map((rowId) => found.get(rowId));
 }
 
-const conversationSql = perSchema((schema) => `SELECT ${chatIn(schema)} FROM message m WHERE m.ROWID = ?`);
+const conversationSql = perSchema(
+  (schema) => `SELECT ${listedChat(schema)} FROM message m WHERE m.ROWID = ? AND ${isListed(schema)}`,
+);
 
 /**
  * Performs the reads of `ChatIndexSource` in the thread of the caller, which is the main thread or the reader thread.

@@ -13,7 +13,7 @@ import {
   MESSAGE_COLUMNS,
 } from './columns.ts';
 import { isCounted, isListed, isNotHidden, messageParts } from './queries.ts';
-import { chatIn, isInChat } from './row-chat.ts';
+import { isInChat, listedChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
 
 export type Order = 'asc' | 'desc';
@@ -110,7 +110,7 @@ function allSource(schema: SchemaInfo, condition: string): Source {
     where: (dateRange) => `${dateRange} AND ${condition} AND ${isListed(schema)}`,
     date: 'm.date',
     rowId: 'm.ROWID',
-    chat: chatIn(schema),
+    chat: listedChat(schema),
   };
 }
 

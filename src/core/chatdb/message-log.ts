@@ -102,6 +102,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
   // Lists the members instead of spreading the result of `toRowEntry`: adding members to a spread object takes as long
   // as reading the row.
   const { offset, rowId, guid, event, marks } = toRowEntry(row, snapshot);
+  const lacksChat = row[at.chat] === null || hasFlag(row, 'lacksJoin');
   return {
     offset,
     rowId,
@@ -109,7 +110,7 @@ function toPendingRow(row: Row, snapshot: Snapshot): PendingRow {
     event,
     marks,
     datedMs: toUnixMs(instantAt(row, at.date)),
-    isIncomplete: !isSettled && (row[at.chat] === null || lacksAttachments(row, snapshot)),
+    isIncomplete: !isSettled && (lacksChat || lacksAttachments(row, snapshot)),
     isUnsent: status === STATUS_CODE.unsent,
     isSilent: hasFlag(row, 'isPartOfPoll'),
     isImessage: hasFlag(row, 'isImessage'),

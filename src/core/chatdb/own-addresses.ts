@@ -26,7 +26,7 @@ export interface OwnAddresses {
   readonly inNormalForm: ReadonlySet<string>;
 }
 
-/** What is known of a database, and the newest row that was searched for it. */
+/** The addresses found so far in a database, and the newest row that was searched. */
 interface Known {
   upTo: number;
   readonly stored: Set<string>;

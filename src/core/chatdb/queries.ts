@@ -19,7 +19,7 @@ import {
   TEXT_PARAM,
 } from './columns.ts';
 import { reactionTargets } from './reaction-target.ts';
-import { anyChat } from './row-chat.ts';
+import { anyChat, lacksJoin } from './row-chat.ts';
 import { flagsSql } from './row-flags.ts';
 import {
   hasContent,
@@ -209,6 +209,7 @@ function pendingParts(schema: SchemaInfo) {
       ...entryFlags(schema),
       isPartOfPoll: isPartOfPoll(schema),
       lacksHandle: lacksHandle(schema),
+      lacksJoin: lacksJoin(schema),
       isImessage: schema.hasColumn('message', 'service') ? "m.service = 'iMessage'" : '0',
     }),
   };

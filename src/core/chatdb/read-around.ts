@@ -95,14 +95,20 @@ export class ReadAround {
       .run(limit);
   }
 
-  /** Adds the joins of new messages. Copies all joins again if some are gone. */
+  /**
+   * Adds the joins of new messages. If joins are gone, compares all of them and removes those that are not in chat.db as
+   * they were copied: SQLite gives the row id of a removed join to the next one.
+   */
   #updateJoins(): void {
-    this.#addJoins(-1);
+    const isSame = ['chat_id', 'message_id'].map((column) => `m.${column} IS t.${column}`).join(' AND ');
+    const isThere = `EXISTS (SELECT 1 FROM main.${JOINS} m WHERE m.ROWID = t.ROWID AND ${isSame})`;
+    const last = this.#sqlite.prepare(`SELECT ${isThere} FROM temp.${JOINS} t ORDER BY t.ROWID DESC LIMIT 1`).get();
+    if (last?.[0] !== 0) this.#addJoins(-1);
     const [copied, stored] = ['temp', 'main'].map((of) =>
       Number(this.#sqlite.prepare(`SELECT count(*) FROM ${of}.${JOINS}`).get()?.[0]),
     );
-    if (copied === stored) return;
-    this.#sqlite.exec(`DELETE FROM temp.${JOINS}`);
+    if (last?.[0] !== 0 && copied === stored) return;
+    this.#sqlite.exec(`DELETE FROM temp.${JOINS} AS t WHERE NOT ${isThere}`);
     this.#addJoins(-1);
   }
 

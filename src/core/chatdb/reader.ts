@@ -8,6 +8,7 @@ import type {
   ConversationQuery,
   MessageQuery,
   MessageReader,
+  NamedChat,
   Page,
   ReadOptions,
 } from '../model/ports/reading-ports.ts';
@@ -30,6 +31,7 @@ import {
   listMessageRows,
   mergedKeys,
 } from './message-list.ts';
+import { namedChatsIn } from './named-chats.ts';
 import { oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import type { Damage } from './read-around.ts';
@@ -75,10 +77,9 @@ export class ListReader {
   }
 
   message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Message | undefined {
-    const rowId = rowIdOf(id);
-    if (rowId === undefined) return undefined;
     return this.#connection.read((snapshot) => {
-      const message = messageOf(snapshot, rowId);
+      const rowId = rowIdOf(id, snapshot);
+      const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
       return include.has('details') && message !== undefined ? withDetails(snapshot, message) : message;
     });
   }
@@ -111,6 +112,10 @@ export class ListReader {
     return this.#connection.read(oneToOneChatsIn);
   }
 
+  chats(): readonly NamedChat[] {
+    return this.#connection.read(namedChatsIn);
+  }
+
   /** Finds the rows that cannot be read. */
   survey(): Damage {
     return this.#connection.survey();
@@ -137,6 +142,7 @@ export class ChatReader implements MessageReader {
   readonly #lists: Lists;
   readonly #recent = new RecentConversations();
   #ordering: Promise<void> | undefined;
+  #chats: { readonly of: unknown; readonly list: readonly NamedChat[] } | undefined;
 
   constructor(connection: Connection, thread?: ReaderThread<{ readonly lists: ListReader }>) {
     this.#connection = connection;
@@ -152,8 +158,10 @@ export class ChatReader implements MessageReader {
 
   async message(id: string, { include = NO_INCLUDES }: ReadOptions = {}): Promise<Message | undefined> {
     if (include.has('details')) return this.#lists.message(id, { include });
-    const rowId = rowIdOf(id);
-    return rowId === undefined ? undefined : this.#connection.read((snapshot) => messageOf(snapshot, rowId));
+    return this.#connection.read((snapshot) => {
+      const rowId = rowIdOf(id, snapshot);
+      return rowId === undefined ? undefined : messageOf(snapshot, rowId);
+    });
   }
 
   async details(message: Message): Promise<MessageDetails | undefined> {
@@ -175,13 +183,23 @@ export class ChatReader implements MessageReader {
 
   async listConversations(query: ConversationQuery): Promise<Page<Conversation>> {
     const { limit, offset } = query;
-    if (offset + limit > MAX_CONVERSATIONS_AT_ONCE) return this.#lists.conversations(query);
+    if (query.ids !== undefined || offset + limit > MAX_CONVERSATIONS_AT_ONCE) return this.#lists.conversations(query);
     let page = this.#conversationsAtOnce(query);
     if (page === undefined) {
       await this.#readOrder();
       page = this.#conversationsAtOnce(query);
     } else if (this.#recent.isOld) void this.#readOrder().catch(() => undefined);
     return page ?? this.#lists.conversations(query);
+  }
+
+  /** Returns the same list until the next commit. */
+  async chats(): Promise<readonly NamedChat[]> {
+    const of = this.#connection.snapshot();
+    const kept = this.#chats;
+    if (kept !== undefined && kept.of === of) return kept.list;
+    const list = await this.#lists.chats();
+    this.#chats = { of, list };
+    return list;
   }
 
   async conversation(id: string, options: ReadOptions = {}): Promise<Conversation | undefined> {

@@ -40,6 +40,8 @@ export interface StoredOrder {
 const MAX_NEW_JOINS = 1000;
 /** The order is rebuilt after this many commits, because an update that raises a message's date can go unnoticed. */
 const MAX_KEPT_COMMITS = 100;
+/** The number of conversations that is first examined to find the wanted ones. */
+const FIRST_EXAMINED = 250;
 /** Cost of reading or checking one chat's bound, expressed as a number of rows. */
 const CHAT_COST = 4;
 
@@ -66,8 +68,10 @@ export class RecentConversations {
   readonly #listed = new Set<number>();
 
   /** Returns one page of the conversations; undefined if that would read more than `maxRows` rows. */
-  page(snapshot: Snapshot, { limit, offset, after }: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
+  page(snapshot: Snapshot, asked: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
+    const { limit, offset, after, only } = asked;
     if (this.#snapshot !== snapshot && !this.#update(snapshot) && !this.#build(snapshot, maxRows)) return undefined;
+    if (only !== undefined) return this.#pageOf(only, snapshot, asked, maxRows);
     // A conversation is never more recent than its bound, so at most this many conversations come before `after`.
     const most = after === undefined ? offset : indexIn(this.#bounds, after) + 1;
     if (!this.#settle(snapshot, most + limit, maxRows)) return undefined;
@@ -75,6 +79,23 @@ export class RecentConversations {
     if (behind === -1) return [];
     const start = behind ?? offset;
     return this.#exact.slice(start, start + limit);
+  }
+
+  /** Returns one page of these chats. Looks further and further down the list, until the page is full. */
+  #pageOf(
+    only: ReadonlySet<number>,
+    snapshot: Snapshot,
+    { limit, offset, after }: PageOfOrder,
+    maxRows: number,
+  ): RecentConversation[] | undefined {
+    const start = after === undefined ? offset : 0;
+    for (let examined = FIRST_EXAMINED; ; examined *= 2) {
+      if (!this.#settle(snapshot, examined, maxRows)) return undefined;
+      const found = this.#exact.filter(
+        (one) => only.has(one.chatId) && (after === undefined || compare(one, after) > 0),
+      );
+      if (found.length >= start + limit || this.#exact.length < examined) return found.slice(start, start + limit);
+    }
   }
 
   /** Reports whether the order has reached `MAX_KEPT_COMMITS` and should be rebuilt in the background. */

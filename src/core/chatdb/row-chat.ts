@@ -35,19 +35,43 @@ export function isInChat(schema: SchemaInfo): string {
     OR j.chat_id = ${bestChat(schema, 'chat_message_join')})`;
 }
 
+/** SQL for the row id of the chat of the row `m`, as `anyChat`, unless the user deleted the message. */
+export function listedChat(schema: SchemaInfo): string {
+  return firstOf([chatIn(schema), ...namedGroup(schema)]);
+}
+
 /**
  * SQL for the row id of the chat of the row `m`, even if the user deleted that message, or if Messages did not join the
- * row of an event to the group that it names, as with a group's new picture.
+ * row to the group that it names: it joins a group's new picture never, and some messages late.
  */
 export function anyChat(schema: SchemaInfo): string {
-  const chats = [chatIn(schema)];
-  if (schema.hasTable('chat_recoverable_message_join')) chats.push(chatIn(schema, 'chat_recoverable_message_join'));
-  const namesGroup = ['item_type', 'cache_roomnames'].every((name) => schema.hasColumn('message', name));
-  if (namesGroup && schema.hasIndex('chat', 'chat_identifier')) {
-    chats.push(`CASE WHEN m.item_type <> 0 AND m.cache_roomnames <> '' THEN
-      (SELECT min(c.ROWID) FROM chat c WHERE c.chat_identifier = m.cache_roomnames) END`);
-  }
+  const hasDeleted = schema.hasTable('chat_recoverable_message_join');
+  const deleted = hasDeleted ? [chatIn(schema, 'chat_recoverable_message_join')] : [];
+  return firstOf([chatIn(schema), ...deleted, ...namedGroup(schema)]);
+}
+
+/**
+ * SQL for the group that the row `m` names. A row that names none may still be the first of a new group, so its sender
+ * says nothing about its chat.
+ */
+function namedGroup(schema: SchemaInfo): readonly string[] {
+  if (!schema.hasColumn('message', 'cache_roomnames') || !schema.hasIndex('chat', 'chat_identifier')) return [];
+  return [
+    `CASE WHEN m.cache_roomnames <> '' THEN
+      (SELECT min(c.ROWID) FROM chat c WHERE c.chat_identifier = m.cache_roomnames) END`,
+  ];
+}
+
+function firstOf(chats: readonly string[]): string {
   return chats.length === 1 ? chats.join('') : `coalesce(${chats.join(', ')})`;
+}
+
+/** SQL that is true for the row `m` of a message, or of a reaction, that Messages has not joined to its chat yet. */
+export function lacksJoin(schema: SchemaInfo): string {
+  const isEvent = schema.hasColumn('message', 'item_type') ? 'm.item_type <> 0' : '0';
+  const tables = ['chat_message_join', 'chat_recoverable_message_join'].filter((table) => schema.hasTable(table));
+  const isIn = (table: string): string => `EXISTS (SELECT 1 FROM ${table} j WHERE j.message_id = m.ROWID)`;
+  return `NOT (${[isEvent, ...tables.map(isIn)].join(' OR ')})`;
 }
 
 /** The rank and the row id are one number, because a minimum needs no sort. */

@@ -73,7 +73,8 @@ function decodedContent(
 }
 
 /** Returns the content that chat.db stores in columns of numbers and texts, without a blob to decode. */
-function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timestamp'>, row: Row): MessageContent {
+function columnContent(snapshot: Snapshot, message: Pick<Message, 'id' | 'timestamp'>, row: Row): MessageContent {
+  const { timestamp } = message;
   const number = (index: number): number => (typeof row[index] === 'number' ? row[index] : 0);
   const itemType = number(at.itemType);
   const other = number(at.otherHandle);
@@ -84,6 +85,7 @@ function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timesta
     by: number(at.handle),
     other,
     who: other === 0 ? undefined : snapshot.address(other),
+    hasNewAddress: () => hasNewAddress(snapshot, message),
   });
   const effect = effectOf(toText(row[at.effect]));
   const subject = toText(row[at.subject]);
@@ -100,4 +102,9 @@ function columnContent(snapshot: Snapshot, { timestamp }: Pick<Message, 'timesta
       scheduled: { for: timestamp, state: typeof state === 'number' ? state : null },
     }),
   };
+}
+
+function hasNewAddress({ database }: Snapshot, { id }: Pick<Message, 'id'>): boolean {
+  const { newAddress } = contentQueriesOf(database.schema);
+  return newAddress !== undefined && database.get(newAddress, Number(id)) !== undefined;
 }

@@ -15,6 +15,8 @@ const BITS = {
   lacksHandle: 16,
   /** Only in rows of `PENDING_COLUMNS`. */
   isImessage: 32,
+  /** Only in rows of `PENDING_COLUMNS`. */
+  lacksJoin: 64,
 } as const;
 
 type Flag = keyof typeof BITS;

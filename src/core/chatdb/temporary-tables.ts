@@ -1,13 +1,14 @@
 import { errorCode } from '../model/errors.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import type { Row, Sqlite } from '../runtime/sqlite.ts';
 
 /** The columns that make up a row of a join table. An index that has them can stand in for an unreadable page. */
-const JOINED: Readonly<Record<string, readonly string[]>> = {
+const JOINED: Readonly<Record<string, readonly string[]>> = lookupTable({
   chat_message_join: ['chat_id', 'message_id'],
   chat_handle_join: ['chat_id', 'handle_id'],
   message_attachment_join: ['message_id', 'attachment_id'],
   chat_recoverable_message_join: ['chat_id', 'message_id'],
-};
+});
 
 /** Row ids that are tried one by one if no index lists them. */
 const MAX_TRIED = 5_000_000;

@@ -16,6 +16,7 @@ export function threadLists(thread: ReaderThread<{ readonly lists: ListReader }>
     details: (message) => thread.call('lists', 'details', message),
     reactionDetails: (reaction) => thread.call('lists', 'reactionDetails', reaction),
     conversation: (...args) => thread.call('lists', 'conversation', ...args),
+    chats: () => thread.call('lists', 'chats'),
     conversations: (query) => thread.call('lists', 'conversations', query),
     listedConversations: (...args) => thread.call('lists', 'listedConversations', ...args),
     order: () => thread.call('lists', 'order'),

@@ -65,9 +65,13 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/send-command.ts')).send)));
   connected(program.command('conversations'))
     .description('List conversations, most recent first.')
+    .argument('[words...]', 'only those whose name, number or people contain every word')
     .option('--limit <number>', 'maximum number (50)', count)
     .option('--unread', 'only those with unread messages')
-    .addHelpText('after', helpExamples('postern conversations --limit 5', 'postern conversations --unread'))
+    .addHelpText(
+      'after',
+      helpExamples('postern conversations --limit 5', 'postern conversations garden', 'postern conversations --unread'),
+    )
     .action(runs(served(async () => (await import('./commands/conversations-command.ts')).conversations)));
   connected(program.command('people'))
     .description('List the people you have conversations with, each with all their addresses.')

@@ -15,7 +15,7 @@ Exit codes:
   ${EXIT.startAgain}  must be started again (permission just granted, or export interrupted)
   ${EXIT.keyRefused}  the key was refused
   ${EXIT.config}  the configuration or key file cannot be used (0 with serve --supervised)
-  ${EXIT.timedOut} send --wait, fleet invite or fleet join: not in time`;
+  ${EXIT.timedOut} send --wait: not in time`;
 
 /** Returns the exit code of a command whose request failed. */
 export function exitCodeOf(error: PosternError): number {

@@ -1,8 +1,9 @@
 import { errorCode, isAppError } from '../model/errors.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import { type Context, EXIT } from './context.ts';
 import { type ConnectionOptions, Refusal, reportRefusal } from './service-connection.ts';
 
-const EXIT_CODES: Readonly<Record<string, number>> = {
+const EXIT_CODES: Readonly<Record<string, number>> = lookupTable({
   already_running: EXIT.unavailable,
   archive_absent: EXIT.refusedInput,
   archive_damaged: EXIT.refusedInput,
@@ -13,7 +14,7 @@ const EXIT_CODES: Readonly<Record<string, number>> = {
   chat_db_unavailable: EXIT.unavailable,
   config_unusable: EXIT.config,
   state_db_unusable: EXIT.config,
-};
+});
 
 /**
  * Runs `work`. A failure becomes an exit code and sentences: the consequence (`what`), the reason, and what to do.

@@ -4,11 +4,12 @@ import { pipeline } from 'node:stream/promises';
 import type { AttachmentContent, PosternClient, Upload } from '../../client/postern-client.ts';
 import { errorCode } from '../model/errors.ts';
 import { safeFileName } from '../model/file-name.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import { EXIT } from './context.ts';
 import { Refusal } from './service-connection.ts';
 
 /** MIME types of files that Messages shows to the receiver with a preview. Key: the file extension. */
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES: Readonly<Record<string, string>> = lookupTable({
   gif: 'image/gif',
   heic: 'image/heic',
   jpeg: 'image/jpeg',
@@ -21,7 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   txt: 'text/plain',
   vcf: 'text/vcard',
-};
+});
 
 /** Uploads a file of this machine, because the service may run on another one. */
 export async function upload(client: PosternClient, path: string): Promise<Upload> {

@@ -4,7 +4,6 @@ import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext, Context } from './context.ts';
 import { count, helpExamples, type Runs, secondsUpTo, servesUntilStopped } from './declaration.ts';
 import { EXIT_CODE_HELP } from './exit-codes.ts';
-import { declareFleetCommands } from './fleet-commands.ts';
 
 /** The commands that run a service, and those that maintain the installation on this machine. */
 export function declareHostCommands(program: Command, runs: Runs): void {
@@ -13,13 +12,6 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .option('--supervised', 'for launchd and other supervisors that restart Postern')
     .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
     .action(runs(async () => (await import('./commands/serve-command.ts')).serveCommand));
-  servesUntilStopped(program.command('hub'))
-    .description(
-      'Run a hub: one gateway for the many Macs of a fleet. Any machine can run one, and a fleet can have several.',
-    )
-    .option('--supervised', 'for supervisors that restart the hub')
-    .addHelpText('after', helpExamples('postern hub --config-dir ~/hub'))
-    .action(runs(async () => (await import('./commands/hub-command.ts')).hub));
   program
     .command('doctor')
     .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
@@ -67,7 +59,6 @@ export function declareHostCommands(program: Command, runs: Runs): void {
   declareAgentCommands(program, runs);
   declareBackupCommands(program, runs);
   declareConfigCommands(program, runs);
-  declareFleetCommands(program, runs);
   declareShellCommands(program, runs);
 }
 

@@ -1,27 +1,44 @@
 import { basename, delimiter, dirname, resolve, sep } from 'node:path';
+import { layoutOf } from '../../../installer/install-layout.ts';
+import { shellCommand } from '../../../installer/shell-files.ts';
+import { configFolder } from '../config/environment.ts';
+import { commandLine, withCommands } from '../model/command-words.ts';
 import { type Context, quoted } from './context.ts';
 import type { ConnectionOptions } from './service-connection.ts';
+import { thisMachine } from './this-machine.ts';
 
 /** Returns the command line that starts this program from a shell in any folder. */
-export function programText({ environment }: Context): string {
-  const path = script();
+export function programText(context: Context, path = script()): string {
+  const { environment } = context;
   if (basename(path) === 'postern') {
     // Ignores a folder that npx added to PATH, because other terminals do not have it.
     const isOnPath = (environment.env.PATH ?? '').split(delimiter).includes(dirname(path));
     return isOnPath && !path.includes(`${sep}_npx${sep}`) ? 'postern' : quoted(path);
   }
+  const layout = layoutOf(environment.homeFolder);
+  if (path === layout.main) return quoted(shellCommand(thisMachine(context), layout));
   const runtime = basename(process.execPath);
   const isUsual = runtime === 'node' || runtime === 'bun';
   return `${isUsual ? runtime : quoted(process.execPath)} ${quoted(path)}`;
+}
+
+/**
+ * Returns the options with which commands select the service in this folder. Ignores POSTERN_CONFIG_DIR, because other
+ * terminals do not have it.
+ */
+export function folderOptions(dir: string, { environment }: Context): string {
+  const { env, ...rest } = environment;
+  const usual = configFolder(undefined, { ...rest, env: { ...env, POSTERN_CONFIG_DIR: undefined } });
+  return dir === usual ? '' : `--config-dir ${quoted(dir)}`;
 }
 
 /** Commands that work on this machine, and therefore do not take --url. */
 const ON_THIS_MACHINE = /^(?:doctor|config|serve|hub)\b/;
 
 /**
- * Completes each command in backticks, such as `postern keys list`, so that a user can copy and run it. The completed
- * command starts this program by its path where necessary, and selects the same service. `space` separates the
- * command's words.
+ * Completes each command in backticks or double quotes, such as `postern keys list`, so that a user can copy and run
+ * it. The completed command starts this program by its path where necessary, and selects the same service. `space`
+ * separates the command's words.
  */
 export function copyable(
   text: string,
@@ -29,13 +46,14 @@ export function copyable(
   context: Context,
   space = ' ',
 ): string {
-  const folderOptions = [
+  const folder = [
     ...(demo === true ? ['--demo'] : []),
     ...(configDir === undefined ? [] : ['--config-dir', quoted(resolve(configDir))]),
   ];
-  return text.replaceAll(/`postern ([^`]+)`/g, (_found, words: string) => {
-    const address = url === undefined || ON_THIS_MACHINE.test(words) ? [] : ['--url', quoted(url)];
-    return [programText(context), words, ...address, ...folderOptions].join(' ').replaceAll(' ', space);
+  const cli = { program: programText(context), options: folder.join(' ') };
+  return withCommands(text, (words) => {
+    const address = url === undefined || ON_THIS_MACHINE.test(words) ? '' : ` --url ${quoted(url)}`;
+    return commandLine(cli, `${words}${address}`).replaceAll(' ', space);
   });
 }
 

@@ -14,7 +14,7 @@ import { assertSqlite, sqliteLibrary } from '../runtime/sqlite.ts';
 import type { RunningApp, startApp } from '../service.ts';
 import { type Context, EXIT } from './context.ts';
 import { isDemoRunning } from './demo-running.ts';
-import { invocationOf, programText } from './invocation.ts';
+import { folderOptions, invocationOf, programText } from './invocation.ts';
 
 export interface ServiceOptions {
   readonly supervised: boolean;
@@ -26,6 +26,8 @@ export interface ServiceOptions {
   readonly onLocked?: () => Promise<void>;
   /** Called once the service answers. */
   readonly onStart?: (url: string) => void;
+  /** The options with which commands select this service; default: its folder, unless that is the usual one. */
+  readonly commandOptions?: string;
   /** Starts the service; default: the gateway of this Mac. */
   readonly start?: typeof startApp;
 }
@@ -48,7 +50,7 @@ export async function runService(
   config: Config,
   log: ProcessLog,
   context: Context,
-  { supervised, platform, homeFolder, more = [], onLocked, onStart, start }: ServiceOptions,
+  { supervised, platform, homeFolder, more = [], onLocked, onStart, start, commandOptions }: ServiceOptions,
 ): Promise<number> {
   assertSqlite();
   const ending = new Shutdown({ log, clock: systemClock, isTerminal: context.isTerminal, supervised });
@@ -68,6 +70,7 @@ export async function runService(
       ...(onLocked && { onLocked }),
       cacheFolder: platform === 'simulated' ? join(config.dir, 'cache') : cacheFolder(context.environment),
       run: commandRunner(context.environment.env),
+      cli: { program: programText(context), options: commandOptions ?? folderOptions(config.dir, context) },
       invocation: (command) => invocationOf(command, { configDir: config.dir }, context),
       restart: () => ending.want(EXIT.startAgain),
     });
@@ -157,6 +160,7 @@ async function startRefusal(
     case 'fleet_missing':
     case 'fleet_file_unreadable':
     case 'fleet_key_unusable':
+    case 'fleet_line_unusable':
     case 'state_db_unusable': {
       const { code, message, hint } = error as AppError;
       const exitCode = code === 'already_running' ? EXIT.portTaken : EXIT.config;

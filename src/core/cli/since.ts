@@ -1,8 +1,14 @@
 import { InvalidArgumentError } from 'commander';
 import { NS_PER_MS } from '../model/durations.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import { parseInstant } from '../schema/instant.ts';
 
-const UNIT_MS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+const UNIT_MS: Readonly<Record<string, number>> = lookupTable({
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 604_800_000,
+});
 const STRETCH = /^(\d{1,5})(m|h|d|w)$/;
 const DAY = /^(\d{4})-(\d\d)-(\d\d)$/;
 const DAY_AND_TIME = /^(\d{4})-(\d\d)-(\d\d)(?:[ T]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?)?$/;

@@ -1,11 +1,9 @@
 import type { AssociatedRows } from '../model/associated-rows.ts';
 import { editDistance } from '../model/edit-distance.ts';
-import type { FleetSettings } from '../model/fleet.ts';
 import { hostClassOf } from '../model/local-network.ts';
 import type { EventErrorNumbers } from '../model/subscription.ts';
 import { certificatesIn } from './certificates.ts';
 import type { Environment } from './environment.ts';
-import { fleetOf } from './fleet-settings.ts';
 import type { Setting, SettingTable } from './setting.ts';
 import { SETTINGS } from './settings.ts';
 import { isDate, shown } from './shown-value.ts';
@@ -54,8 +52,6 @@ export interface Config {
    */
   readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
-  /** Undefined if this Mac is not in a fleet. */
-  readonly fleet: FleetSettings | undefined;
   /** The values of each feature's section. Key: the feature's name. */
   readonly features: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
@@ -159,27 +155,8 @@ export function checkConfig(
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey), eventErrors: one(SETTINGS.eventErrors) },
     changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
-    fleet: undefined,
     features: Object.fromEntries(features.map(({ name, settings = {} }) => [name, sectionValues(settings)])),
   };
-  const writtenFleet = {
-    lacksServers:
-      !written.has(SETTINGS.fleetServers.name) && [...written.keys()].some((name) => sectionOf(name) === 'fleet'),
-    servers: all(SETTINGS.fleetServers),
-    mac: one(SETTINGS.fleetMac),
-    keyFile: one(SETTINGS.fleetKeyFile),
-    caFile: one(SETTINGS.fleetCaFile),
-    content: one(SETTINGS.fleetContent),
-    contentKeyFile: one(SETTINGS.fleetContentKeyFile),
-    backfillHours: one(SETTINGS.fleetBackfillHours),
-    changes: one(SETTINGS.fleetChanges),
-  };
-  if (writtenFleet.changes && config.changes.enabled === false) {
-    mistakes.push(
-      'fleet.changes needs change detection, but changes.enabled is false. Set changes.enabled to "auto", or fleet.changes to false.',
-    );
-  }
-  const fleet = mistakes.length > 0 ? undefined : fleetOf(writtenFleet, mistakes);
   for (const one of features) {
     const values = config.features[one.name] ?? {};
     const isRead = Object.values(values).every((value) => value !== undefined);
@@ -194,7 +171,7 @@ export function checkConfig(
     } else if (isShort) warnings.push(SHORT_KEY);
     warnings.push(...issuerWarnings(config));
   }
-  return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen({ ...config, fleet }), warnings };
+  return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };
 }
 
 /**

@@ -27,7 +27,7 @@ function usualOf({ defaultValue, read }: Setting, environment: Environment): unk
   return Array.isArray(written) ? written : (read(written, environment) ?? null);
 }
 
-/** Returns the value in use; undefined for every setting of `[fleet]` if this Mac is in no fleet. */
+/** Returns the value in use. */
 function valueIn(config: Config, name: string, { features = [] }: Environment): unknown {
   const [section = '', key = ''] = name.split('.');
   const own = features.find((one) => one.name === section)?.settings ?? {};

@@ -6,7 +6,6 @@ import { ASSOCIATED_ROWS } from '../model/associated-rows.ts';
 import { hostClassOf } from '../model/local-network.ts';
 import type { EventErrorNumbers } from '../model/subscription.ts';
 import type { Environment } from './environment.ts';
-import { FLEET_SETTINGS } from './fleet-settings.ts';
 import { absolutePath, integer, optionalPath, PATH, path, type Setting } from './setting.ts';
 
 const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,5}))?$/;
@@ -187,7 +186,6 @@ export const SETTINGS = {
     defaultValue: () => false,
     read: (written) => (typeof written === 'boolean' ? written : undefined),
   },
-  ...FLEET_SETTINGS,
 } satisfies Readonly<Record<string, Setting>>;
 
 /**

@@ -1,4 +1,5 @@
 import TOML from '@ltd/j-toml';
+import { lookupTable } from '../model/lookup-table.ts';
 
 /** Parses integers as bigint, so that `3001` and `3001.0` differ and no integer is rounded. */
 const OPTIONS = { joiner: '\n', bigint: true } as const;
@@ -104,7 +105,7 @@ function isToml(text: string): boolean {
  */
 const PARTS =
   /"""(?:[^\\]|\\[\s\S])*?(?:"""|$)|'''[\s\S]*?(?:'''|$)|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|#[^\n]*|(?<sign>[.,=[\]{}])/g;
-const DEPTHS: Readonly<Record<string, number>> = { '[': 1, '{': 1, ']': -1, '}': -1 };
+const DEPTHS: Readonly<Record<string, number>> = lookupTable({ '[': 1, '{': 1, ']': -1, '}': -1 });
 
 /** A dot, a comma, an equals sign or a bracket, outside strings and comments. */
 interface Sign {

@@ -94,7 +94,7 @@ async function askClient(client: ReportClient, options: ReportOptions): Promise<
   const { prompt, watchSeconds } = options;
   const { backend } = await client.health();
   if (prompt) await client.checkPermissions().catch(ignored);
-  const { version, uptime_s, permissions, newest_row, newest_event, webhooks, contacts, fleet } = await client.status();
+  const { version, uptime_s, permissions, newest_row, newest_event, webhooks, contacts } = await client.status();
   const isGranted = permissions.some(({ name, state }) => name === 'automation' && state === 'granted');
   const asks = prompt || isGranted || options.sendToMe !== undefined;
   const watch = (seconds: number): Promise<Diagnostics | undefined> =>
@@ -131,7 +131,6 @@ async function askClient(client: ReportClient, options: ReportOptions): Promise<
     local_network: found({
       webhooks: webhooks.filter(({ origin }) => isOnLocalNetwork(origin)).length,
       refused: webhooks.filter(({ last_error: error }) => error?.includes(LOCAL_NETWORK) === true).length,
-      fleet: oneOf(['connected', 'away', 'refused'], fleet?.state),
     }),
     send_to_me: sent,
   };

@@ -1,12 +1,11 @@
 import { isPosternError, type PosternClient, type PosternError } from '../../client/postern-client.ts';
 import { appMessages } from '../model/app-messages.ts';
 import type { AssociatedRows } from '../model/associated-rows.ts';
-import { isOnLocalNetwork, LOCAL_NETWORK } from '../model/local-network.ts';
+import { LOCAL_NETWORK } from '../model/local-network.ts';
 import type { PermissionReport } from '../model/ports/permissions-ports.ts';
-import type { FleetMac, StatusReport, WebhookSummary } from '../model/status.ts';
+import type { StatusReport, WebhookSummary } from '../model/status.ts';
 import { accountFinding, askedAccount } from './account-finding.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
-import { certificateFinding, clockFinding } from './fleet-findings.ts';
 import { searchFindings } from './search-findings.ts';
 
 /** The findings about the running service, and its state. */
@@ -16,49 +15,6 @@ export interface Asked {
   readonly isConnected: boolean;
   /** The status of the service; undefined if it could not be asked. */
   readonly status?: StatusReport | undefined;
-}
-
-/** Returns the findings about a hub. A hub reports its Macs instead of permissions and rows. */
-export async function askHub(client: PosternClient, address: string): Promise<Asked> {
-  const status = await answered(client.status());
-  if (isPosternError(status)) {
-    const found = troubleOf(status, address, 'Start it: `postern hub`');
-    return { findings: [found], isUp: false, isConnected: false };
-  }
-  const { backend, macs = [], version, webhooks } = status;
-  const { connected, message } = backend;
-  return {
-    findings: [
-      ok('service', `The hub answers at ${address}.`),
-      ok('running_version', `Version ${version} is running.`),
-      connected
-        ? ok('connection', 'The hub is connected to the fleet.')
-        : fault('connection', message ?? 'The hub is not connected to the fleet.', 'See fleet_servers.'),
-      ...macs.map(macFinding),
-      ...webhookFindings(webhooks, { isHub: true }),
-    ],
-    isUp: true,
-    isConnected: connected,
-  };
-}
-
-function macFinding({ id, state, seen_s: seenS, behind, backend, version }: FleetMac): Finding {
-  const name = `mac ${id}`;
-  if (state === 'away') {
-    const hint =
-      'Check that this Mac is on and online, and that Postern is running there. postern doctor on that Mac says more.';
-    return finding('warning', name, `${id} is away: it was last heard from ${seenS} s ago.`, hint);
-  }
-  if (state === 'unreadable') {
-    const hint =
-      'Its content.key differs from the one of this hub. Copy the current files to both from the machine where the fleet was set up.';
-    return fault(name, `${id} is connected, but its messages cannot be decrypted.`, hint);
-  }
-  if (backend?.connected === false) {
-    const sentence = `${id} cannot read Messages: ${backend.message ?? 'no reason given'}`;
-    return fault(name, sentence, 'postern doctor on that Mac says more.');
-  }
-  return ok(name, `${id} is connected, with version ${version ?? 'unknown'}, ${behind ?? 0} rows behind.`);
 }
 
 /**
@@ -73,7 +29,6 @@ export async function askService(
     start,
     prompt,
     pauseMs,
-    fleetServers = [],
     associatedRows,
     configFile,
   }: {
@@ -83,7 +38,6 @@ export async function askService(
     readonly start: string;
     readonly prompt: boolean;
     readonly pauseMs: (ms: number) => Promise<void>;
-    readonly fleetServers?: readonly string[];
     /** The setting `backend.associated_rows`. */
     readonly associatedRows: AssociatedRows;
     /** Path of the configuration file. */
@@ -115,10 +69,9 @@ export async function askService(
   if (!isPosternError(status)) {
     findings.push(
       ...eventFindings(status),
-      ...webhookFindings(status.webhooks, { isHub: false }),
+      ...webhookFindings(status.webhooks),
       ...contactFindings(status),
       ...searchFindings(status),
-      ...fleetFindings(status, fleetServers),
     );
   } else if (status.status !== 429) findings.push(troubleOf(status, address, start));
   else findings.push(unsure('status', 'The service is too busy (429) to report its status.'));
@@ -160,31 +113,6 @@ function troubleOf({ status, code }: PosternError, address: string, start: strin
   );
 }
 
-/** Returns no findings if this Mac is not in a fleet. */
-function fleetFindings({ fleet }: StatusReport, servers: readonly string[]): readonly Finding[] {
-  if (fleet === undefined) return [];
-  const { mac, state, behind, problem, clock_ahead_s: aheadS, certificate_ends: ends } = fleet;
-  const rest = [
-    // An older service reports neither the clock nor the certificate.
-    ...(typeof aheadS === 'number' ? [clockFinding(aheadS * 1000)] : []),
-    ...(typeof ends === 'string' ? [certificateFinding("The server's certificate", Date.parse(ends))] : []),
-  ];
-  if (state === 'refused') return [fault('fleet', problem ?? `Another machine is already ${mac} in the fleet.`, null)];
-  if (problem !== null) {
-    const advice = /authorization/i.test(problem)
-      ? 'The servers do not know its key. Was it revoked, or has another machine taken its place?'
-      : servers.some(isOnLocalNetwork)
-        ? LOCAL_NETWORK
-        : 'Are the servers of the fleet up?';
-    const hint = `Clients of this Mac are still served. ${advice}`;
-    return [
-      finding('warning', 'fleet', `This Mac, ${mac}, is not connected to the fleet at the moment: ${problem}.`, hint),
-      ...rest,
-    ];
-  }
-  return [ok('fleet', `This Mac is ${mac} in the fleet. Its stream is ${behind} rows behind.`), ...rest];
-}
-
 function eventFindings({ newest_row: row, newest_event: event, version }: StatusReport): readonly Finding[] {
   const running = ok('running_version', `Version ${version} is running.`);
   if (row === null) {
@@ -204,10 +132,7 @@ function eventFindings({ newest_row: row, newest_event: event, version }: Status
   ];
 }
 
-function webhookFindings(
-  webhooks: readonly WebhookSummary[],
-  { isHub }: { readonly isHub: boolean },
-): readonly Finding[] {
+function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[] {
   if (webhooks.length === 0) return [ok('webhooks', 'There are no webhooks.')];
   return webhooks.map((webhook) => {
     const shortId = webhook.id.slice(0, 8);
@@ -231,10 +156,11 @@ function webhookFindings(
       return fault(
         name,
         `${webhook.origin} holds an event and retries it until it succeeds: ${webhook.last_error ?? 'No answer.'}`,
-        `Look at the receiver. ${isHub ? '' : `When it works again, ${command('retry')} delivers at once. `}To skip all waiting events: ${command('replay', ' --latest')}`,
+        `Look at the receiver. When it works again, ${command('retry')} delivers at once. To skip all waiting events: ${command('replay', ' --latest')}`,
       );
     }
-    const sentence = `${webhook.origin} has failed ${webhook.consecutive_failures} times: ${webhook.last_error ?? 'No answer.'}`;
+    const { consecutive_failures: failures } = webhook;
+    const sentence = `${webhook.origin} has failed ${failures === 1 ? 'once' : `${failures} times`}: ${webhook.last_error ?? 'No answer.'}`;
     return isLocalNetworkRefused(webhook)
       ? fault(name, sentence, 'The receiver is in your own network. Is it switched on?')
       : fault(name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);

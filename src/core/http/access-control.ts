@@ -28,6 +28,8 @@ export interface AccessControlParts {
    * are not counted (decision E9).
    */
   readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
+  /** Recognises paths whose requests are passed on to another service, which checks and counts them. */
+  readonly isPassedOn?: ((path: string) => boolean) | undefined;
 }
 
 /**
@@ -73,15 +75,17 @@ export class AccessControl {
   readonly #keys: ApiKeys;
   readonly #callers: Callers;
   readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
+  readonly #isPassedOn: (path: string) => boolean;
   readonly #keyless = new KeylessRequests();
 
-  constructor({ settings, apiKey, callers, openPaths }: AccessControlParts) {
+  constructor({ settings, apiKey, callers, openPaths, isPassedOn = () => false }: AccessControlParts) {
     this.newGuard = () => new OriginPolicy(settings);
     this.guard = this.newGuard();
     this.#limit = new RateLimit(settings.rateLimitPerMinute);
     this.#keys = new ApiKeys(apiKey, callers);
     this.#callers = callers;
     this.#openPaths = openPaths;
+    this.#isPassedOn = isPassedOn;
   }
 
   /**
@@ -106,6 +110,7 @@ export class AccessControl {
     if (isUninvited(source, isOpenPage)) throw originNotAllowed(arrival);
     if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
     if (isOpenPage) return undefined;
+    if (this.#isPassedOn(path)) return this.#admitPassedOn(exchange, source === 'listed');
     if (isNowhere(path) && !this.#openPaths.has(path)) throw problem('not_found');
     await this.#limit.count(headers);
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
@@ -123,6 +128,23 @@ export class AccessControl {
     if (caller === undefined) throw unauthorized(request);
     if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
     exchange.caller = caller;
+    return undefined;
+  }
+
+  /**
+   * Admits a request that another service will check. Only the owner's key makes it a request of this service's owner;
+   * without it, every refusal of the other service counts here.
+   */
+  async #admitPassedOn(exchange: Exchange, isListed: boolean): Promise<Answer | undefined> {
+    const { request, method } = exchange;
+    if (method === 'OPTIONS' && isListed && 'access-control-request-method' in request.headers) return PREFLIGHT;
+    const caller = this.#keys.inHeader(request);
+    if (caller !== undefined) {
+      exchange.caller = caller;
+      return undefined;
+    }
+    await this.#limit.assertRoom();
+    exchange.onRefused = () => void this.#limit.count({}).catch(() => undefined);
     return undefined;
   }
 

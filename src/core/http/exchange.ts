@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Caller } from '../model/caller.ts';
+import { type CommandWords, completedFor } from '../model/command-words.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type { Counters } from '../runtime/counters.ts';
@@ -31,6 +32,8 @@ export interface ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
+  /** How a person runs a command with this service, for the hints of problems. */
+  readonly cli?: CommandWords | undefined;
   /** True once the server is closing. Every answer then closes its connection. */
   readonly isClosing: boolean;
 }
@@ -60,6 +63,8 @@ export class Exchange {
   route = '-';
   params: Readonly<Record<string, string>> = {};
   query: URLSearchParams = NO_QUERY;
+  /** Called if the service to which the request was passed on refuses its key. */
+  onRefused: (() => void) | undefined;
   #caller: Caller | undefined;
   readonly #context: ExchangeContext;
   readonly #output: ServerResponse | Duplex;
@@ -239,7 +244,8 @@ export class Exchange {
       return;
     }
     const lacksPage = errorCode(error) === 'not_found' && !this.path.startsWith(`${API}/`) && isForPerson(this);
-    this.send(lacksPage ? missingPage(this) : problemAnswer(error));
+    const complete = (hint: string): string => completedFor(this.#caller, hint, this.#context.cli);
+    this.send(lacksPage ? missingPage(this) : problemAnswer(error, complete));
   }
 
   /**

@@ -1,16 +1,11 @@
 import type { Feature } from '../feature.ts';
-import { problem } from '../model/problems.ts';
-import type { MoreRoute } from './router.ts';
+import type { ServedRoute } from './router.ts';
 
-/**
- * Returns the routes of features. The handlers of a feature are loaded at the first request to one of them. A hub
- * refuses the routes with `not_at_a_hub`.
- */
-export function featureRoutes(features: readonly Feature[], isHub = false): readonly MoreRoute[] {
+/** Returns the routes of features. The handlers of a feature are loaded at the first request to one of them. */
+export function featureRoutes(features: readonly Feature[]): readonly ServedRoute[] {
   return features.flatMap(({ name, routes = {}, handlers }) =>
-    Object.entries(routes).map(([id, route]): MoreRoute => {
-      if (isHub) return { id, route, handler: () => Promise.reject(problem('not_at_a_hub')) };
-      return {
+    Object.entries(routes).map(
+      ([id, route]): ServedRoute => ({
         id,
         route,
         async handler(exchange) {
@@ -18,7 +13,7 @@ export function featureRoutes(features: readonly Feature[], isHub = false): read
           if (handler === undefined) throw new Error(`${name} has no handler for ${id}`);
           return handler(exchange);
         },
-      };
-    }),
+      }),
+    ),
   );
 }

@@ -1,8 +1,28 @@
+import { hash } from 'node:crypto';
 import type { Answer } from './answer.ts';
 import { vary } from './conditions.ts';
 import type { Exchange } from './exchange.ts';
 
-const POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/** The product's look, in the page itself. */
+const STYLE = `
+:root { color-scheme: light dark; }
+body {
+  max-width: 34rem; margin: 0 auto; padding: 18vh 1.25rem 3rem;
+  background: light-dark(#f7f6f3, #0f1114); color: light-dark(#1b1d20, #eceae5);
+  font: 1rem/1.5 -apple-system, BlinkMacSystemFont, "SF Pro Text", Inter, "Segoe UI", Roboto, "Noto Sans", system-ui, sans-serif;
+}
+h1 { font-size: 1.75rem; line-height: 1.25; letter-spacing: -0.015em; margin: 0 0 0.5rem; }
+p { margin: 0; color: light-dark(#62666d, #9a9fa8); }
+ul { list-style: none; margin: 1.5rem 0 0; padding: 0; }
+a {
+  display: block; margin: 0.5rem 0; padding: 0.75rem 1rem; border-radius: 12px; text-decoration: none;
+  background: light-dark(#ffffff, #16181c); border: 1px solid light-dark(#e8e5de, #262a30);
+  color: light-dark(#0b5cad, #8bbdf6);
+}
+a:hover { border-color: currentcolor; }
+a:focus-visible { outline: 2px solid currentcolor; outline-offset: 2px; }
+`;
+const POLICY = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
 /** Reports whether the client is a browser that shows the answer to a person. */
 export function isForPerson(exchange: Exchange): boolean {
@@ -27,6 +47,7 @@ export function missingPage(exchange: Exchange): Answer {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>No such page – Postern</title>
+<style>${STYLE}</style>
 </head>
 <body>
 <h1>There is no such page.</h1>

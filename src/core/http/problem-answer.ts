@@ -5,12 +5,13 @@ import type { Answer } from './answer.ts';
 
 /**
  * Returns the answer for a failure (decision E1). Any failure other than an AppError or an error of state.db is a
- * defect of Postern: the answer is 500 without details.
+ * defect of Postern: the answer is 500 without details. `complete` completes the commands in the hint.
  */
-export function problemAnswer(error: unknown): Answer {
+export function problemAnswer(error: unknown, complete = (hint: string): string => hint): Answer {
   const known = isAppError(error) ? error : (storageProblem(error) ?? problem('internal_error'));
   const headers = { 'Content-Type': 'application/problem+json', ...known.headers };
-  return { status: known.status, body: problemDocument(known), headers };
+  const { hint, ...rest } = problemDocument(known);
+  return { status: known.status, body: hint === undefined ? rest : { ...rest, hint: complete(hint) }, headers };
 }
 
 /**

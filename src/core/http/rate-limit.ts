@@ -41,6 +41,12 @@ export class RateLimit {
     if (isFull) throw this.#refusal('rate_limited', counted);
   }
 
+  /** Rejects with `rate_limited` if the limit is reached. Counts nothing. */
+  async assertRoom(): Promise<void> {
+    const counted = await this.#everyone.get(EVERYONE);
+    if (counted !== null && counted.remainingPoints <= 0) throw this.#refusal('rate_limited', counted);
+  }
+
   /**
    * Counts a request of a limited key. Call `count` first. Rejects with `key_rate_limited` if this key has used up its
    * share, or all limited keys together have used up their common share. A rejected request does not count towards the

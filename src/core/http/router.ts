@@ -3,7 +3,7 @@ import { type Access, assertAllowed } from '../model/caller.ts';
 import type { AppError } from '../model/errors.ts';
 import { invalidRequest, problem } from '../model/problems.ts';
 import { parseQuery } from '../schema/query-parameters.ts';
-import { pathOf, ROUTES, type Route, type RouteId } from '../schema/routes.ts';
+import { pathOf, type Route, type RouteId } from '../schema/routes.ts';
 import { strictQueryMistakes } from '../schema/strict.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
@@ -16,8 +16,8 @@ export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
 /** A handler for every operation. Uses the ports of `exchange.caller`. */
 export type Handlers = Readonly<Record<RouteId, Handler>>;
 
-/** An operation that a feature adds. */
-export interface MoreRoute {
+/** An operation with its handler. */
+export interface ServedRoute {
   readonly id: string;
   readonly route: Route;
   readonly handler: Handler;
@@ -40,7 +40,7 @@ export class Router {
    */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
-  constructor(handlers: Handlers, pages: OpenPages, more: readonly MoreRoute[], operations: OperationOf) {
+  constructor(routes: readonly ServedRoute[], pages: OpenPages, operations: OperationOf) {
     this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
@@ -50,7 +50,7 @@ export class Router {
       noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
     });
-    const paths = byPath(handlers, more, operations);
+    const paths = byPath(routes, operations);
     for (const [path, methods] of paths) {
       this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
       if (!path.endsWith('}')) continue;
@@ -115,20 +115,15 @@ function readAs(method: string): string {
 }
 
 function byPath(
-  handlers: Handlers,
-  more: readonly MoreRoute[],
+  routes: readonly ServedRoute[],
   operationOf: OperationOf,
 ): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
   const paths = new Map<string, Map<string, Handler>>();
-  const add = (made: Route, handler: Handler): void => {
+  for (const { id, route: made, handler } of routes) {
     const path = pathOf(made);
     const methods = paths.get(path) ?? new Map<string, Handler>();
-    paths.set(path, methods.set(made.method, handler));
-  };
-  for (const id of Object.keys(ROUTES) as RouteId[]) {
-    add(ROUTES[id], guarded(ROUTES[id].access, handlers[id], operationOf, id));
+    paths.set(path, methods.set(made.method, guarded(made.access, handler, operationOf, id)));
   }
-  for (const { id, route: made, handler } of more) add(made, guarded(made.access, handler, operationOf, id));
   return paths;
 }
 
@@ -147,7 +142,9 @@ function guarded(access: Access, handler: Handler, operationOf: OperationOf, id:
  */
 async function assertTakesQuery(operationOf: OperationOf, id: string, query: URLSearchParams): Promise<void> {
   const operation = await operationOf(id);
-  const mistakes = operation?.query === undefined ? strictQueryMistakes(undefined, query) : [];
+  // What is passed on to another service is described there.
+  if (operation === undefined) return;
+  const mistakes = operation.query === undefined ? strictQueryMistakes(undefined, query) : [];
   if (mistakes.length > 0) throw invalidRequest(mistakes);
 }
 

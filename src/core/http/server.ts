@@ -3,16 +3,10 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Response } from '@tinyhttp/app';
-import type { Feature } from '../feature.ts';
-import { documentsOf } from '../feature.ts';
 import type { Caller, Callers } from '../model/caller.ts';
+import type { CommandWords } from '../model/command-words.ts';
 import { errorCode } from '../model/errors.ts';
-import type { AccessService } from '../model/ports/access-ports.ts';
-import type { Home } from '../model/ports/home-ports.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
-import type { Metrics } from '../model/ports/metrics-ports.ts';
-import type { PermissionReport } from '../model/ports/permissions-ports.ts';
-import type { BackendHealth } from '../model/ports/reading-ports.ts';
 import type { Wire } from '../model/ports/wires-ports.ts';
 import { problem } from '../model/problems.ts';
 import type { Counters } from '../runtime/counters.ts';
@@ -22,7 +16,6 @@ import { API, ROUTES } from '../schema/routes.ts';
 import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
-import { featureRoutes } from './feature-routes.ts';
 import {
   baseAddressOf,
   type HttpTimeouts,
@@ -33,22 +26,11 @@ import {
   refuseUnreadable,
   withoutUpgrade,
 } from './http-connection.ts';
-import { hubHandlers } from './hub-handlers.ts';
 import type { IssuerHost } from './issuer-host.ts';
-import { withLazyRoutes } from './lazy-routes.ts';
 import { Pipelines } from './pipeline.ts';
 import { normalizeTarget } from './request-target.ts';
-import { Router } from './router.ts';
-import { attachmentRoutes } from './routes/attachments-routes.ts';
-import { conversationRoutes } from './routes/conversations-routes.ts';
-import { type EventSource, eventRoutes } from './routes/events-routes.ts';
-import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
-import { messageRoutes } from './routes/messages-routes.ts';
-import { metricRoutes } from './routes/metrics-routes.ts';
-import { signInRoutes } from './routes/sign-in-routes.ts';
-import { staticFiles } from './routes/static-files.ts';
-import { type Diagnose, healthRoutes, statusRoutes } from './routes/status-routes.ts';
-import { uploadRoutes } from './routes/uploads-routes.ts';
+import { type OperationOf, Router, type ServedRoute } from './router.ts';
+import type { OpenPages } from './routes/static-files.ts';
 
 /**
  * Accepts the socket of an admitted handshake. Throws an AppError to refuse it, but only before writing to the socket.
@@ -61,31 +43,34 @@ export type AcceptWebSocket = (
   caller: Caller,
 ) => void | Promise<void>;
 
-export interface HttpServerParts extends Omit<EventSource, 'closing'> {
+/** What the handlers of the routes may know of the server that serves them. */
+export interface RouteHost {
+  /** Aborted when the service begins to stop. */
+  readonly closing: AbortSignal;
+  /** Returns the address of the port, without a path; empty until it listens. */
+  readonly ownUrl: () => string;
+}
+
+export interface HttpServerParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   /** Finds the caller that a key belongs to. The handlers use this caller's ports. */
   readonly callers: Callers;
-  readonly access: () => Promise<AccessService>;
-  readonly home: Home;
-  readonly health: () => BackendHealth;
-  readonly notReady: () => readonly string[];
-  readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
-  readonly diagnose: Diagnose;
+  /** The operations that are served. */
+  readonly routes: (host: RouteHost) => readonly ServedRoute[];
+  /** Loads the description of an operation. */
+  readonly operations: OperationOf;
+  readonly pages: OpenPages;
+  /** Recognises paths whose requests are passed on to another service, which checks and counts them. */
+  readonly isPassedOn?: ((path: string) => boolean) | undefined;
   readonly acceptWebSocket: AcceptWebSocket;
-  readonly mcp: McpRouteParts;
   /** Creates the host that answers requests from the internet (decision Y5). Undefined if `oauth.issuer` is not set. */
   readonly issuer?: ((access: AccessControl) => IssuerHost) | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  readonly metrics: () => Metrics;
   readonly counters: Counters;
-  readonly version: string;
-  /** The features whose operations are served. At a hub: those that a hub does not offer. */
-  readonly features: readonly Feature[];
-  /** True for a hub, which represents many Macs (decision N2). */
-  readonly isHub?: boolean;
-  readonly timeouts?: HttpTimeouts;
+  readonly cli?: CommandWords | undefined;
+  readonly timeouts?: HttpTimeouts | undefined;
 }
 
 /** These limits apply to the arrival of a request, not to the work on it (decision E7). */
@@ -102,6 +87,7 @@ export class HttpServer implements ExchangeContext {
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
+  readonly cli?: CommandWords | undefined;
   readonly #access: AccessControl;
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
@@ -115,34 +101,18 @@ export class HttpServer implements ExchangeContext {
   #closing: Promise<void> | undefined;
 
   constructor(parts: HttpServerParts) {
-    const { settings, apiKey, callers, counters, timeouts = TIMEOUTS } = parts;
+    const { counters, pages, timeouts = TIMEOUTS } = parts;
     this.#timeouts = timeouts;
-    const open = staticFiles(parts.version, parts.notReady, parts.features);
     this.clock = parts.clock;
     this.log = parts.log;
     this.counters = counters;
+    this.cli = parts.cli;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
-    this.#access = new AccessControl({ settings, apiKey, callers, openPaths: open });
+    this.#access = new AccessControl({ ...parts, openPaths: pages });
     this.#issuer = parts.issuer?.(this.#access);
-    const loaded = {
-      ...healthRoutes(parts.health),
-      ...messageRoutes(counters, this.#stopping.signal, parts.isHub),
-      ...uploadRoutes(this.#stopping.signal),
-      ...attachmentRoutes(),
-      ...conversationRoutes(),
-      ...eventRoutes({ ...parts, closing: this.#stopping.signal }),
-      ...statusRoutes(parts.checkPermissions, () => this.#url, parts.diagnose),
-      ...signInRoutes({ apiKey, clock: parts.clock, ownUrl: () => this.#url }),
-      ...mcpRoutes(parts.mcp),
-      ...metricRoutes(parts.metrics, counters),
-    };
-    const handlers = withLazyRoutes(loaded, parts.access, parts.home, () => this.#url);
-    const served = parts.isHub === true ? hubHandlers(handlers) : handlers;
-    const more = featureRoutes(parts.features, parts.isHub);
-    const operationOf = async (id: string) =>
-      (await import('./openapi/operations.ts')).operationOf(id, await documentsOf(parts.features));
-    this.#router = new Router(served, open, more, operationOf);
+    const routes = parts.routes({ closing: this.#stopping.signal, ownUrl: () => this.#url });
+    this.#router = new Router(routes, pages, parts.operations);
   }
 
   get isClosing(): boolean {

@@ -5,13 +5,13 @@ import type { ChangeControl } from '../model/ports/changes-ports.ts';
 import type {
   ConsumerTask,
   EventConsumer,
-  EventFeed,
   FeedBatch,
   FeedOptions,
   FeedPage,
   FeedReader,
   MessageLog,
   ResumeOptions,
+  RowFeed,
   SeenPage,
 } from '../model/ports/feed-ports.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
@@ -47,7 +47,7 @@ interface Source {
  * continues from the channel's ring once the ring holds everything after its offset. It reads chat.db and the ring with
  * the same offset, so the switch needs no lock and can neither skip nor repeat an event.
  */
-export class Feed implements EventFeed {
+export class Feed implements RowFeed {
   readonly #rows: Source;
   readonly #changes: FeedParts['changes'];
   readonly #messages: MessageLog;
@@ -85,7 +85,7 @@ export class Feed implements EventFeed {
     if (changes) this.#ask();
     const last = this.lastPublished({ changes });
     if (offset === undefined) return last;
-    if ('stream' in offset) throw problem('offset_of_a_hub');
+    if ('opaque' in offset) throw problem('offset_of_another');
     const { highestRowId } = this.#messages.identity(rowOffset(offset.rowId));
     if ('generation' in offset && this.#changes?.stream.isKept(offset, changes) !== true) {
       const latestText = this.offsetText(last, changes ? this.changeGeneration() : undefined);

@@ -1,5 +1,5 @@
 import { isAfter, rowOffset } from '../model/offset.ts';
-import type { EventFeed } from '../model/ports/feed-ports.ts';
+import type { RowFeed } from '../model/ports/feed-ports.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
 
 /**
@@ -14,7 +14,7 @@ const MAX_WAIT_MS = 2500;
  */
 export async function untilPublished(
   rowId: number,
-  { feed, clock, publish }: { readonly feed: EventFeed; readonly clock: Clock; readonly publish: () => void },
+  { feed, clock, publish }: { readonly feed: RowFeed; readonly clock: Clock; readonly publish: () => void },
 ): Promise<void> {
   const isPending = (): boolean => isAfter(rowOffset(rowId), rowOffset(feed.lastPublished().rowId));
   if (!isPending()) return;

@@ -9,6 +9,7 @@ import type { CursorStore, MessageLog } from '../model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { ChangeStream } from './change-stream.ts';
 import type { Channel } from './channel.ts';
+import { LateJoins } from './late-joins.ts';
 import { aged, type RowAges } from './row-ages.ts';
 import { waitEndsAt } from './settle.ts';
 
@@ -44,6 +45,7 @@ export class Publisher {
    * Every unpublished row up to `upTo` existed at `atMs` (monotonic time). `seenMs` is the same moment in Unix time.
    */
   readonly #sightings: { readonly upTo: number; readonly atMs: number; readonly seenMs: number }[] = [];
+  readonly #lateJoins = new LateJoins();
   #isRunning = false;
   #isRequested = false;
   #isClosed = false;
@@ -119,6 +121,7 @@ export class Publisher {
       while (this.#isRequested && !this.#isClosed) {
         this.#isRequested = false;
         await this.#publishSettled();
+        this.#noteLateJoins();
         await this.#publishChanges();
       }
       this.#isFailing = false;
@@ -159,6 +162,7 @@ export class Publisher {
       this.#lastPublishedAtMs = clock.monotonic();
       cursor = { offset: newest.offset, guid: newest.guid, inode: cursor.inode };
       this.#store(cursor, settled);
+      if (this.#hasChanges()) this.#lateJoins.note(settled);
       while ((this.#sightings[0]?.upTo ?? Number.POSITIVE_INFINITY) <= newest.rowId) this.#sightings.shift();
       await this.#drained();
       const mayHaveMore = pending.length === BATCH_ROWS || this.#sightings.length > 0;
@@ -166,6 +170,14 @@ export class Publisher {
       // By now the rows may belong to a different database (decision C5).
       cursor = this.#currentCursor();
     }
+  }
+
+  /** Stores as changes that earlier rows were joined to their chats. */
+  #noteLateJoins(): void {
+    const { messages, cursor: store, clock } = this.#parts;
+    const changes = this.#lateJoins.take(messages);
+    if (changes.length === 0 || this.#cursor === undefined || !this.#hasChanges()) return;
+    store.save(this.#cursor, new Map(), changes, clock.now());
   }
 
   /** Publishes changes from the log, until there are rows to publish. */
@@ -205,6 +217,7 @@ export class Publisher {
     this.#cursor = newest;
     this.#isStored = true;
     this.#sightings.length = 0;
+    this.#lateJoins.clear();
     const rowId = newest.offset.rowId;
     if (known === undefined) log.info('first start: events begin after the newest row', { row_id: rowId });
     else {

@@ -5,7 +5,7 @@ import { type Key, MAX_WAIT_S, type Scope, type SendRight } from './key.ts';
 import type { Port } from './port.ts';
 import type { Approvals } from './ports/access-ports.ts';
 import type { NameLookup } from './ports/contacts-ports.ts';
-import type { EventFeed } from './ports/feed-ports.ts';
+import type { EventFeed, RowFeed } from './ports/feed-ports.ts';
 import type { Cancel } from './ports/host-ports.ts';
 import type { People } from './ports/people-ports.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading-ports.ts';
@@ -54,6 +54,11 @@ export interface Caller extends SearchNames {
   readonly assertAlive?: () => void;
   /** For a limited key: calls `run` when the key is revoked or expires, or immediately if that has already happened. */
   readonly onEnd?: (run: () => void) => Cancel;
+}
+
+/** A caller of a service that reads this Mac's own rows. */
+export interface MacCaller extends Caller {
+  readonly feed: RowFeed;
 }
 
 /** Counts the open WebSockets and streams of one limited key. */

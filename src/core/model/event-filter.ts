@@ -1,6 +1,5 @@
 import { chatIdentity, normalAddress } from './address.ts';
 import type { LogEntry } from './event.ts';
-import { splitId } from './fleet.ts';
 import { type Reading, wantedBy } from './narrowing.ts';
 import { type StoredWebhook, type WebhookEventType, wantsChanges } from './webhook.ts';
 
@@ -26,24 +25,15 @@ export function eventFilter(
     const conversation = 'conversation_id' in data && data.conversation_id !== '' ? data.conversation_id : undefined;
     if (conversation !== undefined && conversations !== undefined) {
       const names = [conversation, ...(entry.marks?.otherIds ?? [])];
-      if (!names.some((id) => isListed(id, conversations))) return false;
+      if (!names.some((id) => conversations.has(conversationKey(id)))) return false;
     }
     if (!('sender' in data)) return true;
     return senders?.has(normalAddress(data.sender)) !== false && (isOwn ?? data.is_from_me) === data.is_from_me;
   };
 }
 
-/**
- * Reports whether a filter lists the conversation `id`. At a hub, a listed id that names no Mac stands for the
- * conversation on any Mac.
- */
-function isListed(id: string, keys: ReadonlySet<string>): boolean {
-  return keys.has(conversationKey(id)) || keys.has(conversationKey(splitId(id)?.id ?? id));
-}
-
 /** Returns a key that is the same for all ids of a conversation, whichever service they name. */
 function conversationKey(text: string): string {
-  const { mac, id } = splitId(text) ?? { mac: '', id: text };
-  const identity = chatIdentity(id);
-  return `${mac}~${identity === undefined ? id : `${identity.style};${normalAddress(identity.identifier)}`}`;
+  const identity = chatIdentity(text);
+  return identity === undefined ? text : `${identity.style};${normalAddress(identity.identifier)}`;
 }

@@ -29,6 +29,7 @@ export const CHANGE_NAMES = [
   'preview',
   'poll',
   'mirror',
+  'conversation',
 ] as const;
 export type ChangeName = (typeof CHANGE_NAMES)[number];
 
@@ -45,8 +46,6 @@ export interface RemovedMessage {
   readonly id: string;
   readonly guid: string;
   readonly conversation_id: string;
-  /** Id of the Mac that reported the removal; only at a hub. */
-  readonly mac?: string | undefined;
 }
 
 /** `data` of `messages.changed`: the range of rows in which too many messages changed to report each one. */
@@ -54,8 +53,6 @@ export interface ChangedRange {
   readonly first_id: string;
   readonly last_id: string;
   readonly count: number;
-  /** Id of the Mac that reported the changes; only at a hub. */
-  readonly mac?: string | undefined;
 }
 
 /** The envelope of a change (decision I3). Only readers that ask for changes receive changes. */
@@ -91,11 +88,11 @@ export interface LogEntry {
   /** Number of the change in the change log; undefined for a new row. */
   readonly change?: number | undefined;
   /**
-   * Generation of the change log; `EventFeed.offsetText` needs it. Present in every entry for a reader that asked for
-   * changes, and in every entry at a hub.
+   * Generation of the change log; `EventFeed.offsetText` needs it. The JSON of an entry that has it contains the
+   * offset. Absent in entries for readers that did not ask for changes.
    */
   readonly generation?: number | undefined;
-  /** By what a reader may skip the entry; undefined if by nothing, and always at a hub. */
+  /** By what a reader may skip the entry; undefined if by nothing. */
   readonly marks?: Marks | undefined;
 }
 

@@ -1,4 +1,5 @@
 import { normalAddress } from './address.ts';
+import type { NamedChat } from './ports/reading-ports.ts';
 
 const MARKS = /\p{M}/gu;
 const PLAIN = /^[\x20-\x7e]*$/;
@@ -25,14 +26,38 @@ export function folded(text: string): string {
 
 const NUMBER = /^\+?\d{3,}$/;
 
-/** Returns the words to find in `searchedText`. A number is one word, however its digits are grouped. */
+/** Returns the words to look for in names and addresses. A number is one word, however its digits are grouped. */
 export function searchWords(text: string): readonly string[] {
   const address = normalAddress(text);
   return NUMBER.test(address) ? [address] : folded(text).split(' ').filter(Boolean);
 }
 
-/** Returns the text in which a search for people looks: names and addresses, as stored and in their normal form. */
+/** Returns the text in which these words are looked for: names and addresses, as stored and in their normal form. */
 export function searchedText(names: readonly (string | null)[], addresses: readonly string[]): string {
   const normal = addresses.map(normalAddress).filter((address, at) => address !== addresses[at]);
   return folded([...names.map((name) => name ?? ''), ...addresses, ...normal].join(' '));
+}
+
+/**
+ * Returns the ids of the conversations in which every word of `text` occurs: in the id, in the name, or in the name or
+ * address of a participant. All match a text without words.
+ */
+export function matchingChats(
+  chats: readonly NamedChat[],
+  text: string,
+  nameOf: (address: string) => string | undefined,
+): readonly string[] {
+  const words = searchWords(text);
+  const names = new Map<string, string>();
+  const known = (address: string): string => {
+    const name = names.get(address) ?? nameOf(address) ?? '';
+    names.set(address, name);
+    return name;
+  };
+  return chats
+    .filter(({ id, name, participants }) => {
+      const all = searchedText([name, ...participants.map(known)], [id, ...participants]);
+      return words.every((word) => all.includes(word));
+    })
+    .map(({ id }) => id);
 }

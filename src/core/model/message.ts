@@ -19,8 +19,6 @@ export interface Message {
   readonly timestamp: string;
   readonly is_from_me: boolean;
   readonly status: MessageStatus;
-  /** Name of the Mac, or of the pair of Macs, whose chat.db contains the message; only at a hub (decision N1). */
-  readonly mac?: string | undefined;
   /** Present only if the client asked to include `details` (decision H). */
   readonly details?: MessageDetails | undefined;
   /** Present if `details` were left out because the list had reached 16 MB. Reading the message alone returns them. */

@@ -33,13 +33,22 @@ export interface KeyOverview {
   readonly hours: readonly number[];
 }
 
+/** The counts of today. */
+export interface Today<Counts> {
+  /** From when on `today` is complete: the beginning of the day, or when counting began. */
+  readonly since: string;
+  readonly today: Counts;
+}
+
 /** Answer of `GET /overview`: the home page of the console in one answer (decision Z1). */
 export interface Overview {
   readonly status: StatusReport;
   /** When counting began. */
   readonly since: string;
-  readonly events: { readonly today: number; readonly minutes: readonly StatisticPoint[] };
-  readonly sends: { readonly today: Readonly<Record<string, number>> };
+  /** When today began in the Mac's time zone. */
+  readonly day: string;
+  readonly events: Today<number> & { readonly minutes: readonly StatisticPoint[] };
+  readonly sends: Today<Readonly<Record<string, number>>>;
   readonly webhooks: readonly WebhookOverview[];
   /** The limited keys, most recently used first; absent until there is a limited key. */
   readonly keys?: readonly KeyOverview[] | undefined;

@@ -1,7 +1,6 @@
 import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
 import { FILE_PROBLEMS } from './file-problems.ts';
-import { FLEET_PROBLEMS } from './fleet-problems.ts';
 import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
 import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
@@ -15,13 +14,19 @@ export type { ProblemText } from './problem-text.ts';
 export const PROBLEMS = {
   ...ACCESS_PROBLEMS,
   ...FILE_PROBLEMS,
-  ...FLEET_PROBLEMS,
   ...WEBHOOK_PROBLEMS,
   invalid_request: {
     status: 400,
     detail: '{summary}',
     pointer: '?limit',
     example: { summary: 'The query must be percent-encoded UTF-8 without a NUL character.' },
+  },
+  offset_of_another: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'This offset comes from another kind of service, which serves many Macs.',
+    hint: 'Continue at that service, or begin here without an offset.',
+    pointer: '?after',
   },
   invalid_host: { status: 400, detail: 'The request must have exactly one Host header.', pointer: 'Host' },
   invalid_path: { status: 400, detail: 'Invalid path: it must begin with / and be percent-encoded UTF-8.' },

@@ -46,8 +46,6 @@ export interface Reaction {
   readonly part?: number | undefined;
   /** True for the balloon of a link or an app. */
   readonly balloon?: true | undefined;
-  /** Id of the Mac that the reaction came from; only at a hub (decision N1). */
-  readonly mac?: string | undefined;
   /** Only in events with details, for a row that is neither a tapback nor a sticker. */
   readonly details?: ReactionDetails | undefined;
   /** Present if `details` were left out because the list had reached 16 MB. */

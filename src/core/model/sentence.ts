@@ -78,6 +78,7 @@ function eventWords(
     case 'removed':
       return `${who} ${event.type} ${whom}.`;
     case 'address_changed':
+      if (event.who !== undefined && event.who !== sender) return `${who} no longer uses ${event.who}.`;
       return `${who} changed their ${event.who?.includes('@') === true ? 'address' : 'phone number'}.`;
     case 'renamed':
       return `${who} named the conversation “${event.name ?? ''}”.`;

@@ -1,8 +1,8 @@
 import type { ArrivalDelay } from './arrival-delay.ts';
 import type { Capabilities } from './capabilities.ts';
+import type { CommandWords } from './command-words.ts';
 import type { MessagesAccount } from './messages-account.ts';
 import type { ContactsHealth } from './ports/contacts-ports.ts';
-import type { FleetReport } from './ports/fleet-ports.ts';
 import type { MessagesAnswer, PermissionReport } from './ports/permissions-ports.ts';
 import type { BackendHealth } from './ports/reading-ports.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus } from './webhook.ts';
@@ -19,6 +19,8 @@ export interface WebhookSummary extends WebhookHealth {
   readonly last_error: string | null;
   /** Present if the webhook is paused because its receiver answered 410. */
   readonly paused_by?: 'receiver' | undefined;
+  /** Number of dropped events that can be delivered again; absent if there are none. */
+  readonly dropped?: number | undefined;
 }
 
 export function webhookSummary(
@@ -26,7 +28,7 @@ export function webhookSummary(
   status: WebhookStatus,
   last: DeliveryRecord | undefined,
 ): WebhookSummary {
-  const { name, state, consecutive_failures, last_success_at, held } = status;
+  const { name, state, consecutive_failures, last_success_at, held, dropped } = status;
   return {
     id,
     ...(name !== null && { name }),
@@ -37,7 +39,29 @@ export function webhookSummary(
     last_outcome: last?.outcome ?? null,
     last_error: held?.error ?? last?.error ?? null,
     ...(state === 'paused' && held?.gone === true && { paused_by: 'receiver' as const }),
+    ...(dropped > 0 && { dropped }),
   };
+}
+
+/** Returns the webhook's name; without a name, the origin of its URL without `https://`. */
+export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'origin'>): string {
+  return name ?? origin.replace(/^https?:\/\//, '');
+}
+
+/** Returns a warning for each webhook that has dropped events. */
+export function droppedWarnings(webhooks: readonly WebhookSummary[]): readonly StatusWarning[] {
+  return webhooks.flatMap((webhook) => {
+    const { id, dropped: count = 0 } = webhook;
+    if (count === 0) return [];
+    const [events, what] = count === 1 ? ['event', 'it'] : ['events', 'them'];
+    return {
+      code: 'webhook_dropped',
+      tone: 'bad' as const,
+      title: `${webhookLabel(webhook)} has dropped ${count.toLocaleString('en-US')} ${events}`,
+      text: `To deliver ${what} again: "postern webhooks replay ${id.slice(0, 8)} --dropped".`,
+      webhook: id,
+    };
+  });
 }
 
 export interface SearchReport {
@@ -72,43 +96,17 @@ export interface ChangesReport {
 }
 
 /** A Mac, as a hub sees it. */
-export interface FleetMac {
+export interface HubMac {
   readonly id: string;
-  /**
-   * `unreadable`: the Mac is present, but this hub cannot read its presence. For example, the presence is sealed with a
-   * content key that the hub lacks.
-   */
-  readonly state: 'present' | 'away' | 'unreadable';
-  readonly version: string | null;
-  /** Phone numbers and addresses of the Mac's owner. A send can name one of them in `from`. */
-  readonly addresses: readonly string[];
-  /** Whole seconds since the Mac was last heard from. */
-  readonly seen_s: number;
-  /** The health of chat.db as the Mac last reported it; null if `state` is `unreadable`. */
-  readonly backend: BackendHealth | null;
-  readonly newest_row: number | null;
-  /**
-   * The Mac's newest row id minus the highest row id that the Mac has published or this hub has copied; at least 0.
-   * Null if unknown.
-   */
-  readonly behind: number | null;
-  /** Addresses that another Mac announces too: a send from one of them needs the id of a Mac in `from`. */
-  readonly shared_addresses: readonly string[];
-  /** True if the Mac publishes changes of existing messages. */
-  readonly changes: boolean;
-  /** Only for a Mac of a pair: the id under which hubs show the two Macs as one. */
-  readonly pair?: string | undefined;
-  /** In a pair: true if sends go through this Mac. */
-  readonly sends?: boolean | undefined;
-  /**
-   * Number of gaps in the Mac's events: ranges of rows or changes that are missing from the broker and that the Mac has
-   * not supplied yet. The Mac's later events wait until the gaps are filled.
-   */
-  readonly open_holes: number;
-  /** Name of the machine whose claim holds the Mac's id; absent if that machine has not announced a name. */
-  readonly machine?: string | undefined;
-  /** Name of a second machine that currently uses this Mac's key. That machine is refused and publishes nothing. */
-  readonly refused_machine?: string | undefined;
+  readonly state: 'present' | 'away';
+  /** The machines that are this Mac; the one that is asked comes first. */
+  readonly machines: readonly {
+    readonly machine: string;
+    readonly state: 'present' | 'away';
+    /** Number of rows that it has not published yet, at most. */
+    readonly behind: number;
+    readonly problem: string | null;
+  }[];
 }
 
 /** A problem that the service noticed since it started. */
@@ -131,6 +129,8 @@ export interface StatusReport {
   readonly demo?: true | undefined;
   /** The service's URL. Present only in answers over the Unix socket. */
   readonly url?: string | undefined;
+  /** How a person runs a command with this service. Only for the owner. */
+  readonly cli?: CommandWords | undefined;
   /** Whole seconds since the service started. */
   readonly uptime_s: number;
   readonly backend: BackendHealth;
@@ -143,8 +143,8 @@ export interface StatusReport {
     /** Only at a hub: the event's offset. `row_id` is 0 there. */
     readonly offset?: string | undefined;
   };
-  /** Only at a hub: the Macs of the fleet, sorted by id. */
-  readonly macs?: readonly FleetMac[] | undefined;
+  /** Only at a hub: its Macs, sorted by id. */
+  readonly macs?: readonly HubMac[] | undefined;
   readonly webhooks: readonly WebhookSummary[];
   /** Number of sends that wait for the owner's decision. Only for the owner, once there are limited keys. */
   readonly held_sends?: number | undefined;
@@ -172,9 +172,7 @@ export interface StatusReport {
   readonly changes?: ChangesReport | undefined;
   /** State of the search index; absent while search is switched off. */
   readonly search?: SearchReport | undefined;
-  /** State of the fleet; absent if the configuration has none. */
-  readonly fleet?: FleetReport | undefined;
-  /** The problems that features report. Absent if there are none. */
+  /** The problems that features and webhooks report. Absent if there are none. */
   readonly warnings?: readonly StatusWarning[] | undefined;
 }
 
@@ -183,7 +181,7 @@ export interface PermissionsAnswer {
   readonly permissions: readonly PermissionReport[];
 }
 
-/** Something that a feature reports as wrong. */
+/** Something that a feature or a webhook reports as wrong. */
 export interface StatusWarning {
   /** Stable code, as in `problems`. */
   readonly code: string;
@@ -194,4 +192,6 @@ export interface StatusWarning {
   readonly title: string;
   /** The line of the menu; default: the title. */
   readonly menu?: string | undefined;
+  /** The id of the webhook that the warning is about; absent if it is about none. */
+  readonly webhook?: string | undefined;
 }

@@ -1,34 +1,36 @@
-import type { StatusReport, WebhookSummary } from './status.ts';
+import { type StatusReport, type WebhookSummary, webhookLabel } from './status.ts';
 
 /** `text` says whether everything works. `next` gives the reason or the consequence; it may be empty. */
 export interface Verdict {
   readonly tone: 'good' | 'warn' | 'bad';
   readonly text: string;
   readonly next: string;
+  /** The permission that the owner must give again: to read messages, or to send them. */
+  readonly lacks?: 'reading' | 'sending';
 }
 
 const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine'];
 
 /**
- * Returns the sentences with which the menu and `postern status` begin. If messages cannot be read, sent or received,
- * the sentences name only the first of these problems. The console has its own copy of this function
- * (src/features/console/verdict.js); a test compares the two.
+ * Returns the sentences with which the console, the menu and `postern status` begin. If messages cannot be read, sent or received,
+ * the sentences name only the first of these problems.
  */
 export function verdictOf(report: StatusReport): Verdict {
-  const { backend, permissions, webhooks, search, fleet, macs, warnings = [], held_sends: held = 0 } = report;
-  if (macs !== undefined) return fleetVerdict(report, macs);
+  const { backend, permissions, webhooks, search, macs, warnings = [], held_sends: held = 0 } = report;
+  if (macs !== undefined) return hubVerdict(report, macs);
   const denied = permissions.filter(({ state }) => state === 'denied');
   if (!backend.connected) {
     const reason = denied.find(({ name }) => name === 'full_disk_access')?.detail ?? backend.message;
     return {
       tone: 'bad',
       text: 'Postern cannot read your messages',
+      lacks: 'reading',
       next: `${reason ?? 'chat.db cannot be opened.'} Nothing is lost: Postern will continue where it stopped.`,
     };
   }
   const automation = denied.find(({ name }) => name === 'automation');
   if (automation !== undefined) {
-    return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail };
+    return { tone: 'bad', text: 'Messages arrive, but none can be sent', next: automation.detail, lacks: 'sending' };
   }
   const [bad] = warnings.filter(({ tone }) => tone === 'bad');
   if (bad !== undefined) return { tone: 'bad', text: bad.title, next: bad.text };
@@ -41,10 +43,9 @@ export function verdictOf(report: StatusReport): Verdict {
       ? []
       : [behind.length === 1 ? `${webhookLabel(first)} is behind` : `${inWords(behind.length)} webhooks are behind`]),
     ...(search?.state === 'failing' ? ['search is not working'] : []),
-    ...(fleet !== undefined && fleet.state !== 'connected' ? ['the fleet cannot be reached'] : []),
   ];
   if (troubles.length > 0) {
-    const next = waiting || 'Nothing is lost: Postern keeps everything that is waiting.';
+    const next = waiting || whatIsKept(behind);
     return { tone: 'warn', text: `Messages work; ${listed(troubles)}`, next };
   }
   if (backend.message !== null) return { tone: 'warn', text: 'Messages work, with a warning', next: backend.message };
@@ -52,23 +53,23 @@ export function verdictOf(report: StatusReport): Verdict {
   return { tone: 'good', text: 'Everything works', next };
 }
 
-/** Returns the webhook's name; without a name, the origin of its URL without `https://`. */
-export function webhookLabel({ name, origin }: Pick<WebhookSummary, 'name' | 'origin'>): string {
-  return name ?? origin.replace(/^https?:\/\//, '');
-}
-
-function fleetVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<StatusReport['macs']>): Verdict {
+function hubVerdict(
+  { backend, webhooks, warnings = [] }: StatusReport,
+  macs: NonNullable<StatusReport['macs']>,
+): Verdict {
   if (!backend.connected) {
-    return { tone: 'bad', text: 'The hub cannot read the events of its fleet', next: backend.message ?? '' };
+    return { tone: 'bad', text: 'The hub cannot read the events of its Macs', next: backend.message ?? '' };
   }
+  const [bad] = warnings.filter(({ tone }) => tone === 'bad');
   const away = macs.filter(({ state }) => state !== 'present').map(({ id }) => id);
-  const unread = macs.filter((mac) => mac.state === 'present' && mac.backend?.connected === false).map(({ id }) => id);
   const behind = webhooks.filter(isBehind).length;
   const troubles = [
     ...(away.length > 0 ? [`${listed(away)} ${away.length === 1 ? 'is' : 'are'} away`] : []),
-    ...(unread.length > 0 ? [`${listed(unread)} cannot read messages`] : []),
     ...(behind > 0 ? [`${behind === 1 ? 'one webhook is' : `${inWords(behind)} webhooks are`} behind`] : []),
   ];
+  if (bad !== undefined && away.length < Math.max(1, macs.length)) {
+    return { tone: 'bad', text: bad.title, next: bad.text };
+  }
   if (troubles.length === 0) {
     const present = macs.length === 1 ? '1 Mac is' : `${macs.length.toLocaleString('en-US')} Macs are`;
     return { tone: 'good', text: 'Everything works', next: `${present} present.` };
@@ -76,8 +77,25 @@ function fleetVerdict({ backend, webhooks }: StatusReport, macs: NonNullable<Sta
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
     text: capital(listed(troubles)),
-    next: 'Everything else continues. Missed events are delivered later.',
+    next: webhooks.some(isDropping)
+      ? `Everything else continues. ${whatIsKept(webhooks)}`
+      : 'Everything else continues. Missed events are delivered later.',
   };
+}
+
+/** Says what happens to the events of the webhooks that are behind. */
+function whatIsKept(webhooks: readonly WebhookSummary[]): string {
+  const dropping = webhooks.filter(isDropping);
+  const [first] = dropping;
+  if (first === undefined) return 'Nothing is lost: Postern keeps everything that is waiting.';
+  const who =
+    dropping.length === 1 ? `${webhookLabel(first)} drops` : `${capital(inWords(dropping.length))} of them drop`;
+  return `${who} an event after three failed attempts.`;
+}
+
+/** Reports whether a webhook drops events. Only dropped events count as failures; a held one does not. */
+function isDropping({ state, consecutive_failures: failures }: WebhookSummary): boolean {
+  return state === 'failing' && failures > 0;
 }
 
 function isBehind({ state }: WebhookSummary): boolean {

@@ -26,3 +26,22 @@ export function hexOf(code: number): string {
 export function countedBlanks(text: string): string {
   return text.replace(BLANKS, (run) => `⟨${run.length} blanks⟩`);
 }
+
+/** A piece of a text, or the mark that stands for invisible characters. */
+export interface VisiblePart {
+  readonly text: string;
+  readonly isMark: boolean;
+}
+
+const HIDDEN = new RegExp(`${BLANKS.source}|${INVISIBLE.source}`, 'gu');
+
+/** Like `visible`, but returns the marks apart, because a text may itself contain what looks like one. */
+export function visibleParts(text: string): readonly VisiblePart[] {
+  const parts: VisiblePart[] = [];
+  let end = 0;
+  for (const { 0: found, index } of text.matchAll(HIDDEN)) {
+    parts.push({ text: text.slice(end, index), isMark: false }, { text: visible(found), isMark: true });
+    end = index + found.length;
+  }
+  return [...parts, { text: text.slice(end), isMark: false }].filter(({ text: part }) => part !== '');
+}

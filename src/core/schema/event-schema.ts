@@ -14,15 +14,12 @@ export const eventSchema = shapeOf<Event>()(
     .meta({ id: 'Event' }),
 );
 
-const ofAHub = z.string().optional().meta({ description: 'Only at a hub: the Mac.' });
-
 /** `data` of `message.removed`. */
 const removedSchema = shapeOf<RemovedMessage>()(
   z.object({
     id: z.string(),
     guid: z.string().meta({ description: '"" if it is no longer known.' }),
     conversation_id: z.string().meta({ description: '"" if it is no longer known.' }),
-    mac: ofAHub,
   }),
 );
 
@@ -43,7 +40,6 @@ export const changeEventSchema = shapeOf<ChangeEvent>()(
             first_id: z.string(),
             last_id: z.string(),
             count: z.int(),
-            mac: ofAHub,
           })
           .meta({ description: 'Rows to read again: the first, the last, and how many of them changed.' }),
       }),

@@ -105,13 +105,11 @@ export const sendBody = z
   .object(SEND_MEMBERS, NOT_AN_OBJECT)
   .refine(hasContent, NOTHING_TO_SEND)
   .refine(mayFallBack, NO_FALLBACK)
-  .refine(hasTime, NO_TIME);
-
-/** Members that a hub refuses with `not_at_a_hub`, because an older Mac would ignore them (decision X1). */
-export const MAC_ONLY = ['format', 'service', 'fallback', 'send_at', 'send_until'] as const;
+  .refine(hasTime, NO_TIME)
+  .meta({ id: 'SendRequest' });
 
 /** The body of `POST /messages` after its check. */
-export type Send = z.output<typeof hubSendBody>;
+export type Send = z.output<typeof sendBody>;
 
 /**
  * Returns the send with its final text and times: renders Markdown before the text is approved, hashed or sent
@@ -125,22 +123,6 @@ export async function rendered<Asked extends Send>({ format, send_at: at, send_u
   if (hasContent({ ...send, body })) return { ...send, ...times, body };
   throw invalidRequest([{ pointer: '/body', message: NOTHING }]);
 }
-
-/** Body of `POST /messages` at a hub (decision N1). The documentation shows it for hubs and single Macs. */
-export const hubSendBody = z
-  .object(
-    {
-      ...SEND_MEMBERS,
-      from: text('`from`', 512)
-        .optional()
-        .meta({ description: 'Only at a hub: the Mac that sends, by its id or one of its addresses.' }),
-    },
-    NOT_AN_OBJECT,
-  )
-  .refine(hasContent, NOTHING_TO_SEND)
-  .refine(mayFallBack, NO_FALLBACK)
-  .refine(hasTime, NO_TIME)
-  .meta({ id: 'SendRequest' });
 
 function hasContent({
   body,

@@ -18,7 +18,6 @@ export const messageSchema = shapeOf<Message>()(
       timestamp: z.iso.datetime({ precision: 0 }),
       is_from_me: z.boolean(),
       status: z.enum(['pending', 'sent', 'delivered', 'read', 'failed']),
-      mac: z.string().optional().meta({ description: 'Only at a hub: the Mac that has the message.' }),
       details: messageDetailsSchema.optional(),
       details_left_out: detailsLeftOut,
       names: namesSchema.optional(),

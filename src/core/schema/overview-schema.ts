@@ -46,17 +46,23 @@ export const statisticsQuery = z.object({
     .meta({ type: 'integer', minimum: 1, description: 'Number of spans: at most 60 minutes, 48 hours or 30 days.' }),
 });
 
+const todaySince = z.string().meta({
+  description: 'From when on `today` is complete: the beginning of the day, or when counting began.',
+});
+
 /** Answer of `GET /overview` (decision Z1). */
 export const overviewSchema = shapeOf<Overview>()(
   z
     .object({
       status: statusSchema,
       since: z.string().meta({ description: 'When counting began.' }),
+      day: z.string().meta({ description: "When today began in the Mac's time zone." }),
       events: z.object({
+        since: todaySince,
         today: z.int(),
         minutes: points.meta({ description: 'The last 60 minutes by event type, the current one last.' }),
       }),
-      sends: z.object({ today: z.record(z.string(), z.int()).meta({ description: 'By outcome.' }) }),
+      sends: z.object({ since: todaySince, today: z.record(z.string(), z.int()).meta({ description: 'By outcome.' }) }),
       webhooks: z
         .array(
           z.object({

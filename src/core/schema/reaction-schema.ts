@@ -47,7 +47,6 @@ export const reactionSchema = shapeOf<Reaction>()(
         .optional()
         .meta({ description: 'The part of the message that was reacted to; left out for the message as a whole.' }),
       balloon: z.literal(true).optional().meta({ description: 'Reacted to the balloon of a link or an app.' }),
-      mac: z.string().optional().meta({ description: 'Only at a hub: the Mac that has the reaction.' }),
       names: namesSchema.optional(),
     })
     .meta({ id: 'Reaction' }),

@@ -9,8 +9,6 @@ export interface Route {
   /** The path. It follows the prefix `API`, unless `isOutside` is true. `{name}` matches one segment. */
   readonly path: `/${string}`;
   readonly isOutside?: true;
-  /** True if a hub does not offer the operation. */
-  readonly macOnly?: true;
   /**
    * How the key is passed: in `X-API-Key`, in the query parameter `api_key`, or not at all. With `code`, a one-time
    * code in the body replaces the key, and only the service's own console may send it.
@@ -32,7 +30,7 @@ export const ROUTES = {
   listMessages: { method: 'GET', path: '/messages', key: 'header', access: ['read'] },
   getMessage: { method: 'GET', path: '/messages/{id}', key: 'header', access: ['read'] },
   getAttachment: { method: 'GET', path: '/messages/{id}/attachments/{n}', key: 'header', access: ['read'] },
-  uploadAttachment: { method: 'POST', path: '/attachments', key: 'header', access: ['send'], macOnly: true },
+  uploadAttachment: { method: 'POST', path: '/attachments', key: 'header', access: ['send'] },
   listConversations: { method: 'GET', path: '/conversations', key: 'header', access: ['read'] },
   getConversation: { method: 'GET', path: '/conversations/{id}', key: 'header', access: ['read'] },
   listConversationAttachments: {
@@ -40,12 +38,11 @@ export const ROUTES = {
     path: '/conversations/{id}/attachments',
     key: 'header',
     access: ['read'],
-    macOnly: true,
   },
-  searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'], macOnly: true },
-  listContacts: { method: 'GET', path: '/contacts', key: 'header', access: ['read'], macOnly: true },
-  listPeople: { method: 'GET', path: '/people', key: 'header', access: ['read'], macOnly: true },
-  listPersonMessages: { method: 'GET', path: '/people/{id}/messages', key: 'header', access: ['read'], macOnly: true },
+  searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] },
+  listContacts: { method: 'GET', path: '/contacts', key: 'header', access: ['read'] },
+  listPeople: { method: 'GET', path: '/people', key: 'header', access: ['read'] },
+  listPersonMessages: { method: 'GET', path: '/people/{id}/messages', key: 'header', access: ['read'] },
   registerWebhook: { method: 'POST', path: '/webhooks', key: 'header', access: ['webhooks'] },
   listWebhooks: { method: 'GET', path: '/webhooks', key: 'header', access: ['webhooks'] },
   deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
@@ -58,51 +55,43 @@ export const ROUTES = {
     path: '/webhooks/{id}/deliveries/{delivery}/resend',
     key: 'header',
     access: ['webhooks'],
-    macOnly: true,
   },
-  retryWebhook: { method: 'POST', path: '/webhooks/{id}/retry', key: 'header', access: ['webhooks'], macOnly: true },
+  retryWebhook: { method: 'POST', path: '/webhooks/{id}/retry', key: 'header', access: ['webhooks'] },
   replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header', access: ['webhooks'] },
   listEvents: { method: 'GET', path: '/events', key: 'header', access: ['events'] },
   getStatus: { method: 'GET', path: '/status', key: 'header', access: 'key' },
-  getOverview: { method: 'GET', path: '/overview', key: 'header', access: 'owner', macOnly: true },
-  getStatistics: { method: 'GET', path: '/stats/{kind}', key: 'header', access: 'owner', macOnly: true },
-  getConfig: { method: 'GET', path: '/config', key: 'header', access: 'owner', macOnly: true },
-  checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner', macOnly: true },
-  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner', macOnly: true },
+  getOverview: { method: 'GET', path: '/overview', key: 'header', access: 'owner' },
+  getStatistics: { method: 'GET', path: '/stats/{kind}', key: 'header', access: 'owner' },
+  getConfig: { method: 'GET', path: '/config', key: 'header', access: 'owner' },
+  checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner' },
+  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
-  listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner', macOnly: true },
-  addKey: { method: 'POST', path: '/keys', key: 'header', access: 'owner', macOnly: true },
+  listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner' },
+  addKey: { method: 'POST', path: '/keys', key: 'header', access: 'owner' },
   // Must precede `/keys/{id}`, which would match `/keys/me` too.
-  getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key', macOnly: true },
-  getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
-  checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner', macOnly: true },
-  changeKey: { method: 'PATCH', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
-  rotateKey: { method: 'POST', path: '/keys/{id}/rotate', key: 'header', access: 'owner', macOnly: true },
-  revokeKey: { method: 'DELETE', path: '/keys/{id}', key: 'header', access: 'owner', macOnly: true },
-  listApprovals: { method: 'GET', path: '/approvals', key: 'header', access: ['approve'], macOnly: true },
-  getApproval: { method: 'GET', path: '/approvals/{id}', key: 'header', access: ['send', 'approve'], macOnly: true },
-  approveSend: { method: 'POST', path: '/approvals/{id}/approve', key: 'header', access: ['approve'], macOnly: true },
-  denySend: { method: 'POST', path: '/approvals/{id}/deny', key: 'header', access: ['approve'], macOnly: true },
-  withdrawSend: { method: 'DELETE', path: '/approvals/{id}', key: 'header', access: ['send'], macOnly: true },
-  getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner', macOnly: true },
-  sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner', macOnly: true },
-  proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner', macOnly: true },
-  listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner', macOnly: true },
+  getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key' },
+  getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner' },
+  checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner' },
+  changeKey: { method: 'PATCH', path: '/keys/{id}', key: 'header', access: 'owner' },
+  rotateKey: { method: 'POST', path: '/keys/{id}/rotate', key: 'header', access: 'owner' },
+  revokeKey: { method: 'DELETE', path: '/keys/{id}', key: 'header', access: 'owner' },
+  listApprovals: { method: 'GET', path: '/approvals', key: 'header', access: ['approve'] },
+  getApproval: { method: 'GET', path: '/approvals/{id}', key: 'header', access: ['send', 'approve'] },
+  approveSend: { method: 'POST', path: '/approvals/{id}/approve', key: 'header', access: ['approve'] },
+  denySend: { method: 'POST', path: '/approvals/{id}/deny', key: 'header', access: ['approve'] },
+  withdrawSend: { method: 'DELETE', path: '/approvals/{id}', key: 'header', access: ['send'] },
+  getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner' },
+  sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner' },
+  proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner' },
+  listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner' },
   makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
   signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
-  callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, macOnly: true },
+  callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 
 /** The name of an operation in `ROUTES`. */
 export type RouteId = keyof typeof ROUTES;
-
-/**
- * Operations that only the Postern of a single Mac offers (decision N2). A hub answers them with 501 `not_at_a_hub`.
- */
-export const NOT_AT_A_HUB: ReadonlySet<string> = new Set(
-  Object.entries<Route>(ROUTES).flatMap(([id, { macOnly }]) => (macOnly ? [id] : [])),
-);
 
 /** Returns the route's path from the root. */
 export function pathOf(route: Route): string {

@@ -54,50 +54,15 @@ const changes = z.object({
   }),
 });
 
-const fleet = z.object({
-  mac: z.string().meta({ description: 'The name of this Mac in the fleet.' }),
-  state: z.enum(['connected', 'away', 'refused']).meta({
-    description: '`away`: the broker cannot be reached. `refused`: another Mac uses the same name.',
-  }),
-  published_row: z.int().nullable().meta({ description: 'The newest row that the fleet has acknowledged.' }),
-  behind: z.int().meta({ description: 'Number of rows that the fleet does not have yet, at most.' }),
-  clock_ahead_s: z.int().nullable().meta({
-    description: "Seconds by which this Mac's clock is ahead of the broker's; negative if it is behind.",
-  }),
-  certificate_ends: z.string().nullable().meta({ description: "When the certificate of the broker's server expires." }),
-  problem: z.string().nullable(),
-});
-
+const state = z.enum(['present', 'away']);
 const macs = z
   .array(
     z.object({
       id: z.string(),
-      state: z.enum(['present', 'away', 'unreadable']),
-      version: z.string().nullable(),
-      addresses: z.array(z.string()).readonly(),
-      seen_s: z.int().meta({ description: 'Seconds since the Mac was last heard from.' }),
-      backend: backend.nullable().meta({ description: "The Mac's report on its own database." }),
-      newest_row: z.int().nullable(),
-      behind: z.int().nullable().meta({ description: 'Number of its rows that this hub does not have yet.' }),
-      shared_addresses: z.array(z.string()).readonly().meta({
-        description:
-          'Its addresses that another Mac announces too. For these, `from` must be the id of a Mac, not the address.',
-      }),
-      changes: z
-        .boolean()
-        .meta({ description: 'Whether the Mac sends changes of its existing messages to the fleet.' }),
-      open_holes: z.int().meta({
-        description: 'Number of gaps in its rows and changes that the Mac has not filled yet. Its later events wait.',
-      }),
-      machine: z.string().optional().meta({ description: 'Name of the machine that runs as this Mac of the fleet.' }),
-      refused_machine: z.string().optional().meta({
-        description: 'Name of another machine that is refused, because it uses the same key.',
-      }),
-      pair: z
-        .string()
-        .optional()
-        .meta({ description: 'If the Mac is in a pair: the id under which the hub shows the pair.' }),
-      sends: z.boolean().optional().meta({ description: 'In a pair: whether this Mac sends.' }),
+      state,
+      machines: z
+        .array(z.object({ machine: z.string(), state, behind: z.int(), problem: z.string().nullable() }))
+        .readonly(),
     }),
   )
   .readonly();
@@ -109,6 +74,17 @@ export const statusSchema = shapeOf<StatusReport>()(
       version: z.string(),
       demo: z.literal(true).optional().meta({ description: 'Present if `postern demo` simulates the Mac.' }),
       url: z.string().optional().meta({ description: 'The address of the service; only over the Unix socket.' }),
+      cli: z
+        .object({
+          program: z.string().meta({ description: 'What comes before the words of a command, such as `postern`.' }),
+          options: z
+            .string()
+            .meta({ description: 'What comes after them, such as `--config-dir /elsewhere`; may be empty.' }),
+        })
+        .optional()
+        .meta({
+          description: 'How a person runs a command with this service, quoted for a shell. Only for the owner.',
+        }),
       uptime_s: z.int(),
       backend,
       newest_row: z.int().nullable(),
@@ -117,7 +93,7 @@ export const statusSchema = shapeOf<StatusReport>()(
         age_s: z.int().nullable(),
         offset: z.string().optional().meta({ description: 'Only at a hub, where `row_id` is 0.' }),
       }),
-      macs: macs.optional().meta({ description: 'Only at a hub: the Macs of the fleet.' }),
+      macs: macs.optional().meta({ description: 'Only at a hub: its Macs.' }),
       webhooks: z
         .array(
           z.object({
@@ -133,6 +109,10 @@ export const statusSchema = shapeOf<StatusReport>()(
               .literal('receiver')
               .optional()
               .meta({ description: 'Paused because the receiver answered 410.' }),
+            dropped: z
+              .int()
+              .optional()
+              .meta({ description: 'Number of dropped events that can be delivered again; absent if there are none.' }),
           }),
         )
         .readonly(),
@@ -203,7 +183,6 @@ export const statusSchema = shapeOf<StatusReport>()(
         .meta({ description: 'State of the names of people; absent until a client first asks for names.' }),
       changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
-      fleet: fleet.optional().meta({ description: 'The connection to the fleet; absent if this Mac is in none.' }),
       warnings: z
         .array(
           z.object({
@@ -212,11 +191,12 @@ export const statusSchema = shapeOf<StatusReport>()(
             tone: z.enum(['warn', 'bad']),
             title: z.string(),
             menu: z.string().optional(),
+            webhook: z.string().optional().meta({ description: 'The id of the webhook that the warning is about.' }),
           }),
         )
         .readonly()
         .optional()
-        .meta({ description: 'Problems that features report; absent if there are none.' }),
+        .meta({ description: 'Problems that features and webhooks report; absent if there are none.' }),
     })
     .meta({ id: 'Status' }),
 );

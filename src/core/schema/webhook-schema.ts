@@ -100,6 +100,21 @@ export const deliverySchema = shapeOf<DetailedDelivery>()(
       tries: z.array(attemptSchema).readonly().optional().meta({
         description: 'With `include=tries`: its newest attempts. Absent if the service has restarted since.',
       }),
+      redelivered_at: z.string().optional().meta({
+        description: 'With `include=tries`: when this dropped event was delivered after all.',
+      }),
+      message: z
+        .object({
+          id: z.string(),
+          conversation_id: z.string(),
+          text: z.string().nullable().meta({ description: 'The first 100 characters; null for a reaction.' }),
+        })
+        .nullable()
+        .optional()
+        .meta({
+          description:
+            'With `include=tries`: what the event was about, as chat.db has it now. Null if the row is gone or the key may not read it; absent for tests.',
+        }),
       answer: z.string().optional().meta({
         description: 'With `include=tries`, for the owner: the first 2 KB of the response to a failed delivery.',
       }),

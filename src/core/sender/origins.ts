@@ -156,6 +156,10 @@ export class OriginReader implements DetailsReader {
     return message && this.#withOrigin(message);
   }
 
+  chats(): ReturnType<MessageReader['chats']> {
+    return this.#reader.chats();
+  }
+
   listConversations(query: ConversationQuery): ReturnType<MessageReader['listConversations']> {
     return this.#reader.listConversations(query);
   }

@@ -14,7 +14,6 @@ export function cursorStore(database: Sqlite): CursorStore {
     "UPDATE consumer SET row_id = ?, change = ifnull((SELECT seq FROM sqlite_sequence WHERE name = 'change'), 0)",
   );
   const sentSince = database.prepare('INSERT OR REPLACE INTO sent_since (one, row_id) VALUES (1, ?)');
-  const renewEpoch = database.prepare('UPDATE fleet SET epoch = lower(hex(randomblob(16)))');
   const writePrints = printWriter(database);
   const addChange = changeWriter(database);
   const write = ({ offset, guid, inode }: Cursor): void => void upsert.run(offset.rowId, offset.change, guid, inode);
@@ -49,7 +48,6 @@ export function cursorStore(database: Sqlite): CursorStore {
         restartChanges(database);
         if (prints !== undefined) writePrints(prints);
         moveConsumers.run(cursor.offset.rowId);
-        renewEpoch.run();
         // Dropped events and row ages refer to rows of the replaced database.
         database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL; DELETE FROM row_age');
         database.exec('UPDATE subscription SET has_gap = 1');

@@ -270,4 +270,6 @@ export const MIGRATIONS = [
      name TEXT PRIMARY KEY,
      version INTEGER NOT NULL
    ) STRICT, WITHOUT ROWID;`,
+  // From when on the events are complete; null until those of before the counting are counted too.
+  'ALTER TABLE statistic_time ADD COLUMN events_ms INTEGER',
 ];

@@ -150,12 +150,6 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
       });
       return stored;
     },
-    adopt: (webhook, keepsHistory) =>
-      database.transaction(() => {
-        if (!keepsHistory) removeWhole(webhook.id);
-        if (select.get(webhook.id) === undefined) insertWhole(webhook);
-        else updateWhole(webhook);
-      }),
     update: (webhook) => database.transaction(() => updateWhole(webhook)),
     remove: (id) => database.transaction(() => removeWhole(id)),
     advance: (id, offset, record) => advanceMany([{ id, offset, records: record === undefined ? [] : [record] }]),

@@ -12,7 +12,13 @@ import type { PermissionReport, Permissions } from '../model/ports/permissions-p
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
 import type { SearchIndex } from '../model/ports/search-ports.ts';
 import type { SearchStatus } from '../model/search.ts';
-import { type SearchReport, type StatusReport, type StatusWarning, webhookSummary } from '../model/status.ts';
+import {
+  droppedWarnings,
+  type SearchReport,
+  type StatusReport,
+  type StatusWarning,
+  webhookSummary,
+} from '../model/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../model/webhook.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ProblemLog, problemsIn } from './problem-log.ts';
@@ -125,7 +131,11 @@ export class Status {
   #report(): StatusReport {
     const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
     const index = search.status();
-    const warnings = this.#warnings().filter((one) => typeof one !== 'string');
+    const summaries = webhooks
+      .list()
+      .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id)));
+    const ofFeatures = this.#warnings().filter((one) => typeof one !== 'string');
+    const warnings = [...ofFeatures, ...droppedWarnings(summaries)];
     const { account } = this.#parts.messagesAccounts;
     const delay = this.#parts.delays.report();
     const nowMs = clock.monotonic();
@@ -136,9 +146,7 @@ export class Status {
       backend: this.health(),
       newest_row: this.newestRow(),
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
-      webhooks: webhooks
-        .list()
-        .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id))),
+      webhooks: summaries,
       permissions: permissions.known,
       ...(permissions.answer && { messages: permissions.answer }),
       ...(account && { messages_account: account }),

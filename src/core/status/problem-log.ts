@@ -50,15 +50,18 @@ export function problemsIn({
   permissions,
   webhooks,
   search,
-  fleet,
   warnings = [],
 }: StatusReport): readonly CurrentProblem[] {
   const named = (code: string, hint: string | null, subject: string | null = null) => ({ code, subject, hint });
+  const ofFeatures = warnings.filter(({ webhook }) => webhook === undefined);
   const others = [
     ...(search?.state === 'failing' ? [named('search_failing', search.problem)] : []),
-    ...(fleet !== undefined && fleet.state !== 'connected' ? [named(`fleet_${fleet.state}`, fleet.problem)] : []),
-    ...warnings.map(({ code, text }) => named(code, text)),
+    ...ofFeatures.map(({ code, text }) => named(code, text)),
   ];
+  const dropped = warnings.flatMap(({ code, text, webhook: id }) => {
+    const webhook = webhooks.find((one) => one.id === id);
+    return webhook === undefined ? [] : [{ ...named(code, text, webhook.name ?? webhook.origin), key: webhook.id }];
+  });
   return [
     ...(backend.connected ? [] : [named('chat_db_unavailable', backend.message)]),
     ...permissions.filter(({ state }) => state === 'denied').map(({ name, detail }) => named(`${name}_denied`, detail)),
@@ -68,6 +71,7 @@ export function problemsIn({
         ...named(`webhook_${state}`, error, name ?? origin),
         key: id,
       })),
+    ...dropped,
     ...others,
     // `backend.message` is listed only if `others` is empty, because while connected it may repeat a problem in
     // `others`.

@@ -2,7 +2,6 @@ import type { Caller } from '../model/caller.ts';
 import { isAppError, isChatDbAway } from '../model/errors.ts';
 import type { LogEntry } from '../model/event.ts';
 import type { IncludeSet } from '../model/include.ts';
-import type { ClientOffset } from '../model/offset.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { StreamRequest } from '../model/ports/streams-ports.ts';
 import { problem } from '../model/problems.ts';
@@ -30,10 +29,9 @@ export interface StreamParts {
   readonly clock: Clock;
   readonly log: Log;
   /**
-   * Resolves once the requested includes are loaded and, at a hub, the hub's copy of the stream has reached `after`.
-   * Returns undefined if there is nothing to wait for.
+   * Resolves once the requested includes are loaded. Returns undefined if there is nothing to wait for.
    */
-  readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
 }
 
 /** The properties that all clients of one kind share. */
@@ -91,12 +89,12 @@ export class Clients {
    * Reserves a slot for a client. If the client cannot be served, throws an AppError before any part of an answer is
    * sent (decision G3).
    */
-  prepare({ after, changes, include, narrowing, caller }: StreamRequest, format: Format): Joining {
-    if (this.#closing !== undefined) throw problem('shutting_down');
+  async prepare({ after, changes, include, narrowing, caller }: StreamRequest, format: Format): Promise<Joining> {
     const { feed } = caller;
     const wanted = feed.wanted(narrowing);
     const isOwn = caller.key !== undefined || wanted !== undefined;
-    const position = after === undefined && !changes ? undefined : feed.resolve(after, { changes });
+    const position = after === undefined && !changes ? undefined : await feed.resolve(after, { changes });
+    if (this.#closing !== undefined) throw problem('shutting_down');
     // Must come after `resolve`, which starts the change log for the first client that asks for changes.
     const generation = feed.changeGeneration();
     return {

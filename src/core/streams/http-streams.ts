@@ -76,9 +76,9 @@ export class HttpStreams {
    * sent.
    */
   async open(request: StreamRequest, form: StreamForm): Promise<OpenedStream> {
-    await this.#ready(request.include, request.after, request.changes);
+    await this.#ready(request.include);
     const format = this.#forms[form];
-    const joining = this.#clients.prepare(request, format);
+    const joining = await this.#clients.prepare(request, format);
     return {
       begin: (response) => {
         const socket = new ResponseStream(response, (position) => format.ping(position, request.changes));

@@ -80,29 +80,26 @@ export class WebSocketClients {
    * Upgrades a request that access control has admitted. If the client cannot be served, throws an AppError before any
    * part of an answer is sent (decisions G1, G3).
    */
-  accept(
+  async accept(
     request: IncomingMessage,
     socket: Duplex,
     head: Buffer,
     query: URLSearchParams,
     caller: Caller,
-  ): void | Promise<void> {
+  ): Promise<void> {
     const { after, changes, include, ...narrowing } = readQuery(streamQuery, query);
-    const upgrade = (): void => {
-      const joining = this.#clients.prepare({ after, changes, include, narrowing, caller }, FORMAT);
-      let isWelcome = false;
-      try {
-        this.#server.handleUpgrade(request, socket, head, (webSocket) => {
-          isWelcome = true;
-          this.#welcome(webSocket, socket, joining);
-        });
-      } finally {
-        // The handshake was invalid, or the client is gone.
-        if (!isWelcome) joining.giveUp();
-      }
-    };
-    const ready = this.#ready(include, after, changes);
-    return ready === undefined ? upgrade() : ready.then(upgrade);
+    await this.#ready(include);
+    const joining = await this.#clients.prepare({ after, changes, include, narrowing, caller }, FORMAT);
+    let isWelcome = false;
+    try {
+      this.#server.handleUpgrade(request, socket, head, (webSocket) => {
+        isWelcome = true;
+        this.#welcome(webSocket, socket, joining);
+      });
+    } finally {
+      // The handshake was invalid, or the client is gone.
+      if (!isWelcome) joining.giveUp();
+    }
   }
 
   /**

@@ -227,6 +227,8 @@ function neverArrived(error: AxiosError): boolean {
 
 /** Maximum number of bytes read from the body of an answer (decision F2). */
 const MAX_BYTES = 64 * 1024;
+/** Maximum number of chunks read: reading 64 kB byte by byte would keep the service busy. */
+const MAX_CHUNKS = 1024;
 /**
  * Longest time for reading a body. The status has already decided the outcome, so waiting would only delay the next
  * delivery.
@@ -245,11 +247,16 @@ function readResponseBody(body: Readable, clock: Clock): Promise<Buffer> {
   return new Promise((resolve) => {
     const kept: Buffer[] = [];
     let bytes = 0;
+    let chunks = 0;
     const cancel = clock.after(MAX_MS, () => body.destroy());
     body.on('data', (chunk: Buffer) => {
       if (bytes < KEPT_BYTES) kept.push(chunk.subarray(0, KEPT_BYTES - bytes));
       bytes += chunk.length;
-      if (bytes > MAX_BYTES) body.destroy();
+      chunks += 1;
+      if (bytes <= MAX_BYTES && chunks < MAX_CHUNKS) return;
+      // Chunks that have arrived already would still be handed over.
+      body.removeAllListeners('data');
+      body.destroy();
     });
     const finish = (): void => {
       cancel();

@@ -1,12 +1,12 @@
 import type { LogEntry } from '../model/event.ts';
 import type { Offset } from '../model/offset.ts';
-import type { EventFeed } from '../model/ports/feed-ports.ts';
+import type { RowFeed } from '../model/ports/feed-ports.ts';
 import type { DroppedEvent } from '../model/ports/webhooks-ports.ts';
 import { type StoredWebhook, wantsChanges } from '../model/webhook.ts';
 
 /** Reads events again for a webhook. */
 export interface EntrySource {
-  readonly feed: EventFeed;
+  readonly feed: RowFeed;
   /** Reads a row again. Returns undefined if it was deleted from chat.db. */
   readonly rowNow: (rowId: number) => LogEntry | undefined;
 }

@@ -1,6 +1,7 @@
 import { DELIVERY_ERRORS, type DeliveryError, type DeliveryErrorCounts } from '../model/diagnostics.ts';
 import { errorCode } from '../model/errors.ts';
 import { hostClassOf, localNetworkAdvice } from '../model/local-network.ts';
+import { lookupTable } from '../model/lookup-table.ts';
 
 /**
  * Counts failed attempts by the class of the receiver's host (loopback, private or other) and by a code from the fixed
@@ -49,7 +50,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
 
-const SENTENCES: Readonly<Record<string, string>> = {
+const SENTENCES: Readonly<Record<string, string>> = lookupTable({
   ECONNREFUSED: 'The receiver refused the connection.',
   ECONNRESET: 'The receiver closed the connection without an answer.',
   EPIPE: 'The receiver closed the connection without an answer.',
@@ -59,8 +60,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'The receiver cannot be reached.',
   ENETUNREACH: 'The network of the receiver cannot be reached.',
   private_address: 'The host name of the receiver resolves to a private address.',
+  interim_answers: 'The receiver sends interim answers (1xx) without end.',
   own_address: OWN_PORT_REFUSAL,
-};
+});
 
 /**
  * Returns one sentence about an attempt that got no answer. The sentence never contains the URL, whose path may be a

@@ -2,6 +2,7 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage, type 
 import { request as httpsRequest } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import type { Clock } from '../model/ports/host-ports.ts';
+import { limitInterimAnswers } from '../runtime/interim-answers.ts';
 
 interface TransportOptions {
   readonly clock: Clock;
@@ -19,9 +20,9 @@ interface WebhookTransport {
 }
 
 /**
- * Returns a transport that corrects axios in three points. The time limit covers the whole attempt, not only silence. A
+ * Returns a transport that corrects axios in four points. The time limit covers the whole attempt, not only silence. A
  * status of 101 counts as an answer; by default, Node would close the connection and report no answer. A status of 000
- * is an error; axios would accept it as a success.
+ * is an error; axios would accept it as a success. An answer that begins with endless interim answers is an error, too.
  */
 export function transport({ clock, timeoutMs, headers, lookup }: TransportOptions): WebhookTransport {
   return {
@@ -37,6 +38,7 @@ export function transport({ clock, timeoutMs, headers, lookup }: TransportOption
         request.destroy(failure('no_answer', `The receiver did not answer within ${timeoutMs / 1000} s.`)),
       );
       request.once('close', cancelTimeout);
+      limitInterimAnswers(request, failure('interim_answers', 'There is no end of interim answers.'));
       request.once('upgrade', (response, socket) => {
         socket.destroy();
         onResponse(response);

@@ -12,6 +12,7 @@ import {
   wantsChanges,
 } from '../model/webhook.ts';
 import { changedWebhook, shownSettings } from '../model/webhook-settings.ts';
+import { withRows } from './delivered-rows.ts';
 import { DeliveryWorker, type DeliveryWorkerParts } from './delivery-worker.ts';
 import type { Poster } from './poster.ts';
 import { ProgressBatcher } from './progress-batcher.ts';
@@ -148,7 +149,8 @@ export class Dispatcher implements WebhookRegistry {
 
   detailedDeliveries(id: string): readonly DetailedDelivery[] {
     const records = this.deliveries(id);
-    return this.#recentAttempts.detailed(this.#existing(id), records);
+    const detailed = this.#recentAttempts.detailed(this.#existing(id), records);
+    return withRows(detailed, id, (rowId) => this.#parts.rowNow(rowId));
   }
 
   lastDelivery(id: string): DeliveryRecord | undefined {

@@ -31,11 +31,6 @@ export interface PosterOptions {
   readonly allowedHosts?: AllowedHosts;
   /** Certificates in PEM that are trusted besides the usual ones. */
   readonly certificates?: readonly string[];
-  /**
-   * Called right before each attempt; false cancels the delivery. Hubs need this check, because a hub whose process was
-   * suspended may no longer be the hub that delivers to this receiver.
-   */
-  readonly mayAttempt?: () => boolean;
   /** Reports whether connecting to the address of a host name is allowed. Default: always. */
   readonly isAddressAllowed?: AddressRule;
   /** This service's own ports, where no receiver of a limited key may be (decision AB12). */
@@ -71,6 +66,8 @@ export interface Post {
    * headers of MCP Events instead of Postern's.
    */
   readonly subscriptionId?: string;
+  /** Called right before each attempt; false cancels the delivery. */
+  readonly mayAttempt?: (() => boolean) | undefined;
   /** Called for each failed attempt, with the status of the answer or the code of the error. */
   readonly onFailure?: (failure: number | string) => void;
 }
@@ -103,14 +100,14 @@ export class Poster {
   }
 
   send(post: Post): Sending {
-    const { clock, mayAttempt, retryWaitsMs = RETRY_WAITS_MS } = this.#options;
+    const { clock, retryWaitsMs = RETRY_WAITS_MS } = this.#options;
     const { url } = post.to;
     const body = Buffer.from(post.json, 'utf8');
     const attempts = new DeliveryAttempts({
       clock,
       retryWaitsMs: post.retry ? retryWaitsMs : [],
       headers: (attempt) => this.#headers(post, body, attempt),
-      mayAttempt,
+      mayAttempt: post.mayAttempt,
       retriesArrived: post.to.wire === undefined,
       obeysReceiver: post.holds,
       onFailure: (failure) => {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { OWNER } from '../../core/model/audit.ts';
 import { mayCallBack } from '../../core/model/callback-hosts.ts';
-import type { Caller, EventView } from '../../core/model/caller.ts';
+import type { Caller, EventView, MacCaller } from '../../core/model/caller.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import type { IncludeSet } from '../../core/model/include.ts';
 import type { Key, KeyRevocation } from '../../core/model/key.ts';
@@ -65,7 +65,7 @@ export interface AccessParts {
   readonly stores: AccessStores;
   readonly directory: ChatDirectory;
   /** Returns the owner's caller. Limited keys get the same ports, restricted to what each key may use. */
-  readonly owner: () => Caller;
+  readonly owner: () => MacCaller;
   /** The message reader that adds no names from the Address Book. */
   readonly reader: MessageReader;
   /** Wraps a reader so that it adds names from `contacts` if a request includes them. */

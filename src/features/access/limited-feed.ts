@@ -1,12 +1,12 @@
 import type { LogEntry } from '../../core/model/event.ts';
 import type { Key } from '../../core/model/key.ts';
-import type { EventFeed, FeedReader } from '../../core/model/ports/feed-ports.ts';
+import type { FeedReader, RowFeed } from '../../core/model/ports/feed-ports.ts';
 
 /**
  * Returns a feed with only the entries that a limited key may read. Each entry keeps its offset in `feed`. `admits`
  * reports whether the key may read an entry now.
  */
-export function limitedFeed(feed: EventFeed, admits: (entry: LogEntry) => boolean, key?: () => Key): EventFeed {
+export function limitedFeed(feed: RowFeed, admits: (entry: LogEntry) => boolean, key?: () => Key): RowFeed {
   const narrowed = (reader: FeedReader): FeedReader => ({
     take(limit) {
       const batch = reader.take(limit);

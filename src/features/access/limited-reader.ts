@@ -54,14 +54,16 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
       return narrowedMessage(message);
     },
     async listConversations(query) {
-      const { limit, offset, cursor, include } = query;
+      const { limit, offset, cursor, include, ids } = query;
       if (chats.isUnlisted) {
         const all = await reader.listConversations(query);
         const items = chats.filter(all.items, ({ id }) => id);
         noteLast(items);
         return { ...all, items: items.map(narrowedConversation) };
       }
-      const found = await Promise.all(chats.guids().map((guid) => reader.conversation(guid)));
+      const wanted = ids && new Set(ids);
+      const guids = chats.guids().filter((guid) => wanted?.has(guid) ?? true);
+      const found = await Promise.all(guids.map((guid) => reader.conversation(guid)));
       const after = cursor ? positionAt(cursor) : undefined;
       const listed = [...new Map(found.flatMap((one) => (one === undefined ? [] : [[one.id, one] as const]))).values()]
         .sort(inOrder)
@@ -74,6 +76,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
       noteLast(there);
       return { items: there.map(narrowedConversation), ...(end && { next: `${end.last_message_at}.${end.id}` }) };
     },
+    chats: async () => chats.filter(await reader.chats(), ({ id }) => id),
     async conversation(id, options) {
       const conversation = await reader.conversation(id, options);
       if (conversation === undefined || !chats.has(conversation.id)) return undefined;

@@ -30,7 +30,6 @@ const REACTION: Rules<Reaction> = {
   associated_message_type: 'shown',
   part: 'shown',
   balloon: 'shown',
-  mac: 'shown',
   details_left_out: 'shown',
   details: REACTION_DETAILS,
   // Names come from the key's own lookup.
@@ -89,7 +88,6 @@ export const MESSAGE: Rules<Message> = {
   timestamp: 'shown',
   is_from_me: 'shown',
   status: 'shown',
-  mac: 'shown',
   details_left_out: 'shown',
   details: MESSAGE_DETAILS,
   names: whole,
@@ -147,6 +145,8 @@ export const DELIVERY: Rules<DetailedDelivery> = {
   status: 'shown',
   error: 'shown',
   duration_ms: 'shown',
+  redelivered_at: 'shown',
+  message: (row, chats) => (row != null && chats.hasMessage(row.id) ? row : null),
   tries: { at: 'shown', status: 'shown', error: 'shown', duration_ms: 'shown' },
   answer: 'hidden',
 };
@@ -166,6 +166,7 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
   version: 'shown',
   demo: 'shown',
   url: 'shown',
+  cli: 'hidden',
   uptime_s: 'shown',
   backend: { connected: 'shown', message: 'shown' },
   newest_row: 'shown',
@@ -190,14 +191,5 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
     skipped_ids: 'hidden',
     problem: 'shown',
   },
-  fleet: {
-    mac: 'shown',
-    state: 'shown',
-    published_row: 'shown',
-    behind: 'shown',
-    clock_ahead_s: 'shown',
-    certificate_ends: 'shown',
-    problem: 'shown',
-  },
-  warnings: whole,
+  warnings: (all) => all?.filter(({ webhook }) => webhook === undefined || own.has(webhook)),
 });

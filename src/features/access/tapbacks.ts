@@ -5,7 +5,7 @@ import type { LogEntry } from '../../core/model/event.ts';
 import { type IdempotencyKey, storedKey } from '../../core/model/idempotency-key.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { StoredApproval } from '../../core/model/ports/access-ports.ts';
-import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../../core/model/ports/feed-ports.ts';
+import type { ConsumerTask, EventConsumer, Handled, RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { OwnerInChatDb, SelfChatProof, SelfChatStore } from '../../core/model/ports/self-chat-ports.ts';
 import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
@@ -26,7 +26,7 @@ export interface TapbacksParts {
   readonly desk: ApprovalDesk;
   readonly owner: OwnerInChatDb;
   readonly sender: MessageSender;
-  readonly feed: () => EventFeed;
+  readonly feed: () => RowFeed;
   readonly audit: Audit;
   readonly clock: Clock;
   readonly log: Log;

@@ -17,7 +17,7 @@ import { column, isListed, messageParts, reactionParts } from '../../core/chatdb
 import { ReactedTo } from '../../core/chatdb/reacted-to.ts';
 import { reactionDetailsOf } from '../../core/chatdb/reaction-details.ts';
 import { damageSentence } from '../../core/chatdb/read-around.ts';
-import { anyChat, chatIn } from '../../core/chatdb/row-chat.ts';
+import { anyChat, listedChat } from '../../core/chatdb/row-chat.ts';
 import { isPartOfPoll } from '../../core/chatdb/row-kinds.ts';
 import { MAX_LARGE_BYTES, type Snapshot } from '../../core/chatdb/snapshot.ts';
 import { isCorrupt } from '../../core/chatdb/temporary-tables.ts';
@@ -78,7 +78,7 @@ const sourceQueriesOf = perSchema((schema): SourceQueries => {
     guid: 'm.guid',
     date: 'm.date',
     bytes: `${textBytes(schema)} + ${blobBytes('message_summary_info')} + ${blobBytes('payload_data')}`,
-    chat: chatIn(schema),
+    chat: listedChat(schema),
     print: printSql(schema),
   });
   const entry = ENTRY_COLUMNS.select({ ...messageParts(schema, anyChat(schema)), ...reactionParts(schema) });

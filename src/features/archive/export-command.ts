@@ -4,6 +4,7 @@ import { type ClientContext, EXIT, type FolderOptions, quoted } from '../../core
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json } from '../../core/cli/output/text.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import { localTimeZone, systemClock } from '../../core/runtime/clock.ts';
 import { destination, foldersOfMessages } from './destination.ts';
 import { exportArchive } from './export.ts';
@@ -23,12 +24,19 @@ export interface ExportCommandOptions extends FolderOptions {
 }
 
 /** `postern export`: creates an archive of everything in chat.db, or extends one. */
-export function exportMessages(options: ExportCommandOptions, context: ClientContext): Promise<number> {
-  return reportFailure('The export ended', options, context, () => run(options, context));
+export function exportMessages(
+  folder: string | undefined,
+  options: ExportCommandOptions,
+  context: ClientContext,
+): Promise<number> {
+  return reportFailure('The export ended', options, context, () => run(folder, options, context));
 }
 
-async function run(options: ExportCommandOptions, context: ClientContext): Promise<number> {
+async function run(given: string | undefined, options: ExportCommandOptions, context: ClientContext): Promise<number> {
   const { out, attachments = 'copy' } = options;
+  if (given !== undefined) {
+    throw new Refusal(EXIT.usage, `Name the folder with --out: \`postern export --out ${quoted(given)}\``);
+  }
   if (out === undefined) {
     throw new Refusal(EXIT.usage, 'Say where to put the archive, as in: postern export --out ~/Documents/Messages');
   }
@@ -118,13 +126,13 @@ function summary(folder: string, report: ExportReport, options: ExportCommandOpt
   return lines;
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = lookupTable({
   in_cloud: 'only in iCloud',
   downloading: 'being downloaded',
   missing: 'missing on this Mac',
   not_readable: 'not readable',
   changed: 'changed while being copied',
-};
+});
 
 function plural(count: number, one: string): string {
   return `${count.toLocaleString('en')} ${one}${count === 1 ? '' : 's'}`;

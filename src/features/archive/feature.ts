@@ -17,6 +17,8 @@ export const archive = feature({
       .description(
         'Archive all messages and attachments in a folder, or extend an existing archive. Needs no running service.',
       )
+      // Taken only to say that --out names the folder.
+      .argument('[folder]', 'use --out instead')
       .option('--out <folder>', 'the folder of the archive', nonEmpty)
       .option('--conversation <which>', 'only this conversation: its id, address or name; may be repeated', gathered)
       .option('--since <time>', `archive only messages from then on: ${SINCE_FORMS}`, time)

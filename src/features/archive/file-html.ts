@@ -48,7 +48,7 @@ function storedHtml({ name }: AttachmentDetails, stored: StoredFile): Html {
 function fileCard(name: string, { file, bytes }: StoredFile): Html {
   const size = html`<small>${sizeOf(bytes)}</small>`;
   if (file.endsWith('.bin')) {
-    return html`<div class="card"><p><bdi>${name}</bdi> ${size}</p><span class="stored">${file}</span></div>`;
+    return html`<div class="card"><p><bdi>${name}</bdi> ${size}</p><p><small>Not opened here, because a file of this kind can run what its sender wrote. It is in the archive as</small></p><span class="stored">${file}</span></div>`;
   }
   return html`<div class="card"><p><a href="${TO_ARCHIVE + file}"><bdi>${name}</bdi></a> ${size}</p></div>`;
 }

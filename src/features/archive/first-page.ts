@@ -1,5 +1,7 @@
+import { folded } from '../../core/model/folded.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { CONVERSATIONS } from './archive-layout.ts';
+import { avatarHtml } from './avatar-html.ts';
 import { Html, html } from './html.ts';
 import { type Calendar, PAGE_END, pageBeginning } from './page-frame.ts';
 
@@ -7,6 +9,7 @@ export interface ListedConversation {
   readonly key: string;
   readonly title: string;
   readonly subtitle: string;
+  readonly address: string;
   readonly messages: number;
   /** Date of the conversation's newest message, in seconds since 1970. */
   readonly lastAt: number;
@@ -21,29 +24,101 @@ export function listHtml(
 ): Html {
   const sorted = conversations.filter(({ messages }) => messages > 0).sort((a, b) => b.lastAt - a.lastAt);
   const total = sorted.reduce((sum, { messages }) => sum + messages, 0);
-  const rows = sorted.map(({ key, title, subtitle, messages, lastAt, years }) => {
-    const links = years.map(({ year, first }) => html`<a href="${CONVERSATIONS}/${key}/${first}">${year}</a> `);
-    return html`<tr><td><a href="${CONVERSATIONS}/${key}/${years.at(-1)?.last}"><bdi>${title}</bdi></a>${
-      subtitle !== '' && subtitle !== title && html`<small class="line"><bdi>${subtitle}</bdi></small>`
-    }<small class="line years">${links}</small></td><td class="number">${messages.toLocaleString('en')}</td><td class="date">${calendar.date(isoSecond(lastAt * 1000))}</td></tr>
-`;
-  });
+  const groups = byYear(sorted, calendar);
   return new Html(
     [
       pageBeginning('Messages').text,
       html`<header>
 <h1>Messages</h1>
 <p>${total.toLocaleString('en')} messages in ${sorted.length.toLocaleString('en')} conversations. Archived from ${mac} on ${calendar.moment(at)}.</p>
-</header>
+${sorted.length > MAX_WITHOUT_NAVIGATION && navigation(groups, lettersOf(sorted))}</header>
 <main>
-<table>
-<thead><tr><th>Conversation</th><th class="number">Messages</th><th class="date">Newest</th></tr></thead>
-<tbody>
-${rows}</tbody>
-</table>
-</main>
+${groups.map(([year, all]) => yearHtml(year, all, calendar, groups.length > 1))}${
+  sorted.length > MAX_WITHOUT_NAVIGATION && lettersOf(sorted).map(letterHtml)
+}</main>
 `.text,
       PAGE_END.text,
     ].join(''),
   );
+}
+
+/** A list with this many conversations can be looked through without links to years and letters. */
+const MAX_WITHOUT_NAVIGATION = 50;
+const OTHER = '#';
+
+type Group = readonly [heading: string, conversations: readonly ListedConversation[]];
+
+function pageOf({ key, years }: ListedConversation): string {
+  return `${CONVERSATIONS}/${key}/${years.at(-1)?.last}`;
+}
+
+/** Groups the conversations by the year of their newest message. Keeps their order. */
+function byYear(sorted: readonly ListedConversation[], calendar: Calendar): readonly Group[] {
+  return grouped(sorted, ({ lastAt }) => calendar.year(isoSecond(lastAt * 1000)));
+}
+
+/** Groups the conversations by the first letter of their titles, in alphabetical order. */
+function lettersOf(conversations: readonly ListedConversation[]): readonly Group[] {
+  const letterOf = ({ title }: ListedConversation): string => {
+    const [letter = ''] = folded(title);
+    return /\p{L}/u.test(letter) ? letter.toUpperCase() : OTHER;
+  };
+  const order = new Intl.Collator('en').compare;
+  const all = [...conversations].sort((a, b) => order(a.title, b.title));
+  return [...grouped(all, letterOf)].sort(([a], [b]) => Number(a === OTHER) - Number(b === OTHER) || order(a, b));
+}
+
+function grouped(
+  conversations: readonly ListedConversation[],
+  headingOf: (conversation: ListedConversation) => string,
+): readonly Group[] {
+  const groups = new Map<string, ListedConversation[]>();
+  for (const one of conversations) {
+    const heading = headingOf(one);
+    const group = groups.get(heading);
+    if (group === undefined) groups.set(heading, [one]);
+    else group.push(one);
+  }
+  return [...groups];
+}
+
+function navigation(years: readonly Group[], letters: readonly Group[]): Html {
+  const links = (groups: readonly Group[], prefix: string) =>
+    groups.map(([heading]) => html` <a href="#${idOf(prefix, heading)}">${heading}</a>`);
+  return html`<nav aria-label="Years">${links(years, 'y')}</nav>
+<nav aria-label="Letters">${links(letters, 'l')}</nav>
+`;
+}
+
+/** Returns the anchor of a heading. A letter is named by its code, because an anchor must be plain text. */
+function idOf(prefix: string, heading: string): string {
+  return `${prefix}${/^\d+$/.test(heading) ? heading : (heading.codePointAt(0) ?? 0).toString(16)}`;
+}
+
+function yearHtml(year: string, all: readonly ListedConversation[], calendar: Calendar, hasHeading: boolean): Html {
+  const rows = all.map((one) => {
+    const { key, title, subtitle, address, messages, lastAt, years } = one;
+    const links = years.map((each) => html`<a href="${CONVERSATIONS}/${key}/${each.first}">${each.year}</a> `);
+    return html`<tr><td><div class="person">${avatarHtml(title, address)}<div><a href="${pageOf(one)}"><bdi>${title}</bdi></a>${
+      subtitle !== '' && subtitle !== title && html`<small class="line"><bdi>${subtitle}</bdi></small>`
+    }<small class="line years">${links}</small></div></div></td><td class="number">${messages.toLocaleString('en')}</td><td class="date">${calendar.date(isoSecond(lastAt * 1000))}</td></tr>
+`;
+  });
+  return html`<section class="list" id="${idOf('y', year)}">
+${hasHeading && html`<h2>${year}</h2>\n`}<table>
+<thead><tr><th>Conversation</th><th class="number">Messages</th><th class="date">Newest</th></tr></thead>
+<tbody>
+${rows}</tbody>
+</table>
+</section>
+`;
+}
+
+function letterHtml([letter, all]: Group): Html {
+  const items = all.map((one) => html`<li><a href="${pageOf(one)}"><bdi>${one.title}</bdi></a></li>\n`);
+  return html`<section class="list" id="${idOf('l', letter)}"><h2>${letter}</h2>
+<ul class="names">
+${items}</ul>
+</section>
+`;
 }

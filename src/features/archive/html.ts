@@ -1,12 +1,13 @@
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import { parsedUrl } from '../../core/model/parsed-url.ts';
 
-const ENTITIES: Readonly<Record<string, string>> = {
+const ENTITIES: Readonly<Record<string, string>> = lookupTable({
   '&': '&amp;',
   '<': '&lt;',
   '>': '&gt;',
   '"': '&quot;',
   "'": '&#39;',
-};
+});
 const SPECIAL = /[&<>"']/g;
 /** Control characters that an HTML page must not contain. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -4,6 +4,7 @@ import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
 import type { Reaction } from '../../core/model/reaction.ts';
 import { eventSentence } from '../../core/model/sentence.ts';
 import type { ArchivedFile } from './archived-line.ts';
+import { avatarHtml } from './avatar-html.ts';
 import { cardsHtml, emptyWords, formerTexts, remarks, textHtml } from './content-html.ts';
 import { filesHtml } from './file-html.ts';
 import { type Html, html, NO_HTML } from './html.ts';
@@ -66,7 +67,12 @@ export function messageHtml(shown: ShownMessage, context: MessageContext): Html 
 `;
   }
   const isTurn = beginsTurn(message, context.before);
-  const classes = [message.is_from_me ? 'mine' : 'theirs', isTurn && 'turn', shown.isRemoved && 'gone'].filter(Boolean);
+  const classes = [
+    message.is_from_me ? 'mine' : 'theirs',
+    isTurn && 'turn',
+    context.isGroup && 'many',
+    shown.isRemoved && 'gone',
+  ].filter(Boolean);
   return html`<article${id} class="${classes.join(' ')}">
 ${isTurn && turnHtml(message, context)}${quote(details, context)}${contentHtml(shown, context)}${reactionsHtml(details, context)}${historyHtml(shown, context)}${noteHtml(message, context)}
 </article>
@@ -75,7 +81,9 @@ ${isTurn && turnHtml(message, context)}${quote(details, context)}${contentHtml(s
 
 /** Renders the line above one or more messages: their time and, for other people in a group, the sender's name. */
 function turnHtml(message: Message, { names, isGroup, calendar }: MessageContext): Html {
-  const who = isGroup && !message.is_from_me && html`<b><bdi>${personOf(message, names)}</bdi></b> `;
+  const person = personOf(message, names);
+  const isNamed = isGroup && !message.is_from_me;
+  const who = isNamed && html`${avatarHtml(person, message.sender)}<b><bdi>${person}</bdi></b> `;
   return html`<p class="who">${who}${calendar.time(message.timestamp)}</p>`;
 }
 
@@ -156,9 +164,12 @@ function historyHtml({ message, earlier, isRemoved }: ShownMessage, { calendar }
     (body) => body !== '' && (isUnsent || body !== message.body),
   );
   const removed = isRemoved && html`<p class="note bad">Deleted from Messages later.</p>`;
-  if (texts.length === 0) return html`${removed}`;
   const at = message.details?.edited_at ?? message.details?.retracted_at;
   const when = typeof at === 'string' && html` ${calendar.moment(at)}`;
+  if (texts.length === 0) {
+    // The archive began after the edit, so it has only the new text.
+    return html`${removed}${!isUnsent && when !== false && html`<p class="note">Edited${when}</p>`}`;
+  }
   const items = texts.map((text) => html`<li class="former text" dir="auto">${text}</li>`);
   return html`${removed}<details><summary>${isUnsent ? 'Unsent' : 'Edited'}${when}: earlier text</summary><ul class="history">${items}</ul></details>`;
 }

@@ -42,6 +42,7 @@ export class Calendar {
   readonly #day: Intl.DateTimeFormat;
   readonly #time: Intl.DateTimeFormat;
   readonly #date: Intl.DateTimeFormat;
+  readonly #year: Intl.DateTimeFormat;
   readonly #month: Intl.DateTimeFormat;
   readonly #moment: Intl.DateTimeFormat;
 
@@ -50,6 +51,7 @@ export class Calendar {
     this.#day = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'full' });
     this.#time = new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' });
     this.#date = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium' });
+    this.#year = new Intl.DateTimeFormat('en-GB', { timeZone, year: 'numeric' });
     this.#month = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', month: 'long' });
     this.#moment = new Intl.DateTimeFormat('en-GB', { timeZone, dateStyle: 'medium', timeStyle: 'short' });
   }
@@ -57,6 +59,11 @@ export class Calendar {
   /** Returns, for example, `Friday, 1 May 2026`. */
   day(iso: string): string {
     return this.#day.format(Date.parse(iso));
+  }
+
+  /** Returns, for example, `2026`. */
+  year(iso: string): string {
+    return this.#year.format(Date.parse(iso));
   }
 
   /** Returns the month of a date in UTC, for example `May`. */

@@ -27,7 +27,7 @@ export interface PagesParts {
 }
 
 /** Version of the page layout. Pages of another version are rebuilt. */
-const VERSION = 1;
+const VERSION = 2;
 /**
  * Maximum number of messages on a page. A year with more has a page for each month, and a month with more has several
  * pages.
@@ -90,6 +90,7 @@ class Conversation {
   readonly key: string;
   readonly title: string;
   readonly subtitle: string;
+  readonly address: string;
   readonly isGroup: boolean;
   readonly years: { readonly record: ChainRecord; readonly year: string; readonly pages: readonly YearPage[] }[] = [];
   messages = 0;
@@ -110,6 +111,7 @@ class Conversation {
     this.key = key;
     this.isGroup = isGroup;
     this.title = name ?? (shortList(people) || ids[0] || (hasNoId ? 'Messages without a conversation' : key));
+    this.address = (isGroup ? ids[0] : participants[0]) ?? key;
     this.subtitle = (name === null && people.length <= MAX_NAMED ? participants : people).join(', ');
     for (const record of records) this.#add(record, index, calendar);
   }
@@ -131,14 +133,14 @@ class Conversation {
    * memory.
    */
   listed(): ListedConversation {
-    const { key, title, subtitle, messages, lastAt } = this;
+    const { key, title, subtitle, address, messages, lastAt } = this;
     const years = this.years.flatMap(({ year, pages }) => {
       const [first, last] = [pages[0], pages.at(-1)];
       return first === undefined || last === undefined || first.count === 0
         ? []
         : [{ year, first: first.name, last: last.name }];
     });
-    return { key, title, subtitle, messages, lastAt, years };
+    return { key, title, subtitle, address, messages, lastAt, years };
   }
 
   /**

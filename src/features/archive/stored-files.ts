@@ -3,6 +3,7 @@ import { lstatSync, utimesSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import type { AttachmentDetails } from '../../core/model/details.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { AttachmentFile, AttachmentReader, ConvertedForm } from '../../core/model/ports/reading-ports.ts';
 import { explained } from './archive-errors.ts';
@@ -18,7 +19,7 @@ const EXTENSIONS: ReadonlySet<string> = new Set([
   ...['pdf', 'vcf', 'txt', 'tar'],
 ]);
 /** The extensions of files whose name has none. Key: the MIME type. */
-const BY_TYPE: Readonly<Record<string, string>> = {
+const BY_TYPE: Readonly<Record<string, string>> = lookupTable({
   'image/jpeg': 'jpg',
   'image/png': 'png',
   'image/gif': 'gif',
@@ -34,15 +35,15 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   'video/mp4': 'mp4',
   'application/pdf': 'pdf',
   'text/vcard': 'vcf',
-};
+});
 /**
  * Formats that some browsers cannot show or play. Key: the file's extension. Value: the form to which such a file is
  * converted.
  */
-const CONVERTED: Readonly<Record<string, ConvertedForm>> = {
+const CONVERTED: Readonly<Record<string, ConvertedForm>> = lookupTable({
   ...Object.fromEntries(['heic', 'heif', 'tif', 'tiff'].map((name) => [name, { as: 'jpeg', max: undefined }] as const)),
   ...Object.fromEntries(['caf', 'amr', 'aif', 'aiff'].map((name) => [name, { as: 'm4a' }] as const)),
-};
+});
 
 /** `none` copies no file. `copy` copies each file. `convert` also stores a form that every browser can show or play. */
 export type AttachmentMode = 'none' | 'copy' | 'convert';

@@ -5,6 +5,7 @@ import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
 import { type ArchiveIndex, type ChainRecord, type Entry, REMOVED } from './archive-index.ts';
 import { chainOf } from './archive-layout.ts';
 import type { ArchivedLine } from './archived-line.ts';
+import { avatarHtml } from './avatar-html.ts';
 import { LineReader } from './chain.ts';
 import { type Html, html } from './html.ts';
 import { messageHtml, type ShownMessage } from './message-html.ts';
@@ -26,6 +27,8 @@ export interface YearParts {
   readonly conversation: {
     readonly title: string;
     readonly subtitle: string;
+    /** Decides the colour of the conversation: the other person's address, or the group's id. */
+    readonly address: string;
     readonly isGroup: boolean;
     readonly years: readonly { readonly year: string; readonly pages: readonly YearPage[] }[];
   };
@@ -123,7 +126,7 @@ function beginning({ conversation, record, pages }: YearParts, page: YearPage): 
   const counted = `${page.count.toLocaleString('en')} message${page.count === 1 ? '' : 's'}`;
   return html`${pageBeginning(`${title}, ${shownYear}`)}<header>
 <nav aria-label="Archive"><a href="../../index.html">All conversations</a>${yearLinks}</nav>
-<h1><bdi>${title}</bdi></h1>
+<h1>${avatarHtml(title, conversation.address)}<bdi>${title}</bdi></h1>
 <p>${subtitle !== '' && subtitle !== title && html`<bdi>${subtitle}</bdi> · `}${shownYear} · ${counted}</p>
 ${pages.length > 1 && html`<nav aria-label="Months">${monthLinks}</nav>`}
 </header>

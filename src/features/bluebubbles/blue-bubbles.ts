@@ -1,10 +1,12 @@
 import { chatIdentity, groupId, rightsAddress } from '../../core/model/address.ts';
 import { type Access, assertAllowed, type Caller, isAllowed } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
+import { isAppError } from '../../core/model/errors.ts';
 import { includeSet } from '../../core/model/include.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
-import type { StoredWebhook } from '../../core/model/webhook.ts';
+import type { StoredWebhook, WebhookEventType } from '../../core/model/webhook.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
 import { ConversationWalks } from './conversation-walks.ts';
@@ -23,6 +25,7 @@ import { sendFor, type WireSendAnswer } from './sends.ts';
 const DETAILS = includeSet(['details']);
 /** The limit of BlueBubbles itself, whose clients ask for up to as many. */
 const MAX_CHATS = 1000;
+const NEW: readonly WebhookEventType[] = ['message.received', 'message.sent'];
 const NO_HELPER = 'This needs the private API, which Postern does not use.';
 const NO_CHAT = 'Chat does not exist!';
 const NO_KEY = 'The password is missing or wrong. It must be a limited key: create one with "postern keys add".';
@@ -180,11 +183,11 @@ export class BlueBubbles implements Wire {
   }
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES: Readonly<Record<string, string>> = lookupTable({
   unauthorized: 'Authentication Error',
   send_failed: 'iMessage Error',
   messages_unavailable: 'iMessage Error',
-};
+});
 
 /** The problems that BlueBubbles calls a missing chat. */
 const NO_CHATS: ReadonlySet<string> = new Set(['unknown_conversation', 'conversation_not_found']);
@@ -238,12 +241,18 @@ function webhookObject({ id, url, wire, created_at: createdAt }: StoredWebhook) 
 async function addWebhook({ caller, body }: WireRequest): Promise<WireAnswer> {
   const { url, events } = readBody(blueBubblesWebhook, body);
   for (const { id } of own(caller).filter((webhook) => webhook.url === url)) await caller.webhooks.remove(id);
-  const added = await caller.webhooks.add({
-    url,
-    events: ['message.received', 'message.sent'],
-    on_failure: 'hold',
-    wire: { protocol: 'bluebubbles', events },
-  });
+  const add = async (types: readonly WebhookEventType[]): Promise<StoredWebhook> => {
+    try {
+      const webhook = { url, events: types, on_failure: 'hold', wire: { protocol: 'bluebubbles', events } } as const;
+      return await caller.webhooks.add(webhook);
+    } catch (error) {
+      // Where the owner switched changes off, clients do without them.
+      if (types !== NEW && isAppError(error) && error.code === 'changes_disabled') return add(NEW);
+      throw error;
+    }
+  };
+  const wantsUpdates = events.includes('updated-message') || events.includes('*');
+  const added = await add(wantsUpdates ? [...NEW, 'message.updated'] : NEW);
   return success(webhookObject(added), 'Successfully created webhook!');
 }
 

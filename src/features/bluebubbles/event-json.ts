@@ -9,19 +9,30 @@ import { messageObject } from './objects.ts';
 const DETAILS = includeSet(['details']);
 
 /**
- * Returns a new message as the body of a webhook. Returns undefined for a reaction or a change, because clients would
- * mistake either for a new message. Also returns undefined for junk, and for a message with neither text nor file.
+ * Returns a message as the body of a webhook: a new one, or one to which Messages added a file or the conversation
+ * late. Returns undefined for reactions and other changes, because clients would mistake them for a new message. Also
+ * returns undefined for junk, and for a message with neither text nor file.
  */
 export async function blueBubblesEventJson(entry: LogEntry, caller: Caller): Promise<string | undefined> {
-  const { type } = entry.event;
-  if (type !== 'message.received' && type !== 'message.sent') return undefined;
+  const type = typeOf(entry.event);
+  if (type === undefined) return undefined;
   if (skippedAs({ junk: false }, entry.marks, caller.key) !== undefined) return undefined;
   const { data } = JSON.parse(await caller.json(entry, DETAILS)) as { readonly data: Message };
   if (data.conversation_id === '' || (data.body === '' && (data.details ?? data).attachments.length === 0)) {
     return undefined;
   }
+  const isThere = data.details?.attachments.every(({ state }) => state === 'available');
+  if (type === 'updated-message' && isThere !== true) return undefined;
   const chat = (await caller.reader.conversation(data.conversation_id)) ?? unlisted(data);
-  return JSON.stringify({ type: 'new-message', data: messageObject(data, chat) });
+  return JSON.stringify({ type, data: messageObject(data, chat) });
+}
+
+function typeOf(event: LogEntry['event']): 'new-message' | 'updated-message' | undefined {
+  if (event.type === 'message.received' || event.type === 'message.sent') return 'new-message';
+  if (event.type !== 'message.updated') return undefined;
+  // Without its conversation, the message was not sent before.
+  if (event.changes.includes('conversation')) return 'new-message';
+  return event.changes.includes('attachment') && !event.data.is_from_me ? 'updated-message' : undefined;
 }
 
 /**

@@ -130,7 +130,7 @@ export class AddressBook implements Contacts {
     const { clock, log } = this.#options;
     const startMs = clock.monotonic();
     const book = new ContactBook(home);
-    await this.#readAll((card, addresses) => book.add(card, addresses));
+    await this.#readAll((card, addresses, file) => book.add(card, addresses, linkOf(card, file)));
     if (this.#isClosed) return;
     this.#book = book;
     this.#home = home;
@@ -156,10 +156,7 @@ export class AddressBook implements Contacts {
     if (name === '' || cards.length >= MAX_CONTACTS) return;
     const addresses = stored.slice(0, MAX_ADDRESSES_EACH).map((address) => dialableAddress(address, this.#home));
     const known = new Set(addresses.filter((address) => address !== undefined));
-    // Two accounts can use the same number as a link for different people. So a number links cards only in one file; a
-    // UUID links them across all files.
-    const link = card.link === '' || IDENTIFIER.test(card.link) ? card.link : `${file} ${card.link}`;
-    if (known.size > 0) cards.push({ name, addresses: [...known], link });
+    if (known.size > 0) cards.push({ name, addresses: [...known], link: linkOf(card, file) });
   }
 
   /** Adds every card of a file, or none if the file cannot be read to the end. */
@@ -223,4 +220,12 @@ function messageOf(failed: readonly Pick<ContactSource, 'name' | 'failure'>[]): 
   const [first] = failed;
   const which = failed.length === 1 ? first?.name : `${failed.length} files`;
   return `${which} of the Address Book cannot be read (${first?.failure}), so the names of the people in it are missing.`;
+}
+
+/**
+ * Identifies a card's group of linked cards; "" if the card is not linked. Two accounts can use the same number as a
+ * link for different people. So a number links cards only in one file, and a UUID links them across all files.
+ */
+function linkOf({ link }: StoredCard, file: string): string {
+  return link === '' || IDENTIFIER.test(link) ? link : `${file} ${link}`;
 }

@@ -25,6 +25,8 @@ export class ContactBook implements NameLookup {
   readonly #entries: Entry[] = [];
   /** Key: a canonical address. Value: its contact; null if contacts with different names have the address. */
   readonly #owners = new Map<string, Entry | null>();
+  /** Groups of linked cards. Key: a contact. Value: the group of the card with which it was added. */
+  readonly #links = new Map<Entry, string>();
   readonly #remembered = new Map<string, string | undefined>();
   #isTruncated = false;
 
@@ -44,9 +46,10 @@ export class ContactBook implements NameLookup {
 
   /**
    * Adds a card as a contact. If a contact with the same name has one of the card's addresses, adds the card's data to
-   * that contact instead. Leaves out cards without a name or an address.
+   * that contact instead. Leaves out cards without a name or an address. `link` identifies the card's group of linked
+   * cards; "" if the card is not linked.
    */
-  add(person: StoredCard, stored: readonly string[]): void {
+  add(person: StoredCard, stored: readonly string[], link: string): void {
     const name = cardName(person);
     if (name === '') return;
     const addresses = stored.length > MAX_ADDRESSES_EACH ? stored.slice(0, MAX_ADDRESSES_EACH) : stored;
@@ -59,6 +62,7 @@ export class ContactBook implements NameLookup {
     if (known !== undefined) {
       for (const address of shown) if (!known.addresses.includes(address)) known.addresses.push(address);
     }
+    if (link !== '' && !this.#links.has(entry)) this.#links.set(entry, link);
     for (const key of canonical) if (key !== undefined) this.#own(key, entry);
     entry.nickname ??= person.nickname || null;
     entry.organization ??= person.organization || null;
@@ -86,13 +90,19 @@ export class ContactBook implements NameLookup {
     return undefined;
   }
 
-  /** Assigns an address to a contact. If contacts with different names have the address, it belongs to none of them. */
+  /**
+   * Assigns an address to a contact. If contacts with different names have the address, it belongs to none of them,
+   * unless their cards are linked. Then it keeps the contact that had it first.
+   */
   #own(canonical: string, entry: Entry): void {
     const owner = this.#owners.get(canonical);
     if (owner === undefined) this.#owners.set(canonical, entry);
-    else if (owner !== null && owner !== entry && !isSameName(owner.name, entry.name)) {
-      this.#owners.set(canonical, null);
-    }
+    else if (owner !== null && !this.#isSamePerson(owner, entry)) this.#owners.set(canonical, null);
+  }
+
+  #isSamePerson(a: Entry, b: Entry): boolean {
+    const link = this.#links.get(a);
+    return a === b || isSameName(a.name, b.name) || (link !== undefined && link === this.#links.get(b));
   }
 
   #newEntry(name: string, addresses: readonly string[]): Entry | undefined {

@@ -1,4 +1,5 @@
 import { asciiNumber, MAX_ADDRESS, withoutTags } from '../../core/model/address.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 
 /** Calling codes with one or two digits (ITU-T E.164). All other calling codes have three digits. */
 const SHORT_CODES = new Set(
@@ -11,12 +12,12 @@ const SHORT_CODES = new Set(
  * The trunk prefixes that are dialled before national numbers within a country. Key: the calling code. A country that
  * is not listed uses 0. The prefix is empty if numbers keep their leading 0 when dialled from abroad, as in Italy.
  */
-const TRUNK_PREFIXES: Readonly<Record<string, string>> = { 1: '1', 7: '8', 36: '06', 39: '', 378: '' };
+const TRUNK_PREFIXES: Readonly<Record<string, string>> = lookupTable({ 1: '1', 7: '8', 36: '06', 39: '', 378: '' });
 /**
  * Number of digits in a national number that includes its trunk prefix. Key: the calling code. A national number of
  * another length has no trunk prefix, even if it begins with the same digit as the prefix.
  */
-const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = { 1: 11, 7: 11 };
+const DIGITS_WITH_PREFIX: Readonly<Record<string, number>> = lookupTable({ 1: 11, 7: 11 });
 /**
  * The digit between calling code and mobile number that `dialableAddress` removes: the obsolete 1 of Mexico (52) and
  * the 9 of Argentina (54).

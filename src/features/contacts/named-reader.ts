@@ -1,3 +1,4 @@
+import { matchingChats } from '../../core/model/folded.ts';
 import type { IncludeSet } from '../../core/model/include.ts';
 import { conversationWithNames, messageWithNames } from '../../core/model/names.ts';
 import type { Contacts } from '../../core/model/ports/contacts-ports.ts';
@@ -14,6 +15,11 @@ export function namedReader(reader: MessageReader, contacts: Contacts): MessageR
     await contacts.ready();
     return contacts.names;
   };
+  const matching = async (q: string): Promise<readonly string[]> => {
+    const [chats] = await Promise.all([reader.chats(), contacts.ready()]);
+    const { names } = contacts;
+    return matchingChats(chats, q, (address) => names.nameOf(address));
+  };
   return {
     async listMessages(query) {
       const page = await reader.listMessages(query);
@@ -25,11 +31,13 @@ export function namedReader(reader: MessageReader, contacts: Contacts): MessageR
       const names = message && (await namesFor(options.include));
       return names ? messageWithNames(message, names) : message;
     },
-    async listConversations(query) {
-      const page = await reader.listConversations(query);
+    async listConversations({ q, ...query }) {
+      const ids = q === undefined ? query.ids : await matching(q);
+      const page = await reader.listConversations({ ...query, ids });
       const names = await namesFor(query.include);
       return names ? { ...page, items: page.items.map((one) => conversationWithNames(one, names)) } : page;
     },
+    chats: () => reader.chats(),
     async conversation(id, options = {}) {
       const conversation = await reader.conversation(id, options);
       const names = conversation && (await namesFor(options.include));

@@ -1,43 +1,39 @@
 import { feature } from '../../core/feature.ts';
+import type { FleetReport } from './agent/agent.ts';
+import { declareHubCommand } from './hub/commands.ts';
+import { FLEET_MIGRATIONS } from './migrations.ts';
+import { FLEET_SETTINGS } from './settings.ts';
+import { declareFleetCommands } from './setup/commands.ts';
 
-/** Connects this Mac with others over NATS. Its code is still in src/features/fleet; this is only its place in the list. */
+/** Connects this Mac with others over NATS. */
 export const fleet = feature({
   name: 'fleet',
-  async findings({ config: { fleet: settings }, isUp, status }) {
-    const member = status?.fleet?.mac ?? settings?.mac ?? '';
-    if (settings === undefined || member === '') return [];
-    const { fleetFindings } = await import('../../core/doctor/fleet-findings.ts');
-    return fleetFindings(settings, { mac: member }, { connects: !isUp });
+  settings: FLEET_SETTINGS,
+  migrations: FLEET_MIGRATIONS,
+  commands(program, runs) {
+    declareHubCommand(program, runs);
+    declareFleetCommands(program, runs);
   },
-  async open({ config, host, state, connection, idempotency, feed, owner, json, counters, chatLog, status, onHealth }) {
-    const { fleet: settings } = config;
-    if (settings === undefined) return undefined;
-    const { openFleet } = await import('./agent.ts');
-    const agent = openFleet({
-      settings,
-      host,
-      state,
-      connection,
-      idempotency,
-      feed,
-      owner,
-      json,
-      counters,
-      messages: chatLog,
-      health: () => status.health(),
-    });
-    onHealth(() => agent.noteHealth());
-    return {
-      start: () => agent.start(),
-      close: () => agent.close(),
-      status: () => agent.report(),
-      warning: () => agent.warning(),
-      metrics(gauge) {
-        const { state: now, published_row: row, behind } = agent.report();
-        gauge('postern_fleet_connected', 'Whether events are published to the fleet.', now === 'connected' ? 1 : 0);
-        gauge('postern_fleet_published_row_id', 'Row id of the newest event that the fleet has acknowledged.', row);
-        gauge('postern_fleet_behind', 'Maximum number of rows that the fleet does not have yet.', behind);
-      },
-    };
+  shown: async () => (await import('./shown.ts')).shownFleet,
+  check: ({ changes, file }, { changes: { enabled } }) =>
+    changes && file !== '' && enabled === false
+      ? {
+          mistakes: [
+            'fleet.changes needs change detection, but changes.enabled is false. Set changes.enabled to "auto", or fleet.changes to false.',
+          ],
+        }
+      : {},
+  document: async () => ({ operations: {}, status: (await import('./document.ts')).fleetSchema }),
+  async findings({ config, isUp, status }) {
+    const { file } = config.features.fleet ?? {};
+    if (typeof file !== 'string' || file === '') return [];
+    const { fleetFindings } = await import('./findings.ts');
+    const { fleet: report } = (status ?? {}) as { readonly fleet?: FleetReport };
+    return fleetFindings(file, { isUp, report });
+  },
+  async open(core, values) {
+    if (values.file === '') return undefined;
+    const { FleetAgent } = await import('./agent/agent.ts');
+    return FleetAgent.open(core, values);
   },
 });

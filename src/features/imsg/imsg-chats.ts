@@ -27,10 +27,11 @@ export class ImsgChats {
     this.#clock = clock;
   }
 
-  /** Returns the newest conversations first, at most `limit`. */
-  async list(limit: number): Promise<readonly ImsgChat[]> {
+  /** Returns the newest conversations first, at most `limit`. `isUnreadOnly` skips those without unread messages. */
+  async list(limit: number, isUnreadOnly: boolean): Promise<readonly ImsgChat[]> {
     const chats: ImsgChat[] = [];
     for await (const chat of this.#all()) {
+      if (isUnreadOnly && (chat.conversation.details?.unread_count ?? 0) === 0) continue;
       chats.push(chat);
       if (chats.length >= limit) break;
     }

@@ -38,13 +38,15 @@ export function imsgMessage(message: Message, chat: ImsgChat, attachments: reado
     ...chatMembersOf(message, chat),
     text: message.body,
     reply_to_guid: details?.reply_to_guid ?? null,
-    thread_originator_guid: null,
+    thread_originator_guid: details?.reply_to_guid ?? null,
+    // imsg leaves these out where it does not know the quoted message.
+    ...(details?.reply_to && { reply_to_text: details.reply_to.body, reply_to_sender: details.reply_to.sender }),
     // The owner's address if the message is outgoing. Clients use it to recognise the owner's conversation with
     // themselves.
     destination_caller_id: message.is_from_me ? message.sender : null,
     service: details?.service ?? null,
     attachments,
-    ...(message.is_from_me ? {} : { is_read: typeof details?.read_at === 'string' }),
+    ...(message.is_from_me ? {} : { is_read: message.status === 'read' }),
   };
 }
 

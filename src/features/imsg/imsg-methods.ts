@@ -77,9 +77,7 @@ export class ImsgMethods {
   }
 
   async listChats({ limit = DEFAULT_CHATS, unread_only, unreadOnly }: ImsgParams<'chats.list'>) {
-    const isUnreadOnly = unread_only ?? unreadOnly ?? false;
-    const chats = (await this.chats.list(limit)).map(imsgChat);
-    return { chats: isUnreadOnly ? chats.filter(({ unread_count: unread = 0 }) => unread > 0) : chats };
+    return { chats: (await this.chats.list(limit, unread_only ?? unreadOnly ?? false)).map(imsgChat) };
   }
 
   /** Returns a chat's messages, newest first. Examines at most `MAX_LOOKED_AT` messages. */

@@ -23,7 +23,7 @@ export function eventOccurrence(entry: LogEntry & { readonly event: Event }, con
   const base = { eventId: eventId(entry), name, timestamp: data.timestamp };
   const ids = { id: data.id, conversation_id: data.conversation_id, is_from_me: data.is_from_me };
   if (content === 'ids') return { ...base, data: ids };
-  const { mac: _mac, details: _details, names: _names, ...others } = data;
+  const { details: _details, names: _names, ...others } = data;
   // Receivers learn the names of files, not their paths on this machine.
   const files = 'attachments' in others ? { attachments: others.attachments.map(safeFileName) } : {};
   const full = { ...base, data: { ...others, ...files } };

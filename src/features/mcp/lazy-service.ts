@@ -1,5 +1,6 @@
 import type { Feature } from '../../core/feature.ts';
 import type { Caller } from '../../core/model/caller.ts';
+import type { CommandWords } from '../../core/model/command-words.ts';
 import type { KeyRecord } from '../../core/model/key.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { McpService } from '../../core/model/ports/mcp-ports.ts';
@@ -11,6 +12,8 @@ export interface McpParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly version: string;
+  /** How a person runs a command with this service, for the owner's problems. */
+  readonly cli?: CommandWords | undefined;
   /** The features whose tools the server offers. */
   readonly features: readonly Pick<Feature, 'tools'>[];
   readonly counters: Counters;

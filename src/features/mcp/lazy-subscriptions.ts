@@ -1,7 +1,7 @@
 import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
 import type { Caller } from '../../core/model/caller.ts';
-import type { EventFeed } from '../../core/model/ports/feed-ports.ts';
+import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { SubscriptionService } from '../../core/model/ports/subscriptions-ports.ts';
 import { EVENT_ERRORS } from '../../core/model/subscription.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
@@ -12,7 +12,7 @@ interface LazySubscriptionsParts {
   readonly config: Config;
   readonly host: Host;
   readonly state: Sqlite;
-  readonly feed: () => EventFeed;
+  readonly feed: () => RowFeed;
   readonly ownListeners: OwnListeners;
   readonly callerOf: (keyId: string) => Caller | undefined;
 }

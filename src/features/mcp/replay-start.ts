@@ -28,7 +28,7 @@ export async function replayStart(
 ): Promise<ReplayStart> {
   if (cursor === undefined) return { offset: feed.lastPublished(), truncated: false };
   const asked = decodeOffset(cursor);
-  if (asked === undefined || 'stream' in asked) {
+  if (asked === undefined || 'opaque' in asked) {
     throw new AppError('invalid_cursor', 'Invalid cursor.', {
       status: 400,
       hint: 'Use a cursor from an earlier answer, or null to begin with new events.',
@@ -36,7 +36,7 @@ export async function replayStart(
   }
   let offset: Offset;
   try {
-    offset = feed.resolve(asked);
+    offset = await feed.resolve(asked);
   } catch (error) {
     if (isAppError(error) && error.status === 410) return { offset: feed.lastPublished(), truncated: true };
     throw error;
@@ -52,7 +52,7 @@ async function young(feed: EventFeed, start: Offset, floorMs: number): Promise<R
   let offset = start;
   let truncated = false;
   for (let rows = 0; rows < MAX_ROWS; rows += PAGE) {
-    const { entries, upTo, looked } = feed.page(offset, PAGE);
+    const { entries, upTo, looked } = await feed.page(offset, PAGE);
     const first = entries.find((entry) => timeOf(entry) >= floorMs);
     truncated ||= entries.length > 0 && first !== entries[0];
     if (first !== undefined) return { offset: { ...offset, rowId: first.rowId - 1 }, truncated };

@@ -7,10 +7,11 @@ import {
 import type { Caller } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { withoutHiddenChats, withoutJunk } from '../../core/model/without-junk.ts';
-import { fenced } from './text/fence.ts';
+import { listed } from './text/fence.ts';
 import { Labels } from './text/labels.ts';
 import { shortLine } from './text/visible.ts';
 import { isGroupId } from './tools/group-names.ts';
+import { countNote } from './tools/junk.ts';
 import { messageLines } from './tools/messages-read.ts';
 import type { ToolContext } from './tools/tool.ts';
 
@@ -56,8 +57,8 @@ export function addConversationResource(server: McpServer, context: ToolContext)
     const shown = withoutJunk(items, (message) => message, context.caller);
     const lines = await messageLines(shown.toReversed(), conversation.id, context);
     const leftOut = items.length - shown.length;
-    const note = leftOut === 0 ? '' : `\nLeft out as junk: ${leftOut}; messages_read with junk=true shows them.`;
-    const text = (shown.length === 0 ? 'No messages.' : fenced(lines, context.nonce)) + note;
+    const note = leftOut === 0 ? undefined : `Left out as junk: ${leftOut}; messages_read with junk=true shows them.`;
+    const text = listed([countNote(shown.length, 'message'), note], lines, context.nonce);
     return { contents: [{ uri: uri.href, mimeType: 'text/plain', text }] };
   });
 }

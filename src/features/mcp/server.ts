@@ -1,6 +1,7 @@
 import { type CallToolResult, type GetPromptResult, McpServer, type ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { type Caller, isAllowed } from '../../core/model/caller.ts';
+import { completedFor } from '../../core/model/command-words.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import type { Log } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
@@ -88,7 +89,7 @@ export function mcpServer(parts: ServerParts): McpServer {
   const offered = [...TOOLS, ...parts.tools].filter(
     ({ scope, isOffered }) => mayUse(caller, scope) && (isOffered?.(caller) ?? true),
   );
-  for (const tool of offered) addTool(server, tool, parts.log, context);
+  for (const tool of offered) addTool(server, tool, parts, context);
   if (mayUse(caller, 'events')) addEventMethods(server, parts);
   if (mayUse(caller, 'read')) {
     addConversationResource(server, context());
@@ -152,7 +153,7 @@ function progressOf(call: ServerContext | undefined): ToolContext['progress'] {
       .catch(() => {});
 }
 
-function addTool(server: McpServer, tool: Tool, log: Log, context: MakeContext): void {
+function addTool(server: McpServer, tool: Tool, { caller, cli, log }: ServerParts, context: MakeContext): void {
   const { name, title, description, input, output, isSend } = tool;
   const annotations =
     isSend === true
@@ -169,11 +170,13 @@ function addTool(server: McpServer, tool: Tool, log: Log, context: MakeContext):
     },
     async ({ input: read, unknown }, call): Promise<CallToolResult> => {
       const note = unknownNote(unknown);
+      const noted = (text: string): string => (note === undefined ? text : `${note}\n${text}`);
       try {
         const answer = await tool.run(read, context(call));
-        return resultOf({ ...answer, text: answer.text + note });
+        return resultOf({ ...answer, text: noted(answer.text) });
       } catch (error) {
-        return { isError: true, content: [{ type: 'text', text: sentenceOf(error, name, log) + note }] };
+        const sentence = completedFor(caller, sentenceOf(error, name, log), cli);
+        return { isError: true, content: [{ type: 'text', text: noted(sentence) }] };
       }
     },
   );
@@ -181,7 +184,11 @@ function addTool(server: McpServer, tool: Tool, log: Log, context: MakeContext):
 
 function resultOf(answer: ToolAnswer | FileAnswer): CallToolResult {
   const text = { type: 'text', text: answer.text } as const;
-  if (!('file' in answer)) return { content: [text], structuredContent: { ...answer } };
+  if (!('file' in answer)) {
+    // The text is last, because some clients cut off a long answer.
+    const { text: last, ...first } = answer;
+    return { content: [text], structuredContent: { ...first, text: last } };
+  }
   const { uri, mimeType, bytes } = answer.file;
   const data = bytes.toString('base64');
   if (mimeType.startsWith('image/')) return { content: [text, { type: 'image', data, mimeType }] };

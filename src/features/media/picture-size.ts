@@ -1,4 +1,5 @@
 import { errorCode } from '../../core/model/errors.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 
 /** Reads at most `length` bytes at an offset in a file. */
 export type ReadAt = (offset: number, length: number) => Promise<Buffer>;
@@ -27,7 +28,7 @@ export async function pixelsOf(format: string, read: ReadAt): Promise<number> {
   }
 }
 
-const SIZES: Readonly<Record<string, (read: ReadAt) => Promise<number>>> = {
+const SIZES: Readonly<Record<string, (read: ReadAt) => Promise<number>>> = lookupTable({
   async png(read) {
     const head = await read(0, 24);
     return head.toString('latin1', 12, 16) === 'IHDR' ? head.readUInt32BE(16) * head.readUInt32BE(20) : 0;
@@ -54,7 +55,7 @@ const SIZES: Readonly<Record<string, (read: ReadAt) => Promise<number>>> = {
   jpg: jpegPixels,
   tiff: tiffPixels,
   heic: (read) => boxPixels(read, 0, Number.POSITIVE_INFINITY, 0),
-};
+});
 
 /** The larger of the canvas and the first frame, which need not fit into it. */
 async function gifPixels(read: ReadAt): Promise<number> {

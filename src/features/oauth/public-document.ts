@@ -4,6 +4,7 @@ import { isIP } from 'node:net';
 import { errorCode } from '../../core/model/errors.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { type AddressRule, HostLookup } from '../../core/runtime/host-lookup.ts';
+import { limitInterimAnswers } from '../../core/runtime/interim-answers.ts';
 import { isPublicAddress } from '../../core/runtime/public-address.ts';
 
 const MAX_BYTES = 64 * 1024;
@@ -34,6 +35,7 @@ export function readPublicDocument(url: URL, parts: PublicDocumentParts): Promis
     const asked = request(url, { lookup, headers: { Accept: 'application/json' }, agent: false });
     const cancel = clock.after(TIMEOUT_MS, () => asked.destroy(new Error('it did not answer within 5 s')));
     asked.once('close', cancel);
+    limitInterimAnswers(asked, new Error('its server sends interim answers without end'));
     const fail = (error: Error): void => reject(obstacle(error));
     asked.on('error', fail);
     asked.once('response', (response) => void textOf(response).then(JSON.parse).then(resolve, fail));

@@ -1,5 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Connection } from '../../core/chatdb/connection.ts';
+import { pastEvents } from '../../core/chatdb/past-events.ts';
 import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
 import type { Channel } from '../../core/log/channel.ts';
@@ -39,16 +41,23 @@ interface CountingParts {
   readonly closers: Cleanup;
   readonly counters: Counters;
   readonly channel: Channel;
+  readonly connection: Connection;
 }
 
 /**
  * Opens the statistics, and makes them count published events and the outcomes of sends. Hidden messages do not count as
  * events.
  */
-export function openStatistics({ state, host, closers, counters, channel }: CountingParts): Statistics {
+export function openStatistics({ state, host, closers, counters, channel, connection }: CountingParts): Statistics {
   const { clock, log } = host;
-  const statistics = new Statistics({ store: statisticStore(state), clock, log, startOfDay: startOfLocalDay });
-  closers.add('statistics', () => statistics.flush());
+  const statistics = new Statistics({
+    store: statisticStore(state),
+    past: pastEvents(connection),
+    clock,
+    log,
+    startOfDay: startOfLocalDay,
+  });
+  closers.add('statistics', { start: () => void statistics.fill(), close: () => statistics.flush() });
   counters.sends.onInc = ({ outcome }) => statistics.countSend(outcome);
   channel.join(
     statistics.reader({
@@ -80,7 +89,9 @@ export class HomePage implements Home {
 
   async overview(): Promise<Overview> {
     const { statistics, status, webhooks, access } = this.#parts;
-    const sinceMs = statistics.ask();
+    await statistics.fill();
+    const [day = 0] = statistics.starts('day', 1);
+    const since = (ms: number): string => isoSecond(Math.max(day, ms));
     const report = await status();
     const states = await Promise.all(report.webhooks.map(async ({ id }) => webhooks.status(id)));
     const hours = statistics.series('webhooks', 'hour', HOURS);
@@ -91,12 +102,14 @@ export class HomePage implements Home {
     const loaded = access.loaded;
     return {
       status: report,
-      since: isoSecond(sinceMs),
+      since: isoSecond(statistics.sinceMs),
+      day: isoSecond(day),
       events: {
+        since: since(statistics.eventsSinceMs),
         today: Object.values(today('events')).reduce((sum, count) => sum + count, 0),
         minutes: events?.points ?? pointsOf([], statistics.starts('minute', KEPT_SPANS.minute)),
       },
-      sends: { today: today('sends') },
+      sends: { since: since(statistics.sinceMs), today: today('sends') },
       webhooks: report.webhooks.map(
         ({ id, name, origin, state }, index): WebhookOverview => ({
           id,
@@ -126,7 +139,8 @@ export class HomePage implements Home {
 
   async statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries> {
     const { statistics } = this.#parts;
-    const since = isoSecond(statistics.ask());
+    if (kind === 'events') await statistics.fill();
+    const since = isoSecond(kind === 'events' ? statistics.eventsSinceMs : statistics.sinceMs);
     if (kind === 'keys') return { by, since, subjects: Object.fromEntries(this.#keySeries(by, last)) };
     const series = statistics.series(kind, by, last);
     if (kind === 'webhooks') return { by, since, subjects: Object.fromEntries(series) };

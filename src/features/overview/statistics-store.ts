@@ -4,9 +4,9 @@ import type { Sqlite } from '../../core/runtime/sqlite.ts';
 
 /** Stores the counters of `GET /stats` (decision Z1). */
 export function statisticStore(database: Sqlite): StatisticStore {
-  const times = database.prepare('SELECT since_ms, asked_ms FROM statistic_time');
+  const times = database.prepare('SELECT since_ms, events_ms FROM statistic_time');
   const begin = database.prepare('INSERT OR IGNORE INTO statistic_time (one, since_ms, asked_ms) VALUES (1, ?, ?)');
-  const asked = database.prepare('UPDATE statistic_time SET asked_ms = ?');
+  const filled = database.prepare('UPDATE statistic_time SET events_ms = ? WHERE events_ms IS NULL');
   const add = database.prepare(
     `INSERT INTO statistic (kind, span, at_ms, subject, name, count) VALUES (?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET count = count + excluded.count`,
@@ -15,23 +15,26 @@ export function statisticStore(database: Sqlite): StatisticStore {
   const read = database.prepare(
     'SELECT subject, at_ms, name, count FROM statistic WHERE kind = ? AND span = ? AND at_ms >= ?',
   );
+  const addAll = (counts: readonly StatisticCount[]): void => {
+    for (const { kind, span, atMs, subject, name, count } of counts) add.run(kind, span, atMs, subject, name, count);
+  };
   return {
-    times() {
-      const row = times.get();
-      return row && { sinceMs: Number(row[0]), askedMs: Number(row[1]) };
-    },
-    noteAsked(nowMs) {
+    begin(nowMs) {
       begin.run(nowMs, nowMs);
-      asked.run(nowMs);
+      return Number(times.get()?.[0]);
     },
-    end() {
-      database.transaction(() => database.exec('DELETE FROM statistic; DELETE FROM statistic_time;'));
+    eventsFrom() {
+      const fromMs = times.get()?.[1];
+      return typeof fromMs === 'number' ? fromMs : undefined;
+    },
+    addPast(counts, fromMs) {
+      database.transaction(() => {
+        if (filled.run(fromMs) > 0) addAll(counts);
+      });
     },
     add(counts, keptFrom) {
       database.transaction(() => {
-        for (const { kind, span, atMs, subject, name, count } of counts) {
-          add.run(kind, span, atMs, subject, name, count);
-        }
+        addAll(counts);
         for (const [span, fromMs] of Object.entries(keptFrom)) forget.run(span, fromMs);
       });
     },

@@ -1,8 +1,10 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
-import type { StatisticCount, StatisticStore } from '../../core/model/ports/home-ports.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
+import type { PastEvents, StatisticCount, StatisticStore } from '../../core/model/ports/home-ports.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import {
   KEPT_SPANS,
@@ -17,13 +19,9 @@ import type { Counters } from '../../core/runtime/counters.ts';
 
 /** Maximum time between counting an occurrence and writing the count to the store (decision Z1). */
 const FLUSH_MS = 10_000;
-/** Counting ends once nobody has asked for the counters for this long. */
-const UNASKED_MS = 30 * DAY_MS;
-/**
- * Minimum time between two updates of the stored time at which the counters were last asked for. A page that refreshes
- * every 30 s need not cause a write each time.
- */
-const ASKED_EVERY_MS = HOUR_MS;
+/** Maximum number of past events that are counted, and the number that is read at once. */
+const MOST_PAST = 20_000;
+const PAST_AT_ONCE = 2000;
 /**
  * Logarithm of the factor between two classes of response times. The middle of each class is 1.25 times the middle of
  * the class below, so estimates are within 12 %.
@@ -32,7 +30,7 @@ const STEP = Math.log(1.25);
 const RESPONSE = 'response_';
 
 /** Maps the outcomes of sends in `/metrics` to the words of `GET /stats/sends`. */
-const SENDS: Readonly<Record<string, string>> = {
+const SENDS: Readonly<Record<string, string>> = lookupTable({
   confirmed: 'sent',
   provisional: 'pending',
   held: 'held',
@@ -41,15 +39,15 @@ const SENDS: Readonly<Record<string, string>> = {
   recipient_not_allowed: 'refused',
   cap_reached: 'refused',
   too_many_held: 'refused',
-};
+});
 
 /** Maps event types to the words of `GET /stats/events`. Every other type counts as a change. */
-const EVENTS: Readonly<Record<string, string>> = {
+const EVENTS: Readonly<Record<string, string>> = lookupTable({
   'message.received': 'received',
   'message.sent': 'sent',
   'reaction.added': 'reactions',
   'reaction.removed': 'reactions',
-};
+});
 
 /** Reads the published events by their sequence numbers. */
 export interface PublishedEvents {
@@ -68,38 +66,79 @@ export interface StatisticsParts {
   readonly store: StatisticStore;
   readonly clock: Clock;
   readonly log: Log;
+  readonly past: PastEvents;
   /** Returns the start of the local day that contains `ms`. */
   readonly startOfDay: (ms: number) => number;
 }
 
 /**
- * Counts events, deliveries and sends by minute, hour and day. Counting begins when the counters are first asked for
- * (decision Z1).
+ * Counts events, deliveries and sends by minute, hour and day, from the first start of the service on. The events of
+ * before that come from chat.db (decision Z1).
  */
 export class Statistics {
   readonly #parts: StatisticsParts;
-  #sinceMs: number | undefined;
-  #askedMs = 0;
+  /** When counting began, in ms since 1970. */
+  readonly sinceMs: number;
   /** The counts that are not stored yet. Key: kind, span, the span's start, name and subject. */
   readonly #pending = new Map<string, { readonly row: Omit<StatisticCount, 'count'>; count: number }>();
   #cancelFlush: Cancel | undefined;
+  #filling: Promise<void> | undefined;
 
   constructor(parts: StatisticsParts) {
     this.#parts = parts;
-    const times = parts.store.times();
-    this.#sinceMs = times?.sinceMs;
-    this.#askedMs = times?.askedMs ?? 0;
+    this.sinceMs = parts.store.begin(parts.clock.now());
   }
 
-  /** Counts one occurrence. Does nothing while nobody asks for the counters. */
+  /** From when on events are complete, in ms since 1970. */
+  get eventsSinceMs(): number {
+    return this.#parts.store.eventsFrom() ?? this.sinceMs;
+  }
+
+  /** Counts the events of before `sinceMs`. Does nothing if they are counted, or while chat.db cannot be read. */
+  fill(): Promise<void> {
+    if (this.#parts.store.eventsFrom() !== undefined) return Promise.resolve();
+    this.#filling ??= this.#fill()
+      .catch((error: unknown) => this.#parts.log.debug('could not count past events', { error }))
+      .finally(() => (this.#filling = undefined));
+    return this.#filling;
+  }
+
+  async #fill(): Promise<void> {
+    const { store, past, clock } = this.#parts;
+    const keptFrom = this.#keptFrom(clock.now());
+    const counts = new Map<string, StatisticCount>();
+    let before = Number.MAX_SAFE_INTEGER;
+    let fromMs = keptFrom.day;
+    for (let read = 0; read < MOST_PAST; read += PAST_AT_ONCE) {
+      const events = past(before, PAST_AT_ONCE);
+      for (const { atMs, type } of events.filter((one) => one.atMs < this.sinceMs)) {
+        for (const span of STATISTIC_SPANS.filter((one) => atMs >= keptFrom[one])) {
+          const row = { kind: 'events', span, subject: '', name: EVENTS[type] ?? 'changes' } as const;
+          const start = this.#startOf(span, atMs);
+          const key = `${span} ${start} ${row.name}`;
+          counts.set(key, { ...row, atMs: start, count: (counts.get(key)?.count ?? 0) + 1 });
+        }
+      }
+      const oldest = events.at(-1);
+      if (oldest === undefined || events.length < PAST_AT_ONCE || oldest.atMs < keptFrom.day) {
+        fromMs = keptFrom.day;
+        break;
+      }
+      before = oldest.rowId;
+      fromMs = oldest.atMs;
+      await nextTurn();
+    }
+    store.addPast([...counts.values()], Math.min(fromMs, this.sinceMs));
+  }
+
+  /** Counts one occurrence. */
   count(kind: StatisticKind, name: string, subject = ''): void {
-    if (this.#sinceMs === undefined) return;
     for (const span of STATISTIC_SPANS) this.#add(kind, span, name, subject);
   }
 
   /** Counts a delivery to a webhook, and its response time if the first attempt succeeded. */
   countDelivery(webhookId: string, { outcome, attempts, event, duration_ms: ms }: DeliveryRecord): void {
-    if (this.#sinceMs === undefined || outcome === 'gone' || event === 'webhook.test') return;
+    if (outcome === 'gone' || event === 'webhook.test') return;
     const isFirst = outcome === 'delivered' && attempts === 1;
     this.count('webhooks', isFirst || outcome === 'dropped' ? outcome : 'retried', webhookId);
     if (!isFirst) return;
@@ -136,26 +175,10 @@ export class Statistics {
       isCaughtUp: () => true,
       onMore: () => {
         const now = published();
-        if (this.#sinceMs !== undefined) {
-          for (const { event } of from(next, now - next)) this.count('events', EVENTS[event.type] ?? 'changes');
-        }
+        for (const { event } of from(next, now - next)) this.count('events', EVENTS[event.type] ?? 'changes');
         next = now;
       },
     };
-  }
-
-  /**
-   * Records that somebody has asked for the counters, and switches counting on if it is off. Returns the time at which
-   * counting started, in ms since 1970.
-   */
-  ask(): number {
-    const nowMs = this.#parts.clock.now();
-    if (this.#sinceMs === undefined || nowMs - this.#askedMs >= ASKED_EVERY_MS) {
-      this.#parts.store.noteAsked(nowMs);
-      this.#askedMs = nowMs;
-      this.#sinceMs ??= nowMs;
-    }
-    return this.#sinceMs;
   }
 
   /**
@@ -192,17 +215,16 @@ export class Statistics {
     const counts = [...this.#pending.values()].map(({ row, count }) => ({ ...row, count }));
     this.#pending.clear();
     try {
-      if (nowMs - this.#askedMs > UNASKED_MS) {
-        store.end();
-        this.#sinceMs = undefined;
-        return;
-      }
-      const keptFrom = (span: StatisticSpan): number => nowMs - (KEPT_SPANS[span] + 1) * lengthOf(span);
-      store.add(counts, { minute: keptFrom('minute'), hour: keptFrom('hour'), day: keptFrom('day') });
+      store.add(counts, this.#keptFrom(nowMs));
     } catch (error) {
       // Losing the counts of ten seconds is not worth an error.
       log.warn('could not store the counters', { error });
     }
+  }
+
+  #keptFrom(nowMs: number): Readonly<Record<StatisticSpan, number>> {
+    const from = (span: StatisticSpan): number => nowMs - (KEPT_SPANS[span] + 1) * lengthOf(span);
+    return { minute: from('minute'), hour: from('hour'), day: from('day') };
   }
 
   #add(kind: StatisticKind, span: StatisticSpan, name: string, subject: string): void {

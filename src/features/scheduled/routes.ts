@@ -1,10 +1,11 @@
 import type { Handler } from '../../core/http/router.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import { readQuery } from '../../core/schema/query-parameters.ts';
 import { SCHEDULED } from './port.ts';
 import { scheduledQuery } from './schema.ts';
 
 /** The handlers for scheduled messages (decision X1). */
-export const HANDLERS: Readonly<Record<string, Handler>> = {
+export const HANDLERS: Readonly<Record<string, Handler>> = lookupTable({
   listScheduled({ query, caller }) {
     return { status: 200, body: caller.port(SCHEDULED).list(readQuery(scheduledQuery, query)) };
   },
@@ -17,4 +18,4 @@ export const HANDLERS: Readonly<Record<string, Handler>> = {
     exchange.caller.port(SCHEDULED).cancel(exchange.param('id'));
     return { status: 204 };
   },
-};
+});

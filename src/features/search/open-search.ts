@@ -5,7 +5,7 @@ import type { ChatLog } from '../../core/chatdb/message-log.ts';
 import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
 import { excludeFromBackups } from '../../core/mac/backup-exclusion.ts';
-import type { EventFeed } from '../../core/model/ports/feed-ports.ts';
+import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { ReaderThread } from '../../core/runtime/reader-thread.ts';
 import type { ThreadTargets } from '../../reader-worker.ts';
 import { openSearch, type RunningSearch } from './index/open-search.ts';
@@ -15,7 +15,7 @@ interface SearchInputs {
   readonly host: Host;
   readonly connection: Connection;
   readonly thread: ReaderThread<ThreadTargets> | undefined;
-  readonly feed: EventFeed;
+  readonly feed: RowFeed;
   readonly messages: ChatLog;
 }
 

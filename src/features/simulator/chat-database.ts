@@ -276,6 +276,13 @@ export class ChatDatabase extends Tables {
     this.sqlite.prepare(sql).run(appleDate(nowMs), chat);
   }
 
+  /** Moves the read mark of a chat to now, and leaves its rows as they are. */
+  markRead(guid: string, nowMs: number): void {
+    const chat = this.findChat(guid);
+    if (chat === undefined) throw new Error(`there is no chat ${guid}`);
+    this.update('chat', chat, { last_read_message_timestamp: appleDate(nowMs) });
+  }
+
   deleteMessage(message: number): void {
     this.sqlite.prepare('DELETE FROM message WHERE ROWID = ?').run(message);
   }

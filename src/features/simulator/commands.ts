@@ -1,3 +1,4 @@
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { SqlValue } from '../../core/runtime/sqlite.ts';
 
 /** A fault in the next sends, as many as the command's `times` says. After these sends, Messages works again. */
@@ -155,9 +156,16 @@ export type Command =
   | { readonly do: 'read'; readonly row: number }
   /** The owner opens a chat, named by its guid, and so reads its new messages. */
   | { readonly do: 'open_chat'; readonly chat: string }
+  /** The owner reads a chat on another device: only the chat's read mark moves, no row changes (Omaimsg, issue 30). */
+  | { readonly do: 'read_elsewhere'; readonly chat: string }
   | { readonly do: 'recover'; readonly row: number }
   | { readonly do: 'delete'; readonly row: number; readonly recoverable?: boolean }
   | { readonly do: 'schedule'; readonly to: string; readonly text: string; readonly inMs: number }
+  /**
+   * A member has a new address, which Messages writes as a removal and an addition at the same time (imessage-exporter,
+   * pull request 683).
+   */
+  | { readonly do: 'change_address'; readonly chat: string; readonly from: string; readonly to: string }
   | { readonly do: 'rename_group'; readonly chat: string; readonly name: string; readonly by: string }
   | {
       readonly do: 'group';
@@ -203,14 +211,14 @@ export interface ScriptEnd {
   readonly crashes?: boolean;
 }
 
-const REACTIONS: Readonly<Record<string, number | undefined>> = {
+const REACTIONS: Readonly<Record<string, number | undefined>> = lookupTable({
   love: 2000,
   like: 2001,
   dislike: 2002,
   laugh: 2003,
   emphasize: 2004,
   question: 2005,
-};
+});
 const EMOJI = 2006;
 const REMOVED = 1000;
 

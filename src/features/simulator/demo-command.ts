@@ -71,6 +71,7 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
         // Starts the simulated Mac only once this process has the lock. A second demo in the same folder then cannot
         // disturb the first.
         onLocked: () => mac.start(),
+        commandOptions: folderArguments(config, options, context).trim(),
         onStart: (url) => context.stdout(...introduction(url, config, options, context)),
       });
     } finally {

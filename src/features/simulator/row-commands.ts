@@ -31,7 +31,8 @@ export type RowCommand = Extract<
       | 'group'
       | 'also_in'
       | 'group_picture'
-      | 'rename_group';
+      | 'rename_group'
+      | 'change_address';
   }
 >;
 
@@ -114,6 +115,16 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       const row = database.message({ text: '', from: command.by, dateMs: nowMs, columns });
       database.update('message', row, { cache_roomnames: command.chat.split(';').at(-1) ?? null });
       return { row };
+    }
+    case 'change_address': {
+      const { from, to } = command;
+      const chat = chatNamed(database, command.chat);
+      const event = (action: number, other: string): number =>
+        database.joinedMessage(chat, {
+          ...{ text: '', from: to, dateMs: nowMs },
+          columns: { text: null, item_type: 1, group_action_type: action, other_handle: database.handle(other) },
+        });
+      return { rows: [event(1, from), event(0, to)] };
     }
     case 'rename_group': {
       const chat = chatNamed(database, command.chat);

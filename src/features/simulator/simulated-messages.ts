@@ -117,12 +117,16 @@ export class Messages {
       case 'also_in':
       case 'group_picture':
       case 'rename_group':
+      case 'change_address':
         return changeRow(database, command, nowMs);
       case 'read':
         database.update('message', command.row, { is_read: 1, date_read: appleDate(nowMs) });
         return {};
       case 'open_chat':
         database.readChat(command.chat, nowMs);
+        return {};
+      case 'read_elsewhere':
+        database.markRead(command.chat, nowMs);
         return {};
       case 'recover':
         database.recover(command.row);

@@ -1,4 +1,5 @@
 import { HOUR_MS } from '../../core/model/durations.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Cancel, Clock } from '../../core/model/ports/host-ports.ts';
 import { isSelfChat } from './own-messages.ts';
 import type { Messages } from './simulated-messages.ts';
@@ -26,11 +27,11 @@ const REACTIONS = [2000, 2001, 2004, 2003] as const;
  * Key: a text. Value: the answer to that text, always the same, so that programs tried out against the demo can rely on
  * it.
  */
-const KEYWORDS: Readonly<Record<string, string | undefined>> = {
+const KEYWORDS: Readonly<Record<string, string | undefined>> = lookupTable({
   ping: 'pong',
   hello: 'Hello! How are you?',
   thanks: 'Any time.',
-};
+});
 
 /**
  * A few simulated people. They have a history, tell a story once, and answer messages. After the story, Ana writes now

@@ -56,7 +56,10 @@ export class StoryTeller {
       const chat = this.#chat(step);
       const link = { chat, row, url: step.link, ...(step.from !== undefined && { from: step.from }) };
       const balloon = linkBalloon(database, link, dateMs + 40);
-      database.update('message', balloon, { ...contentColumns('page'), ...this.#readColumns(step, dateMs) });
+      database.update('message', balloon, {
+        ...contentColumns('page about gardens'),
+        ...this.#readColumns(step, dateMs),
+      });
       return row;
     } else if ('poll' in step) {
       return this.#message(step, dateMs, OBJECT, { ...contentColumns('poll with a title'), balloon_bundle_id: POLLS });

@@ -112,6 +112,8 @@ export class PosternTrigger implements INodeType {
           on_failure: hold === true ? 'hold' : 'drop',
           ...(secret !== '' && { secret }),
           filter: {
+            // Spam and what else Messages hides must not start a workflow, which may hand it to an agent.
+            junk: false,
             ...(conversations.length > 0 && { conversation_ids: conversations }),
             ...(senders.length > 0 && { senders }),
             ...(Number(maxAgeMinutes) > 0 && { max_age_s: Number(maxAgeMinutes) * 60 }),

@@ -1,4 +1,5 @@
 import type { DetectedData } from '../../model/content.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 import { readKeyedArchive } from './keyed-archive.ts';
 import { isList, present, textIn } from './members.ts';
 import type { RowBudget } from './row-budget.ts';
@@ -12,13 +13,13 @@ const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'
 type Scanned = ReadonlyMap<string, unknown>;
 
 /** Types of detected data. Key: the kind that macOS stores in a result's member `T`. Value: Postern's type. */
-const TYPES: Readonly<Record<string, DetectedData['type']>> = {
+const TYPES: Readonly<Record<string, DetectedData['type']>> = lookupTable({
   Money: 'money',
   PhysicalAmount: 'quantity',
   FlightInformation: 'flight',
   TrackingNumber: 'tracking_number',
   FullAddress: 'address',
-};
+});
 /** Kinds that are skipped here, because the same run already contains them as a link or as a one-time code. */
 const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', 'Email', 'AuthCode']);
 

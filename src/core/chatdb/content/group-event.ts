@@ -1,7 +1,8 @@
 import type { GroupEvent, LocationShare, MessageEffect } from '../../model/content.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 
 /** Types of group events. Each key is a row's `item_type` and `group_action_type`. */
-const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
+const EVENTS: Readonly<Record<string, GroupEvent['type']>> = lookupTable({
   '1,0': 'added',
   '1,1': 'removed',
   '3,0': 'left',
@@ -9,7 +10,7 @@ const EVENTS: Readonly<Record<string, GroupEvent['type']>> = {
   '3,2': 'photo_removed',
   '3,4': 'background_set',
   '3,6': 'background_removed',
-};
+});
 const RENAMED = 2;
 
 /** The columns of a row that records a change of a conversation. */
@@ -23,16 +24,27 @@ interface GroupColumns {
   readonly other: number;
   /** Address of the person affected; undefined if chat.db no longer has the handle. */
   readonly who: string | undefined;
+  /** Reports whether a member changed their address in the same conversation at the time of the row. */
+  readonly hasNewAddress: () => boolean;
 }
 
-/** Returns the change of a conversation that a row records; undefined for any other row. */
-export function groupEventOf({ itemType, action, title, by, other, who }: GroupColumns): GroupEvent | undefined {
+/**
+ * Returns the change of a conversation that a row records; undefined for any other row. Messages stores a new address
+ * as two rows of one time, the removal of the old address and the addition of the new one by itself
+ * (imessage-exporter, pull request 683). Both are the change of an address.
+ */
+export function groupEventOf(row: GroupColumns): GroupEvent | undefined {
+  const { itemType, action, title, by, other, who } = row;
   if (itemType < 1 || itemType > 3) return undefined;
   if (itemType === RENAMED) return title === '' ? { type: 'name_removed' } : { type: 'renamed', name: title };
   const type = EVENTS[`${itemType},${action}`] ?? 'other';
   if (type === 'other') return { type, item_type: itemType, group_action_type: action };
-  const isSelf = type === 'added' && other !== 0 && other === by;
-  return { type: isSelf ? 'address_changed' : type, ...(itemType === 1 && who !== undefined && { who }) };
+  const isNewAddress = type === 'added' && other !== 0 && other === by;
+  const isOldAddress = type === 'removed' && row.hasNewAddress();
+  return {
+    type: isNewAddress || isOldAddress ? 'address_changed' : type,
+    ...(itemType === 1 && who !== undefined && { who }),
+  };
 }
 
 /**
@@ -46,13 +58,13 @@ export function locationShareOf(status: number, isFromMe: boolean, other: number
 
 const BUBBLE = 'com.apple.MobileSMS.expressivesend.';
 const SCREEN = 'com.apple.messages.effect.CK';
-const BUBBLES: Readonly<Record<string, string>> = {
+const BUBBLES: Readonly<Record<string, string>> = lookupTable({
   impact: 'slam',
   loud: 'loud',
   gentle: 'gentle',
   invisibleink: 'invisible_ink',
-};
-const SCREENS: Readonly<Record<string, string>> = {
+});
+const SCREENS: Readonly<Record<string, string>> = lookupTable({
   Confetti: 'confetti',
   Echo: 'echo',
   Fireworks: 'fireworks',
@@ -62,7 +74,7 @@ const SCREENS: Readonly<Record<string, string>> = {
   ShootingStar: 'shooting_star',
   Sparkles: 'sparkles',
   Spotlight: 'spotlight',
-};
+});
 
 /** Returns the effect named by `expressive_send_style_id`. */
 export function effectOf(id: string): MessageEffect | undefined {

@@ -1,5 +1,6 @@
 import type { MessageContent, MessagePart } from '../../model/content.ts';
 import type { MessageKind } from '../../model/details.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 import { appCardOf } from './app-card.ts';
 import { type AttributedText, readAttributedText } from './attributed-runs.ts';
 import { readDigitalTouch, readHandwriting } from './drawings.ts';
@@ -42,12 +43,12 @@ export interface DecodedRow {
 }
 
 /** Kinds of rows. Key: the bundle id, which is the last part of the balloon's id. */
-const BALLOONS: Readonly<Record<string, MessageKind>> = {
+const BALLOONS: Readonly<Record<string, MessageKind>> = lookupTable({
   'com.apple.messages.URLBalloonProvider': 'link',
   'com.apple.messages.Polls': 'poll',
   'com.apple.Handwriting.HandwritingProvider': 'handwriting',
   'com.apple.DigitalTouchBalloonProvider': 'digital_touch',
-};
+});
 
 /** Returns the kind of a row without an `item_type`, by its balloon. */
 function kindOfBalloon(balloon: string): MessageKind {

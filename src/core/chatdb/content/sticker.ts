@@ -1,4 +1,5 @@
 import type { Sticker } from '../../model/cards.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 import { readBinaryPlist } from './binary-plist.ts';
 import { dictionaryIn, lastOfColons, present } from './members.ts';
 import type { RowBudget } from './row-budget.ts';
@@ -6,18 +7,18 @@ import type { RowBudget } from './row-budget.ts';
 /**
  * Apple's own sources of stickers. Key: the sticker's bundle id. A sticker with any other bundle id comes from an app.
  */
-const SOURCES: Readonly<Record<string, Sticker['source']>> = {
+const SOURCES: Readonly<Record<string, Sticker['source']>> = lookupTable({
   'com.apple.messages.genmoji': 'genmoji',
   'com.apple.Animoji.StickersApp.MessagesExtension': 'memoji',
   'com.apple.Jellyfish.Animoji': 'memoji',
   'com.apple.Stickers.UserGenerated.MessagesExtension': 'user',
-};
+});
 
 /**
  * Names of sticker effects. Key: the name in a sticker's picture. Value: Postern's name. An effect that is not listed
  * keeps its name. Only the pictures of the owner's own stickers name an effect.
  */
-const EFFECTS: Readonly<Record<string, string>> = { stroke: 'outline', iridescent: 'shiny' };
+const EFFECTS: Readonly<Record<string, string>> = lookupTable({ stroke: 'outline', iridescent: 'shiny' });
 
 /** The columns of an attachment that describe a sticker. */
 interface StickerColumns {

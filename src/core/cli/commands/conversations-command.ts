@@ -33,23 +33,26 @@ const MAX_SEARCHED = 2000;
 
 /** `postern conversations`: lists conversations, latest first. */
 export async function conversations(
+  words: readonly string[],
   { limit = 50, unread = false, ...options }: ConversationsOptions,
   { client, list }: Served,
 ): Promise<void> {
-  const found = unread ? await unreadOnes(client, limit, options) : await latest(client, limit, options);
+  const found = unread ? await unreadOnes(client, limit, words, options) : await latest(client, limit, words, options);
+  const none = words.length === 0 ? 'There are no conversations yet.' : 'No conversation has these words.';
   if (unread) list(found, UNREAD_COLUMNS, found.map(unreadRowOf), 'Nothing is unread.');
-  else list(found, COLUMNS, found.map(rowOf), 'There are no conversations yet.');
+  else list(found, COLUMNS, found.map(rowOf), none);
 }
 
 async function latest(
   client: PosternClient,
   limit: number,
+  words: readonly string[],
   { json: isJson }: ConnectionOptions,
 ): Promise<Conversation[]> {
   const found: Conversation[] = [];
   for (let offset = 0; offset < limit; offset += PAGE) {
     const size = Math.min(PAGE, limit - offset);
-    const ask = (included: Included) => client.conversations({ limit: size, offset, ...included });
+    const ask = (included: Included) => client.conversations({ ...withWords(words), limit: size, offset, ...included });
     // --json prints the service's plain answer, without extra includes.
     const page = isJson === true ? await ask({}) : await withNames(ask);
     found.push(...page);
@@ -58,16 +61,21 @@ async function latest(
   return found;
 }
 
+function withWords(words: readonly string[]): { readonly q?: string } {
+  return words.length === 0 ? {} : { q: words.join(' ') };
+}
+
 type Included = { readonly include?: readonly Include[] };
 
 async function unreadOnes(
   client: PosternClient,
   limit: number,
+  words: readonly string[],
   { json: isJson }: ConnectionOptions,
 ): Promise<Conversation[]> {
   const found: Conversation[] = [];
   for (let offset = 0; offset < MAX_SEARCHED && found.length < limit; offset += PAGE) {
-    const ask = (included: Included) => client.conversations({ limit: PAGE, offset, ...included });
+    const ask = (included: Included) => client.conversations({ ...withWords(words), limit: PAGE, offset, ...included });
     const page = isJson === true ? await ask({ include: ['details'] }) : await withNames(ask, ['details']);
     if (page.some(({ details }) => details?.unread_count === undefined)) {
       throw new Refusal(EXIT.refusedInput, 'The service cannot tell what is unread in this database.');

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../../installer/install-layout.ts';
 import type { Machine } from '../../../../installer/machine.ts';
@@ -9,9 +8,8 @@ import { trustedSocketOf, urlOf } from '../../config/service-address.ts';
 import { checkHere, checkInChild, type DatabaseChecker } from '../../doctor/database-check.ts';
 import { chatDatabase, configuration, diskSpace, fileModes } from '../../doctor/file-findings.ts';
 import { type Finding, fault, finding, ok } from '../../doctor/finding.ts';
-import { fleetFindings } from '../../doctor/fleet-findings.ts';
 import { macFindings } from '../../doctor/mac-findings.ts';
-import { askHub, askService } from '../../doctor/service-probe.ts';
+import { askService } from '../../doctor/service-probe.ts';
 import { described } from '../../mac/port-listeners.ts';
 import { pause } from '../../runtime/clock.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../context.ts';
@@ -81,12 +79,10 @@ async function findingsOf(
   const reading = readConfig(folder, environment);
   const findings: Finding[] = [ok('version', `Postern ${version} on Node ${process.versions.node}.`)];
   findings.push(...configuration(reading), ...fileModes(folder), diskSpace(environment.homeFolder));
-  // A hub does not read this Mac's Messages, so the checks of the Mac do not apply to it.
-  const isHub = existsSync(join(folder, 'hub.db'));
-  if (machine.platform === 'darwin' && !isHub) findings.push(...(await macFindings(machine)));
+  if (machine.platform === 'darwin') findings.push(...(await macFindings(machine)));
   if (reading.state !== 'usable') return findings;
 
-  const { server, auth, backend, fleet } = reading.config;
+  const { server, auth, backend } = reading.config;
   const socket = trustedSocketOf(reading.config);
   if ('reason' in socket) {
     const checked = await check(backend.chatDbPath, machine);
@@ -94,12 +90,6 @@ async function findingsOf(
     return findings;
   }
   const client = new PosternClient({ socketPath: socket.path, key: auth.apiKey, timeoutMs: ANSWER_LIMIT_MS });
-  if (fleet !== undefined && isHub) {
-    const { findings: found, isUp } = await askHub(client, socket.path);
-    findings.push(...found);
-    if (!isUp && server.port !== 0) findings.push(await port(machine, server.host, server.port));
-    return [...findings, ...(await fleetFindings(fleet, 'hub'))];
-  }
   const asked = await askService(client, {
     address: socket.path,
     program: machine.platform === 'darwin' ? layoutOf(machine.home).executable : machine.execPath,
@@ -108,7 +98,6 @@ async function findingsOf(
     associatedRows: backend.associatedRows,
     configFile: join(folder, 'config.toml'),
     pauseMs: (ms) => pause(machine.clock, ms),
-    ...(fleet !== undefined && { fleetServers: fleet.servers }),
   });
   findings.push(...asked.findings);
   if (!asked.isUp && server.port !== 0) {

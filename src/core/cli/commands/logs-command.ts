@@ -1,5 +1,6 @@
 import { layoutOf } from '../../../../installer/install-layout.ts';
 import { AppError } from '../../model/errors.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 import type { Clock } from '../../model/ports/host-ports.ts';
 import { pause, systemClock } from '../../runtime/clock.ts';
 import { endOfLog, type LogPosition, logSince } from '../../runtime/log-tail.ts';
@@ -57,7 +58,12 @@ async function show(
   }
 }
 
-const STYLES: Readonly<Record<string, Style>> = { warn: 'yellow', error: 'red', fatal: 'red', debug: 'dim' };
+const STYLES: Readonly<Record<string, Style>> = lookupTable({
+  warn: 'yellow',
+  error: 'red',
+  fatal: 'red',
+  debug: 'dim',
+});
 
 /** Formats a log line for people. Lines in any other format stay unchanged. */
 function logLine(line: string, { paint }: Pick<Context, 'paint'>, nowMs: number): string {

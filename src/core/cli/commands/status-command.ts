@@ -2,8 +2,7 @@ import { isPosternError } from '../../../client/postern-client.ts';
 import type { Feature, ShownStatus } from '../../feature.ts';
 import { accountTrouble } from '../../model/messages-account.ts';
 import type { Overview } from '../../model/overview.ts';
-import type { FleetReport } from '../../model/ports/fleet-ports.ts';
-import type { ChangesReport, FleetMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
+import type { ChangesReport, HubMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
 import { type Verdict, verdictOf } from '../../model/verdict.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -15,7 +14,7 @@ import { type CounterLine, counterLines, counterTables } from './status-counters
 
 /**
  * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while a Mac's
- * service cannot read Messages, or while a hub cannot reach its fleet.
+ * service cannot read Messages, or while a hub cannot reach its servers.
  */
 export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
   const { report, overview } = await read(json === true, service);
@@ -111,12 +110,10 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
     webhooks,
     changes,
     search,
-    fleet,
     macs,
     permissions,
     messages_account: account,
   } = report;
-  const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
   const age = newest.age_s === null ? 'before this start' : `${shownSpan(newest.age_s)} ago`;
   return [
     line('Postern', `${report.version} at ${address}, up ${shownSpan(report.uptime_s)}`),
@@ -132,17 +129,9 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
         ]
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
-    ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
-      const what = state === 'held' ? 'keeps retrying a held event' : `failed ${times} times`;
-      return line(
-        '',
-        oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`),
-        state === 'held' ? 'yellow' : 'red',
-      );
-    }),
+    ...webhookLines(report),
     ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
-    ...(fleet === undefined ? [] : [line('Fleet', fleetText(fleet))]),
     ...(account === undefined
       ? []
       : [
@@ -160,6 +149,21 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
         permissionStyle(state),
       ),
     ),
+  ];
+}
+
+/** Returns a line for each webhook that has trouble, and for each that has dropped events. */
+function webhookLines({ webhooks, warnings = [] }: StatusReport): readonly Line[] {
+  const troubled = webhooks.filter(({ state }) => state === 'failing' || state === 'held');
+  const dropped = warnings.filter(({ webhook }) => webhook !== undefined);
+  return [
+    ...troubled.map(({ name, origin, state, last_error: why, consecutive_failures: times }) => {
+      const failed = `failed ${times === 1 ? 'once' : `${times} times`}`;
+      const what = state === 'held' ? 'keeps retrying a held event' : failed;
+      const text = oneLine(`${name ?? origin} ${what}${why === null ? '' : `: ${why}`}`);
+      return line('', text, state === 'held' ? 'yellow' : 'red');
+    }),
+    ...dropped.map(({ title, text }) => line('', oneLine(`${title}. ${text}`), 'red')),
   ];
 }
 
@@ -197,24 +201,18 @@ function permissionStyle(state: StatusReport['permissions'][number]['state']): S
   return state === 'granted' ? 'green' : state === 'denied' ? 'red' : 'yellow';
 }
 
-function fleetText({ mac, state, behind, problem }: FleetReport): string {
-  const lag = behind === 0 ? '' : `, ${behind} rows behind`;
-  return oneLine(`${mac}, ${state}${lag}${problem === null ? '' : `: ${problem}`}`);
-}
-
 /** Returns one line per Mac of a hub. The line of a Mac with a problem names the problem. */
-function macLines(macs: readonly FleetMac[]): readonly Line[] {
+function macLines(macs: readonly HubMac[]): readonly Line[] {
   if (macs.length === 0) return [line('Macs', 'none yet')];
-  return macs.map(({ id, state, seen_s: seenS, behind, backend, refused_machine: refused, pair, sends }, index) => {
-    const role =
-      pair === undefined
-        ? ''
-        : `, in the pair ${pair}${sends === true && state === 'present' ? ' (the one that sends)' : ''}`;
-    const cannotRead = backend?.connected === false ? `, cannot read Messages: ${backend.message ?? ''}` : '';
-    const lag = behind === null || behind === 0 ? '' : `, ${behind} rows behind`;
-    const rival = refused === undefined ? '' : `; another machine, "${refused}", has the same key and was refused`;
-    const text = oneLine(`${id}, ${state}, heard from ${shownSpan(seenS)} ago${role}${lag}${cannotRead}${rival}`);
-    return line(index === 0 ? 'Macs' : '', text, state === 'present' && cannotRead === '' ? undefined : 'red');
+  return macs.map(({ id, state, machines }, index) => {
+    const behind = Math.max(0, ...machines.map((one) => one.behind));
+    const problems = machines.flatMap(({ machine, problem }) => (problem === null ? [] : [`${machine}: ${problem}`]));
+    const text = [`${id}, ${state}`, ...(behind === 0 ? [] : [`${behind} rows behind`]), ...problems].join(', ');
+    return line(
+      index === 0 ? 'Macs' : '',
+      oneLine(text),
+      state === 'present' && problems.length === 0 ? undefined : 'red',
+    );
   });
 }
 

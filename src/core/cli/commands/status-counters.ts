@@ -1,7 +1,6 @@
-import { HOUR_MS } from '../../model/durations.ts';
 import type { Overview } from '../../model/overview.ts';
 import type { SubjectSeries } from '../../model/statistics.ts';
-import { webhookLabel } from '../../model/verdict.ts';
+import { webhookLabel } from '../../model/status.ts';
 import type { Context } from '../context.ts';
 import type { Style } from '../output/style.ts';
 import { type Column, table } from '../output/table.ts';
@@ -31,9 +30,9 @@ const OUTCOMES: readonly (readonly [name: string, words: string])[] = [
 ];
 
 /** Returns the lines that count the events of the last hour and today's sends. */
-export function counterLines({ events, sends, since }: Overview, nowMs: number): readonly CounterLine[] {
+export function counterLines({ events, sends, day }: Overview, nowMs: number): readonly CounterLine[] {
   const minutes = events.minutes.map(({ counts }) => sum(Object.values(counts)));
-  const isYoung = nowMs - Date.parse(since) < HOUR_MS;
+  const today = (since: string): string => (since === day ? 'today' : `since ${shownTime(since, nowMs)}`);
   const outcomes = OUTCOMES.flatMap(([name, words]) => {
     const count = sends.today[name] ?? 0;
     return count === 0 ? [] : [`${shown(count)} ${words}`];
@@ -42,10 +41,9 @@ export function counterLines({ events, sends, since }: Overview, nowMs: number):
     {
       name: 'Events',
       bars: sparkline(summed(minutes, MINUTES_A_BAR)),
-      text: `${shown(sum(minutes))} in the last hour, ${shown(events.today)} today`,
+      text: `${shown(sum(minutes))} in the last hour, ${shown(events.today)} ${today(events.since)}`,
     },
-    ...(isYoung ? [{ name: '', text: `counted since ${shownTime(since, nowMs)}` }] : []),
-    { name: 'Sends', text: outcomes.length === 0 ? 'none today' : `today ${outcomes.join(', ')}` },
+    { name: 'Sends', text: `${outcomes.join(', ') || 'none'} ${today(sends.since)}` },
   ];
 }
 

@@ -1,4 +1,5 @@
 import type { Environment } from '../../config/environment.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
@@ -33,7 +34,7 @@ export function painter(isOn: boolean): Paint {
 }
 
 /** Styles of words that name a state. Other words have none. */
-const STATES: Readonly<Record<string, Style>> = {
+const STATES: Readonly<Record<string, Style>> = lookupTable({
   healthy: 'green',
   delivered: 'green',
   sent: 'green',
@@ -49,7 +50,7 @@ const STATES: Readonly<Record<string, Style>> = {
   denied: 'red',
   refused: 'red',
   void: 'red',
-};
+});
 
 export function stateStyle(state: string): Style | undefined {
   return STATES[state.trim()];

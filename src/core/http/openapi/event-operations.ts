@@ -43,13 +43,12 @@ export const EVENT_OPERATIONS = {
         streams: ['text/event-stream', 'application/x-ndjson'],
         headers: {
           Link: 'Always `<?…>; rel="next"`, relative to the URL of the request, except with a stream.',
-          'Postern-Partial': 'At a hub, with `changes=true`: the Macs whose changes are missing.',
         },
       },
     },
     problems: [
       'too_many_streams',
-      'offset_of_a_hub',
+      'offset_of_another',
       'offset_of_a_mac',
       'changes_disabled',
       'after_unknown',
@@ -85,7 +84,7 @@ export const EVENT_OPERATIONS = {
     problems: [
       'too_many_streams',
       'bad_handshake',
-      'offset_of_a_hub',
+      'offset_of_another',
       'offset_of_a_mac',
       'changes_disabled',
       'after_unknown',

@@ -7,8 +7,13 @@ export const homeExamples = {
   overview: {
     status: examples.status,
     since: '2026-11-01T08:12:40Z',
-    events: { today: 1284, minutes: [{ at, counts: { received: 4, sent: 1, reactions: 1 } }] },
-    sends: { today: { sent: 86, held: 3, failed: 1, refused: 5 } },
+    day: '2026-11-22T00:00:00Z',
+    events: {
+      since: '2026-11-22T00:00:00Z',
+      today: 1284,
+      minutes: [{ at, counts: { received: 4, sent: 1, reactions: 1 } }],
+    },
+    sends: { since: '2026-11-22T00:00:00Z', today: { sent: 86, held: 3, failed: 1, refused: 5 } },
     webhooks: [
       {
         id: examples.webhook.id,

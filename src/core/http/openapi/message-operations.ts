@@ -1,6 +1,6 @@
 import { attachmentQuery } from '../../schema/attachment-request.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
-import { hubSendBody, messageQuery, singleMessageQuery } from '../../schema/message-request.ts';
+import { messageQuery, sendBody, singleMessageQuery } from '../../schema/message-request.ts';
 import { searchParameters } from '../../schema/search-schema.ts';
 import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
@@ -95,7 +95,7 @@ export const MESSAGE_OPERATIONS = {
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
     ],
-    body: { schema: hubSendBody, example: { recipient: '+15550100', body: 'On my way' } },
+    body: { schema: sendBody, example: { recipient: '+15550100', body: 'On my way' } },
     files: SEND_FORM,
     answers: {
       200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: accessExamples.dryRun },
@@ -144,7 +144,6 @@ export const MESSAGE_OPERATIONS = {
       'idempotency_key_reused',
       'from_required',
       'mac_unknown',
-      'not_at_a_hub',
       ...SENDING,
       ...STATE_DB,
     ],

@@ -18,7 +18,6 @@ interface RouteTraits {
   /** True if the operation needs a scope, which some keys lack. */
   readonly needsScope: boolean;
   readonly hasParameterInPath: boolean;
-  readonly isAtHub: boolean;
 }
 
 /** Problems of every operation. */
@@ -44,8 +43,7 @@ const OF_A_BODY: readonly ProblemName[] = [
 ];
 
 /**
- * Problems that belong to no operation: an unknown path, malformed HTTP, an internal error, and at a hub, a Mac that
- * cannot answer.
+ * Problems that belong to no operation: an unknown path, malformed HTTP, an internal error.
  */
 const OF_NO_OPERATION: readonly ProblemName[] = [
   'not_found',
@@ -57,14 +55,6 @@ const OF_NO_OPERATION: readonly ProblemName[] = [
   'too_many_headers',
   'too_many_without_key',
   'internal_error',
-  'broker_away',
-  'broker_full',
-  'mac_away',
-  'webhooks_unavailable',
-  'mac_busy',
-  'send_expired',
-  'mac_answer_invalid',
-  'mac_answer_too_large',
 ];
 
 const MEANINGS: Readonly<Record<number, string>> = {
@@ -78,10 +68,10 @@ const MEANINGS: Readonly<Record<number, string>> = {
   413: 'The body is over 1 MiB, or a file over 100 MB.',
   415: 'The body is not JSON, or is compressed.',
   416: 'Range not satisfiable.',
-  422: 'The `Idempotency-Key` was used for another request, or it is not clear which Mac of a hub should send.',
+  422: 'The `Idempotency-Key` was used for another request.',
   426: 'This path accepts WebSocket connections only.',
   429: 'Too many requests or sends; `Retry-After` says how long to wait.',
-  501: 'This machine has no converter for the file, or a hub does not offer the operation.',
+  501: 'This machine has no converter for the file.',
   502: 'Messages refused to send; its error number is in `messages_error`.',
   503: 'Not possible now; try again later.',
   507: 'There is no room for more uploads or held files.',
@@ -90,13 +80,7 @@ const MEANINGS: Readonly<Record<number, string>> = {
 
 const CONTENT_TYPE = 'application/problem+json';
 const SCHEMA = { $ref: '#/components/schemas/Problem' };
-const WITH_RETRY_AFTER: ReadonlySet<string> = new Set([
-  'send_queue_full',
-  'too_many_uploads',
-  'conversion_busy',
-  'hub_behind',
-  'hub_filling',
-]);
+const WITH_RETRY_AFTER: ReadonlySet<string> = new Set(['send_queue_full', 'too_many_uploads', 'conversion_busy']);
 const RETRY_AFTER = { 'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer' } } };
 
 /** Returns the responses for an operation's problems. Key: the HTTP status. Each response lists its possible codes. */
@@ -109,7 +93,6 @@ export function problemResponses(
     ...EVERYWHERE,
     ...(traits.hasKey ? (['unauthorized', 'limited_key_refused', 'bearer_refused', 'key_rate_limited'] as const) : []),
     ...(traits.needsScope ? (['scope_missing'] as const) : []),
-    ...(traits.isAtHub ? [] : (['not_at_a_hub'] as const)),
     ...(traits.hasParameterInPath ? (['invalid_path'] as const) : []),
     ...(body === undefined ? [] : OF_A_BODY),
     ...problems,

@@ -31,13 +31,13 @@ import {
   keySchema,
   newKeySchema,
 } from '../../schema/key-schema.ts';
-import { hubSendBody } from '../../schema/message-request.ts';
+import { sendBody } from '../../schema/message-request.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
 import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview-schema.ts';
 import { personSchema } from '../../schema/people-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
-import { NOT_AT_A_HUB, pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
+import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
 import { searchHitSchema } from '../../schema/search-schema.ts';
 import { proveBody, selfChatSchema } from '../../schema/self-chat-schema.ts';
 import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
@@ -86,7 +86,7 @@ const SCHEMAS = {
   SearchHit: searchHitSchema,
   SelfChat: selfChatSchema,
   SelfChatCode: proveBody,
-  SendRequest: hubSendBody,
+  SendRequest: sendBody,
   SignIn: signInSchema,
   SignInCode: signInCodeSchema,
   SignInRequest: signInBody,
@@ -152,21 +152,21 @@ function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string
 function paths(documents: readonly LoadedDocument[]): Json {
   const made: Record<string, Record<string, Json>> = {};
   const catalogue = catalogueOf(documents);
-  const add = (id: string, route: Route, operation: Operation, isAtHub: boolean): void => {
+  const add = (id: string, route: Route, operation: Operation): void => {
     const path = pathOf(route);
     made[path] = {
       ...made[path],
-      [route.method.toLowerCase()]: operationJson({ id, route, operation, isAtHub, catalogue }),
+      [route.method.toLowerCase()]: operationJson({ id, route, operation, catalogue }),
     };
   };
   for (const id of Object.keys(ROUTES) as RouteId[]) {
     const operation = id === 'sendMessage' ? withDeferred(OPERATIONS[id], documents) : OPERATIONS[id];
-    add(id, ROUTES[id], operation, !NOT_AT_A_HUB.has(id));
+    add(id, ROUTES[id], operation);
   }
   for (const { routes, operations } of documents) {
     for (const [id, operation] of Object.entries(operations)) {
       const problems = [...(operation.problems ?? []), 'not_available' as const];
-      add(id, routes[id] as Route, { ...operation, problems }, false);
+      add(id, routes[id] as Route, { ...operation, problems });
     }
   }
   return made;
@@ -194,11 +194,10 @@ interface Described {
   readonly id: string;
   readonly route: Route;
   readonly operation: Operation;
-  readonly isAtHub: boolean;
   readonly catalogue: Catalogue;
 }
 
-function operationJson({ id, route, operation, isAtHub, catalogue }: Described): Json {
+function operationJson({ id, route, operation, catalogue }: Described): Json {
   const { key, access } = route;
   const names = [...pathOf(route).matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
   const parameters = [
@@ -210,7 +209,7 @@ function operationJson({ id, route, operation, isAtHub, catalogue }: Described):
     operationId: id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: isAtHub ? operation.description : `${operation.description} Not available at a hub.`,
+    description: operation.description,
     ...(key === 'header' ? {} : { security: [] }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...requestBodyOf(operation),
@@ -222,7 +221,6 @@ function operationJson({ id, route, operation, isAtHub, catalogue }: Described):
           hasKey: key === 'header' || key === 'query',
           needsScope: access !== 'open' && access !== 'key',
           hasParameterInPath: names.length > 0,
-          isAtHub,
         },
         catalogue,
       ),

@@ -58,7 +58,6 @@ export const NEXT = { Link: '`<?…>; rel="next"` when there may be more. Relati
 /** The headers of an answer that is one page of a list, if the list may combine several Macs. */
 export const NEXT_OF_MACS = {
   ...NEXT,
-  'Postern-Partial': 'At a hub: the Macs that are away, whose items are missing.',
 };
 /** Header of an answer that created something. */
 export const MADE = { Location: 'URL of the new resource, relative to the URL of the request.' };

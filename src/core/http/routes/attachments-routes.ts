@@ -1,3 +1,4 @@
+import { nameWithinLimit } from '../../model/file-name.ts';
 import { problem } from '../../model/problems.ts';
 import { attachmentQuery, formOf, mediaType } from '../../schema/attachment-request.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
@@ -74,9 +75,11 @@ function rangeOf(header: string | undefined, bytes: number): Range | 'unsatisfia
  * Returns the Content-Disposition of a download. It contains the name twice: in ASCII for old clients, and in UTF-8 as
  * RFC 5987 encodes it (RFC 6266).
  */
-function disposition(name: string): string {
+function disposition(given: string): string {
+  // A client refuses an answer whose headers are longer than 16 kB.
+  const name = nameWithinLimit(given);
   const ascii = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_');
-  const encoded = encodeURIComponent(name.replaceAll(/\p{Surrogate}/gu, '\uFFFD')).replaceAll(
+  const encoded = encodeURIComponent(name).replaceAll(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );

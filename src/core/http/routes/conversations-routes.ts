@@ -10,25 +10,23 @@ import {
 } from '../../schema/conversation-request.ts';
 import { pageLink } from '../../schema/page-link.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
-import { partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 export function conversationRoutes() {
   return {
     async listConversations(exchange) {
-      const { limit, offset, cursor, include, junk } = readQuery(conversationQuery, exchange.query);
+      const { q, limit, offset, cursor, include, junk } = readQuery(conversationQuery, exchange.query);
       const start = cursor === undefined ? { offset } : { offset: 0, cursor };
-      const page = await exchange.caller.reader.listConversations({ limit, ...start, include });
+      const page = await exchange.caller.reader.listConversations({ q, limit, ...start, include });
       const shown = junk === false ? withoutHiddenChats(page.items, exchange.caller) : page.items;
       // A client that pages by offset gets a link after every full page, because another page may follow.
       const isFull = cursor === undefined && page.items.length === limit;
       const more = cursor === undefined ? { offset: offset + limit } : { cursor: page.next, offset: undefined };
       const next = (isFull || page.next !== undefined) && more;
       const content = { type: 'application/json', text: conversationsJson(shown) };
-      const partial = partialHeader(page);
-      if (next === false) return { status: 200, content, headers: partial };
+      if (next === false) return { status: 200, content };
       const link = pageLink(conversationQuery, exchange.query, next);
-      return { status: 200, content, headers: { ...partial, Link: link } };
+      return { status: 200, content, headers: { Link: link } };
     },
 
     async getConversation(exchange) {

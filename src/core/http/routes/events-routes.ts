@@ -2,8 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { allowedWait } from '../../model/caller.ts';
 import { MS_PER_S } from '../../model/durations.ts';
 import type { IncludeSet } from '../../model/include.ts';
-import { type ClientOffset, decodeOffset, isAfter, type Offset } from '../../model/offset.ts';
-import type { EventFeed } from '../../model/ports/feed-ports.ts';
+import { decodeOffset, isAfter, type Offset } from '../../model/offset.ts';
 import type { Clock } from '../../model/ports/host-ports.ts';
 import type { StreamForm, StreamRequest } from '../../model/ports/streams-ports.ts';
 import { problem } from '../../model/problems.ts';
@@ -15,7 +14,6 @@ import type { Answer, LiveAnswer } from '../answer.ts';
 import { unauthorized } from '../api-keys.ts';
 import type { Exchange } from '../exchange.ts';
 import { fittingTexts, listOfTexts } from '../fitting-list.ts';
-import { partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 
 /** Number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
@@ -33,10 +31,9 @@ const TYPES: Readonly<Record<StreamForm, string>> = { sse: 'text/event-stream', 
 
 export interface EventSource {
   /**
-   * Loads the contacts if `include` needs them. At a hub, waits until its copy of the log has reached `after`, and
-   * rejects if that takes too long. Returns undefined if there is nothing to wait for.
+   * Loads what `include` needs. Rejects if it cannot be included. Returns undefined if there is nothing to wait for.
    */
-  readonly ready: (include: IncludeSet, after?: ClientOffset, changes?: boolean) => Promise<void> | undefined;
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
   /** Opens an endless stream of events. Rejects with the AppError to answer with. */
   readonly openStream: (request: StreamRequest, form: StreamForm) => Promise<LiveAnswer>;
   readonly clock: Clock;
@@ -78,7 +75,7 @@ async function stream({ openStream }: EventSource, exchange: Exchange, form: Str
   const { caller } = exchange;
   const live = await openStream({ after: resumed ?? after, changes, include, narrowing, caller }, form);
   // Proxies such as nginx would otherwise hold events back until their buffer is full.
-  const headers = { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no', ...lacking(caller.feed, changes) };
+  const headers = { 'Content-Type': TYPES[form], 'X-Accel-Buffering': 'no' };
   return { status: 200, live, headers };
 }
 
@@ -87,21 +84,19 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
   const { feed, json } = exchange.caller;
   const { after, changes, limit, include, wait = 0, ...narrowing } = readQuery(eventsQuery, exchange.query);
   const wanted = feed.wanted(narrowing) ?? EVERYTHING;
-  await ready(include, after, changes);
-  let position = feed.resolve(after, { changes });
+  await ready(include);
+  let position = await feed.resolve(after, { changes });
   // If the change log restarts while this request reads, reading stops. The client's next request reports the restart.
   const generation = feed.changeGeneration();
   const isExpired = (): boolean => changes && feed.changeGeneration() !== generation;
-  const start = after ?? decodeOffset(feed.offsetText(position, changes ? generation : undefined));
   let texts: readonly string[] = [];
-  let hasPaused = wait > 0 || include.has('details');
 
   /** Reads one page. Returns false if there is more to read now. */
   async function readPage(): Promise<boolean> {
     let looked = 0;
     for (;;) {
       if (isExpired()) return true;
-      const found = feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
+      const found = await feed.page(position, Math.min(limit - texts.length, BATCH_SIZE), { changes });
       const entries = found.entries.filter(wanted);
       const added = await Promise.all(entries.map(async (entry) => json(entry, include)));
       const fitting = fittingTexts([...texts, ...added], ({ data }: { readonly data?: object }) => data);
@@ -116,7 +111,6 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       // Compares positions, because with `changes` a page may be empty although more entries follow.
       if (!isAfter(feed.lastPublished({ changes }), position)) return true;
       if (texts.length >= limit || looked >= MAX_LOOKED) return false;
-      hasPaused = true;
       await nextTurn();
     }
   }
@@ -132,17 +126,10 @@ async function page(source: EventSource, exchange: Exchange): Promise<Answer> {
       isDone: () => texts.length > 0 || isExpired(),
     });
   }
-  // Checks again: while this request waited or read, a hub may have learned that it lacks events. `ready` then throws.
-  if (hasPaused) await ready(include, start, changes);
   // The link always continues from the last entry read, even if a limited key may not see that entry.
   const next = { after: feed.offsetText(position, changes ? generation : undefined) };
-  const headers = { Link: pageLink(eventsQuery, exchange.query, next), ...lacking(feed, changes) };
+  const headers = { Link: pageLink(eventsQuery, exchange.query, next) };
   return { status: 200, content: listOfTexts(texts), headers };
-}
-
-/** Returns the header that names the Macs whose changes a hub lacks. */
-function lacking(feed: EventFeed, changes: boolean): Readonly<Record<string, string>> {
-  return changes ? partialHeader({ missing: feed.withoutChanges?.() ?? [] }) : {};
 }
 
 interface Waiting {

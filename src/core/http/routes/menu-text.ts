@@ -38,7 +38,9 @@ export function menuText(report: StatusReport, host: MenuHost, { url }: MenuOpti
     ...(isConnected ? [] : [item(report.backend.message ?? 'The Messages database cannot be read.', 'red')]),
     ...(isConnected && bad.length === 0 && report.backend.message !== null ? [item(report.backend.message)] : []),
     ...missing.map(({ name }) => item(`${PERMISSION_NAMES[name]} is missing`, 'red')),
-    ...bad.map((warning) => item(warning.menu ?? warning.title, 'red')),
+    ...bad.flatMap(({ menu, title: short }) =>
+      menu === undefined && short === text ? [] : item(menu ?? short, 'red'),
+    ),
     item(lastEvent(report)),
     item(webhooks(report.webhooks), troubled.length > 0 ? 'red' : undefined),
     ...troubled

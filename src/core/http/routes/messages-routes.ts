@@ -7,8 +7,6 @@ import type { Counters } from '../../runtime/counters.ts';
 import { countedSend } from '../../runtime/send-counter.ts';
 import {
   attachmentPath,
-  hubSendBody,
-  MAC_ONLY,
   MAX_ATTACHMENTS,
   messageQuery,
   rendered,
@@ -20,13 +18,12 @@ import { pageLink } from '../../schema/page-link.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
 import type { Exchange } from '../exchange.ts';
 import { fittingMessages } from '../fitting-list.ts';
-import { partialHeader } from '../pagination.ts';
 import type { Handlers } from '../router.ts';
 import { isForm, readUploads } from './uploads-routes.ts';
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
 
-export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = false) {
+export function messageRoutes(counters: Counters, closing: AbortSignal) {
   return {
     async listMessages({ query, caller }) {
       const { conversation_id: conversationId, since: sinceNs, junk, ...others } = readQuery(messageQuery, query);
@@ -34,10 +31,9 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
         const found = await caller.reader.listMessages({ conversationId, sinceNs, ...others, limit });
         return junk === false ? { ...found, items: withoutJunk(found.items, (message) => message, caller) } : found;
       });
-      const partial = partialHeader(page);
-      if (page.next === undefined) return { status: 200, content, headers: partial };
+      if (page.next === undefined) return { status: 200, content };
       const link = pageLink(messageQuery, query, { cursor: page.next, offset: undefined });
-      return { status: 200, content, headers: { ...partial, Link: link } };
+      return { status: 200, content, headers: { Link: link } };
     },
 
     async getMessage(exchange) {
@@ -49,7 +45,7 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
     },
 
     async sendMessage(exchange) {
-      const sending: Sending = { exchange, counters, isHub };
+      const sending: Sending = { exchange, counters };
       const answer = isForm(exchange) ? await sendForm(sending, closing) : await send(sending, await exchange.json());
       if (answer.kind === 'dry_run') return { status: 200, body: answer.dryRun };
       if (answer.kind === 'held') {
@@ -78,7 +74,6 @@ export function messageRoutes(counters: Counters, closing: AbortSignal, isHub = 
 interface Sending {
   readonly exchange: Exchange;
   readonly counters: Counters;
-  readonly isHub: boolean;
 }
 
 /**
@@ -116,12 +111,11 @@ async function send(sending: Sending, body: unknown): Promise<SendAnswer> {
 /**
  * Reads a send. Throws all its mistakes together: those in the header, the body and the files on disk (decision D7).
  */
-async function readSend({ exchange, isHub }: Sending, body: unknown) {
+async function readSend({ exchange }: Sending, body: unknown) {
   const { sender } = exchange.caller;
-  const checked = checkBody(isHub ? hubSendBody : sendBody, body);
+  const checked = checkBody(sendBody, body);
   const inHeader = headerMistakes(exchange.header('idempotency-key'));
   if (checked.ok && inHeader.length === 0) {
-    if (isHub && MAC_ONLY.some((name) => checked.value[name] !== undefined)) throw problem('not_at_a_hub');
     const { dry_run: dryRun = false, attachments = [], ...message } = await rendered(checked.value);
     return { ...message, attachments, ...(dryRun && { dryRun }) };
   }

@@ -1,5 +1,4 @@
 import type { Metrics } from '../../model/ports/metrics-ports.ts';
-import type { FleetMac } from '../../model/status.ts';
 import type { Counters, LabelledCount } from '../../runtime/counters.ts';
 import type { Handlers } from '../router.ts';
 
@@ -64,50 +63,6 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         gauge('postern_arrival_delay_max_seconds', 'Longest delay of the last 20 incoming iMessages.', maxS);
       }
       now.ofFeatures?.(gauge);
-      if (now.hub !== undefined) {
-        const { macs, rejected, filled, missing, isReady, isDelivering, brokerAheadMs, behindMs } = now.hub;
-        const { webhookBacklog, streamBytes } = now.hub;
-        const aheadS = brokerAheadMs === null ? null : brokerAheadMs / 1000;
-        gauge('postern_hub_ready', 'Whether the hub can serve.', isReady ? 1 : 0);
-        gauge('postern_hub_delivering', 'Whether the hub delivers to the webhooks of the fleet.', isDelivering ? 1 : 0);
-        gauge('postern_hub_broker_ahead_seconds', "How far the broker's clock is ahead of the hub's clock.", aheadS);
-        gauge('postern_hub_behind_seconds', 'Time since the hub was last caught up with the stream.', behindMs / 1000);
-        gauge('postern_hub_webhook_backlog', 'Events that the slowest webhook has not handled yet.', webhookBacklog);
-        gauge('postern_hub_stream_bytes', 'Size of the event stream on the broker.', streamBytes);
-        const ofMac = (name: string, help: string, value: (mac: FleetMac) => number | null, of = macs): void => {
-          const made = new Gauge({ name, help, labelNames: ['mac'], registers });
-          for (const mac of of) made.set({ mac: mac.id }, value(mac) ?? Number.NaN);
-        };
-        ofMac('postern_mac_up', '0 while the Mac is away, otherwise 1.', ({ state }) => (state === 'away' ? 0 : 1));
-        ofMac('postern_mac_behind_rows', 'Rows of the Mac that the hub does not have yet.', ({ behind }) => behind);
-        ofMac('postern_mac_newest_row_id', 'Highest row id of the Mac.', ({ newest_row }) => newest_row);
-        total(
-          'postern_fleet_rejected_total',
-          'Messages in the stream that were rejected because they are not events of a Mac.',
-          rejected,
-        );
-        total(
-          'postern_fleet_filled_total',
-          'Rows that were missing from the stream and supplied by their Macs.',
-          filled,
-        );
-        total(
-          'postern_fleet_missing_total',
-          'Ranges of rows that are lost: the hub has stopped waiting for them.',
-          missing,
-        );
-        ofMac(
-          'postern_mac_open_holes',
-          'Ranges of rows that wait for the Mac to supply them.',
-          (mac) => mac.open_holes,
-        );
-        ofMac(
-          'postern_mac_sends',
-          'Whether this Mac sends for its pair.',
-          ({ sends }) => (sends === true ? 1 : 0),
-          macs.filter(({ sends }) => sends !== undefined),
-        );
-      }
       gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', now.heldWebhooks);
       totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
       totals('postern_sends_total', 'Sends by outcome.', counters.sends);

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { documentsOf, type Feature } from '../../feature.ts';
+import { lookupTable } from '../../model/lookup-table.ts';
 import { problem } from '../../model/problems.ts';
 import type { Answer } from '../answer.ts';
 import { isKnown, vary } from '../conditions.ts';
@@ -40,14 +41,14 @@ const HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-const TYPES: Readonly<Record<string, string>> = {
+const TYPES: Readonly<Record<string, string>> = lookupTable({
   html: 'text/html; charset=utf-8',
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
   png: 'image/png',
   json: 'application/json',
-};
+});
 /** The type for Markdown and sample programs. Browsers show a file of this type instead of running it. */
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
@@ -64,7 +65,7 @@ const OWN_FILES: readonly (readonly [string, string])[] = readdirSync(OWN)
  * Key: a URL path. Value: the file served there (decision E9). Contains every served file except the guide's. No other
  * file on the disk can be requested.
  */
-const FILES: Readonly<Record<string, string>> = {
+const FILES: Readonly<Record<string, string>> = lookupTable({
   ...Object.fromEntries(OWN_FILES),
   '/console': 'console.html',
   // Browsers request this path although no page refers to it.
@@ -72,7 +73,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/docs': 'docs.html',
   '/docs/swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   '/docs/swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
-};
+});
 
 /**
  * Matches `/static/<version>/<path>`, where `<path>` is a key of `FILES`. Browsers keep such a file for a year
@@ -244,7 +245,7 @@ function toConsole(exchange: Exchange): Answer {
 }
 
 /** Returns the answer of `/ready`. Load balancers request it often and without a key (decision N4). */
-function readyAnswer(reasons: readonly string[]): Answer {
+export function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
   return { status: 503, body: { ready: false, reasons }, headers };

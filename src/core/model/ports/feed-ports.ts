@@ -165,7 +165,7 @@ export interface EventFeed {
    * an offset of another generation or before the oldest kept change, 404 `changes_disabled` if the configuration
    * disables changes, and 503 while chat.db is unavailable.
    */
-  resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
+  resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset | Promise<Offset>;
   /**
    * Reports whether the caller may still read an entry that it has taken: the list of a limited key may have been
    * shortened since then.
@@ -173,11 +173,9 @@ export interface EventFeed {
   admits(entry: LogEntry): boolean;
   /**
    * Returns a filter for the entries that a reader wants; undefined if the reader wants all of them. `key` returns the
-   * limited key that reads. Throws 501 at a hub that would have to filter, because events of a fleet do not say how old a row was or whether it is junk.
+   * limited key that reads.
    */
   wanted(narrowing: Narrowing, key?: () => Reading): ((entry: LogEntry) => boolean) | undefined;
-  /** At a hub: returns the Macs that publish no changes. A reader with changes gets only new rows from these Macs. */
-  withoutChanges?(): readonly string[];
   /**
    * Returns a reader of the events that are published from now on. If it falls behind by more entries than the feed
    * keeps in memory, it loses the oldest ones (decisions C7, G2).
@@ -188,13 +186,19 @@ export interface EventFeed {
    * from the feed (decisions F4, G3).
    */
   resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader;
-  /** Returns a reader that hands each entry to the task and stores the task's position. */
-  consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
   /**
    * Returns one page for `GET /events` (decision G4). `after` is a position from `resolve`, or `upTo` of the previous
    * page.
    */
+  page(after: Offset, limit: number, options?: FeedOptions): SeenPage | Promise<SeenPage>;
+}
+
+/** The feed of this Mac's own rows, which are at hand without waiting. */
+export interface RowFeed extends EventFeed {
+  resolve(offset: ClientOffset | undefined, options?: FeedOptions): Offset;
   page(after: Offset, limit: number, options?: FeedOptions): SeenPage;
+  /** Returns a reader that hands each entry to the task and stores the task's position. */
+  consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer;
 }
 
 export interface CursorStore {

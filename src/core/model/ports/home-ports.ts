@@ -1,4 +1,5 @@
 import type { ClientLines } from '../client-lines.ts';
+import type { EventType } from '../event.ts';
 import type { Scope } from '../key.ts';
 import type { Overview, ShownSetting } from '../overview.ts';
 import type { StatisticKind, StatisticSeries, StatisticSpan } from '../statistics.ts';
@@ -16,12 +17,12 @@ export interface StatisticCount {
 
 /** Stores the counters (decision Z1). */
 export interface StatisticStore {
-  /** Returns when counting began, and when a client last asked for the counts. Undefined while nothing is counted. */
-  times(): { readonly sinceMs: number; readonly askedMs: number } | undefined;
-  /** Records that a client asked for the counts. Begins counting if it has not begun. */
-  noteAsked(nowMs: number): void;
-  /** Ends counting and deletes all counts. */
-  end(): void;
+  /** Returns when counting began. Begins it, at `nowMs`, at the first call of all. */
+  begin(nowMs: number): number;
+  /** Returns the time from which events are complete, once past events are counted too; before, undefined. */
+  eventsFrom(): number | undefined;
+  /** Adds the counts of past events, after which events are complete from `fromMs` on. Does so once. */
+  addPast(counts: readonly StatisticCount[], fromMs: number): void;
   /**
    * Adds to the stored counts. `keptFrom` is a time in Unix milliseconds for each span: counts of that span with an
    * earlier `atMs` are removed.
@@ -30,6 +31,16 @@ export interface StatisticStore {
   /** Returns the counts of spans that begin at `fromMs` or later. */
   read(kind: StatisticKind, span: StatisticSpan, fromMs: number): readonly StatisticCount[];
 }
+
+/** A message or reaction that chat.db has. */
+export interface PastEvent {
+  readonly rowId: number;
+  readonly atMs: number;
+  readonly type: EventType;
+}
+
+/** Returns the newest past events with a row id below `before`, newest first. Throws while chat.db is unreadable. */
+export type PastEvents = (before: number, limit: number) => readonly PastEvent[];
 
 /** The owner's home page, counters and settings. */
 export interface Home {

@@ -1,7 +1,6 @@
 import type { ArrivalDelay } from '../arrival-delay.ts';
 import type { MessagesAccount } from '../messages-account.ts';
 import type { SearchStatus } from '../search.ts';
-import type { FleetMac } from '../status.ts';
 import type { ChangeStatus } from './changes-ports.ts';
 
 /** Counts for clients of one kind of event stream: WebSockets (`webSockets`) or HTTP streams (`streams`). */
@@ -30,30 +29,6 @@ export interface Metrics {
   readonly changes: ChangeStatus;
   readonly messagesAccount?: MessagesAccount | undefined;
   readonly arrivalDelay?: ArrivalDelay | undefined;
-  /** Adds the gauges of features. Absent at a hub. */
+  /** Adds the gauges of features. */
   readonly ofFeatures?: (gauge: (name: string, help: string, value: number | null) => void) => void;
-  /** Present only at a hub. */
-  readonly hub?: HubMetrics;
-}
-
-export interface HubMetrics {
-  readonly macs: readonly FleetMac[];
-  /** True if this hub can serve clients (decision N4). */
-  readonly isReady: boolean;
-  /** True while this hub delivers to the webhooks of the fleet. */
-  readonly isDelivering: boolean;
-  /** Backlog, in events, of the webhook that is furthest behind; null unless this hub delivers. */
-  readonly webhookBacklog: number | null;
-  /** Bytes that the stream of events occupies on the servers; null until first measured. */
-  readonly streamBytes: number | null;
-  /** Milliseconds by which the broker's clock is ahead of this hub's clock; null before the first measurement. */
-  readonly brokerAheadMs: number | null;
-  /** Milliseconds since the hub last had every event of the stream; 0 while it has every event. */
-  readonly behindMs: number;
-  /** Number of messages in the stream that this hub rejected because they are not events of a Mac. */
-  readonly rejected: number;
-  /** Number of rows that were missing from the stream and that Macs supplied later. */
-  readonly filled: number;
-  /** Number of times that this hub gave up a range of missing rows, because no Mac could supply them. */
-  readonly missing: number;
 }

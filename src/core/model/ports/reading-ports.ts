@@ -13,8 +13,6 @@ export interface Page<Item> {
   readonly items: readonly Item[];
   /** Opaque cursor of the next page; absent on the last page. */
   readonly next?: string;
-  /** Ids of the Macs that could not be reached, so that their items are missing from this page; only at a hub. */
-  readonly missing?: readonly string[];
 }
 
 export interface MessageQuery {
@@ -37,9 +35,21 @@ export interface MessageQuery {
   readonly hasFiles?: boolean | undefined;
 }
 
+/** A conversation, as far as `matchingChats` reads it. */
+export interface NamedChat {
+  readonly id: string;
+  /** Empty for a conversation without a name. */
+  readonly name: string;
+  readonly participants: readonly string[];
+}
+
 export interface ConversationQuery {
   readonly limit: number;
   readonly offset: number;
+  /** Lists only the conversations that `matchingChats` finds for this text. */
+  readonly q?: string | undefined;
+  /** Lists only the conversations with exactly these ids. */
+  readonly ids?: readonly string[] | undefined;
   /** `next` of an earlier page, or "" for the first page. If present, `offset` is ignored. */
   readonly cursor?: string | undefined;
   readonly include?: IncludeSet;
@@ -59,13 +69,15 @@ export interface MessageReader {
   /** Returns the message with this id; undefined if there is none, or if the id belongs to a reaction (decision B8). */
   message(id: string, options?: ReadOptions): Message | undefined | Promise<Message | undefined>;
   listConversations(query: ConversationQuery): Promise<Page<Conversation>>;
+  /** Returns the names and participants of all conversations, in no particular order. Throws 501 at a hub. */
+  chats(): Promise<readonly NamedChat[]>;
   /**
    * Returns the conversation with this id, in any variant of the chat guid (decision B4); undefined if there is none.
    */
   conversation(id: string, options?: ReadOptions): Promise<Conversation | undefined>;
   /**
    * Returns the marks of those of the messages or conversations that have any. Key: the id. Only lists that leave
-   * junk out need marks. Throws 501 at a hub, which knows none.
+   * junk out need marks.
    */
   marks(what: 'messages' | 'conversations', ids: readonly string[]): ReadonlyMap<string, Marks>;
 }

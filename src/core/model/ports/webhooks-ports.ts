@@ -62,11 +62,6 @@ export interface WebhookStore {
    * limit.
    */
   add(webhook: NewWebhook, start: Offset): StoredWebhook;
-  /**
-   * Replaces this hub's record of a webhook with the fleet's record. Without `keepsHistory`, also deletes the webhook's
-   * deliveries and dropped events, because they are outdated: another hub has delivered to the webhook meanwhile.
-   */
-  adopt(webhook: StoredWebhook, keepsHistory: boolean): void;
   /** Stores the webhook's settings, secrets and position. */
   update(webhook: StoredWebhook): void;
   /** Removes a webhook. Returns false if there was none with this id. */
@@ -106,8 +101,8 @@ export interface WebhookStore {
 }
 
 /**
- * The registered webhooks, each with its running worker (decision F3). At a hub, a method may return a promise, because
- * the hub that delivers for the fleet may be another process.
+ * The registered webhooks, each with its running worker (decision F3). A method may return a promise, because they may
+ * be kept elsewhere.
  */
 export interface WebhookRegistry {
   list(): readonly StoredWebhook[];

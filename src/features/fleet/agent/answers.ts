@@ -1,154 +1,208 @@
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
 import type { Msg, Subscription } from '@nats-io/nats-core';
-import type { LogEntry } from '../../../core/model/event.ts';
-import { guidOfId } from '../../../core/model/fleet.ts';
-import { type Include, type IncludeSet, includeSet } from '../../../core/model/include.ts';
-import { isShownByDefault } from '../../../core/model/narrowing.ts';
-import { rowOffset } from '../../../core/model/offset.ts';
-import { problem } from '../../../core/model/problems.ts';
-import { readBody } from '../../../core/schema/mistakes.ts';
-import { isChangesEpoch } from '../protocol/event-message.ts';
+import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
+import { Call } from '../protocol/call.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
 import {
-  type AttachmentChunk,
-  type CheckedRead,
-  FLEET_READS,
-  type FleetOperation,
-  type RowEvent,
-} from '../protocol/fleet-reads-schema.ts';
-import { readSubject } from '../protocol/layout.ts';
-import { type Reply, readQuestion, respond, toProblem } from '../protocol/requests.ts';
-import type { JoinedParts } from './agent.ts';
-import { changeKey, loggedChanges } from './change-chain.ts';
-import { withoutText } from './uplink.ts';
+  type MachineReport,
+  type PassedHeaders,
+  type Received,
+  readRequest,
+  whoSubject,
+} from '../protocol/requests.ts';
+import { requestSubject, WHO } from '../protocol/subjects.ts';
 
-/** Maximum number of questions answered at a time, so that a large fleet does not keep the Mac busy. */
-const MAX_RUNNING = 64;
-/** Maximum number of events in one answer. */
-const MAX_ROWS = 200;
+/** A request that is older is refused: it may have waited in a hub or server that stood still. */
+const MAX_AGE_MS = 60_000;
+/** How far the hub's clock may be ahead. */
+const MAX_AHEAD_MS = 5000;
+const MAX_CALLS = 64;
 
-/** Answers the questions of hubs as the owner's own API would. Listens only to the operations in `FLEET_READS`. */
+/** PassedHeaders that belong to one connection, or to the hub's origin. */
+const DROPPED: ReadonlySet<string> = new Set([
+  ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
+  ...['host', 'origin', 'cookie', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
+]);
+const STREAMS = /^(?:text\/event-stream|application\/x-ndjson)\b/i;
+
+export interface AnswersParts {
+  readonly member: string;
+  readonly machine: string;
+  readonly connection: FleetConnection;
+  readonly envelope: () => Envelope;
+  /** Address of this Mac's own service. */
+  readonly serviceUrl: () => string;
+  readonly ownerKey: string;
+  readonly report: () => Omit<MachineReport, 'member' | 'machine'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Answers the hubs: each request is made at this Mac's own service, and its answer passed on as it comes. */
 export class Answers {
-  readonly #parts: JoinedParts;
-  readonly #changesEpoch: () => string | undefined;
+  readonly #parts: AnswersParts;
+  readonly #calls = new Set<Call>();
+  /** Ids of requests, with the time when they came, so that none is answered twice. */
+  readonly #seen = new Map<string, number>();
   #subscriptions: readonly Subscription[] = [];
-  #running = 0;
 
-  /**
-   * `changesEpoch` returns the epoch of this Mac's changes in the stream; undefined until the uplink has read that
-   * epoch.
-   */
-  constructor(parts: JoinedParts, changesEpoch: () => string | undefined) {
+  constructor(parts: AnswersParts) {
     this.#parts = parts;
-    this.#changesEpoch = changesEpoch;
   }
 
+  /** Subscribes at a new connection. */
   start(): void {
     this.stop();
-    const { connection, mac } = this.#parts;
-    this.#subscriptions = (Object.keys(FLEET_READS) as FleetOperation[]).map((operation) =>
-      connection.nc.subscribe(readSubject(mac, operation), {
-        callback: (error, message) => {
-          if (error === null && message.reply) void this.#answer(message, operation);
-        },
-      }),
-    );
+    const { member, machine, connection } = this.#parts;
+    const one = (queue: string) => ({
+      queue,
+      callback: (error: Error | null, message: Msg) => this.#take(error, message),
+    });
+    this.#subscriptions = [
+      connection.nc.subscribe(requestSubject(member, machine), one('at')),
+      connection.nc.subscribe(requestSubject(member), one('any')),
+      connection.nc.subscribe(WHO, { callback: (error, message) => this.#report(error, message) }),
+    ];
   }
 
   stop(): void {
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     this.#subscriptions = [];
+    for (const call of this.#calls) call.cancel();
   }
 
-  async #answer(message: Msg, operation: FleetOperation): Promise<void> {
-    const { mac, envelope, log } = this.#parts;
-    this.#running += 1;
-    let reply: Reply;
+  #report(error: Error | null, message: Msg): void {
+    const { member, machine, connection, envelope, report } = this.#parts;
+    const subject = whoSubject(member, message);
+    if (error !== null || subject === undefined || !connection.isConnected) return;
+    connection.nc.publish(subject, envelope().sealJson(member, subject, { member, machine, ...report() }));
+  }
+
+  #take(error: Error | null, message: Msg): void {
+    if (error !== null) return;
     try {
-      if (this.#running > MAX_RUNNING) throw problem('mac_busy');
-      reply = { result: await this.#result(operation, readQuestion(message, mac, operation, envelope)) };
-    } catch (error) {
-      reply = { problem: toProblem(error) };
+      const received = readRequest(this.#parts.envelope(), this.#parts.member, message);
+      this.#answer(received).catch((cause: unknown) => this.#note(cause));
+    } catch (cause) {
+      this.#note(cause);
+    }
+  }
+
+  #note(cause: unknown): void {
+    this.#parts.log.warn('a request of a hub was not answered', { reason: (cause as Error).message });
+  }
+
+  async #answer(received: Received): Promise<void> {
+    const { member, machine, connection, envelope, clock } = this.#parts;
+    const call = new Call({ connection, envelope: envelope(), clock, member, id: received.id }, 'mac');
+    const refused = this.#refusal(received);
+    if (refused !== undefined) {
+      call.sendJson('failed', { code: refused });
+      return call.close();
+    }
+    this.#calls.add(call);
+    call.onOver(() => this.#calls.delete(call));
+    call.sendJson('ack', { machine });
+    try {
+      await this.#pass(received, call);
     } finally {
-      this.#running -= 1;
+      call.cancel();
+    }
+  }
+
+  #refusal({ id, atMs }: Received): string | undefined {
+    const now = this.#parts.clock.now();
+    for (const [known, cameMs] of this.#seen) {
+      if (now - cameMs < 2 * MAX_AGE_MS) break;
+      this.#seen.delete(known);
+    }
+    if (now - atMs > MAX_AGE_MS || atMs - now > MAX_AHEAD_MS || this.#seen.has(id)) return 'clock_differs';
+    this.#seen.set(id, now);
+    return this.#calls.size >= MAX_CALLS ? 'mac_busy' : undefined;
+  }
+
+  async #pass(received: Received, call: Call): Promise<void> {
+    let response: IncomingMessage;
+    try {
+      response = await this.#ask(received, call);
+    } catch {
+      call.sendJson('failed', { code: 'mac_service_away' });
+      return call.close();
     }
     try {
-      respond(message, mac, operation, reply, envelope);
-    } catch (error) {
-      // The connection was lost, so the hub's request fails too.
-      log.debug('a request of a hub was not answered', { operation, error });
+      if (isEndless(received, response)) {
+        call.sendJson('failed', { code: 'fleet_stream' });
+        return call.close();
+      }
+      call.sendJson('head', { status: response.statusCode, headers: passed(response.headers) });
+      for await (const piece of response) await call.write(piece as Uint8Array);
+      call.send('end');
+      call.close();
+    } finally {
+      response.destroy();
     }
   }
 
-  /**
-   * Returns the result of an operation. Throws `invalid_request` unless `given` is a valid request for that operation.
-   */
-  async #result<Name extends FleetOperation>(operation: Name, given: unknown): Promise<unknown> {
-    const { reader, sender, isKept } = this.#parts;
-    const answers: { readonly [Each in FleetOperation]: (request: CheckedRead<Each>) => unknown } = {
-      listMessages: ({ include, ...query }) => reader.listMessages({ ...query, include: included(include) }),
-      message: ({ id, include }) => reader.message(this.#rowOf(id), { include: included(include) }),
-      listConversations: ({ include, ...query }) => reader.listConversations({ ...query, include: included(include) }),
-      conversation: ({ id, include }) => reader.conversation(id, { include: included(include) }),
-      attachment: (request) => this.#chunk(request),
-      attachmentMistakes: ({ paths }) => sender.attachmentMistakes(paths),
-      knowsKey: ({ key }) => isKept(key),
-      events: (request) => this.#events(request),
-    };
-    const request = readBody(FLEET_READS[operation].request, given) as CheckedRead<Name>;
-    return (await answers[operation](request)) ?? null;
-  }
-
-  /** Returns the row id for an id that contains a known guid, and any other id unchanged. */
-  #rowOf(id: string): string {
-    const guid = guidOfId(id);
-    return guid === undefined ? id : String(this.#parts.rowOfGuid(guid) ?? id);
-  }
-
-  async #events({ epoch, after, before }: CheckedRead<'events'>): Promise<readonly RowEvent[] | null> {
-    const { store, settings, json } = this.#parts;
-    const isOfChanges = isChangesEpoch(epoch);
-    const current = isOfChanges ? this.#changesEpoch() : store.epoch();
-    if (current === undefined && settings.changes) throw problem('mac_busy');
-    if (epoch !== current) return null;
-    const entries = isOfChanges
-      ? loggedChanges(this.#parts.feed, { after, before, limit: MAX_ROWS })
-      : this.#rows(after, before);
-    if (!entries) return null;
-    return Promise.all(
-      entries.map(async (entry) => ({
-        row: entry.change ?? entry.rowId,
-        guid: isOfChanges ? changeKey(entry) : entry.guid,
-        type: entry.event.type,
-        json: settings.content === 'metadata' ? withoutText(entry) : await json(entry),
-      })),
-    );
-  }
-
-  /**
-   * Returns the first rows with ids greater than `after` and less than `before`, at most `MAX_ROWS` and without
-   * hidden messages. Returns an empty list if there are none.
-   */
-  #rows(after: number, before: number): readonly LogEntry[] {
-    for (let from = after; ; ) {
-      const entries = this.#parts.messages.entries(rowOffset(from), rowOffset(before - 1), MAX_ROWS);
-      const shown = entries.filter(isShownByDefault);
-      const last = entries.at(-1);
-      if (shown.length > 0 || last === undefined) return shown;
-      from = last.rowId;
-    }
-  }
-
-  async #chunk({ id, n, form, at, bytes: wanted }: CheckedRead<'attachment'>): Promise<AttachmentChunk | undefined> {
-    const file = await this.#parts.attachments.open(this.#rowOf(id), n, form);
-    if (file === undefined) return undefined;
-    const { name, mimeType, bytes, version } = file;
-    const end = Math.min(at + wanted, bytes) - 1;
-    const parts: Uint8Array[] = [];
-    if (end < at) await file.close();
-    else for await (const part of file.read(at, end)) parts.push(part);
-    return { name, mimeType, bytes, version, data: Buffer.concat(parts).toString('base64') };
+  /** Makes the request at the own service. Resolves once the answer begins, which may take as long as there. */
+  #ask(received: Received, call: Call): Promise<IncomingMessage> {
+    const { serviceUrl, ownerKey } = this.#parts;
+    const { method, path, headers, isOwner, hasBody } = received;
+    return new Promise((resolve, reject) => {
+      const { hostname, port } = new URL(serviceUrl());
+      const own = isOwner ? { ...passed(headers), authorization: undefined, 'x-api-key': ownerKey } : passed(headers);
+      const host = hostname.replace(/^\[|\]$/g, '');
+      const request = httpRequest({ host, port, method, path, headers: defined(own), agent: false });
+      request.on('response', resolve);
+      request.on('error', reject);
+      call.onOver(() => request.destroy());
+      if (hasBody) void upload(call, request);
+      else request.end();
+    });
   }
 }
 
-function included(names: readonly string[] = []): IncludeSet {
-  return includeSet(names as readonly Include[]);
+/** Passes the request's body on. The service may answer before it has the whole body, so nothing here ends the call. */
+async function upload(call: Call, request: ClientRequest): Promise<void> {
+  try {
+    for (;;) {
+      const { kind, bytes } = await call.next();
+      if (kind === 'end') break;
+      if (kind !== 'data') throw new Error('The parts of a body are out of order.');
+      if (!request.write(bytes)) await drained(request);
+      call.send('taken');
+    }
+    request.end();
+  } catch {
+    request.destroy();
+  }
+}
+
+function drained(request: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    request.once('drain', resolve);
+    request.once('close', resolve);
+  });
+}
+
+/** The hub itself has the streams of events. Answers of MCP to a POST, and exports, have an end. */
+function isEndless({ method, path }: Received, { headers }: IncomingMessage): boolean {
+  const isEvents = path.startsWith('/api/v1/events') || path.startsWith('/mcp');
+  return method === 'GET' && isEvents && STREAMS.test(headers['content-type'] ?? '');
+}
+
+function defined(headers: Readonly<Record<string, string | readonly string[] | undefined>>): OutgoingHttpHeaders {
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]],
+    ),
+  );
+}
+
+function passed(headers: Readonly<Record<string, string | readonly string[] | undefined>>): PassedHeaders {
+  const kept: Record<string, string | readonly string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !DROPPED.has(name)) kept[name] = value;
+  }
+  return kept;
 }

@@ -1,122 +1,252 @@
-import { type Narrowing, wantedBy } from '../../../core/model/narrowing.ts';
-import { type ClientOffset, type Offset, rowOffset, type StreamOffset } from '../../../core/model/offset.ts';
+import type { Channel, Member } from '../../../core/log/channel.ts';
+import { isRowEvent, type LogEntry } from '../../../core/model/event.ts';
+import type { Narrowing } from '../../../core/model/narrowing.ts';
+import { type ClientOffset, isAfter, type Offset } from '../../../core/model/offset.ts';
 import type {
-  ConsumerTask,
-  EventConsumer,
   EventFeed,
+  FeedBatch,
   FeedOptions,
   FeedReader,
   ResumeOptions,
   SeenPage,
 } from '../../../core/model/ports/feed-ports.ts';
-import { problem } from '../../../core/model/problems.ts';
-import { GENERATION } from './event-log.ts';
-import type { HubParts } from './hub-parts.ts';
-import type { Offsets } from './offsets.ts';
+import { fleetProblem } from '../problems.ts';
+import { brokerAway } from '../protocol/connection.ts';
+import { EVENTS } from '../protocol/subjects.ts';
+import { claimOf, isPlace, type Place, placeOf, placeText, timeText } from './place.ts';
+import type { StreamEntry } from './stream-entry.ts';
+import type { StreamPages } from './stream-pages.ts';
+import type { StreamTail } from './stream-tail.ts';
 
-interface HubFeedParts extends Pick<HubParts, 'store' | 'macs'> {
-  /** The feed whose row ids are event numbers of hub.db. */
-  readonly feed: EventFeed;
-  readonly offsets: Offsets;
+const PAGE = 200;
+
+export interface HubFeedParts {
+  readonly tail: StreamTail;
+  readonly pages: StreamPages;
 }
 
-/**
- * The feed over hub.db, with offsets of the stream in place of row ids (decision N1). Rows and changes are numbered
- * together (decision N9), so one number is the position of a reader with or without changes.
- */
+/** The events of all Macs, or of one, in the order of the stream. Rows and changes share its places. */
 export class HubFeed implements EventFeed {
   readonly #parts: HubFeedParts;
+  readonly #member: string | undefined;
 
-  constructor(parts: HubFeedParts) {
+  constructor(parts: HubFeedParts, member?: string) {
     this.#parts = parts;
+    this.#member = member;
   }
 
-  withoutChanges(): readonly string[] {
-    return this.#parts.macs.withoutChanges();
+  /** Returns the feed of one Mac's events. */
+  of(member: string): HubFeed {
+    return new HubFeed(this.#parts, member);
   }
 
-  lastPublished(options?: FeedOptions): Offset {
-    return this.#parts.feed.lastPublished(options);
+  lastPublished(): Place {
+    return this.#parts.tail.last;
   }
 
   changeGeneration(): number {
-    return GENERATION;
+    return this.#channel.generation;
   }
 
-  offsetText({ rowId, others }: Offset): string {
-    return this.#parts.offsets.textOf(rowId, others);
+  offsetText(offset: Offset): string {
+    return placeText(placeOf(offset));
   }
 
-  resolve(offset: ClientOffset | undefined, { changes = false }: FeedOptions = {}): Offset {
-    if (offset === undefined) return this.lastPublished({ changes });
-    if (isStreamOffset(offset)) return this.#parts.offsets.positionOf(offset, changes);
-    if (offset.rowId !== 0 || 'generation' in offset) throw problem('offset_of_a_mac');
-    return rowOffset(0);
+  async resolve(offset: ClientOffset | undefined): Promise<Place> {
+    const { tail, pages } = this.#parts;
+    const { last } = tail;
+    if (offset === undefined) return last;
+    const claim = claimOf(offset);
+    if (claim === undefined) throw fleetProblem('offset_of_a_mac');
+    try {
+      if (claim.kind === 'time') return await pages.before(claim.atMs);
+      if (claim.kind === 'beginning') return { ...last, rowId: 0, atMs: 0 };
+      const { stream, sequence: rowId, atMs } = claim;
+      const place = { ...last, rowId, atMs, stream };
+      if (stream !== last.stream || !(await this.#isThere(place, last))) throw await this.#expired(claim.atMs);
+      return place;
+    } catch (error) {
+      if (!tail.isFilled) throw brokerAway();
+      throw error;
+    }
   }
 
   admits(): boolean {
     return true;
   }
 
-  wanted(narrowing: Narrowing): undefined {
-    if (wantedBy(narrowing, false) !== undefined) throw problem('not_at_a_hub');
+  wanted({ max_age_s: maxAgeS, junk }: Narrowing): undefined {
+    if (maxAgeS !== undefined || junk === false) throw fleetProblem('not_of_a_fleet');
+    return undefined;
   }
 
-  live(onMore: () => void, options?: FeedOptions): FeedReader {
-    return this.#complete(this.#parts.feed.live(onMore, options), this.#parts.store.index.lastNumber, options);
-  }
-
-  resume(offset: Offset, onMore: () => void, options?: ResumeOptions): FeedReader {
-    // A reader that resumes from offset 0 expects no changes from before it connected. With changes, gaps up to the
-    // newest number are therefore ignored.
-    const { rowId, others } = offset;
-    const isZero = rowId === 0 && others === undefined;
-    const start = isZero && options?.changes === true ? this.#parts.store.index.lastNumber : rowId;
-    return this.#complete(this.#parts.feed.resume(offset, onMore, options), start, options, others?.[0]);
-  }
-
-  consume<Outcome>(task: ConsumerTask<Outcome>, options?: ResumeOptions): EventConsumer {
-    // A reader without changes misses nothing if the missing numbers belong to changes.
-    const gone: ConsumerTask<Outcome>['gone'] = (first, last, now) =>
-      now.changes !== true && this.#parts.store.index.isOfChanges(first, last)
-        ? undefined
-        : task.gone(first, last, now);
-    return this.#parts.feed.consume({ ...task, gone }, options);
-  }
-
-  page(after: Offset, limit: number, options?: FeedOptions): SeenPage {
-    const page = this.#parts.feed.page(after, limit, options);
-    const { others } = after;
-    if (others === undefined) return page;
-    const entries = page.entries.map((entry) => ({ ...entry, offset: { ...entry.offset, others } }));
-    return { ...page, entries, upTo: { ...page.upTo, others } };
-  }
-
-  /**
-   * Wraps a reader so that it throws `offset_expired` if rows after its position are missing for good. With `changes`,
-   * it also throws if changes are missing for good. `from` is the client's offset from another hub.
-   */
-  #complete(reader: FeedReader, start: number, { changes }: FeedOptions = {}, from?: StreamOffset): FeedReader {
-    let number = start;
+  live(onMore: () => void, { changes = false }: FeedOptions = {}): FeedReader {
+    const reader = this.#channel.live(onMore);
+    const { generation } = this.#channel;
     return {
       take: (limit) => {
+        this.#assertSame(generation);
         const batch = reader.take(limit);
-        // `take(0)` only counts missed events. It may be called after its client has ended, so it must not throw.
-        if (limit === 0) return batch;
-        const { rowId } = batch.upTo;
-        // Checks the client's offset again, because this hub may have been empty when it resolved the offset.
-        if (from !== undefined && number === 0 && rowId > 0) this.#parts.offsets.assertComplete(from, changes === true);
-        if (this.#parts.store.index.hasGap(number, rowId, changes)) throw problem('events_missing');
-        number = Math.max(number, rowId);
-        return batch;
+        return { ...batch, entries: batch.entries.filter((entry) => this.#isFor(entry, changes)) };
       },
       isCaughtUp: () => reader.isCaughtUp(),
       generation: () => reader.generation(),
       close: () => reader.close(),
     };
   }
+
+  resume(offset: Offset, onMore: () => void, { changes = false }: ResumeOptions = {}): FeedReader {
+    const place = placeOf(offset);
+    return new ResumedReader({
+      place,
+      onMore,
+      channel: this.#channel,
+      pages: this.#parts.pages,
+      member: this.#member,
+      assertSame: () => this.#assertSame(place.generation),
+      isWanted: (entry) => this.#isFor(entry, changes),
+    });
+  }
+
+  async page(after: Offset, limit: number, { changes = false }: FeedOptions = {}): Promise<SeenPage> {
+    const place = placeOf(after);
+    const near = this.#channel.after(place, limit);
+    const read =
+      near === undefined
+        ? await this.#parts.pages.after(place, limit, this.#member)
+        : { entries: near, upTo: near.at(-1)?.offset ?? this.#latest(place) };
+    // The client asks again with its own offset, and is then told where to go on.
+    if (place.generation !== this.#channel.generation) throw brokerAway();
+    const entries = read.entries.filter((entry) => this.#isFor(entry, changes));
+    return { entries, upTo: read.upTo, looked: Math.max(read.entries.length, 1) };
+  }
+
+  get #channel(): Channel {
+    return this.#parts.tail.channel;
+  }
+
+  #latest(place: Place): Offset {
+    const { last } = this.#channel;
+    return isAfter(last, place) ? last : place;
+  }
+
+  #isFor(entry: LogEntry, changes: boolean): boolean {
+    return (
+      (changes || isRowEvent(entry.event)) &&
+      (this.#member === undefined || (entry as StreamEntry).member === this.#member)
+    );
+  }
+
+  /** Throws `offset_expired` if the stream is not the one that a place was in: the reader must ask again. */
+  #assertSame(generation: number): void {
+    if (generation !== this.#channel.generation) throw fleetProblem('stream_changed');
+  }
+
+  /** Returns whether everything up to this place can have been seen, and nothing after it is lost. */
+  async #isThere(place: Place, last: Place): Promise<boolean> {
+    if (place.rowId === last.rowId) return place.atMs === last.atMs;
+    const { tail } = this.#parts;
+    const [next] = this.#channel.after({ rowId: place.rowId - 1, change: 0 }, 1) ?? [];
+    if (next !== undefined && next.offset.rowId === place.rowId && isPlace(next.offset)) {
+      return next.offset.atMs === place.atMs;
+    }
+    if (place.rowId > 0 && (await tail.isStill(place))) return true;
+    const { state } = await (await tail.manager()).streams.info(EVENTS);
+    // The event itself has expired. If the one after it is still there, nothing is lost.
+    return state.first_seq === place.rowId + 1 && new Date(state.first_ts).getTime() >= place.atMs;
+  }
+
+  /** The problem of an offset that does not hold any more, with the offsets from which a client can go on. */
+  async #expired(atMs: number): Promise<Error> {
+    const { tail } = this.#parts;
+    const extra = { resume: timeText(atMs), oldest: '0', latest: placeText(tail.last) };
+    return fleetProblem('offset_expired', {}, { extra });
+  }
 }
 
-export function isStreamOffset(offset: ClientOffset): offset is StreamOffset {
-  return 'stream' in offset;
+interface ResumedParts {
+  readonly place: Place;
+  readonly onMore: () => void;
+  readonly channel: Channel;
+  readonly pages: StreamPages;
+  readonly member: string | undefined;
+  readonly assertSame: () => void;
+  readonly isWanted: (entry: LogEntry) => boolean;
+}
+
+/** Reads every event after a place: from the broker until the ring has what follows, then from the ring. */
+class ResumedReader implements FeedReader, Member {
+  readonly hasBackpressure = false;
+  isPending = false;
+  readonly #parts: ResumedParts;
+  #place: Place;
+  /** What was read from the broker and not taken yet. */
+  #read: { readonly entries: LogEntry[]; readonly upTo: Place } | undefined;
+  #isReading = false;
+  #failure: Error | undefined;
+  #isClosed = false;
+
+  constructor(parts: ResumedParts) {
+    this.#parts = parts;
+    this.#place = parts.place;
+    parts.channel.join(this);
+  }
+
+  onMore(): void {
+    this.#parts.onMore();
+  }
+
+  take(limit: number): FeedBatch {
+    const { channel, assertSame, isWanted } = this.#parts;
+    assertSame();
+    if (this.#failure !== undefined) {
+      const failure = this.#failure;
+      this.#failure = undefined;
+      throw failure;
+    }
+    const near = this.#read === undefined ? channel.after(this.#place, limit) : undefined;
+    if (near !== undefined) {
+      const { last } = channel;
+      const upTo = near.at(-1)?.offset ?? (isAfter(last, this.#place) ? last : this.#place);
+      this.#place = placeOf(upTo);
+      return { entries: near.filter(isWanted), upTo, missed: 0 };
+    }
+    if (this.#read === undefined) {
+      void this.#load();
+      return { entries: [], upTo: this.#place, missed: 0 };
+    }
+    const entries = this.#read.entries.splice(0, limit);
+    const isOver = this.#read.entries.length === 0;
+    this.#place = isOver ? this.#read.upTo : placeOf(entries.at(-1)?.offset ?? this.#place);
+    if (isOver) this.#read = undefined;
+    return { entries: entries.filter(isWanted), upTo: this.#place, missed: 0 };
+  }
+
+  /** True while there is nothing to take now, which is also the case while the broker is asked. */
+  isCaughtUp(): boolean {
+    if (this.#isReading) return true;
+    return this.#read === undefined && this.#failure === undefined && !isAfter(this.#parts.channel.last, this.#place);
+  }
+
+  generation(): number {
+    return this.#parts.channel.generation;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#parts.channel.leave(this);
+  }
+
+  async #load(): Promise<void> {
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      const { entries, upTo } = await this.#parts.pages.after(this.#place, PAGE, this.#parts.member);
+      this.#read = { entries: [...entries], upTo };
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
+    }
+    this.#isReading = false;
+    if (!this.#isClosed) this.#parts.onMore();
+  }
 }

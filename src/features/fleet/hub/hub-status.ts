@@ -1,160 +1,113 @@
-import { hubCapabilities } from '../../../core/model/capabilities.ts';
-import { MS_PER_S } from '../../../core/model/durations.ts';
+import type { Answer } from '../../../core/http/answer.ts';
+import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
-import type { FleetMac, StatusReport, WebhookSummary } from '../../../core/model/status.ts';
-import type { ClaimNames } from '../protocol/fleet-records-schema.ts';
-import { clockTrouble } from '../protocol/presence.ts';
-import type { HubParts } from './hub-parts.ts';
-import { type KnownMac, type Macs, plainAddress } from './macs.ts';
-import type { Readiness } from './readiness.ts';
-import type { SendLeases } from './send-leases.ts';
-import type { StreamCopy } from './stream-copy.ts';
-import { changesOf, isOfChanges } from './waiting-table.ts';
+import { droppedWarnings, type WebhookSummary } from '../../../core/model/status.ts';
+import type { Counters } from '../../../core/runtime/counters.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Macs } from './macs.ts';
+import { placeText } from './place.ts';
+import type { StreamTail } from './stream-tail.ts';
 
-const MAX_MESSAGES = 5;
-
-export interface HubStatusParts extends HubParts {
-  readonly leases: SendLeases;
+export interface HubStatusParts {
+  readonly connection: FleetConnection;
+  readonly tail: StreamTail;
+  readonly macs: Macs;
+  readonly counters: Counters;
+  readonly clock: Clock;
   readonly version: string;
-  readonly copy: StreamCopy;
-  readonly readiness: Readiness;
-  /** The Macs that sent rows that this hub cannot read. */
-  readonly unreadable: ReadonlySet<string>;
-  readonly newestOffset: () => string;
   readonly webhooks: () => Promise<readonly WebhookSummary[]>;
+  readonly held: () => number;
+  readonly clients: () => { readonly webSockets: number; readonly streams: number; readonly missed: number };
 }
 
-/** Reports the health and status of a hub, of the broker and of every Mac of the fleet. */
+/** What a hub says about itself and its Macs. */
 export class HubStatus {
   readonly #parts: HubStatusParts;
-  readonly #startedAtMs: number;
-  #newestAtMs: number | undefined;
+  readonly #startedMs: number;
 
   constructor(parts: HubStatusParts) {
     this.#parts = parts;
-    this.#startedAtMs = parts.clock.monotonic();
+    this.#startedMs = parts.clock.monotonic();
   }
 
-  /** Records the time at which this hub published an event, for the age in the status. */
-  noteEvent(): void {
-    this.#newestAtMs = this.#parts.clock.monotonic();
+  /** Why a balancer should ask another hub; empty if it need not. */
+  notReady(): readonly string[] {
+    const { connection, tail } = this.#parts;
+    if (!connection.isConnected) return ['broker_away'];
+    if (!tail.isFilled) return ['hub_filling'];
+    const behind = (tail.info?.state.last_seq ?? 0) > tail.channel.last.rowId + 1000;
+    return [...(behind ? ['hub_behind'] : []), ...(tail.isKeyWrong ? ['hub_key_wrong'] : [])];
   }
 
   health(): BackendHealth {
-    const { connection, copy, macs, readiness, brokerClock, store, unreadable } = this.#parts;
-    if (!connection.isConnected) {
-      return { connected: false, message: `The broker cannot be reached: ${connection.trouble ?? 'not connected'}.` };
+    const { tail, macs } = this.#parts;
+    const { trouble } = tail;
+    if (trouble !== undefined) return { connected: false, message: `The fleet cannot be reached: ${trouble}.` };
+    if (!tail.isFilled) return { connected: false, message: 'The hub has just started and is reading the stream.' };
+    if (tail.isKeyWrong) {
+      return { connected: false, message: 'No newest event of a Mac can be opened with the keys of this hub.' };
     }
-    if (copy.trouble !== undefined) {
-      return { connected: false, message: `The stream of events cannot be read: ${copy.trouble}.` };
-    }
-    if (readiness.isKeyWrong) {
-      const message =
-        'This hub cannot read what the Macs and other hubs write, because its fleet.content_key_file differs from theirs.';
-      return { connected: false, message };
-    }
-    if (!copy.isFilled) return { connected: true, message: 'The stream of events is being read for the first time.' };
-    const known = macs.list();
-    const away = known.filter((mac) => macs.isAway(mac)).length;
-    const verb = away === 1 ? 'is' : 'are';
-    const reasons = readiness.reasons();
-    const clock = clockTrouble(-(brokerClock.aheadMs ?? 0));
-    const messages = [
-      ...(clock === undefined ? [] : [`The clock of this machine is ${clock}.`]),
-      ...(reasons.includes('behind') ? ['This hub is behind the stream of events.'] : []),
-      ...(away === 0 ? [] : [`${away} of ${known.length} Macs ${verb} away.`]),
-      ...known.flatMap(({ mac }) => refusalMessage(mac, macs.machinesOf(mac))),
-      ...[...unreadable].map((mac) => `${mac} sends rows that this hub cannot read: update the hub.`),
-      ...store.waitingQueues().flatMap((queue) => {
-        const { mac, after, last, before } = store.hole(queue) ?? {};
-        if (after === undefined || last === undefined) return [];
-        const rows = after < last ? `${after + 1} to ${last}` : `before ${before}`;
-        const [events, what] = isOfChanges(queue) ? ['Changes', 'changes'] : ['Events', 'rows'];
-        return `${events} of ${mac} wait: the stream lacks ${what} ${rows}, and the Mac has not supplied them yet.`;
-      }),
-    ];
-    return { connected: true, message: messages.length === 0 ? null : messages.slice(0, MAX_MESSAGES).join(' ') };
+    const away = macs.list().filter(({ state }) => state === 'away');
+    const message = away.length === 0 ? null : `Away: ${away.map(({ id }) => id).join(', ')}.`;
+    return { connected: true, message };
   }
 
-  /**
-   * Returns a report of each Mac. Takes the holders of the pairs' leases from the previous read, and starts a new read
-   * for the next call.
-   */
-  macs(): readonly FleetMac[] {
-    void this.#parts.leases.refresh();
-    return this.#macs();
-  }
-
-  #macs(): readonly FleetMac[] {
-    return this.#parts.macs.list().map((mac) => this.#reportOf(mac));
-  }
-
-  async report(): Promise<StatusReport> {
-    const { version, clock, leases, webhooks, newestOffset } = this.#parts;
-    await leases.refresh();
-    const nowMs = clock.monotonic();
-    const ageMs = this.#newestAtMs === undefined ? undefined : nowMs - this.#newestAtMs;
+  async report(): Promise<object> {
+    const { tail, macs, clock, version, webhooks } = this.#parts;
+    const { last } = tail.channel;
+    const summaries = await webhooks();
+    const warnings = droppedWarnings(summaries);
+    const place = tail.isFilled && 'stream' in last ? { offset: placeText(tail.last) } : {};
     return {
       version,
-      uptime_s: Math.floor((nowMs - this.#startedAtMs) / MS_PER_S),
+      uptime_s: Math.floor((clock.monotonic() - this.#startedMs) / 1000),
       backend: this.health(),
-      // A row id is meaningful only together with its Mac, so a hub has no newest row.
       newest_row: null,
-      newest_event: {
-        row_id: 0,
-        age_s: ageMs === undefined ? null : Math.floor(ageMs / MS_PER_S),
-        offset: newestOffset(),
-      },
-      macs: this.#macs(),
-      webhooks: await webhooks(),
+      newest_event: { row_id: 0, age_s: null, ...place },
+      macs: macs.list(),
+      webhooks: summaries,
+      ...(warnings.length > 0 && { warnings }),
       permissions: [],
-      capabilities: hubCapabilities(),
     };
   }
 
-  #reportOf(known: KnownMac): FleetMac {
-    const { macs, store, leases, clock } = this.#parts;
-    const { mac, presence, seenAtMs } = known;
-    const { member, isPair } = macs.nameOf(mac);
-    const state = macs.isAway(known) ? 'away' : presence === undefined ? 'unreadable' : 'present';
-    const { holder, refused } = macs.machinesOf(mac) ?? {};
-    // An agent counts a hidden row as published without sending it, so `publishedRow` may exceed the rows that hubs
-    // have.
-    const copied = presence && Math.max(store.lastRow(mac, presence.epoch) ?? 0, presence.publishedRow);
-    return {
-      id: mac,
-      state,
-      version: presence?.version ?? null,
-      addresses: presence?.addresses ?? [],
-      seen_s: Math.max(0, Math.floor((clock.monotonic() - seenAtMs) / MS_PER_S)),
-      backend: presence?.health ?? null,
-      newest_row: presence?.newestRow ?? null,
-      behind: presence === undefined || copied === undefined ? null : Math.max(0, presence.newestRow - copied),
-      shared_addresses: sharedAddresses(known, macs),
-      ...(isPair && { pair: member, sends: leases.lastHolder(member) === mac }),
-      changes: presence?.last?.changes !== undefined,
-      open_holes: store.holes(mac) + store.holes(changesOf(mac)),
-      ...(holder && { machine: holder.name }),
-      ...(refused && { refused_machine: refused.name }),
-    };
+  /** The metrics for Prometheus. Loads prom-client at the first request. */
+  async metrics(): Promise<Answer> {
+    const { Counter, Gauge, Registry } = (await import('prom-client')).default;
+    const registry = new Registry();
+    const registers = [registry];
+    const gauge = (name: string, help: string, value: number): void =>
+      void new Gauge({ name, help, registers }).set(value);
+    const { tail, macs, counters, clients, held } = this.#parts;
+    const { webSockets, streams, missed } = clients();
+    gauge('postern_up', 'Whether the events of the fleet can be read.', this.health().connected ? 1 : 0);
+    gauge('postern_hub_ready', 'Whether the hub can serve.', this.notReady().length === 0 ? 1 : 0);
+    gauge('postern_hub_stream_bytes', 'Size of the event stream on the broker.', tail.info?.state.bytes ?? Number.NaN);
+    gauge('postern_hub_stream_events', 'Events in the stream.', tail.info?.state.messages ?? Number.NaN);
+    gauge('postern_hub_rejected_events', 'Messages in the stream that were no readable events.', tail.rejected);
+    gauge('postern_websocket_clients', 'WebSocket clients connected now.', webSockets);
+    gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', streams);
+    gauge('postern_events_missed', 'Events that clients missed because they read too slowly.', missed);
+    gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', held());
+    const ofMac = (name: string, help: string): InstanceType<typeof Gauge<'mac' | 'machine'>> =>
+      new Gauge({ name, help, labelNames: ['mac', 'machine'], registers });
+    const up = ofMac('postern_mac_up', '0 while the machine is away, otherwise 1.');
+    const behind = ofMac('postern_mac_behind_rows', 'Rows of the machine that the stream does not have yet, at most.');
+    const late = ofMac('postern_mac_rows_without_event', 'Rows that were too old for the stream.');
+    for (const { id: mac, machines } of macs.list()) {
+      for (const { machine, state, behind: rows, rows_without_event: lateRows } of machines) {
+        up.set({ mac, machine }, state === 'present' ? 1 : 0);
+        behind.set({ mac, machine }, rows);
+        late.set({ mac, machine }, lateRows);
+      }
+    }
+    for (const [name, help, count] of [
+      ['postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries],
+      ['postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests],
+    ] as const) {
+      const counter = new Counter({ name, help, labelNames: count.labelNames, registers });
+      for (const { labels, value } of count.counts()) counter.inc(labels, value);
+    }
+    return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };
   }
-}
-
-function refusalMessage(mac: string, names: ClaimNames | undefined): readonly string[] {
-  if (names?.refused === undefined) return [];
-  const { holder, refused } = names;
-  return [
-    `"${refused.name}" has the key of ${mac}, but ${mac} belongs to "${holder.name}". So "${refused.name}" takes no part in the fleet.`,
-  ];
-}
-
-/**
- * Returns the addresses of a Mac that are also announced by a Mac outside its pair. A compromised Mac may announce
- * anyone's address.
- */
-function sharedAddresses({ mac, presence }: KnownMac, macs: Macs): readonly string[] {
-  const { member } = macs.nameOf(mac);
-  const strangers = macs.list().filter((other) => macs.nameOf(other.mac).member !== member);
-  const others = new Set(strangers.flatMap((other) => (other.presence?.addresses ?? []).map(plainAddress)));
-  return presence?.addresses.filter((address) => others.has(plainAddress(address))) ?? [];
 }

@@ -1,247 +1,156 @@
-import type { Msg, Subscription } from '@nats-io/nats-core';
-import { rightsAddress } from '../../../core/model/address.ts';
-import { MAC_ID, type MacName } from '../../../core/model/fleet.ts';
-import type { Cancel } from '../../../core/model/ports/host-ports.ts';
-import { problem } from '../../../core/model/problems.ts';
-import type { ClaimNames, MacPresence } from '../protocol/fleet-records-schema.ts';
-import { AWAY_MS, BUCKETS } from '../protocol/layout.ts';
-import { decodeClaim, macOfClaimKey, REFUSED_MS } from '../protocol/machine-claim.ts';
-import { decodePair, macOfPairKey, pairKey } from '../protocol/pair.ts';
-import { unpackPresence } from '../protocol/presence.ts';
-import type { HubParts } from './hub-parts.ts';
-import { withTimeLimit } from './time-limit.ts';
+import type { Cancel, Clock } from '../../../core/model/ports/host-ports.ts';
+import { fleetProblem } from '../problems.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { type MachineReport, who } from '../protocol/requests.ts';
+import type { StreamEntry } from './stream-entry.ts';
 
-const PREFIX = `$KV.${BUCKETS.macs}.`;
-/** Wait before another attempt to read the stored presence. */
-const RETRY_MS = 2000;
-const READ_MS = 10_000;
-const REMOVED = new Set(['DEL', 'PURGE']);
+const ASK_EVERY_MS = 1000;
+const ANSWERS_WITHIN_MS = 800;
+/** A machine that misses three questions is away. */
+const AWAY_MS = 3500;
 
-/** Returns an address in normalized form, so that different spellings of one address compare as equal. */
-export function plainAddress(address: string): string {
-  return rightsAddress(address) ?? address;
+export interface MacsParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly clock: Clock;
 }
 
-/** A single Mac or a pair, which clients see as one Mac. */
-export interface HubMember {
+/** A machine of a Mac, as it last reported itself. */
+export interface KnownMachine {
+  readonly report: MachineReport;
+  readonly heardMs: number;
+}
+
+/** A Mac of the fleet, in the answer of `GET /macs`. */
+export interface MacSummary {
   readonly id: string;
-  /** The member's one or two known Macs, in the order in which to ask them. */
-  readonly macs: readonly KnownMac[];
+  readonly state: 'present' | 'away';
+  /** Where the API of this Mac begins. */
+  readonly path: string;
+  /** The one that is asked first comes first. */
+  readonly machines: readonly MachineSummary[];
 }
 
-/** A Mac of the fleet as this hub knows it. */
-export interface KnownMac {
-  readonly mac: string;
-  /** Undefined if this hub cannot read the presence, for example because the hub lacks the presence's content key. */
-  readonly presence: MacPresence | undefined;
-  /** When the Mac was last heard from, in milliseconds of this hub's monotonic clock. */
-  readonly seenAtMs: number;
+interface MachineSummary {
+  readonly machine: string;
+  readonly state: 'present' | 'away';
+  readonly name: string;
+  readonly version: string;
+  /** When this hub last heard from the machine; ISO 8601. */
+  readonly heard_at: string;
+  readonly newest_row: number;
+  readonly behind: number;
+  readonly rows_without_event: number;
+  readonly problem: string | null;
 }
 
-export type MacsParts = Pick<HubParts, 'connection' | 'envelope' | 'pairs' | 'brokerClock' | 'clock' | 'log'>;
-
-/**
- * The Macs of the fleet with their presence, which each Mac writes every ten seconds. Reads the stored presence at
- * every connect; later changes arrive as messages.
- */
+/** Knows the Macs of the fleet by asking all of them, every second, who is there. */
 export class Macs {
   readonly #parts: MacsParts;
-  readonly #macs = new Map<string, KnownMac>();
-  readonly #machines = new Map<string, { readonly names: ClaimNames | undefined; readonly seenAtMs: number }>();
-  readonly #cancelConnect: Cancel;
-  readonly #onPresent = new Set<(mac: string) => void>();
-  #subscription: Subscription | undefined;
-  #cancelRetry: Cancel | undefined;
+  /** Key: member, then machine. */
+  readonly #known = new Map<string, Map<string, KnownMachine>>();
+  /** Members that have events in the stream. */
+  readonly #named = new Set<string>();
+  readonly #cancel: Cancel;
+  #first: Promise<void> | undefined;
   #isClosed = false;
-  #isLoaded = false;
-  #loading: Promise<void> = Promise.resolve();
+  #cancelNext: Cancel = () => {};
 
   constructor(parts: MacsParts) {
     this.#parts = parts;
-    this.#cancelConnect = parts.connection.onConnect(() => this.#load());
-  }
-
-  /** Returns the known Macs, sorted by id. */
-  list(): readonly KnownMac[] {
-    return [...this.#macs.values()].sort((a, b) => (a.mac < b.mac ? -1 : 1));
-  }
-
-  nameOf(mac: string): MacName {
-    return this.#parts.pairs.nameOf(mac);
-  }
-
-  /** Returns the members, sorted by their Macs' ids. Throws `broker_away` or `hub_filling` while they are unknown. */
-  members(): readonly HubMember[] {
-    this.assertLoaded();
-    const ids = new Set(this.list().map(({ mac }) => this.nameOf(mac).member));
-    return [...ids].map((id) => ({ id, macs: this.macsOf(id) }));
-  }
-
-  /** Returns the known Macs that an id stands for, in the order in which to ask them. */
-  macsOf(id: string): readonly KnownMac[] {
-    return this.#parts.pairs.macsOf(id).flatMap((mac) => this.#macs.get(mac) ?? []);
-  }
-
-  isMemberAway({ macs }: HubMember): boolean {
-    return macs.every((mac) => this.isAway(mac));
-  }
-
-  /** Waits for the read of the stored presence that began at the latest connect. Rejects if that read fails. */
-  read(): Promise<void> {
-    return this.#loading;
-  }
-
-  /** True once the stored presence has been read. */
-  get isLoaded(): boolean {
-    return this.#isLoaded;
-  }
-
-  /** Calls `run` with a Mac's id when the Mac joins the fleet, is no longer away, or its agent has restarted. */
-  onPresent(run: (mac: string) => void): Cancel {
-    this.#onPresent.add(run);
-    return () => void this.#onPresent.delete(run);
-  }
-
-  /** Throws `broker_away` or `hub_filling` unless `isLoaded`. */
-  assertLoaded(): void {
-    if (this.#isLoaded) return;
-    if (!this.#parts.connection.isConnected) throw problem('broker_away');
-    throw problem('hub_filling', {}, { headers: { 'Retry-After': '2' } });
-  }
-
-  get(mac: string): KnownMac | undefined {
-    return this.#macs.get(mac);
-  }
-
-  /**
-   * Returns the ids of the members with at least one Mac that is not known to publish changes. Empty until `isLoaded`.
-   */
-  withoutChanges(): readonly string[] {
-    const lacks = ({ presence }: KnownMac): boolean => presence?.last?.changes === undefined;
-    return this.#isLoaded ? this.members().flatMap(({ id, macs }) => (macs.some(lacks) ? id : [])) : [];
-  }
-
-  isAway({ presence, seenAtMs }: KnownMac): boolean {
-    return presence?.isLeaving === true || this.#parts.clock.monotonic() - seenAtMs >= AWAY_MS;
-  }
-
-  /**
-   * Returns the names of two machines: `holder` owns the Mac's identity; `refused` was refused and currently uses the
-   * Mac's key. `refused` is undefined if there is no such machine.
-   */
-  machinesOf(mac: string): ClaimNames | undefined {
-    const { names, seenAtMs = 0 } = this.#machines.get(mac) ?? {};
-    const isHeard = this.#parts.clock.monotonic() - seenAtMs < REFUSED_MS;
-    return names && { holder: names.holder, refused: isHeard ? names.refused : undefined };
+    this.#cancel = parts.connection.onConnect(() => {
+      this.#first ??= this.#ask();
+    });
   }
 
   close(): void {
     this.#isClosed = true;
-    this.#cancelConnect();
-    this.#cancelRetry?.();
-    this.#subscription?.unsubscribe();
+    this.#cancel();
+    this.#cancelNext();
   }
 
-  #load(): void {
-    const { connection, clock } = this.#parts;
-    if (this.#isClosed) return;
-    this.#cancelRetry?.();
-    if (this.#subscription === undefined || this.#subscription.isClosed()) {
-      this.#subscription = connection.nc.subscribe(`${PREFIX}*`, {
-        callback: (error, message) => {
-          if (error === null) this.#noteMessage(message);
-        },
-      });
-    }
-    this.#loading = withTimeLimit(this.#readStored(), clock, READ_MS);
-    this.#loading.catch((error: unknown) => this.#loadLater(error));
+  /** Learns from an event that a Mac exists, although it may be away. */
+  note({ member }: StreamEntry): void {
+    this.#named.add(member);
   }
 
-  #loadLater(error: unknown): void {
-    const { log, clock } = this.#parts;
-    log.warn('the Macs of the fleet cannot be read, retrying', { reason: (error as Error).message });
-    this.#cancelRetry?.();
-    this.#cancelRetry = clock.after(RETRY_MS, () => this.#load());
+  get ids(): readonly string[] {
+    return [...new Set([...this.#named, ...this.#known.keys()])].sort();
   }
 
-  async #readStored(): Promise<void> {
-    const { connection, clock, brokerClock } = this.#parts;
-    const brokerMs = await brokerClock.measured().catch(() => brokerClock.now());
-    const bucket = await connection.kv(BUCKETS.macs);
-    const stored = new Set<string>();
-    for await (const mac of await bucket.keys()) stored.add(mac);
-    // `keys` omits deleted entries, so known Macs and pairs that it does not list are looked up as well. A deletion
-    // marker ends a Mac or pair. Without a marker, the broker has lost the entry, and the Mac or pair stays known.
-    for (const mac of this.#macs.keys()) stored.add(mac);
-    for (const { mac } of this.#parts.pairs.list()) stored.add(pairKey(mac));
-    await Promise.all(
-      [...stored].map(async (key) => {
-        const entry = await bucket.get(key);
-        if (entry === null) return;
-        const seenAtMs = clock.monotonic() - Math.max(0, brokerMs - entry.created.getTime());
-        this.#noteEntry(key, entry.operation === 'PUT' ? entry.value : undefined, seenAtMs);
-      }),
+  get present(): readonly string[] {
+    return this.ids.filter((id) => this.#presentOf(id).length > 0);
+  }
+
+  /** Returns a Mac's machines: those that are present first, in the order in which they joined. Throws `mac_unknown`. */
+  async machinesOf(id: string): Promise<{ readonly present: readonly string[]; readonly first: string | undefined }> {
+    await this.#first;
+    if (!this.ids.includes(id)) throw fleetProblem('mac_unknown');
+    const present = this.#presentOf(id).map(({ report }) => report.machine);
+    return { present, first: this.#all(id)[0]?.report.machine };
+  }
+
+  away(id: string): Error {
+    const lastMs = Math.max(0, ...this.#all(id).map(({ heardMs }) => heardMs));
+    const since = lastMs === 0 ? 'before this hub started' : `at ${isoOf(lastMs)}`;
+    return fleetProblem('mac_away', { mac: id, since }, { extra: { mac: id } });
+  }
+
+  list(): readonly MacSummary[] {
+    return this.ids.map((id) => ({
+      id,
+      state: this.#presentOf(id).length > 0 ? 'present' : 'away',
+      path: `/macs/${id}/api/v1`,
+      machines: this.#all(id).map((known) => this.#summary(known)),
+    }));
+  }
+
+  #summary(known: KnownMachine): MachineSummary {
+    const { machine, name, version, row, behind, late, problem } = known.report;
+    return {
+      machine,
+      state: this.#isPresent(known) ? 'present' : 'away',
+      name,
+      version,
+      heard_at: isoOf(known.heardMs),
+      newest_row: row,
+      behind,
+      rows_without_event: late,
+      problem,
+    };
+  }
+
+  #all(id: string): readonly KnownMachine[] {
+    return [...(this.#known.get(id)?.values() ?? [])].sort(
+      ({ report: one }, { report: other }) => one.sinceMs - other.sinceMs || (one.machine < other.machine ? -1 : 1),
     );
-    this.#isLoaded = true;
   }
 
-  #noteMessage({ subject, data, headers }: Msg): void {
-    const isRemoved = REMOVED.has(headers?.get('KV-Operation') ?? '');
-    const key = subject.slice(PREFIX.length);
+  #presentOf(id: string): readonly KnownMachine[] {
+    return this.#all(id).filter((known) => this.#isPresent(known));
+  }
+
+  #isPresent({ heardMs }: KnownMachine): boolean {
+    return this.#parts.clock.now() - heardMs < AWAY_MS;
+  }
+
+  /** Asks once. Asks again after a while, until this hub closes. */
+  async #ask(): Promise<void> {
+    const { clock } = this.#parts;
     try {
-      this.#noteEntry(key, isRemoved ? undefined : data, this.#parts.clock.monotonic());
-    } catch (error) {
-      // hub.db cannot store a pair. The NATS client would close the connection if a callback threw.
-      this.#loadLater(error);
-    }
-  }
-
-  /** Records an entry of the bucket: a presence, a claim or a pair. `value` is undefined for a deleted entry. */
-  #noteEntry(key: string, value: Uint8Array | undefined, seenAtMs: number): void {
-    if (this.#notePair(key, value)) return;
-    if (value === undefined) this.#macs.delete(key);
-    else if (!this.#noteMachine(key, value, seenAtMs)) this.#note(key, value, seenAtMs);
-  }
-
-  /** Records the machines that a claim names. Returns false if `key` is not the key of a claim. */
-  #noteMachine(key: string, value: Uint8Array, seenAtMs: number): boolean {
-    const mac = macOfClaimKey(key);
-    if (mac === undefined) return false;
-    if (!MAC_ID.test(mac)) return true;
-    const names = decodeClaim(this.#parts.envelope, mac, value)?.names;
-    this.#machines.set(mac, { names, seenAtMs });
-    return true;
-  }
-
-  /**
-   * Adds, replaces or ends a pair according to its entry; `value` is undefined for a deleted entry. Returns false if
-   * `key` is not the key of a pair.
-   */
-  #notePair(key: string, value: Uint8Array | undefined): boolean {
-    const { pairs, log } = this.#parts;
-    const mac = macOfPairKey(key);
-    if (mac === undefined) return false;
-    const pair = value && decodePair(mac, value);
-    const known = pairs.of(mac);
-    if (known?.mac === mac && known.standby !== pair?.standby) pairs.end(mac);
-    if (pair !== undefined && pairs.add(pair)) log.info('two Macs are a pair', { mac, standby: pair.standby });
-    return true;
-  }
-
-  #note(mac: string, packed: Uint8Array, seenAtMs: number): void {
-    const known = this.#macs.get(mac);
-    if (!MAC_ID.test(mac) || (known !== undefined && known.seenAtMs > seenAtMs)) return;
-    let presence: MacPresence | undefined;
-    try {
-      presence = unpackPresence(this.#parts.envelope, mac, packed);
-    } catch (error) {
-      if (known === undefined || known.presence !== undefined) {
-        this.#parts.log.warn('the presence of a Mac cannot be read', { mac, reason: (error as Error).message });
+      for (const report of await who(this.#parts, ANSWERS_WITHIN_MS)) {
+        const machines = this.#known.get(report.member) ?? new Map<string, KnownMachine>();
+        machines.set(report.machine, { report, heardMs: clock.now() });
+        this.#known.set(report.member, machines);
       }
+    } catch {
+      // The broker is away: so are the Macs, until it is back.
     }
-    const heard = { mac, presence, seenAtMs };
-    const isNew = known === undefined || this.isAway(known) || known.presence?.instance !== presence?.instance;
-    this.#macs.set(mac, heard);
-    if (isNew && !this.isAway(heard)) for (const run of this.#onPresent) run(mac);
+    if (!this.#isClosed) this.#cancelNext = clock.after(ASK_EVERY_MS - ANSWERS_WITHIN_MS, () => void this.#ask());
   }
+}
+
+function isoOf(ms: number): string {
+  return new Date(ms).toISOString();
 }

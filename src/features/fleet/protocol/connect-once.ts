@@ -5,9 +5,6 @@ import { accessOptions, type BrokerAccess } from './tls.ts';
 
 const CONNECT_MS = 5000;
 
-/** Manages streams and consumers. */
-export type Manager = JetStreamManager;
-
 export interface OneConnection extends BrokerAccess {
   readonly name: string;
   /** Defaults to `_INBOX`. */
@@ -20,6 +17,6 @@ export function connectOnce({ name, inboxPrefix, ...access }: OneConnection): Pr
   return connect({ ...options, ...accessOptions(access), timeout: CONNECT_MS, reconnect: false });
 }
 
-export function managerOf(connection: NatsConnection): Promise<Manager> {
+export function managerOf(connection: NatsConnection): Promise<JetStreamManager> {
   return jetstreamManager(connection, { checkAPI: false, timeout: CONNECT_MS });
 }

@@ -1,17 +1,13 @@
-import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
-import { fromSeed } from '@nats-io/nkeys';
 import { connect } from '@nats-io/transport-node';
 import { AppError } from '../../../core/model/errors.ts';
-import type { FleetSettings } from '../../../core/model/fleet.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
-import { problem } from '../../../core/model/problems.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
-import { Envelope, type KeysOf } from './envelope.ts';
-import { type Bucket, inboxPrefix } from './layout.ts';
+import type { Membership } from './membership.ts';
+import { type BUCKETS, inboxPrefix } from './subjects.ts';
 import { accessOptions } from './tls.ts';
 
 /** Ping interval in milliseconds. A connection ends when the server misses two pings. */
@@ -24,52 +20,15 @@ const FIRST_RECONNECT_MS = 250;
 export interface ConnectionHost {
   readonly clock: Clock;
   readonly log: Log;
-  /** Name of this client: a Mac id, or the result of `hubName`. Its inboxes carry this name. */
+  /** Name of this client: `<member>.<machine>`, or the result of `hubName`. Its inboxes carry this name. */
   readonly name: string;
-  /**
-   * Longest wait between attempts to connect, in milliseconds; 8 s by default. Hubs set less: a fleet has only a few
-   * hubs, so they may try more often.
-   */
+  /** Longest wait between attempts to connect, in milliseconds; 8 s by default. Hubs are few, and set less. */
   readonly maxReconnectMs?: number;
-}
-
-type ConnectionUse = Pick<FleetSettings, 'servers' | 'keyFile' | 'caFile'>;
-
-/**
- * Reads a file that the configuration names at `key`, such as `fleet.ca_file`. Throws AppError `fleet_file_unreadable`.
- */
-export function readFleetFile(path: string, key: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    throw new AppError('fleet_file_unreadable', `The file at ${key} cannot be read (${(error as Error).message}).`, {
-      cause: error,
-    });
-  }
-}
-
-/** Reads the seed of an nkey. Throws AppError `fleet_file_unreadable` or `fleet_key_unusable`. */
-export function readSeed(keyFile: string): string {
-  const seed = readFleetFile(keyFile, 'fleet.key_file').trim();
-  if (/^SU[A-Z2-7]{56}$/.test(seed)) return seed;
-  throw new AppError('fleet_key_unusable', `fleet.key_file (${keyFile}) does not hold the seed of a user nkey (SU…).`);
-}
-
-/**
- * Returns the envelope with the keys in `fleet.content_key_file`, or an envelope for plain messages if that is not set.
- * Throws AppError `fleet_file_unreadable` or `fleet_key_unusable`.
- */
-export function readEnvelope(
-  { contentKeyFile }: Pick<FleetSettings, 'contentKeyFile'>,
-  keysIn: (text: string) => KeysOf,
-): Envelope {
-  if (contentKeyFile === '') return new Envelope();
-  return new Envelope(keysIn(readFleetFile(contentKeyFile, 'fleet.content_key_file')));
 }
 
 /** A connection to the broker that reconnects until it is closed. */
 export class FleetConnection {
-  readonly #settings: ConnectionUse;
+  readonly #membership: () => Membership;
   readonly #host: ConnectionHost;
   readonly #onConnect = new Set<() => void>();
   readonly #onDisconnect = new Set<() => void>();
@@ -82,14 +41,14 @@ export class FleetConnection {
    * Milliseconds before the next attempt to connect. Stored, because the NATS client asks several times per attempt.
    */
   #wait = 0;
-  #publicKey = '';
   #certificateEnd: number | undefined;
   #lastProblem = 'no connection has been tried yet';
   readonly #wakeup: Wakeup;
   readonly #ended: Promise<void>;
 
-  constructor(settings: ConnectionUse, host: ConnectionHost) {
-    this.#settings = settings;
+  /** Reads the membership for each new connection, so that a corrected file needs no restart. */
+  constructor(membership: () => Membership, host: ConnectionHost) {
+    this.#membership = membership;
     this.#wakeup = new Wakeup(host.clock);
     this.#host = host;
     this.#ended = this.#run();
@@ -97,11 +56,6 @@ export class FleetConnection {
 
   get name(): string {
     return this.#host.name;
-  }
-
-  /** Public half of this connection's nkey; "" without one. */
-  get publicKey(): string {
-    return this.#publicKey;
   }
 
   /** When the server's certificate expires, in Unix milliseconds; undefined without TLS. */
@@ -122,7 +76,7 @@ export class FleetConnection {
    * The NATS client's connection, which reconnects when it is lost. Throws `broker_away` before the first connection.
    */
   get nc(): NatsConnection {
-    if (this.#nc === undefined) throw problem('broker_away');
+    if (this.#nc === undefined) throw brokerAway();
     return this.#nc;
   }
 
@@ -132,7 +86,7 @@ export class FleetConnection {
   }
 
   /** Opens a bucket that `postern fleet` has created. */
-  async kv(name: Bucket): Promise<KV> {
+  async kv(name: keyof typeof BUCKETS): Promise<KV> {
     return new Kvm(this.js).open(name);
   }
 
@@ -217,18 +171,13 @@ export class FleetConnection {
     return this.#wait;
   }
 
-  /** Reads the key files for each new connection, so that a corrected file needs no restart. */
   #options(): ConnectionOptions {
-    const { servers, keyFile, caFile } = this.#settings;
     const { name } = this.#host;
-    const seed = keyFile === '' ? undefined : readSeed(keyFile);
-    this.#publicKey = seed === undefined ? '' : fromSeed(new TextEncoder().encode(seed)).getPublicKey();
-    const ca = caFile === '' ? undefined : readFleetFile(caFile, 'fleet.ca_file');
     const onCertificateEnd = (end: number): void => {
       this.#certificateEnd = end;
     };
     return {
-      ...accessOptions({ servers, seed, ca, onCertificateEnd }),
+      ...accessOptions({ ...this.#membership(), onCertificateEnd }),
       name,
       inboxPrefix: inboxPrefix(name),
       pingInterval: PING_MS,
@@ -239,6 +188,14 @@ export class FleetConnection {
       reconnectDelayHandler: () => this.#wait,
     };
   }
+}
+
+/** The problem while no server can be reached. */
+export function brokerAway(): AppError {
+  return new AppError('broker_away', 'The broker of the fleet cannot be reached.', {
+    status: 503,
+    hint: 'It is tried again all the time. Are the servers of the fleet up?',
+  });
 }
 
 /**

@@ -2,151 +2,99 @@ import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } f
 import { AppError } from '../../../core/model/errors.ts';
 
 const KEY_BYTES = 32;
+const ID_BYTES = 4;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
-/**
- * Maximum number of keys in a key file: the key in use and, while the fleet changes its key, the next or previous one.
- */
-const MAX_KEYS = 2;
 
-/** Owner of the messages between hubs. No Mac has this name, so only hubs can derive the key for these messages. */
+/** The member name of what only hubs read, such as the settings of webhooks. No Mac has this name. */
 export const HUBS = '~hubs';
 
-/** A content key of one Mac. Sealed messages carry the id of the key, which does not reveal the key. */
-export interface MacKey {
-  readonly id: string;
+interface MemberKey {
+  readonly id: Buffer;
   readonly key: Uint8Array;
 }
 
-/** A sealed message. `keyId` travels in a header. */
-export interface Sealed {
-  readonly bytes: Uint8Array;
-  readonly keyId?: string;
+/** Returns the keys of a member. The first one seals; any of them opens. */
+export type KeysOf = (member: string) => readonly MemberKey[];
+
+/** Returns the keys of one member, given in base64. */
+export function memberKeys(keys: readonly string[]): KeysOf {
+  const known = keys.map((key) => memberKey(bytesOf(key)));
+  return () => known;
 }
 
-/** Returns the keys of a Mac. The first one encrypts; any of them decrypts. */
-export type KeysOf = (mac: string) => readonly MacKey[];
-
-/** Reads the key file of an agent. It contains only the keys of the agent's Mac. */
-export function agentKeys(text: string): KeysOf {
-  const keys = readKeys(text).map(macKey);
-  return () => keys;
-}
-
-/** Reads the key file of a hub. It contains the fleet keys, from which the keys of every Mac are derived. */
-export function hubKeys(text: string): KeysOf {
-  const fleetKeys = readKeys(text);
-  const known = new Map<string, readonly MacKey[]>();
-  return (mac) => {
-    const found = known.get(mac) ?? fleetKeys.map((key) => macKey(macKeyBytes(key, mac)));
-    known.set(mac, found);
+/** Returns the keys that a hub derives for each member from the fleet's keys, given in base64. */
+export function fleetKeys(keys: readonly string[]): KeysOf {
+  const known = new Map<string, readonly MemberKey[]>();
+  return (member) => {
+    const found = known.get(member) ?? keys.map((key) => memberKey(derived(bytesOf(key), member)));
+    known.set(member, found);
     return found;
   };
 }
 
-/** Derives a line of an agent's key file from a line of the hubs' key file. */
-export function macKeyLine(fleetKeyLine: string, mac: string): string {
-  const [fleetKey] = readKeys(fleetKeyLine);
-  return Buffer.from(macKeyBytes(fleetKey ?? new Uint8Array(), mac)).toString('base64');
+/** Derives a member's key from a key of the fleet, both in base64. */
+export function deriveMemberKey(fleetKey: string, member: string): string {
+  return Buffer.from(derived(bytesOf(fleetKey), member)).toString('base64');
 }
 
-export function newFleetKeyLine(): string {
+export function newFleetKey(): string {
   return randomBytes(KEY_BYTES).toString('base64');
 }
 
 /**
- * Seals and opens messages (AES-256-GCM). Without keys it writes plain messages and refuses sealed ones; with keys it
- * refuses plain messages.
+ * Seals and opens bytes with a member's key (AES-256-GCM). What is sealed for one subject opens at no other, so the
+ * broker can exchange nothing.
  */
 export class Envelope {
-  readonly #keysOf: KeysOf | undefined;
+  readonly #keysOf: KeysOf;
 
-  constructor(keysOf?: KeysOf) {
+  constructor(keysOf: KeysOf) {
     this.#keysOf = keysOf;
   }
 
-  /** Seals bytes for a context, such as epoch and row. The sealed bytes open in no other context. */
-  seal(mac: string, context: readonly string[], bytes: Uint8Array): Sealed {
-    if (this.#keysOf === undefined) return { bytes };
-    const [newest] = this.#keysOf(mac);
-    if (newest === undefined) throw new AppError('fleet_key_unusable', 'There is no content key to encrypt with.');
+  seal(member: string, subject: string, bytes: Uint8Array): Uint8Array {
+    const [newest] = this.#keysOf(member);
+    if (newest === undefined) throw new AppError('fleet_key_unusable', 'There is no key to seal with.');
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, newest.key, nonce, { authTagLength: TAG_BYTES });
-    cipher.setAAD(contextBytes(mac, context));
-    return {
-      bytes: Buffer.concat([nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]),
-      keyId: newest.id,
-    };
+    cipher.setAAD(context(member, subject));
+    return Buffer.concat([newest.id, nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
   }
 
-  /** Throws AppError `fleet_content_unreadable` unless the bytes were sealed with a known key for this context. */
-  open(mac: string, context: readonly string[], { bytes, keyId }: Sealed): Uint8Array {
-    if (this.#keysOf === undefined) {
-      if (keyId === undefined) return bytes;
-      throw unreadable('it is encrypted, but fleet.content_key_file is not set here');
-    }
-    if (keyId === undefined) throw unreadable('it is not encrypted, but fleet.content requires encryption here');
-    const known = this.#keysOf(mac).find(({ id }) => id === keyId);
-    if (known === undefined) throw unreadable('it is encrypted with a key that is not in fleet.content_key_file');
-    if (bytes.length < NONCE_BYTES + TAG_BYTES) throw unreadable('it is too short');
+  /** Throws AppError `fleet_content_unreadable` unless a known key sealed the bytes for this member and subject. */
+  open(member: string, subject: string, sealed: Uint8Array): Uint8Array {
+    if (sealed.length < ID_BYTES + NONCE_BYTES + TAG_BYTES) throw unreadable('it is too short');
+    const known = this.#keysOf(member).find(({ id }) => id.equals(sealed.subarray(0, ID_BYTES)));
+    if (known === undefined) throw unreadable('it is sealed with a key that is unknown here');
+    const nonce = sealed.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES);
     try {
-      const decipher = createDecipheriv(CIPHER, known.key, bytes.subarray(0, NONCE_BYTES), {
-        authTagLength: TAG_BYTES,
-      });
-      decipher.setAAD(contextBytes(mac, context));
-      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-      return Buffer.concat([decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
+      const decipher = createDecipheriv(CIPHER, known.key, nonce, { authTagLength: TAG_BYTES });
+      decipher.setAAD(context(member, subject));
+      decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
+      return Buffer.concat([decipher.update(sealed.subarray(ID_BYTES + NONCE_BYTES, -TAG_BYTES)), decipher.final()]);
     } catch {
       throw unreadable('it was altered, or was not written for this place');
     }
   }
-}
 
-/** Seals a value in one piece: the length of the key's id in one byte, the id, and the sealed JSON. */
-export function pack(envelope: Envelope, mac: string, context: readonly string[], value: unknown): Uint8Array {
-  const { bytes, keyId = '' } = envelope.seal(mac, context, Buffer.from(JSON.stringify(value)));
-  return Buffer.concat([Buffer.from([keyId.length]), Buffer.from(keyId), bytes]);
-}
+  sealJson(member: string, subject: string, value: unknown): Uint8Array {
+    return this.seal(member, subject, Buffer.from(JSON.stringify(value)));
+  }
 
-interface Schema<Value> {
-  safeParse(given: unknown): { readonly success: true; readonly data: Value } | { readonly success: false };
-}
-
-/**
- * Opens a value that `pack` sealed. Throws AppError `fleet_content_unreadable` if it cannot be opened or the schema
- * refuses it.
- */
-export function unpack<Value>(
-  schema: Schema<Value>,
-  envelope: Envelope,
-  mac: string,
-  context: readonly string[],
-  packed: Uint8Array,
-): Value {
-  const end = 1 + (packed[0] ?? 0);
-  const keyId = Buffer.from(packed.subarray(1, end)).toString('latin1');
-  const opened = envelope.open(mac, context, { bytes: packed.subarray(end), ...(keyId !== '' && { keyId }) });
-  const read = schema.safeParse(parsedBytes(opened));
-  if (!read.success) throw unreadable('it does not have the expected members');
-  return read.data;
-}
-
-/** Like `unpack`, but returns undefined instead of throwing. */
-export function unpackIf<Value>(...given: Parameters<typeof unpack<Value>>): Value | undefined {
-  try {
-    return unpack(...given);
-  } catch {
-    return undefined;
+  /** Returns the unchecked JSON. Throws AppError `fleet_content_unreadable`. */
+  openJson(member: string, subject: string, sealed: Uint8Array): unknown {
+    return parsedJson(this.open(member, subject, sealed));
   }
 }
 
-/** Returns the parsed JSON; undefined if the bytes are not JSON. */
-export function parsedBytes(bytes: Uint8Array): unknown {
+/** Parses JSON in UTF-8. Throws AppError `fleet_content_unreadable`. */
+export function parsedJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    return undefined;
+    throw unreadable('it is not JSON');
   }
 }
 
@@ -154,28 +102,22 @@ export function unreadable(reason: string): AppError {
   return new AppError('fleet_content_unreadable', `A message of the fleet cannot be read: ${reason}.`, { status: 502 });
 }
 
-/** Encodes the parts as JSON, so that no part can run into the next. */
-function contextBytes(mac: string, context: readonly string[]): Buffer {
-  return Buffer.from(JSON.stringify([mac, ...context]));
+/** Encodes both as JSON, so that neither can run into the other. */
+function context(member: string, subject: string): Buffer {
+  return Buffer.from(JSON.stringify([member, subject]));
 }
 
-function macKeyBytes(fleetKey: Uint8Array, mac: string): Uint8Array {
-  return new Uint8Array(hkdfSync('sha256', fleetKey, new Uint8Array(), `postern mac ${mac}`, KEY_BYTES));
+function derived(fleetKey: Uint8Array, member: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', fleetKey, new Uint8Array(), `postern mac ${member}`, KEY_BYTES));
 }
 
-function macKey(key: Uint8Array): MacKey {
-  return { id: createHash('sha256').update('postern key id').update(key).digest('hex').slice(0, 8), key };
+/** The id tells nothing about the key. */
+function memberKey(key: Uint8Array): MemberKey {
+  return { id: createHash('sha256').update('postern key id').update(key).digest().subarray(0, ID_BYTES), key };
 }
 
-function readKeys(text: string): readonly Uint8Array[] {
-  const lines = text.split('\n').map((line) => line.trim());
-  const written = lines.filter((line) => line !== '' && !line.startsWith('#'));
-  const keys = written.map((line) => Buffer.from(line, 'base64'));
-  const isFine = written.every((line) => /^[A-Za-z0-9+/]{43}=$/.test(line));
-  if (isFine && keys.length > 0 && keys.length <= MAX_KEYS) return keys;
-  throw new AppError(
-    'fleet_key_unusable',
-    'The file at fleet.content_key_file must hold one or two keys, one per line, each 32 bytes in base64.',
-    { hint: 'Make it with "postern fleet init" for a hub, or "postern fleet add" for a Mac.' },
-  );
+function bytesOf(key: string): Uint8Array {
+  const bytes = Buffer.from(key, 'base64');
+  if (bytes.length === KEY_BYTES) return bytes;
+  throw new AppError('fleet_key_unusable', 'A key of the fleet must have 32 bytes in base64.');
 }

@@ -4,8 +4,8 @@ import { type ConnectionOptions, nkeyAuthenticator, type TlsOptions } from '@nat
 
 export interface BrokerAccess {
   readonly servers: readonly string[];
-  /** The seed of an nkey; undefined for no key. */
-  readonly seed: string | undefined;
+  /** The seed of an nkey. */
+  readonly seed: string;
   /** PEM of the authority that signs the servers' certificates; undefined for the system's authorities. */
   readonly ca: string | undefined;
   /** Called for each server reached, with the expiry of its certificate in Unix milliseconds. */
@@ -17,7 +17,7 @@ export function accessOptions({ servers, seed, ca, onCertificateEnd }: BrokerAcc
   const tls = tlsOptions(servers, ca, onCertificateEnd);
   return {
     servers: servers.map((server) => server.replace(/^(?:nats|tls):\/\//, '')),
-    ...(seed !== undefined && { authenticator: nkeyAuthenticator(new TextEncoder().encode(seed.trim())) }),
+    authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
     ...(tls !== undefined && { tls }),
     // Ignores the server addresses that the broker announces, because the servers' certificates may not contain them.
     ignoreClusterUpdates: true,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { AppError } from '../../../core/model/errors.ts';
@@ -10,10 +9,10 @@ import type { FleetFolder } from './fleet-folder.ts';
  * used.
  */
 export async function connectOperator(folder: FleetFolder, whose: 'operator' | 'system'): Promise<NatsConnection> {
-  const { servers } = folder;
-  const seed = readFileSync(folder.keyFile(whose), 'utf8');
+  const { servers, authority: ca } = folder;
+  const seed = folder.seedOf(whose);
   try {
-    return await connectOnce({ servers, seed, ca: folder.authority, name: `postern fleet ${whose}` });
+    return await connectOnce({ servers, seed, ca, name: `postern fleet ${whose}` });
   } catch (error) {
     throw new AppError('broker_away', `No server of the fleet can be used: ${(error as Error).message}.`, {
       hint: `Tried ${servers.join(', ')}. Is nats-server running with the configuration in ${join(folder.path, 'server')}?`,

@@ -68,7 +68,7 @@ export function serverConfig(plan: ClusterPlan, index: number): string {
     '# How long a client has to show its key: the default of two seconds is too short for a slow line.',
     `authorization { ${timeout} }`,
     '',
-    '# Who may do what. postern fleet add, revoke and adopt rewrite this file; the server reads it again at SIGHUP.',
+    '# Who may do what. postern fleet add and revoke rewrite this file; the server reads it again at SIGHUP.',
     `include "./${USERS_FILE}"`,
     '',
   ].join('\n');
@@ -151,7 +151,6 @@ function userLines({ name, publicKey, rights }: ServerUser): readonly string[] {
     '          subscribe: { allow: [',
     ...list(rights.subscribe),
     '          ] }',
-    ...(rights.answers > 0 ? [`          allow_responses: { max: ${rights.answers}, expires: "1m" }`] : []),
     '      } }',
   ];
 }

@@ -1,6 +1,6 @@
 import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
-import type { Caller } from '../../../core/model/caller.ts';
+import { completedFor } from '../../../core/model/command-words.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
 import type { Subscriptions } from '../../../core/model/ports/subscriptions-ports.ts';
 import type { SubscriptionGrant } from '../../../core/model/subscription.ts';
@@ -38,17 +38,18 @@ export function addEventMethods({ server }: McpServer, parts: ServerParts): void
   add('list', () => catalogue(caller));
   add('poll', (given) => poll(params.poll(given), parts));
   add('stream', (given, call) => stream(params.stream(given), call, parts, errors));
-  add('subscribe', async (given) => shown(await subscriptionsOf(caller, errors).subscribe(params.subscription(given))));
+  add('subscribe', async (given) => shown(await subscriptionsOf(parts, errors).subscribe(params.subscription(given))));
   add('unsubscribe', async (given) => {
     // A client may end a subscription that has already lapsed; this is not an error.
-    await subscriptionsOf(caller, errors).unsubscribe(params.target(given));
+    await subscriptionsOf(parts, errors).unsubscribe(params.target(given));
     return {};
   });
 }
 
-function subscriptionsOf({ subscriptions }: Caller, errors: EventErrors): Subscriptions {
-  if (subscriptions !== undefined) return subscriptions;
-  throw errors.forbidden('owner_key', 'Events are posted only for a limited key. Create one with "postern keys add".');
+function subscriptionsOf({ caller, cli }: ServerParts, errors: EventErrors): Subscriptions {
+  if (caller.subscriptions !== undefined) return caller.subscriptions;
+  const message = 'Events are posted only for a limited key. Create one with "postern keys add".';
+  throw errors.forbidden('owner_key', completedFor(caller, message, cli));
 }
 
 function shown({ id, refreshBeforeMs, cursor, truncated, health }: SubscriptionGrant): object {

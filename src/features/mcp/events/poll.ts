@@ -36,7 +36,7 @@ export async function poll(
   while (cursor !== undefined && !isFull()) {
     // Lets other requests run.
     if (rows > 0) await nextTurn();
-    const { entries, upTo, looked } = feed.page(position, Math.min(PAGE, maxEvents - events.length));
+    const { entries, upTo, looked } = await feed.page(position, Math.min(PAGE, maxEvents - events.length));
     position = upTo;
     if (looked === 0) break;
     rows += looked;

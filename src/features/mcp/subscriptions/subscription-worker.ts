@@ -3,7 +3,7 @@ import type { Caller } from '../../../core/model/caller.ts';
 import type { LogEntry } from '../../../core/model/event.ts';
 import { isRowEntry } from '../../../core/model/event.ts';
 import type { Offset } from '../../../core/model/offset.ts';
-import type { ConsumerTask, EventConsumer, EventFeed, Handled } from '../../../core/model/ports/feed-ports.ts';
+import type { ConsumerTask, EventConsumer, Handled, RowFeed } from '../../../core/model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import type { SubscriptionStore } from '../../../core/model/ports/subscriptions-ports.ts';
 import {
@@ -30,7 +30,7 @@ const AWAY_MOST_MS = 300_000;
 const STORE_AFTER_MS = 100;
 
 export interface SubscriptionWorkerParts {
-  readonly feed: EventFeed;
+  readonly feed: RowFeed;
   readonly store: SubscriptionStore;
   readonly poster: CallbackPoster;
   readonly clock: Clock;

@@ -21,3 +21,12 @@ export function fenced(lines: string, nonce: Nonce = randomNonce, reminder = OF_
   while (lines.includes(mark)) mark = nonce();
   return `<messages-${mark} untrusted="true">\n${lines}\n</messages-${mark}>\n${reminder}`;
 }
+
+/**
+ * Returns a list as the text of an answer: the sentences about the list first, because some clients cut an answer off
+ * after 10,000 characters, then the list, if it is not empty.
+ */
+export function listed(sentences: readonly (string | undefined)[], lines: string, nonce: Nonce): string {
+  const list = lines === '' ? undefined : fenced(lines, nonce);
+  return [...sentences, list].filter((part) => part !== undefined).join('\n');
+}

@@ -1,5 +1,6 @@
 import type { Poll } from '../../../core/model/cards.ts';
 import type { MessageDetails } from '../../../core/model/details.ts';
+import { lookupTable } from '../../../core/model/lookup-table.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { Reaction } from '../../../core/model/reaction.ts';
 import { sentenceOf } from '../../../core/model/sentence.ts';
@@ -127,11 +128,11 @@ function notesOf(message: Message, context: LineContext): readonly string[] {
   ];
 }
 
-const ABSENT: Readonly<Record<string, string>> = {
+const ABSENT: Readonly<Record<string, string>> = lookupTable({
   downloading: ' (not here yet)',
   in_cloud: ' (only in iCloud)',
   missing: ' (not on this Mac)',
-};
+});
 
 /** Returns the number and the name of each file, and why it cannot be fetched. */
 function fileNotes({ attachments, details }: Message): readonly string[] {

@@ -64,12 +64,12 @@ export function withoutEmptyArguments(body: unknown): unknown {
   return { ...request, params: others };
 }
 
-/** Returns the line that names arguments which a tool does not have. Returns "" if there are none. */
-export function unknownNote(unknown: readonly string[]): string {
-  if (unknown.length === 0) return '';
+/** Returns the sentence that names arguments which a tool does not have; undefined if there are none. */
+export function unknownNote(unknown: readonly string[]): string | undefined {
+  if (unknown.length === 0) return undefined;
   const names = unknown.slice(0, MAX_NAMED).map((name) => `\`${shortLine(name, 60)}\``);
   const more = unknown.length > MAX_NAMED ? ` and ${unknown.length - MAX_NAMED} more` : '';
-  return `\nIgnored, because this tool has no such argument: ${names.join(', ')}${more}.`;
+  return `Ignored, because this tool has no such argument: ${names.join(', ')}${more}.`;
 }
 
 /** Reports whether a value stands for an argument that is left out: models fill in null or "". */

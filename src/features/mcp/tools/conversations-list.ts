@@ -1,12 +1,14 @@
 import * as z from 'zod';
+import type { Caller } from '../../../core/model/caller.ts';
 import type { Conversation } from '../../../core/model/conversation.ts';
+import type { ConversationQuery } from '../../../core/model/ports/reading-ports.ts';
 import { withoutHiddenChats } from '../../../core/model/without-junk.ts';
-import { fenced } from '../text/fence.ts';
-import { Labels, type NameOf } from '../text/labels.ts';
+import { listed } from '../text/fence.ts';
+import { Labels } from '../text/labels.ts';
 import { shortLine } from '../text/visible.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
 import { isGroupId } from './group-names.ts';
-import { junk, junkNote } from './junk.ts';
+import { countNote, junk, junkNote } from './junk.ts';
 import { itemLimit, type ToolContext, textOutput, tool } from './tool.ts';
 
 const PAGE = 100;
@@ -21,69 +23,71 @@ export const conversationsList = tool({
     'Conversations, most recent first: id | name and people | last message | whether this key may send there.',
   scope: 'read',
   input: z.object({
-    search: z.string().max(200).optional().describe('part of a name, address or id'),
+    search: z.string().max(200).optional().describe('words or parts of words of a name, address or id'),
     limit: itemLimit(20, 100),
     cursor: z.string().max(200).optional().describe('`next` from the previous answer'),
     junk,
   }),
   output: textOutput,
   async run({ search, limit: wanted, cursor, junk: hasJunk }, context) {
-    const start = cursor === undefined ? 0 : offsetIn(cursor);
+    const start = cursor === undefined ? undefined : positionIn(cursor);
     const nameOf = await context.names();
-    const matches = matcher(search, nameOf);
-    const { found, leftOut, next } = await find({ start, wanted, matches, hasJunk }, context);
-    const note = junkNote(leftOut, 'conversation');
-    if (found.length === 0) return { text: `No conversations.${note}`, ...(next !== undefined && { next }) };
+    const { found, leftOut, next } = await find({ start, wanted, search, hasJunk }, context);
     const labels = new Labels(nameOf);
     const lines = found.map((conversation) => line(conversation, labels, context));
-    return { text: fenced(lines.join('\n'), context.nonce) + note, ...(next !== undefined && { next }) };
+    const more = next && `There may be more: call again with cursor = ${next}`;
+    const sentences = [countNote(found.length, 'conversation'), more, junkNote(leftOut, 'conversation')];
+    return { text: listed(sentences, lines.join('\n'), context.nonce), next };
   },
 });
 
-type Matches = (conversation: Conversation) => boolean;
-
-function matcher(search: string | undefined, nameOf: NameOf): Matches {
-  const wanted = search?.trim().toLowerCase() ?? '';
-  if (wanted === '') return () => true;
-  return ({ id, display_name: name, participants }) =>
-    [id, name ?? '', ...participants, ...participants.map((address) => nameOf(address) ?? '')].some((text) =>
-      text.toLowerCase().includes(wanted),
-    );
-}
-
 interface Asked {
-  readonly start: number;
+  readonly start: string | undefined;
   readonly wanted: number;
-  readonly matches: Matches;
+  readonly search: string | undefined;
   readonly hasJunk: boolean;
 }
 
-async function find({ start, wanted, matches, hasJunk }: Asked, { caller }: ToolContext) {
+async function find({ start, wanted, search, hasJunk }: Asked, { caller }: ToolContext) {
   const found: Conversation[] = [];
   let leftOut = 0;
-  for (let at = start; at < start + MAX_SEARCHED; at += PAGE) {
-    const { items } = await caller.reader.listConversations({ limit: PAGE, offset: at });
+  let cursor = start;
+  for (let examined = 0; examined < MAX_SEARCHED; examined += PAGE) {
+    const query = { offset: 0, cursor, q: search };
+    const { items, next } = await caller.reader.listConversations({ ...query, limit: PAGE });
     const shown = new Set(hasJunk ? items : withoutHiddenChats(items, caller));
     for (const [index, conversation] of items.entries()) {
-      if (!matches(conversation)) continue;
       if (shown.has(conversation)) found.push(conversation);
       else leftOut += 1;
-      const isEnd = index === items.length - 1 && items.length < PAGE;
-      if (found.length === wanted) return { found, leftOut, next: isEnd ? undefined : nextAt(at + index + 1) };
+      if (found.length < wanted) continue;
+      const end =
+        index === items.length - 1 ? next : await behind(conversation, { ...query, limit: index + 1 }, caller);
+      return { found, leftOut, next: nextAt(end) };
     }
-    if (items.length < PAGE) return { found, leftOut, next: undefined };
+    if (next === undefined) return { found, leftOut, next: undefined };
+    cursor = next;
   }
-  return { found, leftOut, next: nextAt(start + MAX_SEARCHED) };
+  return { found, leftOut, next: nextAt(cursor) };
 }
 
-function nextAt(offset: number): string {
-  return cursorText({ offset: String(offset) });
+/**
+ * Returns the position behind a conversation, the last of those that `query` finds. If another conversation has taken
+ * its place meanwhile, returns where `query` begins: what follows is then listed twice, but nothing is left out.
+ */
+async function behind({ id }: Conversation, query: ConversationQuery, { reader }: Caller): Promise<string | undefined> {
+  const { items, next } = await reader.listConversations(query);
+  return items.at(-1)?.id === id ? next : (query.cursor ?? '');
 }
 
-function offsetIn(cursor: string): number {
-  const { offset = '' } = readToolCursor(cursor);
-  if (!/^\d{1,9}$/.test(offset)) throw invalidCursor();
-  return Number(offset);
+/** Returns the text of a position; that of "" is the beginning of the list. */
+function nextAt(position: string | undefined): string | undefined {
+  return position === undefined ? undefined : cursorText({ position });
+}
+
+function positionIn(cursor: string): string | undefined {
+  const { position } = readToolCursor(cursor);
+  if (position === undefined) throw invalidCursor();
+  return position === '' ? undefined : position;
 }
 
 function line(conversation: Conversation, labels: Labels, { time, caller }: ToolContext): string {

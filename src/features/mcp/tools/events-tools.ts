@@ -7,12 +7,12 @@ import { type ClientOffset, decodeOffset, type Offset } from '../../../core/mode
 import type { FeedReader } from '../../../core/model/ports/feed-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
 import { forAgents } from '../../../core/model/subscription.ts';
-import { fenced } from '../text/fence.ts';
+import { listed } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
 import { invalidCursor } from '../tool-cursor.ts';
 import { groupNames } from './group-names.ts';
-import { junk, junkNote } from './junk.ts';
+import { countNote, junk, junkNote } from './junk.ts';
 import { messagesWithDetails, WITH_DETAILS, withDetailsOf } from './messages-read.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 import { timeout, Wait } from './wait.ts';
@@ -42,7 +42,7 @@ export const eventsPoll = tool({
   input: z.object({ after, limit: itemLimit(50, 200), late, junk }),
   output: textOutput,
   async run({ after: text, limit: wanted, ...shown }, context) {
-    const events = new EventReader(text, { wanted, ...shown }, context);
+    const events = await EventReader.open(text, { wanted, ...shown }, context);
     try {
       await events.read();
       return await events.answer();
@@ -70,7 +70,7 @@ export const eventsWait = tool({
     const conversation = id === undefined ? undefined : await context.caller.reader.conversation(id);
     if (id !== undefined && conversation === undefined) throw problem('conversation_not_found');
     const asked = { conversation: conversation?.id, wanted: BATCH_SIZE, ...shown };
-    const events = new EventReader(text, asked, context);
+    const events = await EventReader.open(text, asked, context);
     const wait = new Wait(seconds, context);
     try {
       while (!(await events.read()) && !wait.isOver) await Promise.race([events.more(), wait.over]);
@@ -109,9 +109,14 @@ class EventReader {
   #upTo: Offset;
   #wake: () => void = () => {};
 
-  constructor(text: string | undefined, { conversation, wanted, ...shown }: Asked, context: ToolContext) {
+  /** Opens a reader of the events after the offset that the text stands for; without a text, after the newest event. */
+  static async open(text: string | undefined, asked: Asked, context: ToolContext): Promise<EventReader> {
+    const offset = await context.caller.feed.resolve(text === undefined ? undefined : offsetOf(text));
+    return new EventReader(offset, asked, context);
+  }
+
+  private constructor(offset: Offset, { conversation, wanted, ...shown }: Asked, context: ToolContext) {
     const { feed } = context.caller;
-    const offset = feed.resolve(text === undefined ? undefined : offsetOf(text));
     this.#context = context;
     this.#conversation = conversation;
     this.#limit = wanted;
@@ -145,12 +150,9 @@ class EventReader {
 
   async answer(): Promise<ToolAnswer> {
     if (this.#entries.length === 0) {
-      const text = this.#reader.isCaughtUp()
-        ? 'Nothing new.'
-        : 'Nothing found so far, and more events remain: call again with after = next.';
-      return { text: text + this.#note(), next: this.#textOf(this.#upTo) };
+      return this.#answer(this.#reader.isCaughtUp() ? 'Nothing new.' : 'Nothing found so far; more events remain.');
     }
-    const { caller, names, time, nonce } = this.#context;
+    const { caller, names, time } = this.#context;
     const events = await Promise.all(this.#entries.map((entry) => this.#withDetails(entry)));
     const rows = events.map(({ data }) => data);
     const groupName = await groupNames(rows, caller.reader);
@@ -159,17 +161,19 @@ class EventReader {
     const ids = rows.map(shownMessageOf).filter((id) => id !== '');
     const read = await messagesWithDetails(ids, this.#context);
     let end = this.#upTo;
+    let count = 0;
     for (const [index, entry] of this.#entries.entries()) {
       const { type, data } = events[index] ?? entry.event;
       const message = read.get(shownMessageOf(data));
       if ('body' in data) lines.message(withDetailsOf(data, message));
       else lines.reaction(data, type === 'reaction.removed', message?.details?.poll);
+      count += 1;
       const isLast = index === this.#entries.length - 1;
       if (isLast || lines.length <= MAX_ANSWER - MAX_LINE) continue;
       end = entry.offset;
       break;
     }
-    return { text: fenced(lines.text, nonce) + this.#note(), next: this.#textOf(end) };
+    return this.#answer(countNote(count, 'event'), lines.text, end);
   }
 
   /** Adds details to a reaction of the type `other`: a vote, an added option or a message of an app. */
@@ -180,19 +184,21 @@ class EventReader {
     return JSON.parse(await this.#context.caller.json(entry, WITH_DETAILS)) as Event;
   }
 
-  #note(): string {
+  #answer(count: string, lines = '', end = this.#upTo): ToolAnswer {
+    const next = this.#context.caller.feed.offsetText(end, undefined);
+    const sentences = [count, `To go on, call again with after = ${next}`, ...this.#notes()];
+    return { text: listed(sentences, lines, this.#context.nonce), next };
+  }
+
+  #notes(): readonly (string | undefined)[] {
     const { late: count, junk: left } = this.#skipped;
     const what = count === 1 ? '1 event that came late was' : `${count} events that came late were`;
-    const late = count === 0 ? '' : `\n${what} left out; late=true shows them.`;
-    return late + junkNote(left, 'event');
+    const late = count === 0 ? undefined : `${what} left out; late=true shows them.`;
+    return [late, junkNote(left, 'event')];
   }
 
   close(): void {
     this.#reader.close();
-  }
-
-  #textOf(offset: Offset): string {
-    return this.#context.caller.feed.offsetText(offset, undefined);
   }
 
   /** Reports whether the call shows an entry, and counts those of the conversation that it skips. */

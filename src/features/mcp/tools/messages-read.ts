@@ -7,14 +7,14 @@ import type { MessageQuery } from '../../../core/model/ports/reading-ports.ts';
 import { invalidRequest, problem } from '../../../core/model/problems.ts';
 import { withoutJunk } from '../../../core/model/without-junk.ts';
 import { parseInstant } from '../../../core/schema/instant.ts';
-import { fenced } from '../text/fence.ts';
+import { listed } from '../text/fence.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, type LineContext, MAX_SHOWN_BODY } from '../text/lines.ts';
 import { beginning, indented, visibleJson } from '../text/visible.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
 import { fittingPage } from './fitting-page.ts';
 import { groupNames } from './group-names.ts';
-import { junk, junkNote } from './junk.ts';
+import { countNote, junk, junkNote } from './junk.ts';
 import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
 /** Maximum length of the text when one message is read, in UTF-16 units. */
@@ -54,14 +54,11 @@ export const messagesRead = tool({
       },
       (page) => (input.junk ? page : withoutJunk(page, (message) => message, context.caller)),
     );
-    const text = items.length === 0 ? 'No messages.' : fenced(lines, context.nonce);
-    const note = junkNote(leftOut, 'message');
-    if (next === undefined) return { text: text + note };
+    const cursor = next === undefined ? undefined : nextOf(query, next);
     const others = query.order === 'desc' ? 'older' : 'newer';
-    return {
-      text: `${text}\nThere are ${others} messages: call again with cursor = next.${note}`,
-      next: nextOf(query, next),
-    };
+    const more = cursor && `There are ${others} messages: call again with cursor = ${cursor}`;
+    const sentences = [countNote(items.length, 'message'), more, junkNote(leftOut, 'message')];
+    return { text: listed(sentences, lines, context.nonce), next: cursor };
   },
 });
 
@@ -198,13 +195,13 @@ async function whole(id: string, { skip, format }: Part, context: ToolContext): 
   let part = beginning(rest, MAX_PART);
   while (indented(part).length > MAX_PART) part = beginning(part, Math.floor(part.length / 2));
   const left = rest.length - part.length;
-  const more = left === 0 ? '' : `\n${left} more characters: call again with skip = ${skip + part.length}.`;
+  const more = left === 0 ? undefined : `${left} more characters: call again with skip = ${skip + part.length}.`;
   const shown = { ...withoutSentence(message), body: part };
   const lines =
     format === 'json'
       ? await jsonLines([shown], MAX_PART)
       : await messageLines([shown], undefined, context, { maxBody: MAX_PART });
-  return { text: fenced(lines, context.nonce) + more };
+  return { text: listed([more], lines, context.nonce) };
 }
 
 /**

@@ -4,9 +4,9 @@ import type { SearchHit } from '../../../core/model/search.ts';
 import { withoutJunk } from '../../../core/model/without-junk.ts';
 import { searchQueryOf } from '../../search/language/search-query.ts';
 import { parseSearch } from '../../search/language/search-text.ts';
-import { fenced } from '../text/fence.ts';
+import { listed } from '../text/fence.ts';
 import { fittingPage } from './fitting-page.ts';
-import { junk, junkNote } from './junk.ts';
+import { countNote, junk, junkNote } from './junk.ts';
 import { detailed, messageLines } from './messages-read.ts';
 import { conversationId, itemLimit, textOutput, tool } from './tool.ts';
 
@@ -42,11 +42,11 @@ export const messagesSearch = tool({
     );
     const { isComplete, indexedFrom } = search.status();
     const gap = isComplete
-      ? ''
-      : `\nOlder messages are still being indexed${indexedFrom === undefined ? '' : `; search finds messages since ${indexedFrom.slice(0, 10)}`}.`;
-    const more = next === undefined ? '' : '\nThere is more: call again with cursor = next.';
-    const found = items.length === 0 ? 'Nothing found.' : fenced(lines, context.nonce);
-    return { text: found + gap + more + junkNote(leftOut, 'message'), next };
+      ? undefined
+      : `Older messages are still being indexed${indexedFrom === undefined ? '' : `; search finds messages since ${indexedFrom.slice(0, 10)}`}.`;
+    const more = next === undefined ? undefined : `There is more: call again with cursor = ${next}`;
+    const count = items.length === 0 ? 'Nothing found.' : countNote(items.length, 'message');
+    return { text: listed([count, gap, more, junkNote(leftOut, 'message')], lines, context.nonce), next };
   },
 });
 

@@ -2,7 +2,7 @@ import type { AssociatedRows } from '../../../core/model/associated-rows.ts';
 import { isReplaced } from '../../../core/model/cursor.ts';
 import { isAppError } from '../../../core/model/errors.ts';
 import { type Offset, rowOffset } from '../../../core/model/offset.ts';
-import type { EventConsumer, EventFeed, MessageLog } from '../../../core/model/ports/feed-ports.ts';
+import type { EventConsumer, MessageLog, RowFeed } from '../../../core/model/ports/feed-ports.ts';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import type { IndexSource, ListedRow } from '../../../core/model/ports/search-ports.ts';
 import type { Sqlite } from '../../../core/runtime/sqlite.ts';
@@ -23,7 +23,7 @@ export interface SessionParts {
   readonly source: IndexSource;
   /** Determines which rows count as messages. An index made with another setting is rebuilt. */
   readonly associatedRows?: AssociatedRows;
-  readonly feed: Pick<EventFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
+  readonly feed: Pick<RowFeed, 'lastPublished' | 'changeGeneration' | 'resolve' | 'consume'>;
   readonly messages: MessageLog;
   /** Calls an `IndexWriter`, in the reader thread if there is one, otherwise in this thread. */
   readonly writer: {

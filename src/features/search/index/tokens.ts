@@ -1,4 +1,5 @@
 import { asciiDigits } from '../../../core/model/ascii-digits.ts';
+import { lookupTable } from '../../../core/model/lookup-table.ts';
 import { memoized } from '../../../core/model/memoized.ts';
 import type { Highlight } from '../../../core/model/search.ts';
 
@@ -85,7 +86,7 @@ const DIGITS = /\p{Nd}/u;
  * folding keeps the marks of Cyrillic letters.
  */
 const SPECIAL = /[ßæœøđłıӕёςםןךףץىیکةٱ]/g;
-const SPECIALS: Readonly<Record<string, string>> = {
+const SPECIALS: Readonly<Record<string, string>> = lookupTable({
   ß: 'ss',
   æ: 'ae',
   œ: 'oe',
@@ -107,7 +108,7 @@ const SPECIALS: Readonly<Record<string, string>> = {
   ک: 'ك',
   ة: 'ه',
   ٱ: 'ا',
-};
+});
 /**
  * Matches a letter with marks that folding removes: accents of Latin and Greek, vowel signs and hamza of Arabic, points
  * of Hebrew. In other scripts, marks make another letter: ガ is not カ, and й is not и.

@@ -1,14 +1,15 @@
 import { editDistance } from '../../../core/model/edit-distance.ts';
+import { lookupTable } from '../../../core/model/lookup-table.ts';
 
 const KEY_AND_VALUE = /^(\p{L}{2,12}):(?!\/\/)(\S+)$/u;
 const DATE = /^(?:\d{4}-|today|yesterday)/iu;
 /** Words with which other programs filter, and the filters that mean the same here. */
-const OTHER_WORDS: Readonly<Record<string, string>> = {
+const OTHER_WORDS: Readonly<Record<string, string>> = lookupTable({
   sender: 'from',
   since: 'after',
   until: 'before',
   conversation: 'in',
-};
+});
 /** The filters that a misspelled word may mean, each with what must follow, so that `alter:ego` stays a text. */
 const FILTERS: readonly (readonly [name: string, value: RegExp])[] = [
   ['from', /./u],

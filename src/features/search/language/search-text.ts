@@ -1,6 +1,7 @@
 import { dayStartMs } from '../../../core/model/day-start.ts';
 import { NS_PER_MS } from '../../../core/model/durations.ts';
 import type { Mistake } from '../../../core/model/errors.ts';
+import { lookupTable } from '../../../core/model/lookup-table.ts';
 import { MAX_SEARCH_CHARACTERS, type SearchTerm } from '../../../core/model/search.ts';
 import { trimmedEnd } from '../../../core/model/trimmed-end.ts';
 import { parseInstant } from '../../../core/schema/instant.ts';
@@ -208,13 +209,13 @@ class SearchParser implements TypedSearch {
   }
 }
 
-const EXAMPLES: Readonly<Record<string, string>> = {
+const EXAMPLES: Readonly<Record<string, string>> = lookupTable({
   from: 'from:me',
   in: 'in:"Book club"',
   has: 'has:attachment',
   after: 'after:2026-01-31',
   before: 'before:2026-01-31',
-};
+});
 
 function skipSpace(text: string, from: number): number {
   let index = from;

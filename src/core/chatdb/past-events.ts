@@ -1,0 +1,32 @@
+import type { PastEvent, PastEvents } from '../model/ports/home-ports.ts';
+import { perSchema } from './chatdb-handle.ts';
+import { columnList, instantAt, toUnixMs } from './columns.ts';
+import type { Connection } from './connection.ts';
+import { column, isNotHidden } from './queries.ts';
+import { isMessage, isPartOfPoll, isScheduled } from './row-kinds.ts';
+
+const COLUMNS = columnList({ rowId: 'value', date: 'date', kind: 'value' });
+
+/** Selects rows that were events, newest first. Their text is not read. */
+const sqlOf = perSchema((schema): string => {
+  const kind = `CASE WHEN NOT ${isMessage(schema)}
+      THEN iif(${column(schema, 'associated_message_type', '0')} BETWEEN 3000 AND 3999, 'reaction.removed', 'reaction.added')
+    WHEN m.is_from_me THEN 'message.sent' ELSE 'message.received' END`;
+  return `SELECT ${COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', kind })} FROM message m
+    WHERE m.ROWID < ? AND NOT ${isPartOfPoll(schema)} AND ${isScheduled(schema)} IS NOT 1 AND ${isNotHidden(schema)}
+    ORDER BY m.ROWID DESC LIMIT ?`;
+});
+
+/** Reads when the messages and reactions in chat.db were written, for the counters. */
+export function pastEvents(connection: Connection): PastEvents {
+  return (before, limit) =>
+    connection.read(({ database }) =>
+      database.all(sqlOf(database.schema), before, limit).map(
+        (row): PastEvent => ({
+          rowId: row[COLUMNS.at.rowId] as number,
+          atMs: toUnixMs(instantAt(row, COLUMNS.at.date)),
+          type: row[COLUMNS.at.kind] as PastEvent['type'],
+        }),
+      ),
+    );
+}

@@ -1,0 +1,71 @@
+import { documentsOf, type Feature } from '../feature.ts';
+import type { AccessService } from '../model/ports/access-ports.ts';
+import type { Home } from '../model/ports/home-ports.ts';
+import type { Metrics } from '../model/ports/metrics-ports.ts';
+import type { PermissionReport } from '../model/ports/permissions-ports.ts';
+import type { BackendHealth } from '../model/ports/reading-ports.ts';
+import { ROUTES, type RouteId } from '../schema/routes.ts';
+import { featureRoutes } from './feature-routes.ts';
+import { withLazyRoutes } from './lazy-routes.ts';
+import type { OperationOf, ServedRoute } from './router.ts';
+import { attachmentRoutes } from './routes/attachments-routes.ts';
+import { conversationRoutes } from './routes/conversations-routes.ts';
+import { type EventSource, eventRoutes } from './routes/events-routes.ts';
+import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
+import { messageRoutes } from './routes/messages-routes.ts';
+import { metricRoutes } from './routes/metrics-routes.ts';
+import { signInRoutes } from './routes/sign-in-routes.ts';
+import { staticFiles } from './routes/static-files.ts';
+import { type Diagnose, healthRoutes, statusRoutes } from './routes/status-routes.ts';
+import { uploadRoutes } from './routes/uploads-routes.ts';
+import { HttpServer, type HttpServerParts, type RouteHost } from './server.ts';
+
+export interface MacServerParts
+  extends Omit<HttpServerParts, 'routes' | 'operations' | 'pages'>,
+    Omit<EventSource, 'closing'> {
+  readonly access: () => Promise<AccessService>;
+  readonly home: Home;
+  readonly health: () => BackendHealth;
+  readonly notReady: () => readonly string[];
+  readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
+  readonly diagnose: Diagnose;
+  readonly mcp: McpRouteParts;
+  readonly metrics: () => Metrics;
+  readonly version: string;
+  /** The features whose operations are served. */
+  readonly features: readonly Feature[];
+}
+
+/** Creates the server of a Mac, which serves every operation and every page. */
+export function macServer(parts: MacServerParts): HttpServer {
+  return new HttpServer({
+    ...parts,
+    routes: (host) => macRoutes(parts, host),
+    operations: operationsOf(parts.features),
+    pages: staticFiles(parts.version, parts.notReady, parts.features),
+  });
+}
+
+/** Returns a function that loads the table of operations, because few requests need it. */
+export function operationsOf(features: readonly Feature[]): OperationOf {
+  return async (id) => (await import('./openapi/operations.ts')).operationOf(id, await documentsOf(features));
+}
+
+function macRoutes(parts: MacServerParts, { closing, ownUrl }: RouteHost): readonly ServedRoute[] {
+  const { apiKey, clock, counters } = parts;
+  const loaded = {
+    ...healthRoutes(parts.health),
+    ...messageRoutes(counters, closing),
+    ...uploadRoutes(closing),
+    ...attachmentRoutes(),
+    ...conversationRoutes(),
+    ...eventRoutes({ ...parts, closing }),
+    ...statusRoutes(parts.checkPermissions, ownUrl, parts.diagnose),
+    ...signInRoutes({ apiKey, clock, ownUrl }),
+    ...mcpRoutes(parts.mcp),
+    ...metricRoutes(parts.metrics, counters),
+  };
+  const handlers = withLazyRoutes(loaded, parts.access, parts.home, ownUrl);
+  const own = (Object.keys(ROUTES) as RouteId[]).map((id) => ({ id, route: ROUTES[id], handler: handlers[id] }));
+  return [...own, ...featureRoutes(parts.features)];
+}

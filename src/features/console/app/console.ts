@@ -1,0 +1,251 @@
+// The console: one page that uses only the public API. Each view is a module, loaded at its first use.
+
+import { h, render } from 'preact';
+import type { StatusReport } from '../../../core/model/status.ts';
+import { setTitle } from '../parts/frame.ts';
+import { watchHeld } from '../parts/held-watch.ts';
+import { toast } from '../parts/toast.ts';
+import { call, currentKey, newestOffset, Refusal, statusOf, useKey } from '../service/api.ts';
+import { forgetKey, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
+import type { Position } from '../service/line.ts';
+import { listen, onLiveState, stopListening } from '../service/live.ts';
+import { navigationItems } from '../service/navigation.ts';
+import { applyScheme, hasLetters } from '../service/preferences.ts';
+import { currentRoute, setHome, type View } from '../service/route.ts';
+import { isHub, may, readService } from '../service/service.ts';
+import { reasonOf } from '../service/words.ts';
+import { followAddress, keyToEnter } from './address-key.tsx';
+import { element, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
+import { health, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
+
+interface Loaded {
+  readonly create: () => View;
+}
+
+const others = () => import('./others.ts');
+
+const VIEWS: Readonly<Record<string, readonly [title: string, load: () => Promise<Loaded>]>> = {
+  overview: ['Overview', () => import('../views/overview/overview.tsx')],
+  messages: ['Messages', () => import('../views/messages/messages.tsx')],
+  events: ['Events', async () => (await others()).events],
+  webhooks: ['Webhooks', async () => (await others()).webhooks],
+  approvals: ['Approvals', async () => (await others()).approvals],
+  keys: ['Keys', async () => (await others()).keys],
+  audit: ['Audit log', async () => (await others()).audit],
+  settings: ['Settings', async () => (await others()).settings],
+};
+
+const WRONG_KEY = 'This key is not known here. Compare it with the one that the command below prints.';
+const CHANGED_KEY = 'The key has changed. Enter the new one.';
+/**
+ * Interval between health checks. The interval is long, because each check counts towards the request limit. When a
+ * lost WebSocket has reconnected, the page checks at once.
+ */
+const HEALTH_EVERY_MS = 60_000;
+
+const made = new Map<string, Promise<View>>();
+let shown: View | undefined;
+let isIn = false;
+/** Counts the calls of `showView`. A call that has to wait shows its view only if no other call followed. */
+let turns = 0;
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+async function enter(candidate: string): Promise<void> {
+  clearTimeout(retry);
+  useKey(candidate);
+  try {
+    const status = await readService();
+    keepKey(candidate, rememberField.current?.checked === true);
+    isIn = true;
+    setHome(navigationItems()[0]?.view ?? 'settings');
+    showNavigation();
+    showFrame();
+    showBackend(status.backend);
+    // Reads the position while the view loads. Listening begins there afterwards, so no event in between is missed.
+    const [position] = await Promise.all([may('events') ? newestPosition(status) : undefined, showView()]);
+    if (position !== undefined) listen(position, () => leave(CHANGED_KEY), restart);
+    if (status.held_sends !== undefined && may('approve')) watchHeld(status.held_sends);
+  } catch (error) {
+    if (error instanceof Refusal && error.status === 429) waitToEnter(candidate, error.retryAfterS);
+    else leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
+  }
+}
+
+/**
+ * Called when the requests of this minute are used up. Waits until the service accepts requests again, then signs in.
+ */
+function waitToEnter(candidate: string, waitS: number): void {
+  isIn = false;
+  showFrame();
+  let leftS = Math.max(1, waitS);
+  const step = (): void => {
+    if (leftS <= 0) {
+      void enter(candidate);
+      return;
+    }
+    refusal.value = `The request limit for this minute is reached. Signing in automatically in ${leftS} s.`;
+    leftS -= 1;
+    retry = setTimeout(step, 1000);
+  };
+  step();
+}
+
+async function newestPosition({ newest_event: newest }: StatusReport): Promise<Position> {
+  if (isHub()) return { after: newest.offset ?? 0, hasChanges: false };
+  const offset = await newestOffset();
+  return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
+}
+
+/** Listens from the newest event on. Makes all views again, because they may have missed earlier events. */
+async function restart(): Promise<void> {
+  try {
+    listen(await newestPosition(await readService()), () => leave(CHANGED_KEY), restart);
+    for (const view of made.values()) {
+      const { root, end } = await view;
+      root.remove();
+      end?.();
+    }
+    made.clear();
+    await showView();
+  } catch (error) {
+    leave(reasonOf(error), statusOf(error) === 401);
+  }
+}
+
+/** Returns to the sign-in form. Deletes a stored key that was refused, and keeps one that could not be checked. */
+function leave(reason: string, isRefused = true): void {
+  if (isRefused) {
+    if (currentKey() === keptKey()) forgetKey();
+    useKey('');
+  }
+  stopListening();
+  isIn = false;
+  showFrame();
+  refusal.value = reason;
+  void checkHealth();
+  keyField.current?.select();
+}
+
+/** Shows either the sign-in form, or the navigation and a view. */
+function showFrame(): void {
+  element('app').classList.toggle('out', !isIn);
+  element('sign-in').hidden = isIn;
+  element('skip').hidden = !isIn;
+  if (!isIn) {
+    setTitle('Sign in');
+    keyField.current?.focus();
+    return;
+  }
+  if (keyField.current !== null) keyField.current.value = '';
+  refusal.value = '';
+}
+
+/** Shows the view that the address names. */
+async function showView(): Promise<void> {
+  if (!isIn) return;
+  turns += 1;
+  const own = turns;
+  const route = currentRoute();
+  const [title = '', load] = VIEWS[route.view] ?? [];
+  if (load === undefined) return;
+  markCurrent();
+  setTitle(title);
+  const view = made.get(route.view) ?? load().then(({ create }) => create());
+  made.set(route.view, view);
+  try {
+    const next = await view;
+    if (own !== turns) return;
+    if (shown !== next) put(next);
+    await next.show(route);
+  } catch (error) {
+    if (own !== turns) return;
+    if (statusOf(error) === undefined) made.delete(route.view);
+    toast(reasonOf(error), true);
+  }
+}
+
+/** Shows a view in place of the one that is shown. */
+function put(next: View): void {
+  if (shown !== undefined) shown.root.hidden = true;
+  const main = element('main');
+  if (!next.root.isConnected) main.append(next.root);
+  next.root.hidden = false;
+  shown = next;
+  // Moves keyboard focus into the new view, unless focus has already left the link that was clicked.
+  const isOnLink = document.activeElement?.matches('.side [aria-current], .tabs [aria-current]') === true;
+  if (isOnLink) main.focus({ preventScroll: true });
+  main.scrollTop = 0;
+}
+
+/** Shows whether the service answers and can read Messages, and the reason if not. */
+async function checkHealth({ isByItself = false } = {}): Promise<void> {
+  try {
+    showBackend((await call<Pick<StatusReport, 'backend'>>('health', { isByItself })).backend);
+  } catch (error) {
+    if (statusOf(error) === 0 && isByItself) return;
+    showConnection('bad', reasonOf(error));
+    health.value = { isGood: false, text: reasonOf(error) };
+  }
+}
+
+function showBackend({ connected: isConnected, message }: StatusReport['backend']): void {
+  const text = message ?? (isConnected ? 'Connected' : 'no reason given');
+  if (!isConnected) showConnection('bad', `Postern cannot read your messages: ${text}`);
+  else showConnection(message === null ? 'good' : 'warning', text);
+  health.value = {
+    isGood: isConnected,
+    text: isConnected
+      ? 'Postern is running and can read messages'
+      : `Postern is running, but cannot read messages: ${text}`,
+  };
+}
+
+async function takeKey(name: string): Promise<void> {
+  const { openPalette, takeShortcut } = (await others()).palette;
+  if (name === 'open') openPalette();
+  else await takeShortcut(name);
+}
+
+function pressed(event: KeyboardEvent): void {
+  const { key, ctrlKey, metaKey, altKey } = event;
+  if (!isIn || document.querySelector('dialog[open], [popover]:popover-open') !== null) return;
+  if ((metaKey || ctrlKey) && !altKey && key.toLowerCase() === 'k') {
+    event.preventDefault();
+    void takeKey('open');
+    return;
+  }
+  if (ctrlKey || metaKey || altKey || key.length !== 1) return;
+  if (/^(?:INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '')) return;
+  if (!hasLetters() && /[a-z]/.test(key)) return;
+  if (key === '/' || key === '?') event.preventDefault();
+  void takeKey(key);
+}
+
+applyScheme();
+startShell();
+render(h(SignIn, { enter }), element('sign-in'));
+element('skip').addEventListener('click', (event) => {
+  event.preventDefault();
+  element('main').focus();
+});
+addEventListener('hashchange', () => {
+  // `postern open` may open an address in a tab that already shows the console. Signs in with the code or key in that
+  // address.
+  const address = takeFromAddress();
+  if (address === undefined) void showView();
+  else void followAddress(address, enter);
+});
+element('jump').addEventListener('click', () => void takeKey('open'));
+addEventListener('keydown', pressed);
+let wasLost = false;
+onLiveState((state) => {
+  if (state === 'open' && wasLost) void checkHealth();
+  wasLost = state !== 'open';
+  if (wasLost) showConnection('bad', 'Postern does not answer. This page reconnects by itself.');
+});
+setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
+const key = await keyToEnter();
+if (key === '') {
+  showFrame();
+  void checkHealth();
+} else await enter(key);

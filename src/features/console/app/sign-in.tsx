@@ -1,0 +1,82 @@
+// The form for signing in with a key.
+
+import { signal } from '@preact/signals';
+import { createRef, type VNode } from 'preact';
+import { CodeLine } from '../parts/parts.tsx';
+import { isRemembered } from '../service/kept-key.ts';
+
+/** Why signing in failed; empty if it did not. */
+export const refusal = signal('');
+/** The state of the service, which the page shows also without a key. */
+export const health = signal<{ readonly isGood: boolean; readonly text: string } | undefined>(undefined);
+export const keyField = createRef<HTMLInputElement>();
+export const rememberField = createRef<HTMLInputElement>();
+
+/** The address of the icon, which the service has given a version. */
+const ICON = document.querySelector<HTMLLinkElement>('link[rel="icon"]')?.href;
+
+const KeyFields = (): VNode => (
+  <div class="field">
+    <label for="key">Key</label>
+    <input
+      id="key"
+      ref={keyField}
+      class="input mono"
+      type="password"
+      autocomplete="current-password"
+      spellcheck={false}
+      required
+      aria-invalid={refusal.value !== ''}
+      aria-describedby="key-error key-hint"
+    />
+    <p id="key-error" class="err" role="alert">
+      {refusal.value || null}
+    </p>
+    <p id="key-hint" class="hint">
+      From <code>postern config key</code>, or a limited key. In a demo, add <code>--demo</code> to both.
+    </p>
+  </div>
+);
+
+/** Calls `enter` with the key in the form. */
+export const SignIn = ({ enter }: { readonly enter: (key: string) => Promise<void> }): VNode => (
+  <div class="box">
+    <img src={ICON} alt="" width={52} height={52} />
+    <div class="stack">
+      <h1 id="sign-in-title">Sign in to Postern</h1>
+      <p class="quiet" id="sign-in-place">
+        {`At ${location.host}. This page connects to nothing else.`}
+      </p>
+    </div>
+    <div class="stack" id="sign-in-command">
+      <p>Run this on the Mac. It opens this page, signed in:</p>
+      <CodeLine text="postern open" />
+    </div>
+    <p class="or">or</p>
+    <form
+      id="key-form"
+      class="stack loose"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void enter(keyField.current?.value ?? '');
+      }}
+    >
+      <KeyFields />
+      <label class="check">
+        <input id="remember" ref={rememberField} type="checkbox" defaultChecked={isRemembered()} />{' '}
+        <span>Keep me signed in on this device</span>
+      </label>
+      <button type="submit" class="btn first" id="sign-in-button">
+        Sign in
+      </button>
+    </form>
+    <p class="quiet small row" id="sign-in-health">
+      {health.value && (
+        <>
+          <span class={`dot ${health.value.isGood ? 'good' : 'bad'}`} />
+          {health.value.text}
+        </>
+      )}
+    </p>
+  </div>
+);

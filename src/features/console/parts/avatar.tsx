@@ -1,0 +1,33 @@
+// Circles with the initials of people.
+
+import type { VNode } from 'preact';
+import { type Face, hueOf } from '../service/directory.ts';
+import { classes } from './parts.tsx';
+
+type Size = 's' | 'xl' | undefined;
+
+function initialsOf(name: string): string {
+  const letters = name
+    .split(/\s+/)
+    .map((word) => [...word].find((letter) => /\p{L}/u.test(letter)))
+    .filter((letter) => letter !== undefined);
+  return letters.length === 0 ? name.slice(-2) : letters.slice(0, 2).join('').toUpperCase();
+}
+
+/** A circle with initials. Its colour follows `id`, so that it stays the same when the name changes. */
+export const Avatar = ({ name, id, hue = hueOf(id), size }: Face & { readonly size?: Size }): VNode => (
+  <span class={classes('avatar', size)} data-hue={hue} aria-hidden="true">
+    {initialsOf(name)}
+  </span>
+);
+/** The avatars of the first two people; one for a single person. */
+export function Faces({ people, size }: { readonly people: readonly Face[]; readonly size?: Size }): VNode {
+  const [first = { name: '?', id: '' }, second] = people;
+  if (second === undefined) return <Avatar {...first} size={size} />;
+  return (
+    <span class={classes('pair', size)}>
+      <Avatar {...first} />
+      <Avatar {...second} />
+    </span>
+  );
+}

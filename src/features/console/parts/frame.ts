@@ -1,0 +1,28 @@
+// Facts that views tell the frame around them: their title, and how many of their items need attention.
+
+import { effect, signal } from '@preact/signals';
+
+/** The number of items of a view that need attention, and the words that follow the number for screen readers. */
+export interface Badge {
+  readonly count: number;
+  readonly words: string;
+}
+
+/** Key: the view. */
+export const badges = signal<ReadonlyMap<string, Badge>>(new Map());
+const title = signal('');
+
+/** Shows the number on the view's navigation links and in the title of the page. */
+export function setBadge(view: string, count: number, words: string): void {
+  badges.value = new Map([...badges.value, [view, { count, words }]]);
+}
+
+/** Sets the title of the page to that of a view. */
+export function setTitle(text: string): void {
+  title.value = text;
+}
+
+effect(() => {
+  const count = ['messages', 'approvals'].reduce((sum, view) => sum + (badges.value.get(view)?.count ?? 0), 0);
+  document.title = `${count > 0 ? `(${count}) ` : ''}${title.value === '' ? 'Postern' : `${title.value} · Postern`}`;
+});

@@ -1,0 +1,158 @@
+// A field that suggests people and groups while the user types.
+
+import { signal } from '@preact/signals';
+import type { InputHTMLAttributes, RefObject, TargetedKeyboardEvent, VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import { type Entry, hasWords, suggestions } from '../service/directory.ts';
+import { Avatar } from './avatar.tsx';
+import { useUniqueId } from './unique-id.ts';
+
+const WAIT_MS = 150;
+const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
+
+/** The suggestions for the text of a field. An entry that somebody selected stays selected when others arrive. */
+class Suggestions {
+  readonly found = signal<readonly Entry[]>([]);
+  /** Place of the selected entry; -1 if none is. */
+  readonly at = signal(-1);
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** Counts the searches, because an earlier one may be answered later. */
+  #turn = 0;
+
+  get selected(): Entry | undefined {
+    return this.found.value[this.at.value];
+  }
+
+  close(): void {
+    this.#turn += 1;
+    clearTimeout(this.#timer);
+    this.#show([]);
+  }
+
+  step(by: number): void {
+    const { length } = this.found.value;
+    this.at.value = (this.at.value + by + length) % length;
+  }
+
+  async search(field: HTMLInputElement): Promise<void> {
+    this.#turn += 1;
+    const own = this.#turn;
+    const all = await suggestions(field.value.trim());
+    if (own === this.#turn && document.activeElement === field) this.#show(all);
+  }
+
+  typed(field: HTMLInputElement): void {
+    clearTimeout(this.#timer);
+    // Without this, Enter could choose a suggestion that no longer matches, until the new ones arrive.
+    this.#show(this.found.value.filter((entry) => hasWords(entry, field.value)));
+    this.#timer = setTimeout(() => void this.search(field), WAIT_MS);
+  }
+
+  #show(all: readonly Entry[]): void {
+    const selected = this.selected?.id;
+    this.found.value = all;
+    this.at.value = selected === undefined ? -1 : all.findIndex(({ id }) => id === selected);
+  }
+}
+
+type Attributes =
+  | 'class'
+  | 'id'
+  | 'placeholder'
+  | 'spellcheck'
+  | 'aria-label'
+  | 'aria-describedby'
+  | 'value'
+  | 'onInput';
+
+interface Props extends Pick<InputHTMLAttributes<HTMLInputElement>, Attributes> {
+  /** Called with the chosen person or group. */
+  readonly choose: (entry: Entry) => void;
+  readonly field: RefObject<HTMLInputElement | null>;
+  /** Called for a key that the suggestions do not use. */
+  readonly pressed?: (event: TargetedKeyboardEvent<HTMLInputElement>) => void;
+  /** Called when the field has lost the focus. */
+  readonly left?: () => void;
+}
+
+/** A field with a list of suggestions below it. */
+export function SuggestField({ choose, field, pressed, left, ...props }: Props): VNode {
+  const id = useUniqueId();
+  const [shown] = useState(() => new Suggestions());
+  const isOpen = shown.found.value.length > 0;
+  const take = (entry: Entry): void => {
+    shown.close();
+    choose(entry);
+  };
+  const keyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    const step = STEPS[event.key];
+    const { selected } = shown;
+    if (isOpen && step !== undefined) shown.step(step);
+    else if (isOpen && event.key === 'Enter' && selected !== undefined) take(selected);
+    else if (isOpen && event.key === 'Escape') shown.close();
+    else {
+      pressed?.(event);
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  return (
+    <>
+      <input
+        {...props}
+        ref={field}
+        role="combobox"
+        aria-autocomplete="list"
+        aria-controls={id}
+        aria-expanded={isOpen}
+        aria-activedescendant={shown.at.value < 0 ? undefined : `${id}-${shown.at.value}`}
+        autocomplete="off"
+        onInput={(event) => {
+          shown.typed(event.currentTarget);
+          props.onInput?.(event);
+        }}
+        onFocus={({ currentTarget }) => currentTarget.value === '' && void shown.search(currentTarget)}
+        onBlur={() => {
+          shown.close();
+          left?.();
+        }}
+        onKeyDown={keyDown}
+      />
+      <List id={id} found={shown.found.value} at={shown.at.value} take={take} />
+    </>
+  );
+}
+
+interface ListProps {
+  readonly id: string;
+  readonly found: readonly Entry[];
+  readonly at: number;
+  readonly take: (entry: Entry) => void;
+}
+
+const List = ({ id, found, at, take }: ListProps): VNode => (
+  <ul class="suggest" id={id} role="listbox" aria-label="People and groups" hidden={found.length === 0}>
+    {found.map((entry, index) => (
+      <li
+        key={entry.id}
+        role="option"
+        id={`${id}-${index}`}
+        aria-selected={index === at}
+        ref={(item) => {
+          if (index === at) item?.scrollIntoView({ block: 'nearest' });
+        }}
+        onPointerDown={(event) => {
+          event.preventDefault();
+          take(entry);
+        }}
+      >
+        <Avatar id={entry.id} name={entry.name} size="s" />
+        <span class="grow cut" dir="auto">
+          {entry.name}
+        </span>
+        {entry.detail !== entry.name && <bdi class="quiet small cut">{entry.detail}</bdi>}
+      </li>
+    ))}
+  </ul>
+);

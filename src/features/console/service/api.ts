@@ -1,0 +1,166 @@
+import { mayAskByItself, noteLimit } from './budget.ts';
+import { keptKey } from './kept-key.ts';
+
+/** The URL is relative to the page, so that it also works behind a proxy that adds a folder to the path. */
+export const API = new URL('api/v1/', location.href);
+
+let key = keptKey();
+
+/** Returns the API key that this page sends with its requests. */
+export const currentKey = (): string => key;
+
+export function useKey(candidate: string): void {
+  key = candidate;
+}
+
+interface Problem {
+  readonly detail?: string;
+  readonly errors?: readonly { readonly message: string }[];
+  readonly hint?: string;
+  readonly code?: string;
+}
+
+/**
+ * An error answer of the service, with the service's own text as the message. `status` is the HTTP status, or 0 if the
+ * request was not made or not answered.
+ */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly retryAfterS: number;
+  readonly members: Readonly<Record<string, unknown>>;
+
+  constructor(status: number, { detail, errors = [], hint, code, ...members }: Problem, retryAfterS = 0) {
+    const mistakes = errors.filter(({ message }) => message !== detail).map(({ message }) => message);
+    super([detail, ...mistakes, hint].filter(Boolean).join(' '));
+    this.status = status;
+    this.code = code;
+    this.retryAfterS = retryAfterS;
+    this.members = members;
+  }
+}
+
+/** Returns the status of a refusal; undefined for any other error. */
+export const statusOf = (error: unknown): number | undefined => (error instanceof Refusal ? error.status : undefined);
+
+// biome-ignore lint/suspicious/noExplicitAny: until the last JavaScript module, which cannot name the type, is gone.
+type Untyped = any; // eslint-disable-line @typescript-eslint/no-explicit-any
+
+export interface Asked {
+  /** True for a call that no click caused. To stay within the request limit, it may throw without making a request. */
+  readonly isByItself?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface CallOptions extends Asked {
+  readonly method?: string;
+  readonly body?: unknown;
+  /** Replaces this page's key. */
+  readonly key?: string;
+}
+
+/** Calls the API. Throws a Refusal. */
+export async function call<Answer = Untyped>(
+  path: string,
+  { method = 'GET', body, ...options }: CallOptions = {},
+): Promise<Answer> {
+  const response = await ask(path, {
+    ...options,
+    method,
+    headers: body === undefined ? {} : { 'Content-Type': 'application/json' },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  return response.status === 204 ? (undefined as Answer) : ((await response.json()) as Answer);
+}
+
+export interface AnswerPage<Item> {
+  readonly items: Item[];
+  readonly headers: Headers;
+  /** The path of the next page; undefined if this is the last one. */
+  readonly next: string | undefined;
+}
+
+/** Returns one page of a list. Throws a Refusal. */
+export async function pageOf<Item = Untyped>(
+  path: string,
+  { signal, isByItself }: Asked = {},
+): Promise<AnswerPage<Item>> {
+  const response = await ask(path, { signal, isByItself });
+  const [, next] = /<([^<>]+)>; rel="next"/.exec(response.headers.get('Link') ?? '') ?? [];
+  return {
+    items: (await response.json()) as Item[],
+    headers: response.headers,
+    next: next && new URL(next, new URL(path, API)).href,
+  };
+}
+
+/** Returns the newest offset in the feed of events and changes; undefined if changes are switched off. */
+export async function newestOffset(): Promise<string | undefined> {
+  try {
+    const { headers } = await ask('events?changes=true', {});
+    return /[?&]after=([\w-]+)/.exec(headers.get('link') ?? '')?.[1];
+  } catch (error) {
+    if (statusOf(error) === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Returns the bytes of an attachment and their Content-Type. Throws a Refusal. */
+export async function bytesAt(path: string, { isByItself }: Asked = {}): Promise<{ bytes: Blob; type: string }> {
+  const response = await ask(path, { isByItself });
+  return { bytes: await response.blob(), type: response.headers.get('Content-Type') ?? '' };
+}
+
+/** Uploads a file. Resolves with its id. */
+export async function upload(file: File): Promise<string> {
+  const response = await ask('attachments', {
+    method: 'POST',
+    headers: {
+      'Content-Type': file.type || 'application/octet-stream',
+      'Content-Disposition': `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`,
+    },
+    body: file,
+  });
+  return ((await response.json()) as { readonly id: string }).id;
+}
+
+interface AskOptions extends Asked {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: BodyInit | null;
+  readonly key?: string;
+}
+
+async function ask(
+  path: string,
+  { headers, isByItself = false, key: asked = key, signal, ...options }: AskOptions,
+): Promise<Response> {
+  if (isByItself && !mayAskByItself()) {
+    throw new Refusal(0, { detail: 'Not loaded, to stay within the request limit.' });
+  }
+  let response: Response;
+  try {
+    response = await fetch(new URL(path, API), {
+      ...options,
+      signal: signal ?? null,
+      headers: { ...headers, 'X-API-Key': asHeader(asked) },
+    });
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error;
+    throw new Refusal(0, { detail: 'Postern does not answer. Is it running?' });
+  }
+  noteLimit(response.headers);
+  if (response.ok) return response;
+  const problem = (await response.json().catch(() => ({ detail: `Status ${response.status}.` }))) as Problem;
+  throw new Refusal(response.status, problem, Number(response.headers.get('Retry-After') ?? 0));
+}
+
+/** Encodes the key for a header, as UTF-8 bytes (decision E6). */
+const asHeader = (text: string): string => String.fromCharCode(...new TextEncoder().encode(text));
+
+/**
+ * Returns a curl command for the request behind a view. The command contains `$KEY` instead of the key itself, because
+ * commands are copied into logs and chats.
+ */
+export const curlOf = (path: string, options = ''): string =>
+  `curl ${options}-H "X-API-Key: $KEY" "${new URL(path, API).href.replaceAll('$', '%24').replaceAll('`', '%60').replaceAll('!', '%21')}"`;

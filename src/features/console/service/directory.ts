@@ -1,0 +1,180 @@
+// The conversations and people whose names the page knows: for suggestions, filters and titles.
+
+import type { Conversation } from '../../../core/model/conversation.ts';
+import type { Names } from '../../../core/model/names.ts';
+import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
+import { type AnswerPage, call, pageOf, statusOf } from './api.ts';
+import { onEvent } from './live.ts';
+import { isHub, macOf, partsToInclude } from './service.ts';
+import { addressIn, personOf } from './words.ts';
+
+/** A person or a group that a field suggests. */
+export interface Entry {
+  readonly id: string;
+  readonly name: string;
+  readonly detail: string;
+  readonly isGroup: boolean;
+  readonly conversation?: string;
+}
+
+/** A person as an avatar shows them. */
+export interface Face {
+  readonly name: string;
+  readonly id: string;
+  readonly hue?: number;
+}
+
+/** The number of colours of people. */
+const HUES = 6;
+
+const AT_ONCE = 50;
+const SUGGESTED = 8;
+
+const known = new Map<string, Conversation>();
+/** The newest conversations; undefined after each event. */
+let newest: Promise<AnswerPage<Conversation>> | undefined;
+let isRead = false;
+
+/** Returns a conversation's display name, otherwise the names of its participants, otherwise the address in its id. */
+export const nameOf = ({ display_name: name, participants, id, names }: Conversation): string =>
+  name ?? (participants.map((address) => personOf(address, names)).join(', ') || addressIn(id));
+
+export const conversationOf = (id: string): Conversation | undefined => known.get(id);
+
+/** Returns the name of a known conversation. */
+export function nameIn(id: string): string | undefined {
+  const conversation = known.get(id);
+  return conversation && nameOf(conversation);
+}
+
+/** To whom a send goes. */
+export interface Recipient {
+  readonly to: string;
+  readonly members?: readonly string[] | undefined;
+  readonly names?: Names | undefined;
+}
+
+/** Returns the name of a send's recipient from the Address Book or a known conversation, otherwise the address. */
+export function recipientOf({ to, members = [], names }: Recipient): string {
+  const [only] = members;
+  const name = members.length === 1 && only !== undefined ? personOf(only, names) : undefined;
+  if (name !== undefined && name !== only) return name;
+  return nameIn(to) ?? nameIn(`any;-;${to}`) ?? name ?? addressIn(to);
+}
+
+export function noteConversations(conversations: readonly Conversation[]): void {
+  for (const conversation of conversations) known.set(conversation.id, conversation);
+}
+
+export const isGroup = ({ id, details, participants }: Conversation): boolean =>
+  details?.is_group ?? (id.includes(';+;') || participants.length > 1);
+
+/** Returns the colour of a person or group, which is always the same for one id. */
+export const hueOf = (id: string): number =>
+  [...id].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973, 0) % HUES;
+
+/** Returns the colour of a person. In a group, two people share a colour only if there are more people than colours. */
+export function hueIn(conversation: Conversation | undefined, address: string): number {
+  const hues = new Map<string, number>();
+  for (const one of [...(conversation?.participants ?? [])].sort()) {
+    let hue = hueOf(one);
+    if (hues.size < HUES) while ([...hues.values()].includes(hue)) hue = (hue + 1) % HUES;
+    hues.set(one, hue);
+  }
+  return hues.get(address) ?? hueOf(address);
+}
+
+/** Returns the people whose initials the conversation's avatar shows. */
+export const peopleIn = (conversation: Conversation): readonly Face[] =>
+  isGroup(conversation) && conversation.participants.length > 1
+    ? conversation.participants.map((address) => ({
+        name: personOf(address, conversation.names),
+        id: address,
+        hue: hueIn(conversation, address),
+      }))
+    : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
+
+/** Reads the newest conversations. Callers share one answer until the next live event, unless `isFresh` is true. */
+export function newestConversations({
+  isByItself,
+  isFresh = false,
+}: {
+  readonly isByItself?: boolean | undefined;
+  readonly isFresh?: boolean;
+} = {}): Promise<AnswerPage<Conversation>> {
+  if (newest !== undefined && !isFresh) return newest;
+  const own = pageOf<Conversation>(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`, { isByItself });
+  newest = own;
+  own.then(
+    ({ items }) => {
+      isRead = true;
+      noteConversations(items);
+    },
+    () => {
+      if (newest === own) newest = undefined;
+    },
+  );
+  return own;
+}
+
+onEvent(() => {
+  newest = undefined;
+});
+
+/** Reads the newest conversations, unless an earlier request for them succeeded. */
+export async function readDirectory(): Promise<void> {
+  if (!isRead) await newestConversations();
+}
+
+function entryOf(conversation: Conversation): Entry {
+  const { id, participants } = conversation;
+  const mac = macOf(id);
+  const detail = isGroup(conversation)
+    ? participants.map((address) => personOf(address, conversation.names)).join(', ')
+    : (participants[0] ?? addressIn(id));
+  return {
+    id: isGroup(conversation) || isHub() ? id : (participants[0] ?? id),
+    name: nameOf(conversation),
+    detail: mac === undefined ? detail : `${detail} · ${mac}`,
+    isGroup: isGroup(conversation),
+    conversation: id,
+  };
+}
+
+/** Reports whether each word of `text` occurs in the entry's name, detail or id. Ignores case. */
+export function hasWords({ name, detail, id }: Entry, text: string): boolean {
+  const all = `${name} ${detail} ${id}`.toLowerCase();
+  return wordsOf(text).every((word) => all.includes(word));
+}
+
+const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
+
+/**
+ * Returns people and groups whose name or address contains every word of `text`. Entries with all words in their own
+ * name come first. Adds contacts of the Address Book if too few known conversations match.
+ */
+export async function suggestions(text: string): Promise<readonly Entry[]> {
+  await readDirectory().catch(() => {});
+  const words = wordsOf(text);
+  const found: Entry[] = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
+  if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
+  // Entries whose own name contains all the words come first. Entries with a match only elsewhere, such as in a
+  // member's name, follow.
+  const isNamed = ({ name }: Entry): boolean => words.every((word) => name.toLowerCase().includes(word));
+  found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
+  const seen = new Set<string>();
+  return found.filter(({ id }) => !seen.has(id) && seen.add(id)).slice(0, SUGGESTED);
+}
+
+async function contactsFor(text: string): Promise<readonly Entry[]> {
+  try {
+    const path = `contacts?limit=${SUGGESTED}&q=${encodeURIComponent(text)}`;
+    const people = await call<readonly Contact[]>(path, { isByItself: true });
+    return people.flatMap(({ name, addresses }) =>
+      addresses.map((address) => ({ id: address, name, detail: address, isGroup: false })),
+    );
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
+    return [];
+  }
+}

@@ -1,0 +1,41 @@
+// Stores the key with which the console and the API reference make requests. The key is stored for this tab only,
+// unless the user chooses to remember it on this device.
+
+const NAME = 'postern-key';
+
+export const keptKey = (): string => sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME) ?? '';
+
+export const isRemembered = (): boolean => localStorage.getItem(NAME) !== null;
+
+export function keepKey(key: string, isForDevice: boolean): void {
+  sessionStorage.setItem(NAME, key);
+  if (isForDevice) localStorage.setItem(NAME, key);
+  else localStorage.removeItem(NAME);
+}
+
+export function forgetKey(): void {
+  sessionStorage.removeItem(NAME);
+  localStorage.removeItem(NAME);
+}
+
+/** The one-time code or the key in an address. */
+export interface AddressKey {
+  readonly code?: string;
+  readonly key?: string;
+}
+
+/**
+ * Returns the code or key that the page's address contains: `{ code }` for `#code=…`, or `{ key }` for `#key=…`.
+ * Returns undefined if there is neither. Removes the code or key from the address and the history at once. An address
+ * with a code comes from `postern open`.
+ */
+export function takeFromAddress(): AddressKey | undefined {
+  const [, name, encoded] = /^#(code|key)=(.+)$/.exec(location.hash) ?? [];
+  if (name === undefined || encoded === undefined) return undefined;
+  history.replaceState(null, '', location.pathname + location.search);
+  try {
+    return { [name]: decodeURIComponent(encoded) };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,118 @@
+// Events as they happen: one WebSocket for the whole page, and the newest events.
+
+import type { ChangeEvent, Event as RowEvent } from '../../../core/model/event.ts';
+import type { Message } from '../../../core/model/message.ts';
+import { call } from './api.ts';
+import { Line, type Position } from './line.ts';
+import { isHub, knownStatus, partsToInclude } from './service.ts';
+
+/** An event as the stream sends it; with its offset unless changes are switched off. */
+export type LiveEvent = (RowEvent | ChangeEvent) & { readonly offset?: string };
+
+/** An event, its time, and a unique number. The time is exact if the event arrived while the page was open. */
+export interface Taken {
+  readonly event: LiveEvent;
+  readonly atMs: number;
+  readonly isExact: boolean;
+  readonly key: string;
+}
+
+const KEPT = 10_000;
+const BEFORE = 100;
+const CHANGES: ReadonlySet<string> = new Set(['message.updated', 'message.removed', 'messages.changed']);
+
+/** The events so far, newest first. */
+let taken: Taken[] = [];
+let count = 0;
+let hasEarlier = false;
+let line: Line | undefined;
+const takers = new Set<(event: LiveEvent) => void>();
+const watchers = new Set<(state: string) => void>();
+let state = 'connecting';
+let receivesChanges = false;
+
+export const takenEvents = (): readonly Taken[] => taken;
+
+/** The messages of the newest events, by id. */
+const messages = new Map<string, Message>();
+
+export const messageTaken = (id: string): Message | undefined => messages.get(id);
+
+function noteMessage({ type, data }: LiveEvent): void {
+  if (type !== 'messages.changed' && type.startsWith('message.') && 'body' in data && data.body) {
+    messages.set(data.id, data);
+  }
+  if (messages.size > KEPT) messages.delete(messages.keys().next().value ?? '');
+}
+export const liveState = (): string => state;
+/** Reports whether changes of existing messages arrive as events. */
+export const areChangesLive = (): boolean => receivesChanges;
+
+/** Calls `take` with each event from now on. */
+export function onEvent(take: (event: LiveEvent) => void): void {
+  takers.add(take);
+}
+
+/**
+ * Calls `watch` with each new state of the connection: `open`, or a text such as `closed; trying again in 5 s`.
+ */
+export function onLiveState(watch: (state: string) => void): void {
+  watchers.add(watch);
+}
+
+/**
+ * Listens for events after a position. Calls `lose` if the key is refused. Calls `restart` if the service cannot resume
+ * after the last event, so that the page must load everything again.
+ */
+export function listen(position: Position, lose: () => void, restart: () => unknown): void {
+  line?.close();
+  receivesChanges = position.hasChanges;
+  line = new Line(position, take, (now, waitS) => {
+    if (now === 'expired') void restart();
+    else if (now === 'refused') lose();
+    else setState(now === 'open' ? 'open' : `closed; trying again in ${waitS} s`);
+  });
+  line.open();
+}
+
+export function stopListening(): void {
+  line?.close();
+  line = undefined;
+}
+
+function setState(now: string): void {
+  state = now;
+  for (const watch of watchers) watch(now);
+}
+
+function take(event: LiveEvent): void {
+  add(event, Date.now(), true);
+  for (const each of takers) each(event);
+}
+
+function add(event: LiveEvent, atMs: number, isExact: boolean): void {
+  count += 1;
+  noteMessage(event);
+  taken.unshift({ event, atMs, isExact, key: String(count) });
+  if (taken.length > KEPT) taken.length = KEPT;
+}
+
+/** Reads the newest events from before the page was opened. Later calls do nothing. */
+export async function readEarlier(): Promise<void> {
+  if (hasEarlier || isHub()) return;
+  hasEarlier = true;
+  const row = knownStatus().newest_event.row_id;
+  const path = `events?after=${Math.max(0, row - BEFORE)}&limit=${BEFORE}&include=${partsToInclude()}`;
+  const events = await call<readonly RowEvent[]>(path).catch(() => []);
+  const known = new Set(
+    taken.filter(({ event }) => !CHANGES.has(event.type)).map(({ event }) => ('id' in event.data ? event.data.id : '')),
+  );
+  const earlier = events
+    .filter(({ data }) => !known.has(data.id))
+    .map((event) => {
+      count += 1;
+      noteMessage(event);
+      return { event, atMs: Date.parse(event.data.timestamp), isExact: false, key: String(count) };
+    });
+  taken = [...taken, ...earlier.reverse()];
+}

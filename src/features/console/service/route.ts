@@ -1,0 +1,67 @@
+// The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
+
+const VIEWS = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
+/**
+ * Key: the name that a view had in the addresses of older versions. Value: the view that replaces it. Bookmarks may
+ * still contain the old names.
+ */
+const MOVED = new Map([
+  ['access', 'approvals'],
+  ['macs', 'overview'],
+]);
+
+export interface Route {
+  readonly view: string;
+  readonly id?: string | undefined;
+  readonly item?: string | undefined;
+  readonly query: URLSearchParams;
+}
+
+/** A view. Its element stays in the document once it is made. `show` is called whenever the address leads to the view. */
+export interface View {
+  readonly root: HTMLElement;
+  readonly show: (route: Route) => unknown;
+  /** Ends the view, which has left the document. */
+  readonly end?: () => void;
+}
+
+let home = 'overview';
+
+/**
+ * Sets the view to show if the address names none. Limited keys cannot open the overview, so they need another view.
+ */
+export function setHome(view: string): void {
+  home = view;
+}
+
+/** Parses `#/c/ID`, `#/c/ID/MESSAGE`, `#/events`, `#/webhooks/ID`, `#/keys/new?step=2`, … */
+export function currentRoute(): Route {
+  const [path = '', search = ''] = location.hash.split('?');
+  const [, first = '', ...rest] = path.split('/');
+  const [id, item] = rest.map(decoded);
+  const query = new URLSearchParams(search);
+  if (first === 'c' && id !== undefined) return { view: 'messages', id, item, query };
+  const name = MOVED.get(first) ?? first;
+  return { view: VIEWS.includes(name) ? name : home, id: first === 'messages' ? undefined : id, item, query };
+}
+
+export const pathOfConversation = (id: string, message?: string): string =>
+  `#/c/${encodeURIComponent(id)}${message === undefined ? '' : `/${encodeURIComponent(message)}`}`;
+
+/**
+ * Goes to an address. With `replaces`, the address takes the place of the current one in the history, so Back skips the
+ * current one.
+ */
+export function goTo(hash: string, { replaces = false } = {}): void {
+  if (location.hash === hash) dispatchEvent(new HashChangeEvent('hashchange'));
+  else if (replaces) location.replace(hash);
+  else location.hash = hash;
+}
+
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

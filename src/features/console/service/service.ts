@@ -1,0 +1,121 @@
+// Facts about the service: who is signed in, and whether the service is a hub or a demo.
+
+import type { KeyRecord, Scope } from '../../../core/model/key.ts';
+import type { HubMac, StatusReport } from '../../../core/model/status.ts';
+import { type Asked, call, statusOf } from './api.ts';
+
+let status: StatusReport | undefined;
+let key: KeyRecord | undefined;
+
+/** Reads the status and the rights of the key. Throws a Refusal. */
+export async function readService(): Promise<StatusReport> {
+  const report = await call<StatusReport>('status');
+  const own = report.macs === undefined ? await call<KeyRecord>('keys/me') : undefined;
+  status = report;
+  key = own;
+  asked = undefined;
+  return report;
+}
+
+export function noteStatus(report: StatusReport): void {
+  status = report;
+}
+
+export function knownStatus(): StatusReport {
+  if (status === undefined) throw new Error('The status is not known yet.');
+  return status;
+}
+
+export const isHub = (): boolean => status?.macs !== undefined;
+export const isDemo = (): boolean => status?.demo === true;
+/** Reports whether the page has the owner's key. Always true at a hub, which has no limited keys. */
+export const isOwner = (): boolean => key === undefined || key.caps === null;
+export const may = (scope: Scope): boolean => isOwner() || (key?.scopes ?? []).includes(scope);
+export const macs = (): readonly HubMac[] => status?.macs ?? [];
+
+/** Returns a `postern` command line for this service, with `--demo` at a demo. */
+export const commandOf = (rest: string): string => `postern ${rest}${isDemo() ? ' --demo' : ''}`;
+
+/** Returns the value of `include` for requests. A hub knows no names of people, so it does not offer `contacts`. */
+export const partsToInclude = (): string => (isHub() ? 'details' : 'details,contacts');
+
+/**
+ * Returns the name of the Mac in an id at a hub: the text before `~`. Returns undefined if the id contains no `~`, and
+ * on a single Mac.
+ */
+export const macOf = (id: string): string | undefined =>
+  isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined;
+
+/** Ids of keys that are no longer in the list of current keys, or that were never found in it. */
+const revoked = new Set<string>();
+/** Names of revoked keys, by id. */
+const formerNames = new Map<string, string>();
+let keys: readonly KeyRecord[] = [];
+let asked: Promise<readonly KeyRecord[]> | undefined;
+
+/** Requests the limited keys. `knownKeys` returns them until `forgetKeys` is called. */
+export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
+  const own = call<readonly KeyRecord[]>('keys', options).then((now) => {
+    for (const { id } of keys) revoked.add(id);
+    for (const { id } of now) revoked.delete(id);
+    keys = now;
+    return now;
+  });
+  asked = own;
+  own.catch(() => {
+    if (asked === own) asked = undefined;
+  });
+  return own;
+}
+
+/**
+ * Returns the limited keys. Requests them unless the answer to an earlier request is still valid. At a hub, with a
+ * limited key, or if the request is refused, returns the last known keys.
+ */
+export async function knownKeys(): Promise<readonly KeyRecord[]> {
+  if (!isOwner() || isHub()) return keys;
+  try {
+    return await (asked ?? readKeys({ isByItself: true }));
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
+    return keys;
+  }
+}
+
+/**
+ * Returns the names of the limited keys. Key: the key's id. If one of `ids` is unknown, first requests all keys,
+ * including the revoked ones.
+ */
+export async function namesOfKeys(ids: Iterable<string> = []): Promise<ReadonlyMap<string, string>> {
+  const known = new Set([...(await knownKeys()).map(({ id }) => id), ...revoked, 'owner', 'tapback']);
+  const missing = [...ids].filter((id) => !known.has(id));
+  if (missing.length > 0 && isOwner() && !isHub()) await readEndedKeys(missing);
+  return new Map([...formerNames, ...keys.map(({ id, name }) => [id, name] as const)]);
+}
+
+/** Requests all keys, including the revoked ones, to learn the names of `ids`. */
+async function readEndedKeys(ids: readonly string[]): Promise<void> {
+  try {
+    const all = await call<readonly KeyRecord[]>('keys?include=revoked', { isByItself: true });
+    keys = all.filter(({ revoked_at: at }) => at === undefined);
+    for (const { id, name, revoked_at: at } of all) if (at !== undefined) formerNames.set(id, `${name} (revoked)`);
+    for (const id of ids) if (!keys.some((key) => key.id === id)) revoked.add(id);
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
+  }
+}
+
+export function forgetKeys(): void {
+  asked = undefined;
+}
+
+/**
+ * Returns the name of a key, or "You" for the owner's. If `names` lacks the key, returns "key" and its id, preceded by
+ * "revoked" if the key is in the set `revoked`.
+ */
+export const keyName = (id: string, names: ReadonlyMap<string, string>): string =>
+  id === 'owner'
+    ? 'You'
+    : id === 'tapback'
+      ? 'You, by tapback'
+      : (names.get(id) ?? `${revoked.has(id) ? 'revoked ' : ''}key ${id}`);

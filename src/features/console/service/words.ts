@@ -1,0 +1,87 @@
+// Times, numbers and names as people read them.
+
+import type { Names } from '../../../core/model/names.ts';
+
+/** Returns the Address Book's name for an address, or the address if it has no name there. */
+export const personOf = (address: string, names: Names = {}): string =>
+  Object.hasOwn(names, address) ? (names[address] ?? address) : address;
+
+export const number = (count: number): string => count.toLocaleString('en-US');
+
+/** Returns, for example, "1 message" or "3 messages". */
+export const counted = (count: number, one: string, many = `${one}s`): string =>
+  `${number(count)} ${count === 1 ? one : many}`;
+
+export const hourOf = (at: string | number | Date): string =>
+  new Date(at).toLocaleTimeString([], { timeStyle: 'short' });
+
+/** Returns the time of day, preceded by the date unless that is today. */
+export function timeOf(at: string | number): string {
+  const time = new Date(at);
+  return isToday(time) ? hourOf(time) : time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+}
+
+/** Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date (older). */
+export function shortTimeOf(at: string | number): string {
+  const time = new Date(at);
+  if (isToday(time)) return hourOf(time);
+  if (isToday(time, 1)) return 'Yesterday';
+  if (Date.now() - time.getTime() < 6 * 86_400_000) return time.toLocaleDateString([], { weekday: 'long' });
+  return time.toLocaleDateString([], { dateStyle: 'medium' });
+}
+
+/** Returns the time with seconds. Adds the day unless it is today, and the year unless it is the current year. */
+export function exactTimeOf(at: string | number): string {
+  const time = new Date(at);
+  const clock = time.toLocaleTimeString([], { timeStyle: 'medium' });
+  if (isToday(time)) return clock;
+  const isThisYear = time.getFullYear() === new Date().getFullYear();
+  return `${time.toLocaleDateString([], isThisYear ? { month: 'short', day: 'numeric' } : { dateStyle: 'medium' })}, ${clock}`;
+}
+
+/** Returns "Today", "Yesterday", or the date with its weekday. */
+export function dayOf(at: string | number): string {
+  const time = new Date(at);
+  if (isToday(time)) return 'Today';
+  if (isToday(time, 1)) return 'Yesterday';
+  const year = time.getFullYear() === new Date().getFullYear() ? undefined : 'numeric';
+  return time.toLocaleDateString([], { weekday: 'long', month: 'long', day: 'numeric', year });
+}
+
+/** Reports whether a time falls on the date `daysAgo` days before today, by default on today. */
+function isToday(time: Date, daysAgo = 0): boolean {
+  const day = new Date();
+  day.setDate(day.getDate() - daysAgo);
+  return time.toDateString() === day.toDateString();
+}
+
+/** Returns a duration in one unit, rounded down. */
+export function spanOf(seconds: number): string {
+  if (seconds < 60) return `${Math.max(0, Math.floor(seconds))} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
+  return seconds < 172_800 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} days`;
+}
+
+/** Returns, for example, "12 s ago". */
+export const agoOf = (at: string | number): string => `${spanOf((Date.now() - new Date(at).getTime()) / 1000)} ago`;
+
+export function bytesOf(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  let value = bytes / 1000;
+  let unit = 0;
+  while (value >= 1000 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/** Returns, for example, "Ana, Ben and Cho". */
+export const listed = (items: readonly string[]): string =>
+  items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
+
+/** Returns the readable part of a conversation's id. */
+export const addressIn = (id: string): string => id.split(/;[+-];/).at(-1) ?? id;
+
+export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

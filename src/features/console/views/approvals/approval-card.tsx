@@ -1,0 +1,192 @@
+// The card of one send that waits for approval: exactly what would be sent, and to whom.
+
+import { useSignal } from '@preact/signals';
+import type { VNode } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { Approval, HeldFile } from '../../../../core/model/approval.ts';
+import { visibleParts } from '../../../../core/model/visible.ts';
+import { Avatar, Faces } from '../../parts/avatar.tsx';
+import { Exactly } from '../../parts/exactly.tsx';
+import { Countdown, Icon, Note } from '../../parts/parts.tsx';
+import { conversationOf, peopleIn, recipientOf } from '../../service/directory.ts';
+import { pathOfConversation } from '../../service/route.ts';
+import { keyName, may } from '../../service/service.ts';
+import { bytesOf, counted, listed, personOf, timeOf } from '../../service/words.ts';
+
+export type Decision = 'approve' | 'deny';
+
+/** How a send ended. */
+export interface Outcome {
+  readonly sentence: string;
+  readonly isBad: boolean;
+  /** True if the card had the focus, which its outcome then takes. */
+  readonly hadFocus: boolean;
+}
+
+interface CardProps {
+  readonly approval: Approval;
+  /** Names of the keys. */
+  readonly names: ReadonlyMap<string, string>;
+  /** Undefined while the send waits. */
+  readonly outcome: Outcome | undefined;
+  /** The time, in minutes, which draws the time left again. */
+  readonly minute: number;
+  readonly decide: (approval: Approval, decision: Decision) => Promise<void>;
+}
+
+/** Shows what would be sent and to whom, with buttons to approve and to deny it. Stays when the send has ended. */
+export function ApprovalCard({ approval, names, outcome, decide }: CardProps): VNode {
+  const { id, to, members, text, attachments, created_at: from, expires_at: until } = approval;
+  const conversation = conversationOf(to) ?? conversationOf(`any;-;${to}`);
+  const name = recipientOf(approval);
+  const marks = visibleParts(text ?? '').filter(({ isMark }) => isMark).length;
+  return (
+    <article class="card ask" data-id={id} data-ended={outcome === undefined ? undefined : ''}>
+      <div class="to">
+        {conversation ? <Faces people={peopleIn(conversation)} /> : <Avatar name={name} id={members[0] ?? to} />}
+        <div class="grow">
+          <h2 dir="auto">
+            <Exactly text={`To ${name}`} />
+          </h2>
+          <p class="quiet small address">
+            <Exactly text={readersOf(approval)} />
+          </p>
+        </div>
+        <span class="time-left">{outcome === undefined && <Countdown from={from} until={until} />}</span>
+      </div>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs a way to scroll it by keyboard. */}
+      <div class="exact" dir="auto" role="region" aria-label="Exact text" tabIndex={0}>
+        <Exactly text={text ?? ''} />
+      </div>
+      {attachments.length > 0 && (
+        <ul class="files">
+          {attachments.map((file) => (
+            <FileRow key={file.sha256} {...file} />
+          ))}
+        </ul>
+      )}
+      <Notes marks={marks} approval={approval} />
+      <Meta approval={approval} asker={keyName(approval.key_id, names)} />
+      {outcome === undefined && <Actions approval={approval} isOdd={marks > 0} decide={decide} />}
+      <OutcomeLine outcome={outcome} />
+    </article>
+  );
+}
+
+/** Names the readers with their addresses, because only an address identifies a person. */
+function readersOf({ to, members, names }: Approval): string {
+  if (members.length < 2) return to;
+  const withAddress = (one: string): string =>
+    personOf(one, names) === one ? one : `${personOf(one, names)} (${one})`;
+  return `Read by ${listed(members.map(withAddress))}`;
+}
+
+const FileRow = ({ name, bytes, sha256 }: HeldFile): VNode => (
+  <li class="row" title={`sha256 ${sha256}`}>
+    <Icon name="clip" />
+    <span class="cut">
+      <Exactly text={name} />
+    </span>
+    <span class="quiet small">{bytesOf(bytes)}</span>
+  </li>
+);
+
+interface NotesProps extends Pick<CardProps, 'approval'> {
+  /** Number of characters that cannot be seen. */
+  readonly marks: number;
+}
+
+const Notes = ({ marks, approval: { members, new_contact: isNew } }: NotesProps): VNode => (
+  <div class="notes">
+    {marks > 0 && (
+      <Note kind="bad">
+        <p>
+          <strong>
+            {marks === 1 ? 'One character cannot be seen.' : `${counted(marks, 'character')} cannot be seen.`}
+          </strong>{' '}
+          The recipient may read something different from what you see.
+        </p>
+      </Note>
+    )}
+    {isNew === true && (
+      <Note kind="warn">
+        <p>
+          {members.length > 1 ? 'You have never written to this group.' : 'You have never written to this address.'}
+        </p>
+      </Note>
+    )}
+  </div>
+);
+
+const Meta = ({ approval, asker }: Pick<CardProps, 'approval'> & { readonly asker: string }): VNode => (
+  <div class="meta">
+    <span class="row">
+      <Icon name="key" />
+      <span class="asker">
+        <Exactly text={asker} />
+      </span>
+    </span>
+    <span>{`asked ${timeOf(approval.created_at)}`}</span>
+    {approval.send_at && (
+      <span class="row">
+        <Icon name="clock" />
+        {`to be sent ${timeOf(approval.send_at)}`}
+      </span>
+    )}
+    {approval.service && <span>{`by ${approval.service}`}</span>}
+  </div>
+);
+
+interface ActionsProps extends Pick<CardProps, 'approval' | 'decide'> {
+  /** True if the text has characters that cannot be seen. Denying then comes first. */
+  readonly isOdd: boolean;
+}
+
+function Actions({ approval, isOdd, decide }: ActionsProps): VNode {
+  const isBusy = useSignal(false);
+  const { to } = approval;
+  const chat = conversationOf(to) ?? conversationOf(`any;-;${to}`);
+  const button = (decision: Decision, words: string, isFirst: boolean): VNode => (
+    <button
+      key={decision}
+      type="button"
+      class={isFirst ? 'btn first' : 'btn'}
+      data-do={decision}
+      aria-label={`${words}: to ${recipientOf(approval)}`}
+      disabled={isBusy.value}
+      onClick={() => {
+        isBusy.value = true;
+        void decide(approval, decision).finally(() => {
+          isBusy.value = false;
+        });
+      }}
+    >
+      {words}
+    </button>
+  );
+  const approve = button('approve', isOdd ? 'Send it with the hidden characters' : 'Send exactly this', !isOdd);
+  const deny = button('deny', 'Deny', isOdd);
+  return (
+    <div class="acts">
+      {isOdd ? [deny, approve] : [approve, deny]}
+      {may('read') && (
+        <a class="btn bare push" href={pathOfConversation(chat?.id ?? (to.includes(';') ? to : `any;-;${to}`))}>
+          See conversation
+        </a>
+      )}
+    </div>
+  );
+}
+
+/** How the send ended. */
+function OutcomeLine({ outcome }: Pick<CardProps, 'outcome'>): VNode {
+  const line = useRef<HTMLParagraphElement>(null);
+  useLayoutEffect(() => {
+    if (outcome?.hadFocus) line.current?.focus();
+  }, [outcome]);
+  return (
+    <p class="outcome" ref={line} hidden={outcome === undefined} tabIndex={outcome?.hadFocus ? -1 : undefined}>
+      {outcome && <span class={`state ${outcome.isBad ? 'bad' : 'off'}`}>{outcome.sentence}</span>}
+    </p>
+  );
+}

@@ -1,0 +1,206 @@
+// Sends that wait for a decision, as cards: exactly what would be sent, to whom, and the time left.
+
+import { signal } from '@preact/signals';
+import type { VNode } from 'preact';
+import type { Approval, ApprovalState } from '../../../../core/model/approval.ts';
+import { noteHeld, onHeld } from '../../parts/held-watch.ts';
+import { Card, CodeLine, Empty, PageHead, Tag } from '../../parts/parts.tsx';
+import { toast } from '../../parts/toast.ts';
+import { viewOf } from '../../parts/view.tsx';
+import { call, statusOf } from '../../service/api.ts';
+import { readDirectory, recipientOf } from '../../service/directory.ts';
+import type { View } from '../../service/route.ts';
+import { commandOf, keyName, may, namesOfKeys } from '../../service/service.ts';
+import { reasonOf, timeOf } from '../../service/words.ts';
+import { ApprovalCard, type Decision, type Outcome } from './approval-card.tsx';
+
+const DECIDED = 12;
+/**
+ * Maximum length of the API's list of approvals. A list of this length may lack older sends that still wait, so those
+ * are requested separately.
+ */
+const MOST = 200;
+const MINUTE_MS = 60_000;
+
+/** An approval on the page. It stays there with its outcome until the view is opened again. */
+interface Shown {
+  readonly approval: Approval;
+  readonly outcome?: Outcome;
+}
+
+/** The sends that wait, soonest to expire first, each after those that were there before. */
+const cards = signal<readonly Shown[] | undefined>(undefined);
+const decided = signal<readonly Approval[]>([]);
+const names = signal<ReadonlyMap<string, string>>(new Map());
+/** Changes every minute. */
+const minute = signal(0);
+
+const isOpen = ({ outcome }: Shown): boolean => outcome === undefined;
+
+/** Reports whether the card of an approval has the focus. */
+const hasFocus = (id: string): boolean =>
+  document.activeElement?.closest<HTMLElement>('#approval-list [data-id]')?.dataset.id === id;
+
+async function read(): Promise<void> {
+  const all = await call<readonly Approval[]>('approvals?include=contacts');
+  names.value = await namesOfKeys(all.map(({ key_id: id }) => id));
+  const held =
+    all.length < MOST
+      ? all.filter(({ state }) => state === 'held')
+      : await call<readonly Approval[]>('approvals?state=held&include=contacts');
+  noteHeld(held.length);
+  const ids = new Set(held.map(({ id }) => id));
+  const before = cards.value ?? [];
+  const elsewhere = 'It was decided elsewhere, or nobody decided in time.';
+  // Leaves an ended card in the list, so that the card under the pointer or with the focus does not move.
+  const kept = before.map((one) => {
+    const { id } = one.approval;
+    if (ids.has(id) || !isOpen(one)) return one;
+    return { ...one, outcome: { sentence: elsewhere, isBad: false, hadFocus: hasFocus(id) } };
+  });
+  const added = held
+    .filter(({ id }) => !before.some(({ approval }) => approval.id === id))
+    .toSorted((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at));
+  cards.value = [...kept, ...added.map((approval) => ({ approval }))];
+  decided.value = all.filter(({ state }) => state !== 'held').slice(0, DECIDED);
+}
+
+async function show(): Promise<void> {
+  // Removes the cards of ended sends, which stayed in the list until the view was opened again.
+  cards.value = cards.value?.filter(isOpen);
+  if (may('read')) await readDirectory().catch(() => {});
+  await read();
+}
+
+const ENDS: Readonly<Record<ApprovalState, readonly [kind: string, word: string]>> = {
+  held: ['', 'held'],
+  sent: ['good', 'Sent'],
+  scheduled: ['good', 'Scheduled'],
+  approved: ['accent', 'Approved'],
+  pending: ['accent', 'Handed over'],
+  failed: ['bad', 'Failed'],
+  unknown: ['warn', 'Unknown'],
+  denied: ['bad', 'Denied'],
+  void: ['warn', 'Void'],
+  expired: ['', 'Expired'],
+  withdrawn: ['', 'Withdrawn'],
+};
+
+async function decide({ id, shown }: Approval, decision: Decision): Promise<void> {
+  // Looks for the focus before the buttons are disabled, because a disabled button loses the focus.
+  const hadFocus = hasFocus(id);
+  const path = `approvals/${encodeURIComponent(id)}`;
+  try {
+    await call(`${path}/${decision}`, { method: 'POST', body: decision === 'approve' ? { shown } : {} });
+    const { state, problem } = await call<Approval>(`${path}?wait=30`);
+    const isBad = ['failed', 'unknown', 'void'].includes(state);
+    const [, word] = ENDS[state] ?? ['', state];
+    const outcome = { sentence: `${word}${problem === null ? '' : ` (${problem})`}`, isBad, hadFocus };
+    cards.value = cards.value?.map((one) => (one.approval.id === id && isOpen(one) ? { ...one, outcome } : one));
+    const said = isBad ? `${word}: ${problem ?? 'see Messages'}` : word;
+    toast(decision === 'deny' ? 'Denied: nothing is sent' : said, isBad);
+    void read().catch(() => {});
+  } catch (error) {
+    toast(reasonOf(error), true);
+    // 409: somebody has joined the group, or the send was decided elsewhere. Makes the card again from the current
+    // state.
+    if (statusOf(error) !== 409) return;
+    cards.value = cards.value?.filter(({ approval }) => approval.id !== id);
+    await read().catch(() => {});
+  }
+}
+
+function Approvals(): VNode {
+  const isEmpty = cards.value?.length === 0;
+  return (
+    <>
+      <PageHead
+        title="Approvals"
+        text="Messages from limited keys that need your approval. They go out exactly as shown here, or not at all."
+      />
+      <div class="cols">
+        <section class="card c12" hidden={!isEmpty}>
+          {isEmpty && <None />}
+        </section>
+        <div class="c8 stack loose" id="approval-list" hidden={isEmpty}>
+          {cards.value?.map(({ approval, outcome }) => (
+            <ApprovalCard
+              key={approval.id}
+              approval={approval}
+              names={names.value}
+              outcome={outcome}
+              minute={minute.value}
+              decide={decide}
+            />
+          ))}
+        </div>
+        {decided.value.length > 0 && <DecidedCard />}
+      </div>
+    </>
+  );
+}
+
+const None = (): VNode => (
+  <Empty
+    icon="hand"
+    title="No messages are waiting for approval"
+    text="Sends that need your decision appear here and in the menu bar. To try it, give an agent a key:"
+  >
+    <CodeLine text={commandOf('keys add agent --preset assistant --send "Ana Silva"')} />
+  </Empty>
+);
+
+const DecidedCard = (): VNode => (
+  <Card
+    title="Decided lately"
+    class="c4 top"
+    beside={
+      <a class="small" href="#/audit">
+        Audit log
+      </a>
+    }
+  >
+    <ul class="decided" id="decided-list">
+      {decided.value.map((approval) => (
+        <DecidedRow key={approval.id} {...approval} />
+      ))}
+    </ul>
+  </Card>
+);
+
+function DecidedRow(approval: Approval): VNode {
+  const { state, key_id: key, decided_by: by, decided_at: at, problem } = approval;
+  const [kind, word] = ENDS[state] ?? ['', state];
+  const who = by === null ? (problem ?? 'nobody') : keyName(by, names.value);
+  return (
+    <li>
+      <Tag kind={kind}>{word}</Tag>
+      <span class="cut" dir="auto">
+        {recipientOf(approval)}
+      </span>
+      <span class="quiet small num">{at === null ? '' : timeOf(at)}</span>
+      <span class="quiet small cut" title={problem ?? undefined}>
+        {`${keyName(key, names.value)} · ${who}`}
+      </span>
+    </li>
+  );
+}
+
+let root: HTMLElement | undefined;
+
+export function create(): View {
+  if (root === undefined) {
+    const isShown = (): boolean => root?.isConnected === true && !root.hidden;
+    onHeld((held) => {
+      const open = (cards.value ?? []).filter(isOpen);
+      const isKnown = held.length === open.length && held.every(({ id }) => open.some((one) => one.approval.id === id));
+      if (isShown() && !isKnown) void read().catch(() => {});
+    });
+    setInterval(() => {
+      if (isShown()) minute.value += 1;
+    }, MINUTE_MS);
+  }
+  const view = viewOf('approvals', <Approvals />, show);
+  root = view.root;
+  return view;
+}

@@ -1,0 +1,296 @@
+// The audit log in words: who did what, with whom, and the outcome.
+
+import { computed, signal } from '@preact/signals';
+import type { VNode } from 'preact';
+import type { Approval } from '../../../../core/model/approval.ts';
+import type { AuditAction, AuditEntry } from '../../../../core/model/audit.ts';
+import { Chip, SearchBox } from '../../parts/choices.tsx';
+import { Button, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
+import { copy } from '../../parts/toast.ts';
+import { viewOf } from '../../parts/view.tsx';
+import { WindowList } from '../../parts/window-list.tsx';
+import { call, pageOf } from '../../service/api.ts';
+import { nameIn, readDirectory, recipientOf } from '../../service/directory.ts';
+import type { Route, View } from '../../service/route.ts';
+import { keyName, namesOfKeys } from '../../service/service.ts';
+import { addressIn, exactTimeOf, number, personOf } from '../../service/words.ts';
+import { csvOf } from './audit-csv.ts';
+import { ACTIONS, outcomeIn } from './audit-words.ts';
+
+const AT_ONCE = 200;
+const ROW_PX = 40;
+const PHONE_ROW_PX = 64;
+const NARROW = matchMedia('(max-width: 760px)');
+const DAY_MS = 86_400_000;
+
+/** The filters that the service applies. Empty texts choose everything. */
+interface Filter {
+  readonly key: string;
+  readonly action: string;
+  /** Number of days. */
+  readonly days: string;
+  readonly isRefusedOnly: boolean;
+}
+
+const filter = signal<Filter>({ key: '', action: '', days: '', isRefusedOnly: false });
+const text = signal('');
+/** The loaded lines, newest first; undefined until they have been read. */
+const entries = signal<readonly AuditEntry[] | undefined>(undefined);
+/** Names of the keys. */
+const names = signal<ReadonlyMap<string, string>>(new Map());
+/** Recipients of held sends, by the id of the approval. */
+const approvals = signal<ReadonlyMap<string, string>>(new Map());
+const isNarrow = signal(NARROW.matches);
+let next: string | undefined;
+let isLoading = false;
+let asked = 0;
+
+const shown = computed(() => {
+  const all = entries.value ?? [];
+  if (text.value === '') return all;
+  return all.filter((entry) => {
+    const words = `${withWhom(entry)} ${entry.target ?? ''} ${keyName(entry.key_id, names.value)}`;
+    return words.toLowerCase().includes(text.value);
+  });
+});
+
+async function show({ query }: Route): Promise<void> {
+  [names.value, approvals.value] = await Promise.all([namesOfKeys(), recipients(), readDirectory().catch(() => {})]);
+  const key = query.get('key');
+  if (key !== null) filter.value = { ...filter.value, key };
+  await read();
+}
+
+async function recipients(): Promise<ReadonlyMap<string, string>> {
+  const held = await call<readonly Approval[]>('approvals?include=contacts').catch(() => []);
+  return new Map(held.map((approval) => [approval.id, recipientOf(approval)]));
+}
+
+function pathOfFirst({ key, action, days, isRefusedOnly }: Filter): string {
+  const query = new URLSearchParams({ order: 'desc', limit: String(AT_ONCE), include: 'contacts' });
+  if (key !== '') query.set('key', key);
+  if (isRefusedOnly) query.set('action', 'refused');
+  else if (action !== '') query.set('action', action);
+  if (days !== '') {
+    const midnight = new Date().setHours(0, 0, 0, 0);
+    query.set('since', new Date(midnight - (Number(days) - 1) * DAY_MS).toISOString());
+  }
+  return `audit?${query}`;
+}
+
+/** Reads the newest lines that match the filters. */
+async function read(): Promise<void> {
+  asked += 1;
+  const own = asked;
+  const page = await pageOf<AuditEntry>(pathOfFirst(filter.value));
+  const all = await namesOfKeys(page.items.map(({ key_id: id }) => id));
+  if (own !== asked) return;
+  names.value = all;
+  next = page.next;
+  entries.value = page.items;
+}
+
+async function readMore(): Promise<void> {
+  if (next === undefined || isLoading) return;
+  isLoading = true;
+  const own = asked;
+  try {
+    const page = await pageOf<AuditEntry>(next);
+    if (own === asked) {
+      next = page.next;
+      entries.value = [...(entries.value ?? []), ...page.items];
+    }
+  } catch {
+    // The next scroll event sends the request again.
+  }
+  isLoading = false;
+}
+
+function choose(now: Partial<Filter>): void {
+  filter.value = { ...filter.value, ...now };
+  void read();
+}
+
+const isFiltered = ({ key, action, days, isRefusedOnly }: Filter): boolean =>
+  isRefusedOnly || [key, action, days].some((one) => one !== '');
+
+function withWhom({ target, action, names: known }: AuditEntry): string {
+  if (target === null) return '';
+  if (action === 'key') return keyName(target, names.value);
+  if (action === 'approval') return approvals.value.get(target) ?? target;
+  return nameIn(target) ?? nameIn(`any;-;${target}`) ?? personOf(addressIn(target), known);
+}
+
+const Audit = (): VNode => (
+  <>
+    <PageHead title="Audit log" text="Who did what to whom. Kept for 90 days, without the text of any message.">
+      <Button kind="hide-s" run={() => copy(csvOf(entries.value ?? [], names.value))}>
+        <Icon name="copy" />
+        Copy as CSV
+      </Button>
+    </PageHead>
+    <Filters />
+    <section class="card audit-box">
+      {entries.value !== undefined && (shown.value.length === 0 ? <None /> : <Lines />)}
+    </section>
+  </>
+);
+
+const WHAT: Readonly<Record<AuditAction, string>> = {
+  send: 'Sends',
+  approval: 'Decisions',
+  read: 'Reads',
+  event: 'Events',
+  refused: 'Refusals',
+  schedule: 'Scheduled',
+  key: 'Keys',
+  webhook: 'Webhooks',
+};
+
+type Choices = readonly (readonly [value: string, words: string])[];
+
+const WHEN: Choices = [
+  ['', 'Any time'],
+  ['1', 'Today'],
+  ['7', '7 days'],
+  ['30', '30 days'],
+];
+
+function Filters(): VNode {
+  const { key, action, days, isRefusedOnly } = filter.value;
+  const keys: Choices = [['', 'All keys'], ['owner', 'You'], ...names.value];
+  const isListed = keys.some(([id]) => id === key);
+  return (
+    <div class="filters">
+      <Select
+        id="audit-key"
+        label="Key"
+        choices={isListed ? keys : [...keys, [key, keyName(key, names.value)]]}
+        value={key}
+        choose={(value) => choose({ key: value })}
+      />
+      <Select
+        label="What"
+        choices={[['', 'Everything'], ...Object.entries(WHAT)]}
+        value={action}
+        choose={(value) => choose({ action: value })}
+      />
+      <Select label="When" choices={WHEN} value={days} choose={(value) => choose({ days: value })} />
+      <SearchBox
+        label="Person, group or id"
+        type={(words) => {
+          text.value = words.toLowerCase();
+        }}
+      />
+      <Chip isOn={isRefusedOnly} toggle={(isOn) => choose({ isRefusedOnly: isOn })}>
+        Only refused
+      </Chip>
+    </div>
+  );
+}
+
+interface SelectProps {
+  readonly id?: string;
+  readonly label: string;
+  readonly choices: Choices;
+  readonly value: string;
+  readonly choose: (value: string) => void;
+}
+
+const Select = ({ id, label, choices, value, choose: chosen }: SelectProps): VNode => (
+  <select
+    class="input"
+    id={id}
+    aria-label={label}
+    value={value}
+    onChange={({ currentTarget }) => chosen(currentTarget.value)}
+  >
+    {choices.map(([one, words]) => (
+      <option key={one} value={one}>
+        {words}
+      </option>
+    ))}
+  </select>
+);
+
+const None = (): VNode =>
+  (entries.value ?? []).length > 0 || isFiltered(filter.value) ? (
+    <Empty icon="search" title="No line matches" text="Choose another key, or a longer time." />
+  ) : (
+    <Empty
+      icon="log"
+      title="Nothing recorded yet"
+      text="Recording starts with your first limited key. What you read with your own key is not recorded."
+    >
+      <a class="btn first" href="#/keys/new">
+        Create a key
+      </a>
+    </Empty>
+  );
+
+const COLUMNS = ['Time', 'Key', 'Did', 'Outcome', 'With', 'Times'];
+
+const Lines = (): VNode => (
+  <>
+    <div class="aud headrow">
+      {COLUMNS.map((name) => (
+        <span key={name} class={name === 'Times' ? 'end' : undefined}>
+          {name}
+        </span>
+      ))}
+    </div>
+    <WindowList
+      id="audit-list"
+      regionLabel="Audit log, newest first"
+      label="Audit log"
+      items={shown.value}
+      height={isNarrow.value ? PHONE_ROW_PX : ROW_PX}
+      keyOf={({ id }) => String(id)}
+      row={(entry) => <Line {...entry} />}
+      reachEnd={() => void readMore()}
+    />
+  </>
+);
+
+function Line(entry: AuditEntry): VNode {
+  const { at, key_id: key, action, outcome, target, count } = entry;
+  const [kind, word] = outcomeIn(outcome);
+  return (
+    <div class="aud">
+      <time class="small quiet cut" dateTime={at} title={new Date(at).toLocaleString()}>
+        {exactTimeOf(at)}
+      </time>
+      <span class="duo">
+        <span class="cut" dir="auto" title={key}>
+          {keyName(key, names.value)}
+        </span>
+        <span class="soft" title={action}>
+          {outcome === 'held' ? ACTIONS.send : (ACTIONS[action] ?? action)}
+        </span>
+      </span>
+      <span class="duo">
+        <span class="cut">
+          <Tag kind={kind}>
+            <span title={outcome}>{word}</span>
+          </Tag>
+        </span>
+        <span class="cut" dir="auto" title={target ?? undefined}>
+          {withWhom(entry)}
+        </span>
+      </span>
+      <span class="num quiet end">{count > 1 ? `× ${number(count)}` : ''}</span>
+    </div>
+  );
+}
+
+NARROW.addEventListener('change', () => {
+  isNarrow.value = NARROW.matches;
+});
+
+export function create(): View {
+  const root = document.createElement('section');
+  root.className = 'page audit-page fill';
+  root.id = 'audit';
+  root.setAttribute('aria-label', 'Audit log');
+  return viewOf('audit', <Audit />, show, root);
+}

@@ -1,0 +1,108 @@
+// One event as JSON.
+
+import type { VNode } from 'preact';
+import { Button, Icon, IconButton } from '../../parts/parts.tsx';
+import { copy } from '../../parts/toast.ts';
+import { curlOf } from '../../service/api.ts';
+import type { LiveEvent, Taken } from '../../service/live.ts';
+import { pathOfConversation } from '../../service/route.ts';
+import { isHub, may } from '../../service/service.ts';
+import { conversationIdOf } from './event-words.ts';
+
+export function SeenAt({ atMs, isExact }: Pick<Taken, 'atMs' | 'isExact'>): VNode {
+  const time = new Date(atMs);
+  const clock = time.toLocaleTimeString('en-GB');
+  return (
+    <time dateTime={time.toISOString()} title={time.toLocaleString()}>
+      {isExact ? `${clock}.${String(time.getMilliseconds()).padStart(3, '0')}` : clock}
+    </time>
+  );
+}
+
+interface DetailProps {
+  readonly taken: Taken;
+  readonly step: (by: number) => void;
+  readonly close: () => void;
+}
+
+export function EventDetail({ taken, step, close }: DetailProps): VNode {
+  const { event } = taken;
+  const written = 'timestamp' in event.data ? event.data.timestamp : undefined;
+  const message = may('read') ? messagePath(event) : undefined;
+  const row = rowOf(event);
+  return (
+    <>
+      <div class="row">
+        <h2 class="grow">{event.type}</h2>
+        <IconButton kind="mini bare" icon="up" label="Newer event" run={() => step(-1)} />
+        <IconButton kind="mini bare" icon="down" label="Older event" run={() => step(1)} />
+        <IconButton kind="mini bare" icon="x" label="Close" run={close} />
+      </div>
+      <dl class="kv">
+        <dt>Seen here</dt>
+        <dd>
+          <SeenAt {...taken} />
+        </dd>
+        {written && <dt>Written</dt>}
+        {written && <dd class="num">{new Date(written).toLocaleString()}</dd>}
+      </dl>
+      <Json value={event} />
+      <div class="row wrap">
+        {message !== undefined && (
+          <a class="btn" href={message}>
+            <Icon name="chat" />
+            Open message
+          </a>
+        )}
+        {row !== undefined && (
+          <Button run={() => copy(curlOf(`events?after=${row - 1}&limit=1`))}>
+            <Icon name="copy" />
+            Copy as curl
+          </Button>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Returns the address of the event's message; undefined if the message is gone or unknown. */
+function messagePath(event: LiveEvent): string | undefined {
+  const conversation = conversationIdOf(event);
+  if (conversation === undefined || event.type === 'messages.changed' || event.type === 'message.removed') {
+    return undefined;
+  }
+  const id = 'message_id' in event.data ? event.data.message_id : '';
+  return pathOfConversation(conversation, id || event.data.id);
+}
+
+/** Returns the row with which the event can be read again; undefined if it cannot. */
+function rowOf({ type, data }: LiveEvent): number | undefined {
+  if (isHub() || type === 'message.updated' || !('id' in data)) return undefined;
+  const row = Number(data.id);
+  return Number.isFinite(row) ? row : undefined;
+}
+
+const TOKEN = /("(?:[^"\\]|\\.)*")(?=\s*:)|("(?:[^"\\]|\\.)*")|(-?\d[\d.eE+-]*)|true|false|null/g;
+
+/** Shows a value as coloured JSON. */
+function Json({ value }: { readonly value: unknown }): VNode {
+  const text = JSON.stringify(value, undefined, 2);
+  const parts: (string | VNode)[] = [];
+  let end = 0;
+  for (const { 0: found, 1: key, 2: string, 3: figure, index } of text.matchAll(TOKEN)) {
+    const kind = key !== undefined ? 'k' : string !== undefined ? 's' : figure !== undefined ? 'n' : 'z';
+    parts.push(text.slice(end, index), <span class={kind}>{found}</span>);
+    end = index + found.length;
+  }
+  return (
+    <div class="code">
+      <pre class="json">
+        {parts}
+        {text.slice(end)}
+      </pre>
+      <Button kind="mini icon bare" aria-label="Copy JSON" run={() => copy(text)}>
+        <Icon name="copy" />
+      </Button>
+    </div>
+  );
+}

@@ -1,0 +1,99 @@
+// An event in one line.
+
+import type { Message } from '../../../../core/model/message.ts';
+import type { Names } from '../../../../core/model/names.ts';
+import { isNotice, symbolOf } from '../../service/content.ts';
+import type { LiveEvent } from '../../service/live.ts';
+import { addressIn, counted, personOf } from '../../service/words.ts';
+
+export const GROUPS = [
+  ['received', 'Received'],
+  ['sent', 'Sent'],
+  ['reactions', 'Reactions'],
+  ['changes', 'Changes'],
+  ['removed', 'Removed'],
+] as const;
+export type Group = (typeof GROUPS)[number][0];
+
+const GROUP_OF: Readonly<Record<LiveEvent['type'], Group>> = {
+  'message.received': 'received',
+  'message.sent': 'sent',
+  'reaction.added': 'reactions',
+  'reaction.removed': 'reactions',
+  'message.updated': 'changes',
+  'messages.changed': 'changes',
+  'message.removed': 'removed',
+};
+
+/** A later service may send types that this page does not know. */
+export const groupOf = (type: LiveEvent['type']): Group => GROUP_OF[type] ?? 'changes';
+
+function messageText({ body, attachments, details }: Message): string {
+  // For a message with text and attachments, `details.sentence` is the text and the number of attachments. Uses only
+  // the text, because the file names follow.
+  const says = body !== '' && attachments.length > 0 ? body : (details?.sentence ?? body);
+  return [says, ...attachments.map((path) => `[${path.split('/').at(-1)}]`)].filter((part) => part !== '').join(' ');
+}
+
+const quoted = (message: Message | undefined): string =>
+  message === undefined ? 'a message' : `“${messageText(message)}”`;
+
+/** The name of the person who acted, and what they did. The name is empty if the text is a whole sentence. */
+export type Sentence = readonly [who: string, text: string];
+
+/** `messageOf` finds the message of an earlier event. */
+export function sentenceOf(event: LiveEvent, messageOf: (id: string) => Message | undefined): Sentence {
+  switch (event.type) {
+    case 'message.removed':
+      return ['', `${quoted(messageOf(event.data.id))} was deleted`];
+    case 'messages.changed': {
+      const { count, first_id: first, last_id: last } = event.data;
+      return ['', `${counted(count, 'message')} changed, between ${first} and ${last}`];
+    }
+    case 'reaction.added':
+    case 'reaction.removed': {
+      const { details, message_id: id } = event.data;
+      if (details?.sentence !== undefined) return [whoOf(event.data), uncapital(details.sentence)];
+      const took = event.type === 'reaction.removed' ? 'took back ' : '';
+      return [whoOf(event.data), `${took}${symbolOf(event.data)} to ${quoted(messageOf(id))}`];
+    }
+    default: {
+      const { data } = event;
+      if (data.details?.retracted_at && data.body === '') return [whoOf(data), uncapital(messageText(data))];
+      if (event.type !== 'message.updated') return [whoOf(data), messageText(data)];
+      return changeIn(data, event.changes.join(', '));
+    }
+  }
+}
+
+function changeIn(data: Message, what: string): Sentence {
+  if (what === 'delivered') return ['', `${quoted(data)} was delivered`];
+  if (what !== 'read') return [whoOf(data), `${what}: ${quoted(data)}`];
+  if (!data.is_from_me) return ['You', `read ${quoted(data)}`];
+  // Messages does not record who in a group has read a message. Only in a direct conversation is the reader known.
+  return data.conversation_id.includes(';-;')
+    ? [personOf(addressIn(data.conversation_id), data.names), `read ${quoted(data)}`]
+    : ['', `${quoted(data)} was read`];
+}
+
+interface Written {
+  readonly sender: string;
+  readonly is_from_me: boolean;
+  readonly details?: { readonly kind: string } | undefined;
+  readonly names?: Names | undefined;
+}
+
+const whoOf = (data: Written): string =>
+  isNotice(data) ? '' : data.is_from_me ? 'You' : personOf(data.sender, data.names);
+
+const uncapital = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** Returns the id of the event's conversation; undefined if it has none. */
+export const conversationIdOf = ({ data }: LiveEvent): string | undefined =>
+  'conversation_id' in data && data.conversation_id !== '' ? data.conversation_id : undefined;
+
+export function conversationName(event: LiveEvent, nameOf: (id: string) => string | undefined): string {
+  const id = conversationIdOf(event);
+  if (id === undefined) return '';
+  return nameOf(id) ?? personOf(addressIn(id), 'names' in event.data ? event.data.names : {});
+}

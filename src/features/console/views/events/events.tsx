@@ -1,0 +1,299 @@
+// Events in columns as they happen, and one event as JSON beside them.
+
+import { computed, signal } from '@preact/signals';
+import { createRef, type VNode } from 'preact';
+import { Chip, SearchBox, stepOf } from '../../parts/choices.tsx';
+import { Button, CodeLine, Empty, Icon, PageHead } from '../../parts/parts.tsx';
+import { copy } from '../../parts/toast.ts';
+import { viewOf } from '../../parts/view.tsx';
+import { WindowList, type WindowListHandle } from '../../parts/window-list.tsx';
+import { curlOf } from '../../service/api.ts';
+import { nameIn, readDirectory } from '../../service/directory.ts';
+import {
+  liveState,
+  messageTaken,
+  onEvent,
+  onLiveState,
+  readEarlier,
+  type Taken,
+  takenEvents,
+} from '../../service/live.ts';
+import type { View } from '../../service/route.ts';
+import { may, partsToInclude } from '../../service/service.ts';
+import { number } from '../../service/words.ts';
+import { EventDetail, SeenAt } from './event-detail.tsx';
+import { Rate, readRate } from './event-rate.tsx';
+import { conversationIdOf, conversationName, GROUPS, type Group, groupOf, sentenceOf } from './event-words.ts';
+
+const ROW_PX = 36;
+const PHONE_ROW_PX = 60;
+const NARROW = matchMedia('(max-width: 760px)');
+const STREAM = '-N -H "Accept: application/x-ndjson" ';
+
+/** Changes with every event that arrives while the view is on the screen. */
+const version = signal(0);
+const line = signal(liveState());
+const isNarrow = signal(NARROW.matches);
+/** The groups shown; empty for all. */
+const groups = signal<ReadonlySet<Group>>(new Set());
+const text = signal('');
+const conversation = signal('');
+/** Key of the newest event at the time of pausing; undefined unless paused. */
+const pausedAt = signal<string | undefined>(undefined);
+const open = signal<Taken | undefined>(undefined);
+const list = createRef<WindowListHandle>();
+
+/** The number of events that have arrived since the view was paused. */
+const waiting = computed(() => {
+  void version.value;
+  if (pausedAt.value === undefined) return 0;
+  const at = takenEvents().findIndex(({ key }) => key === pausedAt.value);
+  return at < 0 ? takenEvents().length : at;
+});
+const all = computed(() => {
+  void version.value;
+  return takenEvents().slice(waiting.value);
+});
+const shown = computed(() => all.value.filter(isWanted));
+
+function isWanted({ event }: Taken): boolean {
+  if (groups.value.size > 0 && !groups.value.has(groupOf(event.type))) return false;
+  if (conversation.value !== '' && conversationIdOf(event) !== conversation.value) return false;
+  if (text.value === '') return true;
+  const words = [event.type, conversationName(event, nameIn), ...sentenceOf(event, messageTaken)];
+  return words.join(' ').toLowerCase().includes(text.value);
+}
+
+const Events = (): VNode => (
+  <>
+    <div class="bar">
+      <PageHead title="Events" beside={<LiveState />}>
+        <Rate />
+        <PauseButton />
+        <Button kind="hide-s" run={() => copy(curlOf(`events?include=${partsToInclude()}`, STREAM))}>
+          <Icon name="copy" />
+          Copy as curl
+        </Button>
+      </PageHead>
+      <div class="filters">
+        <Chips />
+        <ConversationChoice />
+        <SearchBox label="Filter by text" type={(words) => (text.value = words.toLowerCase())} />
+      </div>
+    </div>
+    <div class={`panes ${open.value === undefined ? '' : 'open'}`.trim()} onKeyDown={pressed}>
+      <div class="event-room">{shown.value.length === 0 ? <None /> : <Rows />}</div>
+      <aside class="drawer" aria-label="Event" hidden={open.value === undefined}>
+        {open.value && <EventDetail taken={open.value} step={step} close={close} />}
+      </aside>
+    </div>
+  </>
+);
+
+function LiveState(): VNode {
+  const isLive = line.value === 'open' && pausedAt.value === undefined;
+  const count = waiting.value;
+  const paused = `Paused${count > 0 ? ` · ${number(count)} new` : ''}`;
+  const words = line.value !== 'open' ? `Not listening: ${line.value}` : isLive ? 'Live' : paused;
+  return (
+    <span class={`tag ${isLive ? 'good' : 'warn'}`} id="live-state" role="status">
+      <span class={`dot ${isLive ? 'live' : 'warn'}`} />
+      {words}
+    </span>
+  );
+}
+
+function PauseButton(): VNode {
+  const isPaused = pausedAt.value !== undefined;
+  const toggle = (): void => {
+    pausedAt.value = isPaused ? undefined : (takenEvents()[0]?.key ?? '');
+  };
+  return (
+    <Button id="pause" aria-pressed={isPaused} run={toggle}>
+      <Icon name={isPaused ? 'play' : 'pause'} />
+      {isPaused ? 'Continue' : 'Pause'}
+    </Button>
+  );
+}
+
+function Chips(): VNode {
+  const counts = new Map<Group, number>();
+  for (const { event } of all.value) counts.set(groupOf(event.type), (counts.get(groupOf(event.type)) ?? 0) + 1);
+  const toggle = (group: Group, isOn: boolean): void => {
+    const others = [...groups.value].filter((one) => one !== group);
+    groups.value = new Set(isOn ? [...others, group] : others);
+  };
+  return (
+    <div class="filters" role="group" aria-label="Which events are shown" id="live-form">
+      <Chip
+        data-group=""
+        isOn={groups.value.size === 0}
+        toggle={() => {
+          groups.value = new Set();
+        }}
+      >
+        All
+        <Count of={all.value.length} />
+      </Chip>
+      {GROUPS.map(([group, label]) => (
+        <Chip key={group} data-group={group} isOn={groups.value.has(group)} toggle={(isOn) => toggle(group, isOn)}>
+          <span class={`type ${group}`}>
+            <i />
+          </span>
+          {label}
+          <Count of={counts.get(group) ?? 0} />
+        </Chip>
+      ))}
+    </div>
+  );
+}
+
+const Count = ({ of }: { readonly of: number }): VNode => <span class="num small">{of > 0 && number(of)}</span>;
+
+function ConversationChoice(): VNode {
+  const names = new Map<string, string>();
+  for (const { event } of all.value) {
+    const id = conversationIdOf(event);
+    if (id !== undefined && !names.has(id)) names.set(id, conversationName(event, nameIn));
+  }
+  return (
+    <select
+      class="input"
+      aria-label="Conversation"
+      value={conversation.value}
+      onChange={({ currentTarget }) => (conversation.value = currentTarget.value)}
+    >
+      <option value="">All conversations</option>
+      {[...names].map(([id, name]) => (
+        <option key={id} value={id}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+const None = (): VNode =>
+  all.value.length > 0 ? (
+    <Empty icon="search" title="No event matches" text="Choose other types, or another conversation." />
+  ) : (
+    <Empty
+      icon="pulse"
+      title="Listening"
+      text="Events appear here the moment something happens in Messages. To watch from a terminal:"
+    >
+      <CodeLine text={curlOf('events', STREAM)} />
+    </Empty>
+  );
+
+const COLUMNS = ['Time', 'Type', 'Conversation', 'What happened', 'Offset'];
+
+const Rows = (): VNode => (
+  <WindowList
+    id="events"
+    regionLabel="Events, newest first"
+    label="Events"
+    head={
+      <div class="ev headrow">
+        {COLUMNS.map((name) => (
+          <span key={name} class={name === 'Offset' ? 'off' : undefined}>
+            {name}
+          </span>
+        ))}
+      </div>
+    }
+    items={shown.value}
+    height={isNarrow.value ? PHONE_ROW_PX : ROW_PX}
+    keyOf={({ key }) => key}
+    row={(taken) => <Row taken={taken} />}
+    handle={list}
+  />
+);
+
+function Row({ taken }: { readonly taken: Taken }): VNode {
+  const { event, key } = taken;
+  const [who, words] = sentenceOf(event, messageTaken);
+  const sender = 'sender' in event.data ? event.data.sender : '';
+  const id = 'id' in event.data ? event.data.id : '';
+  return (
+    <button
+      type="button"
+      class="ev"
+      data-type={event.type}
+      data-key={key}
+      aria-pressed={open.value?.key === key}
+      onClick={() => (open.value = taken)}
+    >
+      <SeenAt {...taken} />
+      <span class={`type ${groupOf(event.type)}`}>
+        <i />
+        {event.type}
+      </span>
+      <span class="cut where" dir="auto">
+        {conversationName(event, nameIn)}
+      </span>
+      <span class="cut sum">
+        {who !== '' && (
+          <b dir="auto" title={sender || undefined}>
+            {who}
+          </b>
+        )}{' '}
+        <bdi class="soft">{words}</bdi>
+      </span>
+      <span class="off cut" title={event.offset ?? id}>
+        {id}
+      </span>
+    </button>
+  );
+}
+
+const placeOf = (key: string | undefined): number => shown.value.findIndex((one) => one.key === key);
+
+function step(by: number): void {
+  const at = placeOf(open.value?.key) + by;
+  const next = shown.value[at];
+  if (next === undefined) return;
+  open.value = next;
+  list.current?.focus(at);
+}
+
+function close(): void {
+  const at = placeOf(open.value?.key);
+  open.value = undefined;
+  if (at >= 0) list.current?.focus(at);
+}
+
+function pressed(event: KeyboardEvent): void {
+  const by = event.key.startsWith('Arrow') && /Up|Down/.test(event.key) ? stepOf(event.key) : undefined;
+  const focused = document.activeElement;
+  if (event.key === 'Escape' && open.value !== undefined) close();
+  else if (by !== undefined && open.value !== undefined) step(by);
+  else if (by !== undefined && focused instanceof HTMLElement && focused.classList.contains('ev')) {
+    list.current?.focus(Math.max(0, placeOf(focused.dataset.key) + by));
+  } else return;
+  event.preventDefault();
+}
+
+let shownIn: HTMLElement | undefined;
+
+export function create(): View {
+  const root = document.createElement('section');
+  root.className = 'stream fill';
+  root.setAttribute('aria-label', 'Events');
+  const renew = (): void => {
+    version.value += 1;
+  };
+  if (shownIn === undefined) {
+    onEvent(() => shownIn?.isConnected && !shownIn.hidden && renew());
+    onLiveState((state) => (line.value = state));
+    NARROW.addEventListener('change', () => (isNarrow.value = NARROW.matches));
+  }
+  shownIn = root;
+  const read = async (): Promise<void> => {
+    renew();
+    void readRate().catch(() => {});
+    await Promise.all([readEarlier(), may('read') && readDirectory().catch(() => {})]);
+    renew();
+  };
+  return viewOf('events', <Events />, read, root);
+}

@@ -1,0 +1,248 @@
+// The box for writing a message and attaching files, and the line for the recipient of a new message.
+
+import { signal } from '@preact/signals';
+import { createRef, type TargetedKeyboardEvent, type VNode } from 'preact';
+import type { Message } from '../../../../core/model/message.ts';
+import { Icon, IconButton } from '../../parts/parts.tsx';
+import { SuggestField } from '../../parts/suggest.tsx';
+import { busily } from '../../parts/toast.ts';
+import { call, upload } from '../../service/api.ts';
+import { nameOf } from '../../service/directory.ts';
+import { areChangesLive } from '../../service/live.ts';
+import { enterSends } from '../../service/preferences.ts';
+import { goTo, pathOfConversation } from '../../service/route.ts';
+import { isHub, partsToInclude } from '../../service/service.ts';
+import { addressIn, reasonOf } from '../../service/words.ts';
+import { showConversations } from './conversations.tsx';
+import { SenderChooser, senderMac } from './macs.tsx';
+import { openState } from './open-state.ts';
+import { thread } from './thread.tsx';
+
+/** Delays before each check of the status of a sent message. Used only if the service does not report changes. */
+const LOOK_AGAIN_MS = [1000, 3000, 10_000];
+const MOST_LINES_PX = 160;
+
+/** Answer to a send: the message, or the approval that it waits for. */
+type Sent = Message & { readonly approval?: unknown };
+
+const body = createRef<HTMLTextAreaElement>();
+const recipient = createRef<HTMLInputElement>();
+const chooser = createRef<HTMLInputElement>();
+const button = createRef<HTMLButtonElement>();
+const files = signal<readonly File[]>([]);
+const said = signal<{ readonly text: string; readonly isBad?: boolean }>({ text: '' });
+/** The chosen person or group of a new message. */
+let chosen: { readonly id: string; readonly name: string } | undefined;
+
+export const focusBody = (): void => body.current?.focus();
+export const focusRecipient = (): void => recipient.current?.focus();
+
+/** Forgets the outcome of the last send, and the recipient unless a new message is being written. */
+export function clearComposer(): void {
+  said.value = { text: '' };
+  if (!openState.value.isNew) chosen = undefined;
+}
+
+/** Fits the height of the box to its text. */
+function grow(): void {
+  if (body.current === null) return;
+  body.current.style.height = 'auto';
+  body.current.style.height = `${Math.min(body.current.scrollHeight, MOST_LINES_PX)}px`;
+}
+
+export function addFiles(added: Iterable<File>): void {
+  // A hub accepts no files.
+  if (!isHub()) files.value = [...files.value, ...added];
+}
+
+function target(): string {
+  if (!openState.value.isNew) return thread.openId;
+  const typed = recipient.current?.value ?? '';
+  return chosen !== undefined && chosen.name === typed ? chosen.id : typed.trim();
+}
+
+async function send(): Promise<void> {
+  const text = body.current?.value ?? '';
+  if (text === '' && files.value.length === 0) return;
+  const to = target();
+  if (to === '') {
+    said.value = { text: 'Choose whom to write to.', isBad: true };
+    focusRecipient();
+    return;
+  }
+  if (button.current !== null) await busily(button.current, () => post(to, text));
+  focusBody();
+}
+
+async function post(to: string, text: string): Promise<void> {
+  const startHash = location.hash;
+  try {
+    const ids = await uploaded();
+    const from = openState.value.isNew ? senderMac() : undefined;
+    const message = await call<Sent>('messages', {
+      method: 'POST',
+      body: { recipient: to, body: text, ...(ids.length > 0 && { attachment_ids: ids }), ...(from && { from }) },
+    });
+    if (body.current !== null) body.current.value = '';
+    grow();
+    files.value = [];
+    said.value = { text: message.approval === undefined ? '' : 'It waits for approval.' };
+    if (message.approval === undefined) await noteSent(message, startHash);
+  } catch (error) {
+    said.value = { text: reasonOf(error), isBad: true };
+  }
+}
+
+/** Uploads the chosen files. Returns their ids. */
+async function uploaded(): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (const [index, file] of files.value.entries()) {
+    said.value = { text: `Uploading ${file.name} (${index + 1} of ${files.value.length}) …` };
+    ids.push(await upload(file));
+  }
+  return ids;
+}
+
+/** `startHash` is the page's address when the send began. */
+async function noteSent(message: Message, startHash: string): Promise<void> {
+  const { id, status, conversation_id: conversation } = message;
+  if (id === '') said.value = { text: 'Messages has it, but has not stored it yet.' };
+  else if (status === 'failed') said.value = { text: 'Messages could not send it.', isBad: true };
+  if (conversation === '') return;
+  if (conversation === thread.openId) {
+    if (id !== '') thread.add(message.attachments.length === 0 ? message : await withDetails(message));
+  } else {
+    await showConversations();
+    // Opens the conversation only if the user has not navigated to another page since the send began.
+    if (location.hash === startHash) goTo(pathOfConversation(conversation));
+  }
+  if (id !== '' && !areChangesLive()) lookAgain(id, 0);
+}
+
+const pathWithDetails = (id: string): string => `messages/${id}?include=${partsToInclude()}`;
+
+/** Reads a message again with details, because the size of a picture decides whether to convert it. */
+const withDetails = (message: Message): Promise<Message> =>
+  call<Message>(pathWithDetails(message.id)).catch(() => message);
+
+/**
+ * Reads a sent message again after each delay of `LOOK_AGAIN_MS` and shows its status, until the message is delivered
+ * or has failed. Stops early if few requests are left.
+ */
+function lookAgain(id: string, turn: number): void {
+  const look = async (): Promise<void> => {
+    const message = await call<Message>(pathWithDetails(id), { isByItself: true }).catch(() => undefined);
+    if (message === undefined) return;
+    thread.update(message, []);
+    if (['pending', 'sent'].includes(message.status) && turn + 1 < LOOK_AGAIN_MS.length) lookAgain(id, turn + 1);
+  };
+  setTimeout(() => void look(), LOOK_AGAIN_MS[turn]);
+}
+
+function pressed(event: TargetedKeyboardEvent<HTMLTextAreaElement>): void {
+  if (event.key !== 'Enter' || event.isComposing || event.shiftKey) return;
+  if (!enterSends() && !event.ctrlKey && !event.metaKey) return;
+  event.preventDefault();
+  event.currentTarget.form?.requestSubmit();
+}
+
+/** The line above the message list that takes the recipient of a new message. */
+export const ToLine = (): VNode => (
+  <div class="to-line" hidden={!openState.value.isNew}>
+    <label for="recipient" class="quiet">
+      To
+    </label>
+    <div class="grow to-field">
+      <SuggestField
+        id="recipient"
+        class="input"
+        aria-label="To"
+        placeholder="A name, number or group"
+        spellcheck={false}
+        field={recipient}
+        choose={({ id, name }) => {
+          chosen = { id, name };
+          if (recipient.current !== null) recipient.current.value = name;
+          focusBody();
+        }}
+      />
+    </div>
+    <SenderChooser />
+  </div>
+);
+
+export const Composer = (): VNode => (
+  <form
+    id="send-form"
+    class="compose"
+    onSubmit={(event) => {
+      event.preventDefault();
+      void send();
+    }}
+  >
+    <FileList />
+    <div class="row bottom">
+      {!isHub() && <IconButton icon="clip" label="Attach files" run={() => chooser.current?.click()} />}
+      <input
+        id="files"
+        ref={chooser}
+        type="file"
+        multiple
+        hidden
+        onChange={({ currentTarget }) => {
+          addFiles(currentTarget.files ?? []);
+          currentTarget.value = '';
+        }}
+      />
+      <div class="box">
+        <TextBox />
+        <button type="submit" id="send" class="sendit" aria-label="Send" ref={button}>
+          <Icon name="up" />
+        </button>
+      </div>
+    </div>
+    <p id="send-result" class={said.value.isBad ? 'err' : 'hint'} role="status">
+      {said.value.text}
+    </p>
+  </form>
+);
+
+function TextBox(): VNode {
+  const { id, isNew, conversation } = openState.value;
+  const name = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
+  const isText = /^(?:SMS|RCS)$/.test(conversation?.details?.service ?? '');
+  const modifier = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl+';
+  return (
+    <textarea
+      id="body"
+      ref={body}
+      rows={1}
+      dir="auto"
+      aria-label={isNew ? 'Message' : `Message to ${name}`}
+      placeholder={`${isText ? 'Text message' : 'iMessage'}${enterSends() ? '' : ` (${modifier}Enter sends)`}`}
+      onInput={grow}
+      onPaste={({ clipboardData }) => addFiles(clipboardData?.files ?? [])}
+      onKeyDown={pressed}
+    />
+  );
+}
+
+const FileList = (): VNode => (
+  <ul id="file-list" class="filters" aria-label="Files to send" hidden={files.value.length === 0}>
+    {files.value.map((file) => (
+      <li key={`${file.name} ${file.lastModified} ${file.size}`} class="token">
+        <span class="cut">{file.name}</span>
+        <button
+          type="button"
+          aria-label={`Remove ${file.name}`}
+          onClick={() => {
+            files.value = files.value.filter((other) => other !== file);
+            focusBody();
+          }}
+        >
+          ×
+        </button>
+      </li>
+    ))}
+  </ul>
+);

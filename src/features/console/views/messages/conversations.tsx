@@ -1,0 +1,319 @@
+// The list of conversations. Only the items near the visible ones are in the document.
+
+import { computed, type Signal, signal } from '@preact/signals';
+import { createRef, type TargetedKeyboardEvent, type VNode } from 'preact';
+import { useLayoutEffect } from 'preact/hooks';
+import type { Conversation } from '../../../../core/model/conversation.ts';
+import type { Message } from '../../../../core/model/message.ts';
+import { Faces } from '../../parts/avatar.tsx';
+import { setBadge } from '../../parts/frame.ts';
+import { CodeLine, Empty } from '../../parts/parts.tsx';
+import { pageOf } from '../../service/api.ts';
+import { isGroup, nameOf, newestConversations, noteConversations, peopleIn } from '../../service/directory.ts';
+import { currentRoute, pathOfConversation } from '../../service/route.ts';
+import { commandOf, isHub } from '../../service/service.ts';
+import { counted, personOf, shortTimeOf, timeOf } from '../../service/words.ts';
+import { isOfChosenMac, MacTag } from './macs.tsx';
+import { noteSeen, unseenIn } from './seen.ts';
+
+/** A conversation of the list, which changes with each message. */
+type ListItem = Signal<Conversation>;
+
+/** The next page loads if the visible items are closer than this to the end of the list, in pixels. */
+const NEAR = 400;
+/** Number of items in the document at once, with at least `MARGIN` before and after the visible ones. */
+const SHOWN = 90;
+const MARGIN = 15;
+
+const list = createRef<HTMLUListElement>();
+const known = new Map<string, ListItem>();
+/** All conversations in order; undefined until they have been read. */
+const items = signal<readonly ListItem[] | undefined>(undefined);
+/** The path of the next page. */
+const next = signal<string | undefined>(undefined);
+const current = signal<string | undefined>(undefined);
+/** True if only conversations with unread messages are shown. */
+export const isUnreadOnly = signal(false);
+/** The names of Macs that could not be asked. */
+const missing = signal<string | null>(null);
+/** The first item in the document. */
+const from = signal(0);
+/** Height of each item in pixels. */
+const height = signal(0);
+let isLoading = false;
+/** Time of the request whose answer is shown. A newer request may be answered before an older one. */
+let askedAt = 0;
+
+/** The items that the filter lets through. One that has been read since stays until the list changes. */
+const wanted = computed(() => {
+  const all = items.value ?? [];
+  if (!isUnreadOnly.value) return all;
+  return all.filter((item) => unseenIn(item.peek()) > 0 || item.peek().id === current.peek());
+});
+
+export const shownConversation = (id: string): Conversation | undefined => known.get(id)?.peek();
+
+/** Reports whether the conversations have been read. */
+export const hasConversations = (): boolean => (items.peek() ?? []).length > 0;
+
+/** Forgets the list, which is then read again. */
+export function forgetConversations(): void {
+  items.value = undefined;
+}
+
+interface ReadOptions {
+  readonly isByItself?: boolean;
+  readonly isFresh?: boolean;
+}
+
+export async function showConversations({ isByItself, isFresh = true }: ReadOptions = {}): Promise<void> {
+  const now = performance.now();
+  const page = await newestConversations({ isByItself, isFresh });
+  if (now < askedAt) return;
+  askedAt = now;
+  missing.value = page.headers.get('Postern-Partial');
+  const focused = document.activeElement?.closest<HTMLElement>('#conversation-list [data-id]')?.dataset.id;
+  known.clear();
+  items.value = added(page.items);
+  next.value = page.next;
+  noteOpen();
+  highlightOpen();
+  // An item that moves loses the focus.
+  if (focused !== undefined) setTimeout(() => focusConversation(focused));
+}
+
+/** Gives a conversation of the list the focus. */
+export function focusConversation(id: string): void {
+  list.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`)?.focus();
+}
+
+async function showMore(): Promise<void> {
+  if (next.peek() === undefined || isLoading) return;
+  isLoading = true;
+  try {
+    const page = await pageOf<Conversation>(next.peek() ?? '');
+    next.value = page.next;
+    noteConversations(page.items);
+    items.value = [...(items.peek() ?? []), ...added(page.items)];
+  } catch {
+    // The next scroll tries again to load this page.
+  }
+  isLoading = false;
+}
+
+/**
+ * Returns items for the conversations that belong to the chosen Mac and are not yet in the list. A conversation is on
+ * two pages if a message arrived in it between the two requests.
+ */
+function added(conversations: readonly Conversation[]): readonly ListItem[] {
+  const others = conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
+  return others.map((conversation) => {
+    const item = signal(conversation);
+    known.set(conversation.id, item);
+    return item;
+  });
+}
+
+/** Highlights the open conversation in the list. */
+export function highlightOpen(): void {
+  current.value = currentRoute().id;
+}
+
+/** Notes that the user has seen the newest message of the open conversation. */
+export function noteOpen(): void {
+  const { view, id } = currentRoute();
+  const item = view === 'messages' && id !== undefined ? known.get(id) : undefined;
+  if (item !== undefined && document.visibilityState === 'visible') {
+    noteSeen(item.peek());
+    item.value = { ...item.peek() };
+  }
+  showUnread();
+}
+
+function showUnread(): void {
+  setBadge(
+    'messages',
+    [...known.values()].reduce((sum, item) => sum + unseenIn(item.peek()), 0),
+    'unread',
+  );
+}
+
+/** Shows a new message in the list. Reloads the list if the message's conversation is missing. */
+export async function noteMessage(message: Message): Promise<void> {
+  if (!isOfChosenMac(message.conversation_id)) return;
+  const item = known.get(message.conversation_id);
+  if (item === undefined) {
+    if (message.conversation_id !== '') await showConversations({ isByItself: true }).catch(() => {});
+    return;
+  }
+  item.value = withMessage(item.peek(), message);
+  noteConversations([item.peek()]);
+  noteOpen();
+  const all = items.peek() ?? [];
+  // Moves nothing while the list has the focus, because the user is choosing a conversation.
+  if (all[0] === item || list.current?.contains(document.activeElement)) return;
+  items.value = [item, ...all.filter((other) => other !== item)];
+}
+
+function withMessage(conversation: Conversation, message: Message): Conversation {
+  const { details } = conversation;
+  const last = { ...message, sentence: message.details?.sentence };
+  const unread = message.is_from_me ? {} : { unread_count: unseenIn(conversation) + 1 };
+  return {
+    ...conversation,
+    last_message_at: message.timestamp,
+    ...(details !== undefined && { details: { ...details, last_message: last, ...unread } }),
+  };
+}
+
+/** Shows that a message was read on another device. */
+export function noteRead({ conversation_id: id, is_from_me: isOwn }: Message): void {
+  const item = known.get(id);
+  const details = item?.peek().details;
+  if (item === undefined || details === undefined || isOwn || !details.unread_count) return;
+  item.value = { ...item.peek(), details: { ...details, unread_count: details.unread_count - 1 } };
+  showUnread();
+}
+
+/** Shows all conversations, or only those with unread messages. */
+export function showUnreadOnly(isOn: boolean): void {
+  isUnreadOnly.value = isOn;
+}
+
+/** Chooses the items for the document by the scroll position. */
+function placeWindow(): void {
+  if (list.current === null) return;
+  const { scrollTop, clientHeight } = list.current;
+  const { length } = wanted.peek();
+  const first = height.peek() === 0 ? 0 : Math.floor(scrollTop / height.peek());
+  const last = height.peek() === 0 ? 0 : (scrollTop + clientHeight) / height.peek();
+  const isNearTop = from.peek() > 0 && first < from.peek() + MARGIN;
+  const isNearEnd = from.peek() + SHOWN < length && last > from.peek() + SHOWN - MARGIN;
+  if (!isNearTop && !isNearEnd && from.peek() <= Math.max(0, length - SHOWN)) return;
+  from.value = Math.max(0, Math.min(Math.floor(first - SHOWN / 3), length - SHOWN));
+}
+
+function scrolled(): void {
+  placeWindow();
+  if (list.current === null) return;
+  const { scrollHeight, scrollTop, clientHeight } = list.current;
+  if (scrollHeight - scrollTop - clientHeight < NEAR) void showMore();
+}
+
+function pressed(event: TargetedKeyboardEvent<HTMLUListElement>): void {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+  const item = event.target instanceof Element ? event.target.closest('li') : null;
+  const other = event.key === 'ArrowDown' ? item?.nextElementSibling : item?.previousElementSibling;
+  const link = other?.querySelector('a');
+  if (!link) return;
+  event.preventDefault();
+  link.focus();
+}
+
+export const Partial = (): VNode => (
+  <p id="partial" class="hint" role="status" hidden={missing.value === null}>
+    {missing.value !== null && `${missing.value} cannot be reached, so conversations there are missing.`}
+  </p>
+);
+
+export function Conversations(): VNode {
+  const all = wanted.value;
+  const isEmpty = items.value !== undefined && all.length === 0;
+  const after = Math.max(0, all.length - from.value - SHOWN);
+  useLayoutEffect(() => {
+    const { current: box } = list;
+    if (box === null) return;
+    height.value = box.querySelector('li')?.offsetHeight || height.peek();
+    placeWindow();
+    // Loads pages until the list can scroll, because the filters may hide most of a page's conversations.
+    const isShort = box.clientHeight > 0 && box.scrollHeight <= box.clientHeight;
+    if ((isHub() || isUnreadOnly.peek()) && isShort) void showMore();
+  });
+  return (
+    <>
+      <div id="conversation-none" hidden={!isEmpty}>
+        {isEmpty && <None />}
+      </div>
+      <ul
+        id="conversation-list"
+        class="scroll"
+        aria-label="Conversations"
+        ref={list}
+        hidden={isEmpty}
+        style={{ paddingTop: `${from.value * height.value}px`, paddingBottom: `${after * height.value}px` }}
+        onScroll={scrolled}
+        onKeyDown={pressed}
+      >
+        {all.slice(from.value, from.value + SHOWN).map((item, index) => (
+          <li
+            key={item.peek().id}
+            aria-posinset={from.value + index + 1}
+            aria-setsize={next.value === undefined ? all.length : -1}
+          >
+            <Row item={item} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const None = (): VNode =>
+  isUnreadOnly.value ? (
+    <Empty icon="check" title="Nothing new" text="You have opened every conversation." />
+  ) : (
+    <Empty
+      icon="chat"
+      title="No conversations yet"
+      text="They appear here as soon as Messages has some. Or write the first message:"
+    >
+      <CodeLine text={commandOf('send +15550100 "Hello"')} />
+    </Empty>
+  );
+
+function Row({ item }: { readonly item: ListItem }): VNode {
+  const conversation = item.value;
+  const { id, last_message_at: at } = conversation;
+  const name = nameOf(conversation);
+  const unseen = unseenIn(conversation);
+  return (
+    <a
+      class="conv"
+      href={pathOfConversation(id)}
+      title={name}
+      data-id={id}
+      aria-current={current.value === id ? 'true' : undefined}
+    >
+      <span class="unread" hidden={unseen === 0}>
+        {unseen > 0 && <span class="unseen">{counted(unseen, 'unread message', 'unread messages')}</span>}
+      </span>
+      <Faces people={peopleIn(conversation)} />
+      <span class="stack tight">
+        <span class="head-line">
+          <MacTag id={id} />
+          <b class="cut" dir="auto">
+            {name}
+          </b>
+          <time dateTime={at} title={timeOf(at)}>
+            {shortTimeOf(at)}
+          </time>
+        </span>
+        <span class="last" dir="auto">
+          {lastWords(conversation)}
+        </span>
+      </span>
+    </a>
+  );
+}
+
+function lastWords(conversation: Conversation): string {
+  const { details, names } = conversation;
+  const last = details?.last_message;
+  if (!last) return '';
+  const text = (last.sentence ?? last.body) || 'Attachment';
+  const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
+  // Puts no name before the sentence of a group event, because that sentence begins with the name.
+  return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
+}
+
+document.addEventListener('visibilitychange', noteOpen);

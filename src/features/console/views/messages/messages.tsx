@@ -1,0 +1,330 @@
+// The list of conversations, the open conversation and its details, side by side; on a phone only one of the three.
+
+import { effect, signal } from '@preact/signals';
+import type { VNode } from 'preact';
+import type { Conversation } from '../../../../core/model/conversation.ts';
+import type { Message } from '../../../../core/model/message.ts';
+import { Faces } from '../../parts/avatar.tsx';
+import { Chip } from '../../parts/choices.tsx';
+import { setTitle } from '../../parts/frame.ts';
+import { Empty, Icon, IconButton } from '../../parts/parts.tsx';
+import { toast } from '../../parts/toast.ts';
+import { viewOf } from '../../parts/view.tsx';
+import { call } from '../../service/api.ts';
+import { isGroup, nameOf, noteConversations, peopleIn } from '../../service/directory.ts';
+import { type LiveEvent, onEvent } from '../../service/live.ts';
+import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
+import { isDemo, isHub, isOwner, knownKeys, may, partsToInclude } from '../../service/service.ts';
+import { addressIn, personOf, reasonOf } from '../../service/words.ts';
+import { addFiles, Composer, clearComposer, focusBody, focusRecipient, ToLine } from './composer.tsx';
+import {
+  Conversations,
+  focusConversation,
+  forgetConversations,
+  hasConversations,
+  highlightOpen,
+  isUnreadOnly,
+  noteMessage,
+  noteOpen,
+  noteRead,
+  Partial,
+  showConversations,
+  shownConversation,
+  showUnreadOnly,
+} from './conversations.tsx';
+import { Details } from './details-pane.tsx';
+import { MacChooser, MacTag } from './macs.tsx';
+import { openState } from './open-state.ts';
+import { readScheduled, Scheduled } from './scheduled.tsx';
+import { focusSearch, Results, SearchForm, takeWanted } from './search.tsx';
+import { SpeakBox } from './speak.tsx';
+import { ThreadLog, thread } from './thread.tsx';
+
+export { focusSearch, searchFor } from './search.tsx';
+
+const PEOPLE_IN_TITLE = 4;
+
+/**
+ * Initially, the details are open only in a wide window. In a narrower window, they are a sheet that covers the thread.
+ */
+const hasDetails = signal(innerWidth > 1100);
+const isDropping = signal(false);
+/** The message that the address names. */
+let shownMessage: string | undefined;
+
+async function show({ id, item: message, query }: Route): Promise<void> {
+  if (!hasConversations()) {
+    // Every conversation shows the scheduled sends and the keys. Loads both now, so that opening a conversation loads
+    // only the conversation's own data.
+    void Promise.all([readScheduled(), knownKeys()]).catch(() => {});
+    await showConversations({ isFresh: false });
+  }
+  highlightOpen();
+  if (id === undefined) showNone(query.has('new'));
+  else await showConversation(id, message);
+}
+
+/** Shows the box for a new message, or neither that nor a conversation. */
+function showNone(isNew: boolean): void {
+  thread.close();
+  shownMessage = undefined;
+  openState.value = { isNew };
+  clearComposer();
+  // The field appears only now.
+  if (isNew) setTimeout(focusRecipient);
+}
+
+async function showConversation(id: string, message: string | undefined): Promise<void> {
+  const isSame = id === thread.openId && message === shownMessage;
+  const isByKeyboard = document.activeElement?.matches('#conversation-list a:focus-visible') === true;
+  const wanted = message === undefined ? undefined : takeWanted(message);
+  const known = shownConversation(id);
+  const isUnread = known?.details?.unread_count !== 0;
+  open(id, known);
+  if (known === undefined) void readHead(id);
+  if (isSame && wanted === undefined) return;
+  const target = message === undefined ? undefined : (wanted ?? (await messageOf(message)));
+  const now = currentRoute();
+  if (now.id !== id || now.item !== message) return;
+  shownMessage = message;
+  if (isByKeyboard) focusBody();
+  await thread.open(id, target);
+  noteOpen();
+  if (shownConversation(id) === undefined) return;
+  void readScheduled();
+  if (!isUnread || !isDemo() || !isOwner()) return;
+  void call('demo/read', { method: 'POST', body: { conversation_id: id } }).catch(() => {});
+}
+
+function open(id: string, conversation: Conversation | undefined): void {
+  openState.value = { id, isNew: false, conversation };
+  setTitle(conversation === undefined ? addressIn(id) : nameOf(conversation));
+  clearComposer();
+}
+
+/** Reads a conversation that the list has not loaded, and shows its name and details. */
+async function readHead(id: string): Promise<void> {
+  try {
+    const path = `conversations/${encodeURIComponent(id)}?include=${partsToInclude()}`;
+    const conversation = await call<Conversation>(path);
+    noteConversations([conversation]);
+    if (currentRoute().id === id) open(id, conversation);
+  } catch (error) {
+    toast(reasonOf(error), true);
+  }
+}
+
+async function messageOf(id: string): Promise<Message | undefined> {
+  try {
+    return await call<Message>(`messages/${encodeURIComponent(id)}`);
+  } catch (error) {
+    toast(reasonOf(error), true);
+    return undefined;
+  }
+}
+
+/** Updates the conversations and the open thread for an event. */
+function take(event: LiveEvent): void {
+  switch (event.type) {
+    case 'message.received':
+    case 'message.sent':
+      thread.add(event.data);
+      void noteMessage(event.data);
+      break;
+    case 'message.updated':
+      thread.update(event.data, event.changes);
+      if (event.changes.includes('read')) noteRead(event.data);
+      break;
+    case 'message.removed':
+      thread.remove(event.data.id);
+      break;
+    case 'reaction.added':
+    case 'reaction.removed':
+      thread.react(event.data, event.type === 'reaction.added');
+      break;
+    case 'messages.changed':
+      void showConversations().catch(() => {});
+      void thread.reload();
+      break;
+  }
+}
+
+/** Begins a search in the open conversation. */
+function searchHere(): void {
+  const { id = '', conversation } = openState.value;
+  const name = conversation === undefined || !isGroup(conversation) ? addressIn(id) : nameOf(conversation);
+  focusSearch(`in:${/\s/.test(name) ? `"${name}"` : name} `);
+}
+
+const Mail = (): VNode => (
+  <>
+    <section class="list" id="conversations" aria-label="Conversations">
+      <header class="stack">
+        <div class="row">
+          <h1 class="grow">Messages</h1>
+          <Chip isOn={isUnreadOnly.value} toggle={showUnreadOnly}>
+            Unread
+          </Chip>
+          {may('send') && <IconButton icon="pen" label="New message (n)" run={() => goTo('#/messages?new')} />}
+        </div>
+        <SearchForm />
+        <MacChooser changed={() => void showConversations()} />
+        <Partial />
+      </header>
+      <Results />
+      <Conversations />
+    </section>
+    <ThreadPane />
+    <Pane />
+  </>
+);
+
+const ThreadPane = (): VNode => (
+  <section
+    class={isDropping.value ? 'thread dropping' : 'thread'}
+    id="thread"
+    aria-labelledby="thread-title"
+    onDragOver={(event) => {
+      if (event.dataTransfer?.types.includes('Files') !== true) return;
+      event.preventDefault();
+      isDropping.value = true;
+    }}
+    onDragLeave={() => {
+      isDropping.value = false;
+    }}
+    onDrop={(event) => {
+      event.preventDefault();
+      isDropping.value = false;
+      addFiles(event.dataTransfer?.files ?? []);
+    }}
+  >
+    <div>
+      <Head />
+      <ToLine />
+    </div>
+    <div class="log-room">
+      <NoThread />
+      <ThreadLog />
+    </div>
+    {may('send') ? (
+      <div class="write">
+        <Scheduled />
+        <Composer />
+        {isDemo() && <SpeakBox />}
+      </div>
+    ) : (
+      <div />
+    )}
+  </section>
+);
+
+function NoThread(): VNode {
+  const isShown = openState.value.id === undefined && !openState.value.isNew;
+  return (
+    <div id="message-none" hidden={!isShown}>
+      {isShown && (
+        <Empty
+          icon="chat"
+          title="Choose a conversation"
+          text="Its newest messages appear here. Or write to somebody with the pen above the list."
+        />
+      )}
+    </div>
+  );
+}
+
+function Pane(): VNode {
+  const { conversation } = openState.value;
+  return (
+    <aside class="info" aria-label="Details" hidden={conversation === undefined}>
+      {conversation && <Details conversation={conversation} />}
+    </aside>
+  );
+}
+
+function Head(): VNode {
+  const { id, isNew, conversation } = openState.value;
+  const title = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
+  return (
+    <header hidden={id === undefined && !isNew}>
+      <a class="btn icon bare back" id="back" href="#/messages" aria-label="Back to conversations">
+        <Icon name="left" />
+      </a>
+      <span class="picture-of">{conversation && <Faces people={peopleIn(conversation)} />}</span>
+      <div class="grow">
+        <h1 id="thread-title" class="cut" dir="auto">
+          {id !== undefined && <MacTag id={id} />}
+          {id === undefined ? 'New message' : title}
+        </h1>
+        <p id="thread-people" class="quiet small cut">
+          {conversation && <People {...conversation} />}
+        </p>
+      </div>
+      {!isHub() && <IconButton kind="bare hide-s" icon="search" label="Search in this conversation" run={searchHere} />}
+      <IconButton
+        id="details-button"
+        icon="panel"
+        label="Details"
+        aria-pressed={hasDetails.value}
+        hidden={conversation === undefined}
+        run={() => {
+          hasDetails.value = !hasDetails.value;
+        }}
+      />
+    </header>
+  );
+}
+
+function People(conversation: Conversation): VNode {
+  const { id, participants, names, details } = conversation;
+  if (!isGroup(conversation)) {
+    return (
+      <>
+        <bdi>{participants[0] ?? addressIn(id)}</bdi>
+        {details?.service && ` · ${details.service}`}
+      </>
+    );
+  }
+  const shown = participants.slice(0, PEOPLE_IN_TITLE).map((address) => personOf(address, names));
+  const others = participants.length - shown.length;
+  return <>{shown.join(', ') + (others > 0 ? ` and ${others} others` : '')}</>;
+}
+
+/** Escape closes the conversation and returns to the list. */
+function pressed(root: HTMLElement, event: KeyboardEvent): void {
+  if (event.key !== 'Escape' || root.hidden || document.querySelector('dialog[open]') !== null) return;
+  if (/^(?:INPUT|SELECT)$/.test(document.activeElement?.tagName ?? '') || !location.hash.startsWith('#/c/')) return;
+  const { id = '' } = currentRoute();
+  goTo('#/messages');
+  focusConversation(id);
+}
+
+let made: HTMLElement | undefined;
+let stop = (): void => {};
+
+export function create(): View {
+  const root = document.createElement('div');
+  root.id = 'messages';
+  stop();
+  stop = effect(() => {
+    const { id, isNew, conversation } = openState.value;
+    const kinds = {
+      'with-info': hasDetails.value,
+      'has-thread': id !== undefined || isNew,
+      'no-open': id === undefined && !isNew,
+      one: conversation !== undefined && !isGroup(conversation),
+    };
+    const names = Object.entries(kinds).flatMap(([name, isSo]) => (isSo ? [name] : []));
+    root.className = ['mail', 'fill', ...names].join(' ');
+  });
+  if (made !== undefined) {
+    // The lists may have missed events.
+    thread.close();
+    forgetConversations();
+  } else {
+    onEvent(take);
+    addEventListener('keydown', (event) => made !== undefined && pressed(made, event));
+  }
+  made = root;
+  return viewOf('messages', <Mail />, show, root);
+}

@@ -1,0 +1,13 @@
+// The state of the view: a conversation, the box for a new message, or neither.
+
+import { signal } from '@preact/signals';
+import type { Conversation } from '../../../../core/model/conversation.ts';
+
+/** The state of the view. `conversation` is undefined until it has been read. */
+export interface Opened {
+  readonly id?: string;
+  readonly isNew: boolean;
+  readonly conversation?: Conversation | undefined;
+}
+
+export const openState = signal<Opened>({ isNew: false });

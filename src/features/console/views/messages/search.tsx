@@ -1,0 +1,260 @@
+// The search box above the conversations: finds people and groups by name, then messages.
+
+import { signal } from '@preact/signals';
+import { createRef, type TargetedInputEvent, type TargetedKeyboardEvent, type VNode } from 'preact';
+import type { Message } from '../../../../core/model/message.ts';
+import type { Highlight } from '../../../../core/model/search.ts';
+import { Icon } from '../../parts/parts.tsx';
+import { pageOf, statusOf } from '../../service/api.ts';
+import { type Entry, suggestions } from '../../service/directory.ts';
+import { isHub } from '../../service/service.ts';
+import { number, reasonOf } from '../../service/words.ts';
+import { Hit, PersonHit } from './hits.tsx';
+
+/** A message that matches, as the API answers. */
+export interface FoundMessage {
+  readonly message: Message;
+  readonly highlights: readonly Highlight[];
+}
+
+/**
+ * A search begins when the user has not typed for this long, in milliseconds. A request for every letter would use up
+ * the rate limit, which all clients share.
+ */
+const WAIT_MS = 400;
+const MIN_CHARACTERS = 3;
+const HITS_AT_ONCE = 30;
+
+/** Filters offered as buttons: the label, and the search syntax that a click adds to the search box. */
+const OFFERS = [
+  ['From', 'from:'],
+  ['In', 'in:'],
+  ['Files', 'has:attachment '],
+  ['After', 'after:'],
+] as const;
+
+const field = createRef<HTMLInputElement>();
+const results = createRef<HTMLDivElement>();
+const people = signal<readonly Entry[]>([]);
+const hits = signal<readonly FoundMessage[]>([]);
+/** The path of the next page of hits. */
+const next = signal<string | undefined>(undefined);
+const said = signal<{ readonly text: string; readonly isBad?: boolean }>({ text: '' });
+const hasText = signal(false);
+/** True while the results are shown in place of the conversations. */
+const isOpen = signal(false);
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+let running = new AbortController();
+let isAsking = false;
+/** The query whose hits are shown or requested. */
+let asked = '';
+/** The chosen hit, kept so that its conversation need not load the message again. */
+let wanted: Message | undefined;
+
+/** Returns the message of the chosen hit if it has this id, otherwise undefined. Forgets the hit in both cases. */
+export function takeWanted(id: string): Message | undefined {
+  const message = wanted?.id === id ? wanted : undefined;
+  wanted = undefined;
+  return message;
+}
+
+/** Returns the query with `*` after the last word, which the user may not have finished. */
+function unfinished(text: string): string {
+  const isQuoted = text.split('"').length % 2 === 0;
+  return !isQuoted && /(?:^|\s)[\p{L}\p{M}\p{N}]{3,}$/u.test(text) ? `${text}*` : text;
+}
+
+async function search(query: string): Promise<void> {
+  if (query === '' || query === asked) return;
+  asked = query;
+  void readPeople(query);
+  // Dates in the query are days of the zone in which the console shows times.
+  const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone);
+  const path = `search?limit=${HITS_AT_ONCE}&include=contacts,details&time_zone=${zone}&q=${encodeURIComponent(query)}`;
+  await read(path, []);
+}
+
+/** Reads people and groups, which are shown above the hits because most searches are for them. */
+async function readPeople(query: string): Promise<void> {
+  const words = query.replace(/[*"]/g, '').trim();
+  const entries = /\w:/.test(words) ? [] : (await suggestions(words)).slice(0, 4);
+  if (query === asked) people.value = entries;
+}
+
+/** Cancels the running search request and forgets its query. */
+function abort(): void {
+  running.abort();
+  isAsking = false;
+  asked = '';
+}
+
+/** Reads a page of hits, which follow `before`. Cancels the previous request. */
+async function read(path: string, before: readonly FoundMessage[]): Promise<void> {
+  running.abort();
+  running = new AbortController();
+  const { signal: aborted } = running;
+  isAsking = true;
+  try {
+    const page = await pageOf<FoundMessage>(path, { signal: aborted });
+    if (aborted.aborted) return;
+    isAsking = false;
+    hits.value = [...before, ...page.items];
+    next.value = page.next;
+    isOpen.value = true;
+    said.value = { text: [countOf(hits.value.length), completeness(page.headers)].filter(Boolean).join(' ') };
+  } catch (error) {
+    if (aborted.aborted) return;
+    isAsking = false;
+    // The service would refuse an invalid query again.
+    if (statusOf(error) !== 400) asked = '';
+    said.value = { text: reasonOf(error), isBad: true };
+  }
+}
+
+function countOf(count: number): string {
+  if (next.value !== undefined) return `The newest ${count} messages.`;
+  if (count < 2) return count === 0 ? 'No message found.' : '1 message.';
+  return `${number(count)} messages, newest first.`;
+}
+
+function completeness(headers: Headers): string | undefined {
+  const [, from] = /^false(?:;\s*from=([\d-]+))?/.exec(headers.get('Postern-Search-Complete') ?? 'true') ?? [];
+  return from && `The search index is still being built. So far it contains messages since ${from}.`;
+}
+
+/** Empties the search box and shows the conversations again. */
+function closeSearch(): void {
+  clearTimeout(timer);
+  abort();
+  if (field.current !== null) field.current.value = '';
+  hits.value = [];
+  people.value = [];
+  isOpen.value = false;
+  next.value = undefined;
+  hasText.value = false;
+  said.value = { text: '' };
+}
+
+/** Gives the search box the focus; it then contains `words`. */
+export function focusSearch(words?: string): void {
+  if (isOpen.value) closeSearch();
+  if (field.current === null) return;
+  field.current.focus();
+  if (words !== undefined) field.current.value = words;
+}
+
+/** Searches for words as if somebody had typed them. */
+export function searchFor(words: string): void {
+  focusSearch(words);
+  field.current?.form?.requestSubmit();
+}
+
+function typed({
+  currentTarget,
+  isComposing,
+}: Pick<TargetedInputEvent<HTMLInputElement>, 'currentTarget' | 'isComposing'>): void {
+  clearTimeout(timer);
+  if (isAsking) abort();
+  const text = currentTarget.value.trim();
+  hasText.value = text !== '';
+  if (text === '') closeSearch();
+  else if (!isComposing && [...text].length >= MIN_CHARACTERS) {
+    timer = setTimeout(() => void search(unfinished(text)), WAIT_MS);
+  }
+}
+
+export const SearchForm = (): VNode => (
+  <search hidden={isHub()}>
+    <form
+      id="search-form"
+      class="stack"
+      onSubmit={(event) => {
+        event.preventDefault();
+        clearTimeout(timer);
+        void search(field.current?.value.trim() ?? '');
+      }}
+    >
+      <div class="searchbox">
+        <Icon name="search" />
+        <input
+          id="search"
+          ref={field}
+          class="input"
+          type="search"
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="Search messages"
+          aria-label="Search messages"
+          aria-describedby="search-state"
+          onInput={typed}
+          onCompositionEnd={({ currentTarget }) => typed({ currentTarget, isComposing: false })}
+          onKeyDown={({ key }) => {
+            if (key === 'Escape') closeSearch();
+            else if (key === 'ArrowDown') results.current?.querySelector('button')?.focus();
+          }}
+        />
+      </div>
+      <div class="filters" role="group" aria-label="Narrow the search" hidden={!hasText.value}>
+        {OFFERS.map(([text, words]) => (
+          <button key={words} type="button" class="chip" onClick={() => narrow(words)}>
+            {text === 'Files' && <Icon name="clip" />}
+            {text}
+          </button>
+        ))}
+      </div>
+      <p id="search-state" class={said.value.isBad ? 'err' : 'hint'} role="status">
+        {said.value.text}
+      </p>
+    </form>
+  </search>
+);
+
+/** Adds words of the search syntax to the query. */
+function narrow(words: string): void {
+  if (field.current === null) return;
+  field.current.value = `${field.current.value.trimEnd()} ${words}`.trimStart();
+  field.current.focus();
+  if (words.endsWith(' ')) void search(field.current.value.trim());
+}
+
+/** Moves the focus through the results, and from the first back to the search box. */
+function pressed(event: TargetedKeyboardEvent<HTMLDivElement>): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  const all = [...event.currentTarget.querySelectorAll('button')];
+  const at = event.target instanceof HTMLButtonElement ? all.indexOf(event.target) : -1;
+  if (step === undefined || at < 0) return;
+  event.preventDefault();
+  (all[at + step] ?? (at === 0 ? field.current : all[at]))?.focus();
+}
+
+/** The results, shown in place of the conversations. */
+export const Results = (): VNode => (
+  <div class="scroll" id="found" hidden={!isOpen.value} ref={results} onKeyDown={pressed}>
+    <ul id="people-list" aria-label="People and groups" hidden={people.value.length === 0}>
+      {people.value.map((entry) => (
+        <PersonHit key={entry.id} {...entry} />
+      ))}
+    </ul>
+    <ul id="hit-list" aria-label="Messages found, newest first">
+      {hits.value.map((hit) => (
+        <Hit
+          key={hit.message.id}
+          {...hit}
+          choose={() => {
+            wanted = hit.message;
+          }}
+        />
+      ))}
+    </ul>
+    <button
+      id="more-hits"
+      type="button"
+      class="btn"
+      hidden={next.value === undefined}
+      onClick={() => void read(next.value ?? '', hits.value)}
+    >
+      More
+    </button>
+  </div>
+);

@@ -1,0 +1,44 @@
+// The conversations opened in this browser. Postern never marks anything as read in Messages, so without this module
+// the unread counts would not go down when a conversation is opened here.
+
+import type { Conversation } from '../../../../core/model/conversation.ts';
+
+const NAME = 'postern-seen';
+const KEPT = 500;
+
+const isEntry = (one: unknown): one is [string, string] => Array.isArray(one) && one.length === 2;
+
+/** Ids of the newest message seen, by conversation, in the order of opening. */
+const seen = new Map<string, string>(read());
+
+function read(): [string, string][] {
+  try {
+    const entries: unknown = JSON.parse(localStorage.getItem(NAME) ?? '[]');
+    return Array.isArray(entries) ? entries.filter(isEntry) : [];
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * Returns a conversation's unread count. Returns 0 if this browser has shown the newest message, or if the user sent
+ * it.
+ */
+export function unseenIn({ id, details }: Conversation): number {
+  const last = details?.last_message;
+  if (!details?.unread_count || !last || last.is_from_me) return 0;
+  return seen.get(id) === last.id ? 0 : details.unread_count;
+}
+
+/** Records that the newest message of a conversation is on the screen. */
+export function noteSeen(conversation: Conversation | undefined): void {
+  const last = conversation?.details?.last_message;
+  if (conversation === undefined || !last) return;
+  seen.delete(conversation.id);
+  seen.set(conversation.id, last.id);
+  for (const [id] of seen) {
+    if (seen.size <= KEPT) break;
+    seen.delete(id);
+  }
+  localStorage.setItem(NAME, JSON.stringify([...seen]));
+}

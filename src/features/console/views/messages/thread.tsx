@@ -1,0 +1,286 @@
+// The messages of the open conversation: a window of bounded size that moves as the user scrolls. The list is filled
+// by hand, because its scroll position must stay with a message while pages come and go at both ends.
+
+import { signal } from '@preact/signals';
+import type { VNode } from 'preact';
+import type { Message } from '../../../../core/model/message.ts';
+import type { Reaction } from '../../../../core/model/reaction.ts';
+import { toast } from '../../parts/toast.ts';
+import { pageOf } from '../../service/api.ts';
+import { isOfPoll } from '../../service/content.ts';
+import { reasonOf } from '../../service/words.ts';
+import { arrange, MessageItem } from './thread-item.tsx';
+import { around, cursorIn, pathOfMessages } from './thread-pages.ts';
+
+/** Some items, and a cursor that marks one of their messages. */
+interface ItemPage {
+  items: MessageItem[];
+  readonly cursor?: string | undefined;
+}
+
+/** Messages per request. The answer can repeat messages already shown, because a page has only one cursor. */
+const MORE = 100;
+const MAX_SHOWN = 400;
+/** Distance from an end, in pixels, at which the next page loads. */
+const NEAR = 600;
+
+class Thread {
+  /** True if newer messages exist than those that are shown. */
+  readonly hasNewer = signal(false);
+  #list: HTMLElement = document.createElement('ol');
+  #openId = '';
+  /** Counts openings and closings. If the count changes during a request, the answer is dropped. */
+  #openings = 0;
+  /** The pages shown, oldest first. */
+  #pages: ItemPage[] = [];
+  #hasOlder = false;
+  #isLoading = false;
+  #wasAtEnd = true;
+  #lastTop = 0;
+  /** Keeps the newest message visible when a picture loads and when the text box below grows. */
+  readonly #sizes = new ResizeObserver(() => {
+    if (this.#wasAtEnd) this.#toEnd();
+  });
+
+  get openId(): string {
+    return this.#openId;
+  }
+
+  /** Id of the last message shown. */
+  get lastId(): string | undefined {
+    return this.#items().at(-1)?.id;
+  }
+
+  /** Uses an element of the page as the list. */
+  attach(list: HTMLElement): void {
+    if (list === this.#list) return;
+    this.#sizes.unobserve(this.#list);
+    list.replaceChildren(...this.#list.childNodes);
+    this.#list = list;
+    this.#sizes.observe(list);
+  }
+
+  /** Shows the newest messages of a conversation. If `wanted` is older, shows the messages from `wanted` on. */
+  async open(id: string, wanted?: Message): Promise<void> {
+    this.close();
+    this.#openId = id;
+    this.#hasOlder = false;
+    await this.#show(wanted);
+  }
+
+  close(): void {
+    this.#openId = '';
+    this.#openings += 1;
+    this.#pages = [];
+    this.#list.replaceChildren();
+    this.hasNewer.value = false;
+  }
+
+  /** Reloads the newest messages of the open conversation. Does nothing while the list shows only older messages. */
+  async reload(): Promise<void> {
+    if (this.#openId !== '' && !this.hasNewer.value) await this.#show();
+  }
+
+  async #show(wanted?: Message): Promise<void> {
+    const own = this.#openings;
+    this.#list.setAttribute('aria-busy', 'true');
+    try {
+      const { items, next, isNewest } = await around(this.#openId, wanted);
+      // Drops the answer if the user has meanwhile opened another conversation or closed this one.
+      if (own !== this.#openings) return;
+      // Puts messages that arrived as events during the request after the loaded ones.
+      const known = new Set(items.map(({ id }) => id));
+      const later = isNewest ? this.#items().filter(({ id }) => !known.has(id)) : [];
+      this.#pages = [{ items: [...items.map((one) => this.#make(one)), ...later], cursor: cursorIn(next) }];
+      this.#hasOlder = isNewest ? next !== undefined : true;
+      this.hasNewer.value = !isNewest;
+      this.#render();
+      this.#wasAtEnd = wanted === undefined;
+      if (wanted === undefined) this.#toEnd();
+      else this.#mark(wanted.id);
+      // A list that is too short to scroll causes no scroll event, so its next page is loaded here.
+      this.noteScroll();
+    } catch (error) {
+      if (own === this.#openings) toast(reasonOf(error), true);
+    } finally {
+      if (own === this.#openings) this.#list.removeAttribute('aria-busy');
+    }
+  }
+
+  /** Adds the page before or after the shown ones. */
+  async #extend(isOlder: boolean): Promise<void> {
+    const cursor = this.#pages.at(isOlder ? 0 : -1)?.cursor;
+    if (this.#isLoading || cursor === undefined) return;
+    this.#isLoading = true;
+    const own = this.#openings;
+    try {
+      const order = isOlder ? 'desc' : 'asc';
+      const path = pathOfMessages(this.#openId, { limit: String(MORE), order, cursor });
+      const { items, next } = await pageOf<Message>(path);
+      if (own !== this.#openings) return;
+      const known = new Set(this.#items().map(({ id }) => id));
+      const added = items.filter(({ id }) => !known.has(id)).map((one) => this.#make(one));
+      this.#addPage({ items: isOlder ? added.reverse() : added, cursor: cursorIn(next) }, isOlder, next !== undefined);
+      this.#keepingPlace(added, () => this.#render());
+    } catch (error) {
+      if (own === this.#openings) toast(reasonOf(error), true);
+    } finally {
+      this.#isLoading = false;
+    }
+    if (own === this.#openings) this.#loadWhatIsNear();
+  }
+
+  /** Adds a page at one end. Removes pages at the other end beyond `MAX_SHOWN` messages. */
+  #addPage(page: ItemPage, isOlder: boolean, isMore: boolean): void {
+    const pages = this.#pages;
+    const hasMore = isMore && page.items.length > 0;
+    if (isOlder) this.#hasOlder = hasMore;
+    else this.hasNewer.value = hasMore;
+    if (page.items.length > 0) pages[isOlder ? 'unshift' : 'push'](page);
+    while (pages.length > 2 && this.#items().length > MAX_SHOWN && pages.at(isOlder ? -2 : 1)?.cursor !== undefined) {
+      if (isOlder) pages.pop();
+      else pages.shift();
+      if (isOlder) this.hasNewer.value = true;
+      else this.#hasOlder = true;
+    }
+  }
+
+  #make(message: Message): MessageItem {
+    const item = new MessageItem(message);
+    if (message.attachments.length > 0) this.#sizes.observe(item.element);
+    return item;
+  }
+
+  #items(): readonly MessageItem[] {
+    return this.#pages.flatMap(({ items }) => items);
+  }
+
+  #find(id: string): MessageItem | undefined {
+    return this.#items().find((item) => item.id === id);
+  }
+
+  /**
+   * Runs `change`, which inserts `added`, and then scrolls so that the first visible message does not move on the
+   * screen.
+   */
+  #keepingPlace(added: readonly MessageItem[], change: () => void): void {
+    const { top } = this.#list.getBoundingClientRect();
+    const isAdded = new Set(added);
+    const placeOf = ({ element }: MessageItem): DOMRect => element.getBoundingClientRect();
+    const anchor = this.#items().find((item) => !isAdded.has(item) && placeOf(item).bottom > top);
+    const before = anchor && placeOf(anchor).top;
+    change();
+    if (anchor?.element.isConnected && before !== undefined) this.#list.scrollTop += placeOf(anchor).top - before;
+  }
+
+  #render(): void {
+    this.#list.replaceChildren(...this.#items().map(({ element }) => element));
+    arrange(this.#list);
+  }
+
+  #mark(id: string): void {
+    const item = this.#find(id);
+    if (item === undefined) return;
+    item.element.classList.add('found');
+    item.element.scrollIntoView({ block: 'center' });
+    item.focus();
+  }
+
+  /** Updates a message if it is shown. */
+  update(message: Message, changes: readonly string[]): void {
+    const item = this.#find(message.id);
+    if (changes.includes('deleted')) this.remove(message.id);
+    else if (changes.includes('restored') && message.conversation_id === this.#openId) void this.reload();
+    else if (item !== undefined) {
+      const isAtEnd = this.#isAtEnd();
+      item.update(message, changes);
+      if (message.attachments.length > 0) this.#sizes.observe(item.element);
+      arrange(this.#list);
+      if (isAtEnd) this.#toEnd();
+    }
+  }
+
+  remove(id: string): void {
+    const item = this.#find(id);
+    if (item === undefined) return;
+    for (const page of this.#pages) page.items = page.items.filter((other) => other !== item);
+    item.element.remove();
+    arrange(this.#list);
+  }
+
+  /** Adds a reaction to its message, or removes it. */
+  react(reaction: Reaction, isAdded: boolean): void {
+    const item = isOfPoll(reaction) ? undefined : this.#find(reaction.message_id);
+    if (item === undefined) return;
+    const isAtEnd = this.#isAtEnd();
+    item.react(reaction, isAdded);
+    if (isAtEnd) this.#toEnd();
+  }
+
+  /** Adds a message that has just arrived, if its conversation is open and the list shows the newest messages. */
+  add(message: Message): void {
+    if (message.conversation_id !== this.#openId || this.hasNewer.value) return;
+    // The list may have been loaded before the message's event, which is then the newer of the two.
+    if (this.#find(message.id) !== undefined) {
+      this.update(message, []);
+      return;
+    }
+    const isAtEnd = this.#isAtEnd();
+    const item = this.#make(message);
+    if (this.#pages.length === 0) this.#pages = [{ items: [] }];
+    this.#pages.at(-1)?.items.push(item);
+    this.#list.append(item.element);
+    arrange(this.#list);
+    if (isAtEnd || message.is_from_me) this.#toEnd();
+  }
+
+  noteScroll(): void {
+    // The list counts as scrolled to its end until the user scrolls up, even if a loading picture has moved the end out
+    // of view.
+    this.#wasAtEnd = this.#isAtEnd() || (this.#wasAtEnd && this.#list.scrollTop >= this.#lastTop);
+    this.#lastTop = this.#list.scrollTop;
+    this.#loadWhatIsNear();
+  }
+
+  #loadWhatIsNear(): void {
+    const { scrollTop, scrollHeight, clientHeight } = this.#list;
+    if (this.#hasOlder && scrollTop < NEAR) void this.#extend(true);
+    else if (this.hasNewer.value && scrollHeight - scrollTop - clientHeight < NEAR) void this.#extend(false);
+  }
+
+  #isAtEnd(): boolean {
+    return this.#list.scrollHeight - this.#list.scrollTop - this.#list.clientHeight < 80;
+  }
+
+  #toEnd(): void {
+    this.#list.scrollTop = this.#list.scrollHeight;
+  }
+}
+
+export const thread = new Thread();
+
+/** The list of messages, and the button that leaves older ones. */
+export const ThreadLog = (): VNode => (
+  <>
+    <ol
+      id="message-list"
+      class="log scroll"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs a way to scroll it by keyboard.
+      tabIndex={0}
+      aria-label="Messages, oldest first"
+      ref={(list) => {
+        if (list !== null) thread.attach(list);
+      }}
+      onScroll={() => thread.noteScroll()}
+    />
+    <button
+      type="button"
+      id="newest-messages"
+      class="btn"
+      hidden={!thread.hasNewer.value}
+      onClick={() => void thread.open(thread.openId)}
+    >
+      Show the newest messages
+    </button>
+  </>
+);

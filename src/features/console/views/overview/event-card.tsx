@@ -1,0 +1,107 @@
+// Events per minute or per day, as bars.
+
+import { signal, useSignal } from '@preact/signals';
+import type { VNode } from 'preact';
+import type { Overview } from '../../../../core/model/overview.ts';
+import type { StatisticPoint, StatisticSeries } from '../../../../core/model/statistics.ts';
+import { type Bar, BarPlot, Legend, type Parts } from '../../parts/charts.tsx';
+import { Segments } from '../../parts/choices.tsx';
+import { Card } from '../../parts/parts.tsx';
+import { call } from '../../service/api.ts';
+import { counted, hourOf, number, timeOf } from '../../service/words.ts';
+
+type Span = 'minutes' | 'days';
+
+const span = signal<Span>('minutes');
+const days = signal<readonly StatisticPoint[]>([]);
+
+/** Reads the events of each day, if the card shows days. */
+export async function readDays(shown = span.value): Promise<void> {
+  if (shown === 'days') days.value = (await call<StatisticSeries>('stats/events?by=day&last=30')).points ?? [];
+}
+
+async function choose(chosen: Span): Promise<void> {
+  await readDays(chosen).catch(() => {});
+  span.value = chosen;
+}
+
+const WORDS = {
+  minutes: { last: 'hour', big: 'today', youngMs: 3_600_000 },
+  days: { last: '30 days', big: 'in 30 days', youngMs: 86_400_000 },
+};
+
+const PARTS: Parts = [
+  ['received', 'b1'],
+  ['sent', 'b2'],
+  ['changes and reactions', 'b3'],
+];
+
+export function EventCard({ events, since }: Pick<Overview, 'events' | 'since'>): VNode {
+  const pointed = useSignal('');
+  const points = span.value === 'minutes' ? events.minutes : days.value;
+  const bars = points.map(barOf);
+  const total = bars.reduce((sum, bar) => sum + sumOf(bar), 0);
+  const { last, big, youngMs } = WORDS[span.value];
+  const isYoung = Date.now() - Date.parse(since) < youngMs;
+  return (
+    <Card
+      title="Events"
+      class="c8 tall"
+      beside={
+        <Segments
+          label="Span"
+          choices={[
+            ['minutes', '60 minutes'],
+            ['days', '30 days'],
+          ]}
+          value={span.value}
+          choose={choose}
+        />
+      }
+    >
+      <div class="body">
+        <div class="split">
+          <div class="row">
+            <span class="big">{number(span.value === 'minutes' ? events.today : total)}</span>
+            <span class="quiet">
+              {big}
+              {isYoung && <span class="small block">counted since {timeOf(since)}</span>}
+            </span>
+          </div>
+          <Legend parts={PARTS} pointed={pointed} />
+        </div>
+        <BarPlot
+          bars={bars}
+          parts={PARTS}
+          ticks={ticksIn(points)}
+          title={titleOf(bars, total, last)}
+          pointed={pointed}
+        />
+      </div>
+    </Card>
+  );
+}
+
+const barOf = ({ at, counts: { received = 0, sent = 0, reactions = 0, changes = 0 } }: StatisticPoint): Bar => ({
+  label: labelOf(at),
+  values: [received, sent, reactions + changes],
+});
+
+const sumOf = ({ values }: Bar): number => values.reduce((total, value) => total + value, 0);
+
+function titleOf(bars: readonly Bar[], total: number, last: string): string {
+  const [first, ...others] = bars;
+  if (total === 0 || first === undefined) return `No events in the last ${last}`;
+  const most = others.reduce((best, bar) => (sumOf(bar) > sumOf(best) ? bar : best), first);
+  return `${counted(total, 'event')} in the last ${last}, at most ${number(sumOf(most))} at ${most.label}`;
+}
+
+const labelOf = (at: string): string =>
+  span.value === 'minutes' ? hourOf(at) : new Date(at).toLocaleDateString([], { month: 'short', day: 'numeric' });
+
+const ticksIn = (points: readonly StatisticPoint[]): readonly (readonly [index: number, text: string])[] =>
+  points.flatMap(({ at }, index) => {
+    const isMarked =
+      span.value === 'minutes' ? new Date(at).getMinutes() % 15 === 0 : (points.length - 1 - index) % 7 === 0;
+    return isMarked ? [[index, labelOf(at)] as const] : [];
+  });

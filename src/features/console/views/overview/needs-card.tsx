@@ -1,0 +1,150 @@
+// The overview's list of problems and decisions that need the user, each with a button.
+
+import type { ComponentChildren, VNode } from 'preact';
+import type { Overview, WebhookOverview } from '../../../../core/model/overview.ts';
+import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
+import type { WebhookSummary } from '../../../../core/model/status.ts';
+import { Exactly } from '../../parts/exactly.tsx';
+import { Card, Countdown, Empty, Icon, Tag } from '../../parts/parts.tsx';
+import { recipientOf } from '../../service/directory.ts';
+import { bytesOf, counted, listed } from '../../service/words.ts';
+import { hashOf } from '../webhooks/webhook-words.ts';
+import type { Known } from './overview.tsx';
+
+export const NEARLY_FULL = 0.9;
+
+export function NeedsCard({ status, approvals = [], webhooks = [], host }: Known): VNode {
+  const isFull = host !== undefined && host.disk_total > 0 && 1 - host.disk_free / host.disk_total > NEARLY_FULL;
+  const items = [
+    ...status.permissions.filter(({ state }) => state === 'denied').map(PermissionTodo),
+    ...(approvals.length > 0 ? [<ApprovalTodo key="held" approvals={approvals} count={status.held_sends} />] : []),
+    ...status.webhooks
+      .filter(({ state, paused_by: by }) => state === 'failing' || state === 'held' || by !== undefined)
+      .map((one) => <WebhookTodo key={one.id} webhook={one} known={webhooks.find(({ id }) => id === one.id)} />),
+    ...(isFull ? [<DiskTodo key="disk" free={host.disk_free} />] : []),
+  ];
+  return (
+    <Card title="Needs you" class="c4 needs" beside={items.length > 0 && <Tag kind="warn">{items.length}</Tag>}>
+      {items.length === 0 ? (
+        <Empty icon="check" title="Nothing needs you" text="Sends to decide on and problems to solve appear here." />
+      ) : (
+        <ul class="todo">{items}</ul>
+      )}
+    </Card>
+  );
+}
+
+interface TodoProps {
+  readonly icon: string;
+  readonly tone: string;
+  readonly title: string;
+  readonly text: ComponentChildren;
+  /** The buttons. */
+  readonly children?: ComponentChildren;
+}
+
+const Todo = ({ icon, tone, title, text, children }: TodoProps): VNode => (
+  <li>
+    <span class={tone}>
+      <Icon name={icon} />
+    </span>
+    <div class="stack tight">
+      <b dir="auto">
+        <Exactly text={title} />
+      </b>
+      <span class="soft">{text}</span>
+      {children && <div class="acts">{children}</div>}
+    </div>
+  </li>
+);
+
+const PermissionTodo = ({ name, detail }: PermissionReport): VNode => (
+  <Todo
+    key={name}
+    icon="lock"
+    tone="bad"
+    title={name === 'full_disk_access' ? 'Grant Full Disk Access' : 'Allow automation of Messages'}
+    text={detail}
+  >
+    <a class="btn mini first" href="#/settings">
+      Show how
+    </a>
+  </Todo>
+);
+
+interface ApprovalProps {
+  readonly approvals: NonNullable<Overview['approvals']>;
+  readonly count: number | undefined;
+}
+
+function ApprovalTodo({ approvals, count = approvals.length }: ApprovalProps): VNode | null {
+  const [first] = approvals.toSorted((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at));
+  if (first === undefined) return null;
+  const names = [...new Set(approvals.map(({ key_name: name, key_id: id }) => name ?? id))];
+  const what = count === 1 ? 'a message' : `${count} messages`;
+  return (
+    <Todo
+      icon="hand"
+      tone="accent"
+      title={`${listed(names)} ${names.length === 1 ? 'asks' : 'ask'} to send ${what}`}
+      text={
+        <>
+          <span>
+            To{' '}
+            <bdi>
+              <Exactly text={recipientOf(first)} />
+            </bdi>
+            :{' '}
+          </span>
+          <q class="cut2" dir="auto">
+            <Exactly text={first.text ?? ''} />
+          </q>
+        </>
+      }
+    >
+      <a class="btn mini first" href="#/approvals">
+        {count === 1 ? 'Review' : 'Review all'}
+      </a>
+      <Countdown from={first.created_at} until={first.expires_at} />
+    </Todo>
+  );
+}
+
+interface WebhookProps {
+  readonly webhook: WebhookSummary;
+  readonly known: WebhookOverview | undefined;
+}
+
+/** The words for a webhook that keeps its events, and for how long it does. */
+const KEPT: Readonly<Record<string, readonly [what: string, until: (behind: number) => string]>> = {
+  held: ['holds its events', (behind) => `the receiver accepts ${behind > 1 ? 'them' : 'it'}`],
+  paused: ['was paused by its receiver', () => 'you resume it'],
+};
+
+function WebhookTodo({ webhook: { id, name, origin, state, last_error: error }, known }: WebhookProps): VNode {
+  const behind = known?.behind ?? 0;
+  const [what, until] = KEPT[state] ?? ['fails', undefined];
+  const kept = `${counted(Math.max(1, behind), 'event')} kept until ${until?.(behind)}.`;
+  const rest = until !== undefined ? kept : behind > 0 ? `${counted(behind, 'event')} behind.` : '';
+  return (
+    <Todo
+      icon="alert"
+      tone={state === 'failing' ? 'bad' : 'warn'}
+      title={`${name ?? origin} ${what}`}
+      text={`${error ?? ''} ${rest}`}
+    >
+      <a class="btn mini" href={hashOf(id)}>
+        See deliveries
+      </a>
+    </Todo>
+  );
+}
+
+const DiskTodo = ({ free }: { readonly free: number }): VNode => (
+  <Todo
+    icon="db"
+    tone="warn"
+    title="The disk is nearly full"
+    text={`${bytesOf(free)} are free. A full disk stops Messages, and Postern with it.`}
+  />
+);

@@ -1,0 +1,95 @@
+// The preferences of this browser.
+
+import { useSignal } from '@preact/signals';
+import type { VNode } from 'preact';
+import { Segments } from '../../parts/choices.tsx';
+import { Button } from '../../parts/parts.tsx';
+import { currentKey } from '../../service/api.ts';
+import { forgetKey, isRemembered, keepKey } from '../../service/kept-key.ts';
+import { enterSends, hasLetters, keepPreference, schemeNow } from '../../service/preferences.ts';
+import { isOwner } from '../../service/service.ts';
+import { SettingRow } from './setting-row.tsx';
+
+interface SwitchProps {
+  readonly id: string;
+  readonly label: string;
+  readonly isOn: boolean;
+  readonly change: (isOn: boolean) => void;
+}
+
+const Switch = ({ id, label, isOn, change }: SwitchProps): VNode => (
+  <input
+    type="checkbox"
+    // biome-ignore lint/a11y/useAriaPropsForRole: a check box has its own state.
+    role="switch"
+    class="switch"
+    id={id}
+    aria-label={label}
+    defaultChecked={isOn}
+    onChange={({ currentTarget }) => change(currentTarget.checked)}
+  />
+);
+
+export const BrowserCard = (): VNode => (
+  <section class="card">
+    <SettingRow name="Theme" text="Follows the system unless you choose.">
+      <ThemeChoice />
+    </SettingRow>
+    <SettingRow name="Enter sends" text="Shift+Enter starts a new line.">
+      <Switch
+        id="enter-sends"
+        label="Enter sends"
+        isOn={enterSends()}
+        change={(isOn) => keepPreference('enter', isOn ? 'sends' : 'breaks', 'sends')}
+      />
+    </SettingRow>
+    <SettingRow name="Letters as shortcuts" text="n, / and g with a letter. ⌘K and Escape always work.">
+      <Switch
+        id="letters"
+        label="Letters as shortcuts"
+        isOn={hasLetters()}
+        change={(isOn) => keepPreference('letters', isOn ? 'on' : 'off', 'on')}
+      />
+    </SettingRow>
+    <SettingRow name="Keep me signed in" text="Keeps the key on this device. Otherwise it is kept only in this tab.">
+      <Switch
+        id="remembers"
+        label="Keep me signed in"
+        isOn={isRemembered()}
+        change={(isOn) => keepKey(currentKey(), isOn)}
+      />
+    </SettingRow>
+    <SettingRow
+      name={isOwner() ? 'Signed in as the owner' : 'Signed in with a limited key'}
+      text={isOwner() ? 'This key may do everything.' : 'This page shows only what the key may see.'}
+    >
+      <Button kind="bad" id="sign-out" run={signOut}>
+        Sign out
+      </Button>
+    </SettingRow>
+  </section>
+);
+
+function ThemeChoice(): VNode {
+  const scheme = useSignal(schemeNow());
+  return (
+    <Segments
+      label="Theme"
+      choices={[
+        ['auto', 'System'],
+        ['light', 'Light'],
+        ['dark', 'Dark'],
+      ]}
+      value={scheme.value}
+      choose={(chosen) => {
+        scheme.value = chosen;
+        keepPreference('scheme', chosen, 'auto');
+      }}
+    />
+  );
+}
+
+function signOut(): void {
+  forgetKey();
+  location.reload();
+}

@@ -1,0 +1,79 @@
+// Parts of a webhook's form: its secret, and what stands beside it.
+
+import type { VNode } from 'preact';
+import { useRef } from 'preact/hooks';
+import { Field } from '../../parts/choices.tsx';
+import { Button, Card, CodeLine } from '../../parts/parts.tsx';
+import { toast } from '../../parts/toast.ts';
+import { commandOf } from '../../service/service.ts';
+
+interface SecretProps {
+  readonly secret: string;
+  readonly isStored: boolean;
+  readonly change: (secret: string) => void;
+}
+
+export function SecretField({ secret, isStored, change }: SecretProps): VNode {
+  const field = useRef<HTMLInputElement>(null);
+  const make = (): void => {
+    // Base64 of 24 bytes needs no padding. Libraries decode all of it, so no character may be left out.
+    const bytes = crypto.getRandomValues(new Uint8Array(24));
+    change(`whsec_${btoa(String.fromCharCode(...bytes))}`);
+    requestAnimationFrame(() => field.current?.select());
+    toast('Give this secret to the receiver now: it is not shown again');
+  };
+  return (
+    <div class="row">
+      <div class="grow">
+        <Field label="Secret" hint="Signs each delivery, so that your receiver knows who sent it. Shown only now.">
+          <input
+            class="input mono"
+            type="text"
+            maxLength={256}
+            autocomplete="off"
+            spellcheck={false}
+            placeholder={isStored ? 'Unchanged' : ''}
+            ref={field}
+            value={secret}
+            onInput={({ currentTarget }) => change(currentTarget.value)}
+          />
+        </Field>
+      </div>
+      <Button run={make}>Make one</Button>
+    </div>
+  );
+}
+
+const SAMPLE = [
+  'POST /webhook/messages',
+  'X-Webhook-Delivery: 6f1c…',
+  'X-Webhook-Signature: sha256=9f2c…',
+  '',
+  '{',
+  '  "type": "message.received",',
+  '  "data": {',
+  '    "id": "48210",',
+  '    "conversation_id": "any;-;+15550100",',
+  '    "sender": "+15550100",',
+  '    "body": "I can bring the ladder",',
+  '    …',
+  '  }',
+  '}',
+].join('\n');
+
+/** An example of a delivery, and a command for somebody without a receiver. */
+export const Beside = (): VNode => (
+  <aside class="stack loose">
+    <Card title="What your receiver gets">
+      <div class="body">
+        <CodeLine text={SAMPLE} label="Copy the example" />
+      </div>
+    </Card>
+    <Card title="No receiver yet?">
+      <div class="body stack">
+        <p class="quiet">This command prints each delivery:</p>
+        <CodeLine text={commandOf('webhooks listen')} />
+      </div>
+    </Card>
+  </aside>
+);

@@ -1,0 +1,246 @@
+import type { MessageDetails } from '../../../core/model/details.ts';
+import { isAppError } from '../../../core/model/errors.ts';
+import type { LogEntry } from '../../../core/model/event.ts';
+import type { Message } from '../../../core/model/message.ts';
+import { isShownByDefault } from '../../../core/model/narrowing.ts';
+import type { Offset } from '../../../core/model/offset.ts';
+import type {
+  ConsumerTask,
+  EventConsumer,
+  Handled,
+  MessageLog,
+  RowFeed,
+} from '../../../core/model/ports/feed-ports.ts';
+import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
+import type { MessageReader } from '../../../core/model/ports/reading-ports.ts';
+import { Wakeup } from '../../../core/runtime/wakeup.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { type EventBody, sealEvent } from '../protocol/event.ts';
+import { EVENTS, eventSubject, isTaken } from '../protocol/subjects.ts';
+import { eventBody, kindOf, withoutText } from './event-kind.ts';
+import type { AgentStore } from './store.ts';
+import { StreamCheck, type StreamState } from './stream-check.ts';
+
+const PUBLISH_MS = 5000;
+/** How often the publisher looks whether the stream is still the one to which it publishes. */
+const LOOK_MS = 3000;
+const PAUSE_MS = { shortest: 50, longest: 1000 };
+/** Bytes that sealing and headers may add to an event, within the server's maximum. */
+const ROOM_BYTES = 4096;
+
+export interface EventPublisherParts {
+  readonly member: string;
+  readonly machine: string;
+  readonly connection: FleetConnection;
+  readonly envelope: () => Envelope;
+  readonly store: AgentStore;
+  readonly feed: RowFeed;
+  readonly messages: MessageLog;
+  readonly reader: MessageReader;
+  readonly details: (message: Message) => Promise<MessageDetails | undefined>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly backfillHours: number;
+  readonly hasChanges: boolean;
+}
+
+/**
+ * Publishes this Mac's events, each after the broker acknowledged the one before. The broker refuses what it has, so
+ * publishing again is harmless, and chat.db is the buffer for what cannot be published.
+ */
+export class EventPublisher implements ConsumerTask<undefined> {
+  readonly name = 'fleet';
+  readonly #parts: EventPublisherParts;
+  readonly #consumer: EventConsumer;
+  readonly #check: StreamCheck;
+  readonly #wakeup: Wakeup;
+  /** The stream as the last check found it; undefined if it is in doubt. */
+  #stream: StreamState | undefined;
+  #failures = 0;
+  #trouble: string | undefined;
+  #isClosed = false;
+  #cancelLook: Cancel | undefined;
+  readonly #offConnection: readonly Cancel[];
+
+  constructor(parts: EventPublisherParts) {
+    const { connection, clock, feed, hasChanges } = parts;
+    this.#parts = parts;
+    this.#check = new StreamCheck(parts);
+    this.#wakeup = new Wakeup(clock);
+    this.#consumer = feed.consume(this, { changes: hasChanges });
+    this.#offConnection = [connection.onConnect(() => this.#doubt()), connection.onDisconnect(() => this.#doubt())];
+  }
+
+  /** Up to where the stream has acknowledged every event. */
+  get position(): Offset | undefined {
+    return this.#parts.store.position();
+  }
+
+  /** Why events cannot be published; undefined while they can. */
+  get trouble(): string | undefined {
+    return this.#trouble;
+  }
+
+  start(): void {
+    this.#consumer.start();
+    this.#look();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelLook?.();
+    for (const off of this.#offConnection) off();
+    this.#consumer.stop();
+    this.#wakeup.close();
+    await this.#consumer.ended;
+  }
+
+  storedOffset(): Offset {
+    this.#stream = undefined;
+    const { store, feed, hasChanges } = this.#parts;
+    return store.position() ?? feed.lastPublished({ changes: hasChanges });
+  }
+
+  readonly first = (): Promise<void> | undefined => (this.#stream === undefined ? this.#prepare() : undefined);
+
+  async handle(entry: LogEntry): Promise<Handled<undefined>> {
+    const stream = this.#stream;
+    if (stream === undefined) return { isDone: false };
+    if (!isShownByDefault(entry)) return { isDone: true };
+    const { member, machine, store, connection } = this.#parts;
+    try {
+      const details = await this.#detailsOf(entry);
+      if (isOlder(entry, details, stream.oldestMs(this.#parts.clock.now()))) {
+        if (entry.change === undefined) store.addLate();
+        return { isDone: true };
+      }
+      const subject = eventSubject(member, entry.guid, kindOf(entry, machine, details));
+      const sequence = await this.#publish(subject, this.#seal(subject, entry, eventBody(entry, details)));
+      if (stream !== this.#stream || !connection.isConnected) return { isDone: false };
+      const before = store.mark();
+      const known = before?.created === stream.created ? before.sequence : 0;
+      store.setMark({ created: stream.created, subject, sequence: Math.max(known, sequence) });
+      this.#failures = 0;
+      this.#trouble = undefined;
+      return { isDone: true };
+    } catch (error) {
+      if (isAppError(error)) throw error;
+      this.#failed(error);
+      return { isDone: false };
+    }
+  }
+
+  gone(): undefined {
+    return undefined;
+  }
+
+  progress(offset: Offset): void {
+    // Before a check, this run does not know what the stream has.
+    if (this.#stream !== undefined) this.#parts.store.setPosition(offset);
+  }
+
+  /** Returns the event's sequence in the stream; 0 if the stream had it already. */
+  async #publish(subject: string, sealed: Uint8Array): Promise<number> {
+    const { js } = this.#parts.connection;
+    try {
+      return (await js.publish(subject, sealed, { expect: { streamName: EVENTS }, timeout: PUBLISH_MS })).seq;
+    } catch (error) {
+      if (isTaken(error)) return 0;
+      throw error;
+    }
+  }
+
+  #seal(subject: string, entry: LogEntry, body: Readonly<Record<string, unknown>>): Uint8Array {
+    const { envelope, machine, clock, connection, log } = this.#parts;
+    const seal = (event: unknown): Uint8Array =>
+      sealEvent(envelope(), subject, { event: event as EventBody, machine, row: entry.rowId, atMs: clock.now() });
+    const whole = seal(body);
+    const most = (connection.nc.info?.max_payload ?? 1024 * 1024) - ROOM_BYTES;
+    if (whole.length <= most) return whole;
+    log.warn('an event is too large for the broker and is published without its text', { row: entry.rowId });
+    return seal(withoutText(body));
+  }
+
+  /** Only changes need details: for the value that both machines of a member know. */
+  async #detailsOf({ event }: LogEntry): Promise<MessageDetails | undefined> {
+    return event.type === 'message.updated' ? this.#parts.details(event.data) : undefined;
+  }
+
+  async #prepare(): Promise<void> {
+    const { connection, store, log, feed, hasChanges } = this.#parts;
+    if (this.#isClosed) return;
+    if (!connection.isConnected) return this.#wakeup.wait();
+    if (this.#failures > 0) await this.#pause();
+    if (this.#isClosed || !connection.isConnected) return;
+    try {
+      // The first request for changes makes the feed detect them.
+      if (hasChanges) feed.resolve(undefined, { changes: true });
+      const position = store.position();
+      const { stream, after } = await this.#check.run(position);
+      if (after.rowId !== position?.rowId || after.change !== position.change) {
+        log.info('publishing to the fleet', { after: after.rowId, before: position?.rowId ?? null });
+      }
+      this.#stream = stream;
+      store.setPosition(after);
+      this.#consumer.seek(after);
+    } catch (error) {
+      if (isAppError(error)) throw error;
+      this.#failed(error);
+    }
+  }
+
+  /** Looks at the stream again and again, because another leader, or a restored store, may have lost its end. */
+  #look(): void {
+    this.#cancelLook = this.#parts.clock.after(LOOK_MS, () => {
+      void this.#isInDoubt().then((isInDoubt) => {
+        if (isInDoubt) this.#doubt();
+        if (!this.#isClosed) this.#look();
+      });
+    });
+  }
+
+  async #isInDoubt(): Promise<boolean> {
+    const stream = this.#stream;
+    if (stream === undefined || !this.#parts.connection.isConnected) return false;
+    // Taken before asking: what is published meanwhile must not look like a cut stream.
+    const mark = this.#parts.store.mark();
+    try {
+      return !stream.isSame(await this.#check.look(), mark);
+    } catch {
+      return false; // A publish that fails says so itself.
+    }
+  }
+
+  #doubt(): void {
+    this.#stream = undefined;
+    this.#wakeup.wake();
+    this.#consumer.wake();
+  }
+
+  #failed(error: unknown): void {
+    this.#stream = undefined;
+    this.#failures += 1;
+    const reason = error instanceof Error ? error.message : String(error);
+    // A single failure is no news: the next attempt usually succeeds.
+    if (this.#failures === 1) return;
+    if (reason !== this.#trouble) this.#parts.log.warn('events cannot be published to the fleet', { reason });
+    this.#trouble = reason;
+  }
+
+  #pause(): Promise<void> {
+    const { shortest, longest } = PAUSE_MS;
+    return this.#wakeup.wait(Math.min(longest, shortest * 2 ** Math.min(this.#failures, 10)));
+  }
+}
+
+/**
+ * Whether the event is older than the stream keeps. The broker then no longer remembers it, so it would come again at
+ * each check, and a second Mac that downloads history would cause events.
+ */
+function isOlder({ event, change }: LogEntry, details: MessageDetails | undefined, oldestMs: number): boolean {
+  if (change === undefined && 'timestamp' in event.data) return Date.parse(event.data.timestamp) < oldestMs;
+  const dates = [details?.retracted_at, details?.edited_at, details?.read_at, details?.delivered_at];
+  const known = dates.flatMap((date) => (date ? [Date.parse(date)] : []));
+  return known.length > 0 && Math.max(...known) < oldestMs;
+}

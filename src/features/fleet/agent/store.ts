@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import type { Offset } from '../../../core/model/offset.ts';
+import type { Sqlite } from '../../../core/runtime/sqlite.ts';
+
+/** Name of the publisher's row in the table `consumer`, whose positions move when chat.db was replaced. */
+const CONSUMER = 'fleet';
+
+/** The newest event that the stream took from this machine. */
+export interface Mark {
+  /** When the stream was created. */
+  readonly created: string;
+  readonly subject: string;
+  /** The highest sequence that this machine knows; 0 for none. */
+  readonly sequence: number;
+}
+
+export interface AgentStore {
+  /** Returns the machine's own random name, for hardware without an id. */
+  ownMachine(): string;
+  /** Returns when this machine first was this member, in Unix milliseconds. */
+  since(member: string, machine: string, nowMs: number): number;
+  position(): Offset | undefined;
+  setPosition(offset: Offset): void;
+  mark(): Mark | undefined;
+  setMark(mark: Mark): void;
+  /** Number of rows that were older than the stream keeps when they could be published. */
+  late(): number;
+  addLate(): void;
+}
+
+/** Stores how far this machine has published. */
+export function agentStore(database: Sqlite): AgentStore {
+  const select = database.prepare(
+    'SELECT member, machine, since_ms, own, created, subject, sequence, late FROM fleet_agent',
+  );
+  const insert = database.prepare('INSERT OR IGNORE INTO fleet_agent (one, own) VALUES (1, ?)');
+  const updateWho = database.prepare('UPDATE fleet_agent SET member = ?, machine = ?, since_ms = ?');
+  const updateMark = database.prepare('UPDATE fleet_agent SET created = ?, subject = ?, sequence = ?');
+  const updateLate = database.prepare('UPDATE fleet_agent SET late = late + 1');
+  const selectPosition = database.prepare(`SELECT row_id, change FROM consumer WHERE name = '${CONSUMER}'`);
+  const move = database.prepare(`INSERT OR REPLACE INTO consumer (name, row_id, change) VALUES ('${CONSUMER}', ?, ?)`);
+  insert.run(randomBytes(4).toString('hex'));
+  const row = (): readonly unknown[] => select.get() ?? [];
+  return {
+    ownMachine: () => String(row()[3]),
+    since(member, machine, nowMs) {
+      const [knownMember, knownMachine, sinceMs] = row();
+      if (knownMember === member && knownMachine === machine) return Number(sinceMs);
+      updateWho.run(member, machine, nowMs);
+      return nowMs;
+    },
+    position() {
+      const found = selectPosition.get();
+      return found && { rowId: Number(found[0]), change: Number(found[1]) };
+    },
+    setPosition: ({ rowId, change }) => void move.run(rowId, change),
+    mark() {
+      const [, , , , created, subject, sequence] = row();
+      if (typeof created !== 'string' || typeof subject !== 'string') return undefined;
+      return { created, subject, sequence: Number(sequence) };
+    },
+    setMark: ({ created, subject, sequence }) => void updateMark.run(created, subject, sequence),
+    late: () => Number(row()[7]),
+    addLate: () => void updateLate.run(),
+  };
+}

@@ -1,0 +1,153 @@
+import { DAY_MS, HOUR_MS } from '../../../core/model/durations.ts';
+import { isRowEntry, type LogEntry } from '../../../core/model/event.ts';
+import { isShownByDefault } from '../../../core/model/narrowing.ts';
+import { type Offset, rowOffset } from '../../../core/model/offset.ts';
+import { managerOf } from '../protocol/connect-once.ts';
+import { EVENTS, eventSubject } from '../protocol/subjects.ts';
+import { kindOf } from './event-kind.ts';
+import type { EventPublisherParts } from './publisher.ts';
+import type { Mark } from './store.ts';
+
+/** Number of rows that every check asks for, and that a repair publishes again before what the stream has. */
+const OVERLAP = 200;
+const NS_PER_MS = 1_000_000;
+/** Pause before a missing event is believed to be missing: a direct get may be answered by a copy that is behind. */
+const SURE_MS = 500;
+/** Number of changes that are published again to a stream that lacks this Mac's events. */
+const LOST_CHANGES = 2000;
+/** Number of messages that are read at once to find where the history begins. */
+const PAGE = 200;
+
+/** The stream at one moment. */
+export class StreamState {
+  readonly created: string;
+  readonly leader: string;
+  readonly lastSequence: number;
+  readonly #maxAgeMs: number;
+
+  constructor(created: string, leader: string, lastSequence: number, maxAgeMs: number) {
+    this.created = created;
+    this.leader = leader;
+    this.lastSequence = lastSequence;
+    this.#maxAgeMs = maxAgeMs;
+  }
+
+  /** Returns the date before which rows are not published. */
+  oldestMs(nowMs: number): number {
+    return this.#maxAgeMs === 0 ? Number.NEGATIVE_INFINITY : nowMs - this.#maxAgeMs;
+  }
+
+  /** Whether `later` is still this stream, with all that `mark` says it took. */
+  isSame(later: StreamState, mark: Mark | undefined): boolean {
+    const known = mark?.created === this.created ? mark.sequence : 0;
+    return later.created === this.created && later.leader === this.leader && later.lastSequence >= known;
+  }
+}
+
+/** Finds from where on this Mac must publish, by asking the stream for what it should have. */
+export class StreamCheck {
+  readonly #parts: EventPublisherParts;
+
+  constructor(parts: EventPublisherParts) {
+    this.#parts = parts;
+  }
+
+  async look(): Promise<StreamState> {
+    const jsm = await managerOf(this.#parts.connection.nc);
+    const { created, cluster, state, config } = await jsm.streams.info(EVENTS);
+    return new StreamState(created, cluster?.leader ?? '', state.last_seq, config.max_age / NS_PER_MS);
+  }
+
+  /** `position` is up to where this Mac has published; undefined if it never has. */
+  async run(position: Offset | undefined): Promise<{ readonly stream: StreamState; readonly after: Offset }> {
+    const stream = await this.look();
+    const mark = this.#parts.store.mark();
+    if (position === undefined || mark === undefined || mark.created !== stream.created) {
+      return { stream, after: await this.#floor(position) };
+    }
+    return { stream, after: await this.#lastKept(position, mark, stream) };
+  }
+
+  /** Returns the position up to which the stream has everything of the last rows. */
+  async #lastKept(position: Offset, mark: Mark, stream: StreamState): Promise<Offset> {
+    const oldestMs = stream.oldestMs(this.#parts.clock.now()) + HOUR_MS;
+    const recent = this.#entries(back(position, OVERLAP), position).filter((entry) => dateOf(entry) >= oldestMs);
+    const has = await Promise.all(recent.map((entry) => this.#has(this.#subject(entry))));
+    const firstMissing = has.indexOf(false);
+    if ((await this.#has(mark.subject)) && firstMissing === -1) return position;
+    if (firstMissing > 0) return before(recent[firstMissing], position);
+    this.#parts.log.warn('the stream of the fleet has lost events of this Mac, which are published again');
+    const floor = await this.#floor(position);
+    for (let step = OVERLAP; position.rowId - step > floor.rowId; step *= 2) {
+      const at = back(position, step);
+      const probe = this.#entries(back(at, 50), at).at(-1);
+      if (probe !== undefined && dateOf(probe) >= oldestMs && (await this.#has(this.#subject(probe)))) {
+        return earliest(back(at, OVERLAP), position);
+      }
+    }
+    return floor;
+  }
+
+  /** Returns the events that should be in the stream after `from`, up to `to`. */
+  #entries(from: Offset, to: Offset): readonly LogEntry[] {
+    const found: LogEntry[] = [];
+    let at = from;
+    for (;;) {
+      const { messages } = this.#parts;
+      const entries = messages.entries(at, rowOffset(to.rowId), PAGE);
+      const last = entries.at(-1);
+      if (last === undefined) return found.filter(isShownByDefault);
+      found.push(...entries);
+      at = last.offset;
+    }
+  }
+
+  #subject(entry: LogEntry): string {
+    const { member, machine } = this.#parts;
+    return eventSubject(member, entry.guid, kindOf(entry, machine, undefined));
+  }
+
+  async #has(subject: string): Promise<boolean> {
+    const jsm = await managerOf(this.#parts.connection.nc);
+    const ask = async (): Promise<boolean> => (await jsm.direct.getMessage(EVENTS, { last_by_subj: subject })) !== null;
+    if (await ask()) return true;
+    await new Promise<void>((resolve) => void this.#parts.clock.after(SURE_MS, resolve));
+    return ask();
+  }
+
+  /** Returns the position before the oldest event that a stream without this Mac's events receives. */
+  async #floor(position: Offset | undefined): Promise<Offset> {
+    const { feed, reader, clock, backfillHours, hasChanges } = this.#parts;
+    const last = feed.lastPublished({ changes: hasChanges });
+    if (backfillHours === 0) return position ?? last;
+    const sinceNs = BigInt(clock.now() - backfillHours * HOUR_MS) * BigInt(NS_PER_MS);
+    // The next day's messages are listed too, because clocks differ. One of the far future may be in any old row.
+    const beforeNs = BigInt(clock.now() + DAY_MS) * BigInt(NS_PER_MS);
+    // A message that arrived late has a higher row id than messages dated after it, so the lowest id can be on any page.
+    let lowest = last.rowId + 1;
+    let cursor: string | undefined;
+    do {
+      const page = await reader.listMessages({ sinceNs, beforeNs, order: 'asc', limit: PAGE, offset: 0, cursor });
+      for (const { id } of page.items) lowest = Math.min(lowest, Number(id));
+      cursor = page.next;
+    } while (cursor !== undefined);
+    if (position === undefined) return { ...last, rowId: lowest - 1 };
+    return earliest({ ...position, rowId: lowest - 1 }, back(position, LOST_CHANGES, 0));
+  }
+}
+
+function back({ rowId, change }: Offset, changes: number, rows = changes): Offset {
+  return { rowId: Math.max(0, rowId - rows), change: Math.max(0, change - changes) };
+}
+
+function before(entry: LogEntry | undefined, position: Offset): Offset {
+  return entry === undefined ? position : { ...back(position, OVERLAP), rowId: entry.rowId - 1 };
+}
+
+function earliest(one: Offset, other: Offset): Offset {
+  return { rowId: Math.min(one.rowId, other.rowId), change: Math.min(one.change, other.change) };
+}
+
+function dateOf(entry: LogEntry): number {
+  return isRowEntry(entry) ? Date.parse(entry.event.data.timestamp) : Number.NEGATIVE_INFINITY;
+}

@@ -1,0 +1,118 @@
+import { X509Certificate } from 'node:crypto';
+import { quoted } from '../../core/cli/context.ts';
+import { type Finding, fault, finding, ok } from '../../core/doctor/finding.ts';
+import { DAY_MS } from '../../core/model/durations.ts';
+import { isAppError } from '../../core/model/errors.ts';
+import { isoSecond } from '../../core/model/iso-second.ts';
+import { localNetworkAdvice } from '../../core/model/local-network.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import type { FleetReport } from './agent/agent.ts';
+import { connectOnce, managerOf } from './protocol/connect-once.ts';
+import { isOpenToOthers, type Membership, readMembership } from './protocol/membership.ts';
+import { EVENTS, hubName, inboxPrefix, STREAMS, unlessMissing } from './protocol/subjects.ts';
+
+const SOON_DAYS = 30;
+const DESK = 'On the machine where the fleet was set up, run: postern fleet';
+
+/**
+ * Finds out whether this machine can take part in its fleet. While the service runs, it is asked instead of the servers:
+ * a connection from this terminal would prove nothing about the service, which may lack the permission for the network.
+ */
+export async function fleetFindings(
+  path: string,
+  { isUp, report }: { readonly isUp: boolean; readonly report: FleetReport | undefined },
+): Promise<readonly Finding[]> {
+  let membership: Membership;
+  try {
+    membership = readMembership(path);
+  } catch (error) {
+    if (!isAppError(error)) throw error;
+    return [fault('fleet_file', error.message, error.hint ?? 'Make it with "postern fleet join".')];
+  }
+  const file = isOpenToOthers(path)
+    ? fault(
+        'fleet_file',
+        `Others on this machine can read ${path}, which is a secret.`,
+        `Run: chmod 600 ${quoted(path)}`,
+      )
+    : ok('fleet_file', `This machine is ${membership.member ?? 'a hub'} in its fleet.`);
+  const connection = isUp ? reported(membership, report) : await servers(membership);
+  return [file, ...certificates(membership), ...connection];
+}
+
+/** Tells until when a certificate is valid. `end` is in Unix milliseconds. */
+export function certificateFinding(name: string, end: number): Finding {
+  const day = isoSecond(end).slice(0, 10);
+  const days = Math.floor((end - systemClock.now()) / DAY_MS);
+  if (days >= SOON_DAYS) return ok('fleet_certificate', `${name} is valid until ${day}.`);
+  const sentence = days < 0 ? `${name} has ended (${day}).` : `${name} ends in ${days} days (${day}).`;
+  return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, `${DESK} renew`);
+}
+
+/** What the running service of a Mac says about its connection. */
+function reported(membership: Membership, report: FleetReport | undefined): readonly Finding[] {
+  if (report === undefined) return [];
+  const { mac, behind, problem, certificate_ends: ends } = report;
+  const certificate = ends === null ? [] : [certificateFinding("The server's certificate", Date.parse(ends))];
+  if (problem === null) {
+    return [ok('fleet', `This Mac is ${mac} in its fleet, which lacks ${behind} rows.`), ...certificate];
+  }
+  const advice = `Clients of this Mac are still served. ${adviceFor(problem, membership)}`;
+  return [
+    finding('warning', 'fleet', `This Mac, ${mac}, cannot publish at the moment: ${problem}.`, advice),
+    ...certificate,
+  ];
+}
+
+function certificates({ ca }: Membership): readonly Finding[] {
+  if (ca === undefined) return [];
+  return [certificateFinding("The fleet's authority", Date.parse(new X509Certificate(ca).validTo))];
+}
+
+async function servers(membership: Membership): Promise<readonly Finding[]> {
+  const { member } = membership;
+  const name = member ?? hubName('doctor');
+  const list = membership.servers.join(', ');
+  const ends: number[] = [];
+  const access = {
+    ...membership,
+    name,
+    inboxPrefix: inboxPrefix(name),
+    onCertificateEnd: (end: number) => void ends.push(end),
+  };
+  try {
+    const connection = await connectOnce(access);
+    try {
+      const jsm = await managerOf(connection);
+      const wanted = member === undefined ? STREAMS : [EVENTS];
+      const found = await Promise.all(wanted.map((stream) => unlessMissing(() => jsm.streams.info(stream))));
+      const missing = wanted.filter((_, index) => found[index] === undefined);
+      return [
+        ok('fleet_servers', `The fleet lets this machine in (${list}).`),
+        ...missing.map((stream) => fault('fleet_streams', `There is no stream ${stream}.`, `${DESK} init --connect`)),
+        ...ends.map((end) => certificateFinding("The server's certificate", end)),
+      ];
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    const { message } = error as Error;
+    return [
+      fault(
+        'fleet_servers',
+        `No server of the fleet lets this machine in (${list}): ${message}.`,
+        adviceFor(message, membership),
+      ),
+    ];
+  }
+}
+
+function adviceFor(refusal: string, { servers: addresses }: Membership): string {
+  if (/authorization/i.test(refusal)) {
+    return 'The servers do not know its key. Was it revoked? Have the servers reloaded users.conf (nats-server --signal reload)?';
+  }
+  if (/certificate|altname|tls/i.test(refusal)) {
+    return 'The servers have other certificates than the line of the fleet. Print it again at the desk, and join again.';
+  }
+  return `Is nats-server running there? ${localNetworkAdvice(refusal, addresses) ?? 'Does a firewall let this machine reach it?'}`;
+}

@@ -1,0 +1,138 @@
+import type { Answer } from '../../../core/http/answer.ts';
+import type { Exchange } from '../../../core/http/exchange.ts';
+import type { ServedRoute } from '../../../core/http/router.ts';
+import type { RouteHost } from '../../../core/http/server.ts';
+import { isAppError } from '../../../core/model/errors.ts';
+import type { Clock } from '../../../core/model/ports/host-ports.ts';
+import type { Route } from '../../../core/schema/routes.ts';
+import { fleetProblem } from '../problems.ts';
+import { Unanswered } from '../protocol/call.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { ask, type MacAnswer, type Question } from '../protocol/requests.ts';
+import { type Claims, claimKey } from './claims.ts';
+import type { Macs } from './macs.ts';
+import { answeredHeaders, askedHeaders } from './passed-headers.ts';
+
+export interface ForwardParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly clock: Clock;
+  readonly macs: Macs;
+  readonly claims: Claims;
+}
+
+const PATH = /^\/macs\/([a-z0-9-]{1,32})(?:\/at\/([a-z0-9-]{1,40}))?(\/.*)$/;
+const METHODS: readonly Route['method'][] = ['GET', 'POST', 'PATCH', 'DELETE'];
+const SEND = '/api/v1/messages';
+/** What only the machine that wrote it can read: a row's id, or the cursor of a list. */
+const OF_A_MACHINE = /\/\d+(?:\/|$)|[?&]cursor=/;
+
+/** Recognises the paths that are passed on to a Mac. */
+export function isPassedOn(path: string): boolean {
+  return PATH.test(path);
+}
+
+/** Returns the way through to each Mac: its whole API, as if it were asked there. */
+export function forwardRoutes(parts: ForwardParts, { closing }: RouteHost): readonly ServedRoute[] {
+  const handler = (exchange: Exchange): Promise<Answer> => forward(parts, exchange, closing);
+  return METHODS.map((method) => ({
+    id: `passOn${method}`,
+    route: { method, path: '/macs/{mac}/*', isOutside: true, key: 'header', access: 'open' },
+    handler,
+  }));
+}
+
+async function forward(parts: ForwardParts, exchange: Exchange, closing: AbortSignal): Promise<Answer> {
+  const [, member = '', wanted, path = '/'] = PATH.exec(exchange.path) ?? [];
+  const { method, hasCaller: isOwner, request, rawQuery } = exchange;
+  const target = rawQuery === '' ? path : `${path}?${rawQuery}`;
+  const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0;
+  const question: Question = {
+    ...{ member, method, isOwner, path: target, signal: exchange.signal },
+    headers: askedHeaders(request.headers, isOwner),
+    body: hasBody ? exchange.arrivingBody(closing) : undefined,
+  };
+  const key = exchange.header('idempotency-key');
+  const isSend = method === 'POST' && path === SEND;
+  const answer =
+    isSend && key !== undefined
+      ? await sendOnce(parts, question, wanted, key)
+      : await passOn(parts, question, wanted, isSend);
+  if (answer.status === 401) exchange.onRefused?.();
+  return clientAnswer(answer);
+}
+
+/** Asks the machine that the path names, else the Mac's first machine that is present. */
+async function passOn(
+  parts: ForwardParts,
+  question: Question,
+  wanted: string | undefined,
+  isSend: boolean,
+): Promise<MacAnswer> {
+  const { member, method, path } = question;
+  const { present, first } = await parts.macs.machinesOf(member);
+  const machine = wanted ?? present[0];
+  if (machine === undefined) throw parts.macs.away(member);
+  if (wanted === undefined && machine !== first && OF_A_MACHINE.test(path)) {
+    throw fleetProblem('other_machine', { mac: member, machine }, { extra: { mac: member, machine } });
+  }
+  try {
+    return await ask(parts, { ...question, machine });
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error;
+    if (error.why === 'nobody') throw parts.macs.away(member);
+    if (isSend) throw fleetProblem('send_outcome_unknown', { mac: member });
+    if (error.why === 'silent' && method === 'GET') throw parts.macs.away(member);
+    throw fleetProblem('mac_silent', { mac: member });
+  }
+}
+
+/**
+ * Sends under an Idempotency-Key. The key belongs to one machine, which sends it at most once. Only if the broker says
+ * that nobody got the very first request may the Mac's other machine have it.
+ */
+async function sendOnce(
+  parts: ForwardParts,
+  question: Question,
+  wanted: string | undefined,
+  idempotencyKey: string,
+): Promise<MacAnswer> {
+  const { macs, claims } = parts;
+  const { member, isOwner, headers } = question;
+  const { present, first } = await macs.machinesOf(member);
+  const candidates = wanted === undefined ? present : [wanted];
+  const chosen = candidates[0] ?? first;
+  if (chosen === undefined) throw macs.away(member);
+  const asker = isOwner ? '' : String(headers['x-api-key'] ?? headers.authorization ?? '');
+  const key = claimKey(member, asker, idempotencyKey);
+  const claim = await claims.claim(key, chosen);
+  const { machine } = claim;
+  try {
+    return await ask(parts, { ...question, machine });
+  } catch (error) {
+    if (!(error instanceof Unanswered)) throw error;
+    if (error.why !== 'nobody' || !claim.isNew) throw fleetProblem('send_outcome_unknown', { mac: member });
+    const other = candidates.find((one) => one !== machine);
+    if (!(await claims.move(key, claim, other))) throw fleetProblem('send_outcome_unknown', { mac: member });
+    if (other === undefined) throw macs.away(member);
+    return await passOn(parts, question, other, true);
+  }
+}
+
+function clientAnswer({ status, headers, body, machine }: MacAnswer): Answer {
+  const shown = answeredHeaders(status, headers, machine);
+  if (status === 204 || status === 304) {
+    void body.return();
+    return { status, headers: shown };
+  }
+  const length = headers['content-length'];
+  const bytes = typeof length === 'string' && /^\d{1,15}$/.test(length) ? { bytes: Number(length) } : {};
+  const close = async (): Promise<void> => void (await body.return());
+  return { status, headers: shown, stream: { ...bytes, read: () => body, close } };
+}
+
+/** Reports whether an error says that a Mac cannot be asked now. */
+export function isAway(error: unknown): boolean {
+  return error instanceof Unanswered || (isAppError(error) && error.status === 503);
+}

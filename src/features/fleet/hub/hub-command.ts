@@ -1,0 +1,26 @@
+import { firstLaunch, type ServeOptions } from '../../../core/cli/commands/serve-command.ts';
+import { type Context, EXIT } from '../../../core/cli/context.ts';
+import { refuseConfig, runService, withLog } from '../../../core/cli/run-service.ts';
+import { readConfig } from '../../../core/config/config-file.ts';
+import { configFolder } from '../../../core/config/environment.ts';
+
+/** `postern hub`: runs a hub, as `postern serve` runs the service of a Mac. */
+export function runHub({ configDir, supervised = false }: ServeOptions, context: Context): Promise<number> {
+  return withLog(context, async (log) => {
+    const { environment, stdout } = context;
+    const folder = configFolder(configDir, environment);
+    let reading = readConfig(folder, environment);
+    if (reading.state === 'absent') {
+      reading = firstLaunch(folder, context);
+      if (reading.state === 'usable') {
+        stdout('The hub is not running yet. Join the fleet with "postern fleet join", then start it again.');
+        return EXIT.ok;
+      }
+    }
+    if (reading.state !== 'usable') return refuseConfig(reading, supervised, log, context);
+    for (const warning of reading.warnings) log.warn(warning);
+    const { startHub } = await import('./open.ts');
+    const { platform, homeFolder } = environment;
+    return runService(reading.config, log, context, { supervised, platform, homeFolder, start: startHub });
+  });
+}

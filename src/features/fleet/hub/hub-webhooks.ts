@@ -1,0 +1,292 @@
+import { randomUUID } from 'node:crypto';
+import { NO_INCLUDES } from '../../../core/model/include.ts';
+import { rowOffset } from '../../../core/model/offset.ts';
+import type {
+  NewWebhook,
+  ReplayFrom,
+  WebhookChanges,
+  WebhookRegistry,
+} from '../../../core/model/ports/webhooks-ports.ts';
+import { invalidRequest, problem } from '../../../core/model/problems.ts';
+import { type WebhookSummary, webhookSummary } from '../../../core/model/status.ts';
+import {
+  type DeliveryRecord,
+  type DetailedDelivery,
+  MAX_WEBHOOKS,
+  type StoredWebhook,
+  type WebhookStatus,
+  type WebhookTestResult,
+} from '../../../core/model/webhook.ts';
+import { changedWebhook, newStoredWebhook, shownSettings } from '../../../core/model/webhook-settings.ts';
+import type { Counters } from '../../../core/runtime/counters.ts';
+import { postRecord } from '../../../core/webhooks/delivery-record.ts';
+import { fleetProblem } from '../problems.ts';
+import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
+import { DeliveryLog, healthOf, type LoggedDelivery } from './delivery-log.ts';
+import type { HubFeed } from './hub-feed.ts';
+import { placeOf } from './place.ts';
+import { streamEntry } from './stream-entry.ts';
+import { consumerName, restarted, type Start, type WebhookRecord } from './webhook-record.ts';
+import { WebhookTable } from './webhook-table.ts';
+import { WebhookWorker, type WebhookWorkerParts } from './webhook-worker.ts';
+
+export interface HubWebhooksParts
+  extends Omit<WebhookWorkerParts, 'record' | 'write' | 'isStale' | 'deliveries' | 'onOutcome'> {
+  readonly feed: HubFeed;
+  readonly counters: Counters;
+}
+
+/** The webhooks of the fleet. Every hub knows all of them, and delivers to each. */
+export class HubWebhooks implements WebhookRegistry {
+  readonly #parts: HubWebhooksParts;
+  readonly #table: WebhookTable;
+  readonly #deliveries: DeliveryLog;
+  readonly #workers = new Map<string, WebhookWorker>();
+  readonly #testing = new Set<string>();
+  #isClosing = false;
+
+  constructor(parts: HubWebhooksParts) {
+    this.#parts = parts;
+    this.#deliveries = new DeliveryLog(parts);
+    this.#table = new WebhookTable({ ...parts, onChange: (id) => this.#changed(id) });
+  }
+
+  start(): void {
+    this.#table.start();
+  }
+
+  async close(withinMs: number): Promise<void> {
+    this.#isClosing = true;
+    const workers = [...this.#workers.values()];
+    for (const worker of workers) worker.stop();
+    const cancel = this.#parts.clock.after(withinMs, () => {
+      for (const worker of workers) worker.stop(true);
+    });
+    await Promise.allSettled(workers.map(({ ended }) => ended));
+    cancel();
+    await this.#table.close();
+    this.#parts.poster.close();
+  }
+
+  list(): readonly StoredWebhook[] {
+    return this.#table.all().map(({ webhook }) => webhook);
+  }
+
+  get(id: string): StoredWebhook | undefined {
+    return this.#table.get(id)?.webhook;
+  }
+
+  async add(given: NewWebhook): Promise<StoredWebhook> {
+    const { clock, feed } = this.#parts;
+    this.#assertPossible(given);
+    const { stream, rowId } = feed.lastPublished();
+    const webhook = newStoredWebhook(randomUUID(), given, rowOffset(0), clock.now());
+    await this.#assertRoom(0);
+    await this.#table.create({ webhook, n: 1, stream, start: { after: rowId }, held: null });
+    // Another hub may have registered the last one at the same time.
+    await this.#assertRoom(1).catch(async (error: unknown) => {
+      await this.#table.remove(webhook.id);
+      throw error;
+    });
+    return webhook;
+  }
+
+  async change(id: string, changes: WebhookChanges): Promise<StoredWebhook> {
+    this.#assertPossible(changes);
+    const nowMs = this.#parts.clock.now();
+    const { webhook } = await this.#write(id, (record) => {
+      const changed = { ...record, webhook: changedWebhook(record.webhook, changes, nowMs) };
+      // What is held is attempted at once with the new settings.
+      return record.heldSeq === undefined ? changed : again(changed, record.heldSeq);
+    });
+    return webhook;
+  }
+
+  async remove(id: string): Promise<boolean> {
+    const record = this.#table.get(id);
+    if (record === undefined) return false;
+    const worker = this.#workers.get(id);
+    await this.#table.remove(id);
+    worker?.stop(true);
+    await worker?.ended;
+    await (await this.#parts.tail.manager()).consumers.delete(EVENTS, consumerName(record)).catch(() => false);
+    return true;
+  }
+
+  async status(id: string): Promise<WebhookStatus> {
+    const record = this.#existing(id);
+    const { webhook, held } = record;
+    const manager = await this.#parts.tail.manager();
+    const [deliveries, consumer] = await Promise.all([
+      this.#deliveries.list(id),
+      unlessMissing(() => manager.consumers.info(EVENTS, consumerName(record))),
+    ]);
+    return {
+      ...shownSettings(webhook, this.#parts.clock.now()),
+      ...healthOf(deliveries, { enabled: webhook.enabled, isHeld: held !== null }),
+      held,
+      dropped: dropped(deliveries).length,
+      row_id: consumer?.ack_floor.stream_seq ?? 0,
+      behind: consumer === undefined ? 0 : consumer.num_pending + consumer.num_ack_pending,
+    };
+  }
+
+  async retry(id: string): Promise<StoredWebhook> {
+    const { heldSeq } = this.#existing(id);
+    if (heldSeq === undefined) return this.#existing(id).webhook;
+    return (await this.#write(id, (record) => again(record, record.heldSeq ?? heldSeq))).webhook;
+  }
+
+  async deliveries(id: string): Promise<readonly DeliveryRecord[]> {
+    this.#existing(id);
+    return (await this.#deliveries.list(id)).map(({ tries: _tries, answer: _answer, ...record }) => record);
+  }
+
+  async detailedDeliveries(id: string): Promise<readonly DetailedDelivery[]> {
+    const { held } = this.#existing(id);
+    const all = await this.#deliveries.list(id);
+    if (held === null) return all;
+    const { row_id, attempts, since, error } = held;
+    const now = { id: held.id, at: since, event: 'message.received', row_id, outcome: 'held', attempts } as const;
+    return [{ ...now, status: null, error, duration_ms: 0 }, ...all];
+  }
+
+  async lastDelivery(id: string): Promise<DeliveryRecord | undefined> {
+    return (await this.deliveries(id))[0];
+  }
+
+  async summaries(): Promise<readonly WebhookSummary[]> {
+    return Promise.all(
+      this.list().map(async (webhook) => {
+        const [status, last] = await Promise.all([this.status(webhook.id), this.lastDelivery(webhook.id)]);
+        return webhookSummary(webhook, status, last);
+      }),
+    );
+  }
+
+  test(id: string): Promise<WebhookTestResult> {
+    const json = JSON.stringify({ type: 'webhook.test', data: { webhook_id: id } });
+    return this.#postOnce(this.#existing(id).webhook, randomUUID(), 'webhook.test', json, 0);
+  }
+
+  /** Posts the event of a delivery again, under the same id. Throws `delivery_not_found`. */
+  async resend(id: string, delivery: string): Promise<WebhookTestResult> {
+    const { webhook } = this.#existing(id);
+    const { tail, envelope, json, feed } = this.#parts;
+    const record = (await this.#deliveries.list(id)).find((one) => one.id === delivery);
+    const manager = await tail.manager();
+    const seq = record?.row_id ?? 0;
+    const found = seq === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq }));
+    const place = { ...feed.lastPublished(), rowId: seq, atMs: found?.time.getTime() ?? 0 };
+    const entry = found?.subject === delivery ? streamEntry(found, place, envelope) : undefined;
+    if (entry === undefined) throw problem('delivery_not_found');
+    return this.#postOnce(webhook, delivery, entry.event.type, await json(entry, NO_INCLUDES), seq);
+  }
+
+  async replay(id: string, from: ReplayFrom): Promise<StoredWebhook> {
+    const record = this.#existing(id);
+    const { feed, tail } = this.#parts;
+    if (from === 'dropped') {
+      void this.#replayDropped(id);
+      return record.webhook;
+    }
+    const { stream, rowId: newest } = feed.lastPublished();
+    const place = from === 'latest' ? newest : placeOf(await feed.resolve(from)).rowId;
+    const info = await unlessMissing(async () => (await tail.manager()).consumers.info(EVENTS, consumerName(record)));
+    const floor = info?.ack_floor.stream_seq ?? newest;
+    if (from !== 'latest' && place > Math.max(floor, record.last?.seq ?? 0)) {
+      const message = '`after` must be "latest", or an offset that is not beyond the position of the webhook.';
+      throw invalidRequest([{ pointer: '/after', message }]);
+    }
+    const start: Start = { after: place };
+    return (await this.#write(id, (one) => restarted(one, stream, start))).webhook;
+  }
+
+  async #replayDropped(id: string): Promise<void> {
+    try {
+      for (const { id: delivery } of dropped(await this.#deliveries.list(id)).toReversed()) {
+        await this.resend(id, delivery);
+      }
+    } catch (error) {
+      this.#parts.log.warn('dropped events were not all delivered again', { webhook: id, error });
+    }
+  }
+
+  async #postOnce(to: StoredWebhook, id: string, event: string, json: string, seq: number): Promise<WebhookTestResult> {
+    if (this.#testing.has(to.id)) throw problem('test_in_progress');
+    this.#testing.add(to.id);
+    try {
+      const result = await this.#parts.poster.send({ to, id, event, json, retry: false }).result;
+      if (result.outcome === 'interrupted') throw problem('shutting_down');
+      const record = postRecord(id, event as DeliveryRecord['event'], seq, result, this.#parts.clock);
+      this.#deliveries.add(to.id, { ...record, tries: result.attemptRecords });
+      const { status, error, durationMs, answer } = result;
+      const delivered = result.outcome === 'delivered';
+      return { id, delivered, status, error, duration_ms: durationMs, answer: answer === '' ? null : answer };
+    } finally {
+      this.#testing.delete(to.id);
+    }
+  }
+
+  /** Follows what any hub has changed. */
+  #changed(id: string): void {
+    const worker = this.#workers.get(id);
+    if (this.#table.get(id) === undefined) {
+      worker?.stop(true);
+      this.#workers.delete(id);
+    } else if (worker !== undefined) worker.refresh();
+    else if (!this.#isClosing) {
+      const made = new WebhookWorker({
+        ...this.#parts,
+        deliveries: this.#deliveries,
+        onOutcome: (outcome) => this.#parts.counters.deliveries.inc({ outcome }),
+        record: () => this.#table.get(id),
+        write: (change) => this.#table.tryWrite(id, change),
+        isStale: () => this.#table.isStale,
+      });
+      this.#workers.set(id, made);
+    }
+  }
+
+  async #write(id: string, change: (record: WebhookRecord) => WebhookRecord): Promise<WebhookRecord> {
+    this.#existing(id);
+    const written = await this.#table.write(id, change);
+    if (written === undefined) throw problem('webhook_not_found');
+    return written;
+  }
+
+  #assertPossible({ url, include, filter }: WebhookChanges): void {
+    if (this.#isClosing) throw problem('shutting_down');
+    if (include !== undefined && include.size > 0) throw fleetProblem('include_at_the_mac');
+    this.#parts.feed.wanted(filter ?? {});
+    const message = url === undefined ? undefined : this.#parts.poster.refusal(url);
+    if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
+  }
+
+  /** Throws `too_many_webhooks` if there are more than the limit, of which `own` have just been registered here. */
+  async #assertRoom(own: number): Promise<void> {
+    if ((await this.#table.count()) - own >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
+  }
+
+  #existing(id: string): WebhookRecord {
+    const record = this.#table.get(id);
+    if (record === undefined) throw problem('webhook_not_found');
+    return record;
+  }
+}
+
+/** Returns the record with a new consumer that begins with the held event. */
+function again(record: WebhookRecord, heldSeq: number): WebhookRecord {
+  const { held } = record;
+  return { ...restarted(record, record.stream, { after: heldSeq - 1 }), held, heldSeq };
+}
+
+/** Returns the deliveries that failed and were not delivered later, newest first. */
+function dropped(deliveries: readonly LoggedDelivery[]): readonly LoggedDelivery[] {
+  const seen = new Set<string>();
+  return deliveries.filter(({ id, outcome }) => {
+    const isNewest = !seen.has(id);
+    seen.add(id);
+    return isNewest && outcome === 'dropped';
+  });
+}

@@ -1,0 +1,94 @@
+import type { Answer } from '../../../core/http/answer.ts';
+import type { Exchange } from '../../../core/http/exchange.ts';
+import type { Cancel } from '../../../core/model/ports/host-ports.ts';
+import { conversationQuery } from '../../../core/schema/conversation-request.ts';
+import { pageLink } from '../../../core/schema/page-link.ts';
+import { readQuery } from '../../../core/schema/query-parameters.ts';
+import { isRecord } from '../protocol/event.ts';
+import { ask } from '../protocol/requests.ts';
+import type { ForwardParts } from './forward.ts';
+
+/** A Mac that needs longer is named in `Postern-Partial` instead. */
+const WITHIN_MS = 500;
+/** The most conversations that are asked of each Mac for one page. */
+const MAX_ASKED = 1000;
+/** The most that a Mac gives at once. */
+const PAGE = 200;
+
+type Row = Readonly<Record<string, unknown>>;
+
+/** Returns the conversations of all Macs, each with its `mac`, the newest first. Names the Macs that did not answer. */
+export async function mergedConversations(parts: ForwardParts, exchange: Exchange): Promise<Answer> {
+  const { limit, offset } = readQuery(conversationQuery, exchange.query);
+  const wanted = Math.min(limit + offset, MAX_ASKED);
+  const missing: string[] = [];
+  const lists = await Promise.all(
+    parts.macs.ids.map(async (mac) => {
+      const rows = await conversationsOf(parts, mac, wanted);
+      if (rows === undefined) missing.push(mac);
+      return rows ?? [];
+    }),
+  );
+  const all = lists.flat().sort((one, other) => compared(newestOf(one), newestOf(other)));
+  const body = all.slice(offset, offset + limit);
+  const hasMore = all.length > offset + limit && offset + limit < MAX_ASKED;
+  const link = hasMore && { Link: pageLink(conversationQuery, exchange.query, { offset: offset + limit }) };
+  return {
+    status: 200,
+    body,
+    headers: { ...link, ...(missing.length > 0 && { 'Postern-Partial': missing.join(', ') }) },
+  };
+}
+
+/** Returns undefined if the Mac does not answer in time, or with something else. */
+async function conversationsOf(parts: ForwardParts, mac: string, limit: number): Promise<readonly Row[] | undefined> {
+  const [machine] = (await parts.macs.machinesOf(mac)).present;
+  if (machine === undefined) return undefined;
+  const ending = new AbortController();
+  let cancel: Cancel = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    cancel = parts.clock.after(WITHIN_MS, () => {
+      ending.abort();
+      resolve(undefined);
+    });
+  });
+  try {
+    return await Promise.race([late, read(parts, mac, machine, limit, ending.signal)]);
+  } catch {
+    return undefined;
+  } finally {
+    cancel();
+  }
+}
+
+/** Reads as many pages as needed. Returns undefined if the Mac answers with something else. */
+async function read(
+  parts: ForwardParts,
+  member: string,
+  machine: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<readonly Row[] | undefined> {
+  const rows: Row[] = [];
+  while (rows.length < limit) {
+    const count = Math.min(limit - rows.length, PAGE);
+    const path = `/api/v1/conversations?limit=${count}&offset=${rows.length}`;
+    const answer = await ask(parts, { member, machine, path, signal, method: 'GET', headers: {}, isOwner: true });
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of answer.body) chunks.push(chunk);
+    const found: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    if (answer.status !== 200 || !Array.isArray(found)) return undefined;
+    rows.push(...found.filter(isRecord).map((row) => ({ ...row, mac: member })));
+    if (found.length < count) break;
+  }
+  return rows;
+}
+
+function newestOf({ last_message_at: at }: Row): string {
+  return typeof at === 'string' ? at : '';
+}
+
+function compared(one: string, other: string): number {
+  if (one === other) return 0;
+  return one > other ? -1 : 1;
+}

@@ -1,0 +1,52 @@
+import { type ClientOffset, encodeOpaque, type Offset } from '../../../core/model/offset.ts';
+
+/** A position in the stream: every event up to this one has been seen. */
+export interface Place extends Offset {
+  /** Sequence in the stream. */
+  readonly rowId: number;
+  readonly change: 0;
+  /** When the stream was created, which tells one stream from another. */
+  readonly stream: string;
+  /** When the broker stored the event, in Unix milliseconds of its clock. */
+  readonly atMs: number;
+  /** Which run of the log the place belongs to: it changes when the stream turns out to be another one. */
+  readonly generation: number;
+}
+
+/** What a client's offset says. Only the stream can tell whether it is true. */
+export type OffsetClaim =
+  | { readonly kind: 'beginning' }
+  | { readonly kind: 'time'; readonly atMs: number }
+  | { readonly kind: 'event'; readonly stream: string; readonly sequence: number; readonly atMs: number };
+
+const EVENT = /^([\w.:+-]{1,40})\|(\d{1,15})\|(\d{1,15})$/;
+const TIME = /^t\|(\d{1,15})$/;
+
+export function isPlace(offset: Offset): offset is Place {
+  return 'stream' in offset;
+}
+
+/** Returns the place of an offset that this hub's feed made. */
+export function placeOf(offset: Offset): Place {
+  if (isPlace(offset)) return offset;
+  throw new Error('an offset of one Mac is no place in the stream');
+}
+
+export function placeText({ stream, rowId, atMs }: Place): string {
+  return encodeOpaque(`${stream}|${rowId}|${atMs}`);
+}
+
+/** Returns the offset that stands for everything stored at or after a time. */
+export function timeText(atMs: number): string {
+  if (atMs === 0) return '0';
+  return encodeOpaque(`t|${atMs}`);
+}
+
+/** Returns what an offset claims; undefined if no hub wrote it. */
+export function claimOf(offset: ClientOffset): OffsetClaim | undefined {
+  if (!('opaque' in offset)) return offset.rowId === 0 ? { kind: 'beginning' } : undefined;
+  const [, stream = '', sequence, storedAt] = EVENT.exec(offset.opaque) ?? [];
+  if (stream !== '') return { kind: 'event', stream, sequence: Number(sequence), atMs: Number(storedAt) };
+  const [, atMs] = TIME.exec(offset.opaque) ?? [];
+  return atMs === undefined ? undefined : { kind: 'time', atMs: Number(atMs) };
+}

@@ -1,0 +1,240 @@
+import { type ConsumerMessages, DeliverPolicy, type JetStreamManager, type StreamInfo } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/nats-core';
+import { Channel } from '../../../core/log/channel.ts';
+import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
+import { Wakeup } from '../../../core/runtime/wakeup.ts';
+import { managerOf } from '../protocol/connect-once.ts';
+import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { EVENTS, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
+import { type Place, placeOf } from './place.ts';
+import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
+
+/** Number of events that clients near the end of the stream read from memory. */
+const RING = 5000;
+const WATCH_EVERY_MS = 1000;
+const AGAIN_MS = 300;
+
+export interface StreamTailParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/**
+ * Follows the end of the stream with one consumer, for all clients of this hub. Notices when the broker's stream is not
+ * the one that was read: deleted, restored from a copy, or cut.
+ */
+export class StreamTail {
+  readonly channel = new Channel(RING);
+  readonly #parts: StreamTailParts;
+  readonly #wakeup: Wakeup;
+  readonly #rewindListeners: (() => void)[] = [];
+  readonly #entryListeners: ((entry: StreamEntry) => void)[] = [];
+  readonly #ended: Promise<void>;
+  readonly #offConnect: Cancel;
+  #connects = 0;
+  #messages: ConsumerMessages | undefined;
+  /** Sequence up to which the stream had events when following began; everything up to it is past. */
+  #target = Number.POSITIVE_INFINITY;
+  /** The last state of the stream that the broker reported. */
+  #info: StreamInfo | undefined;
+  /** The server that led the stream when it was last seen to be the same, and the number of connects. */
+  #sameFor = '';
+  #isClosed = false;
+  #rejected = 0;
+  /** Whether the newest event of each member could be opened. */
+  readonly #isReadable = new Map<string, boolean>();
+  #trouble: string | undefined;
+
+  constructor(parts: StreamTailParts) {
+    this.#parts = parts;
+    this.#wakeup = new Wakeup(parts.clock);
+    this.#offConnect = parts.connection.onConnect(() => {
+      this.#connects += 1;
+    });
+    this.#ended = this.#run();
+  }
+
+  /** The newest place that this hub has read. Throws `broker_away` while the hub cannot know the end of the stream. */
+  get last(): Place {
+    if (!this.isFilled || !this.#parts.connection.isConnected) throw brokerAway();
+    return placeOf(this.channel.last);
+  }
+
+  /** Whether everything that was in the stream when following began has been read. */
+  get isFilled(): boolean {
+    return this.channel.last.rowId >= this.#target;
+  }
+
+  /** The stream as the broker last described it; undefined before the first answer. */
+  get info(): StreamInfo | undefined {
+    return this.#info;
+  }
+
+  /** Number of messages in the stream that were no readable events. */
+  get rejected(): number {
+    return this.#rejected;
+  }
+
+  /** Whether no Mac's newest event can be opened, as with a key that the Macs do not have. One Mac alone may lie. */
+  get isKeyWrong(): boolean {
+    const members = [...this.#isReadable.values()];
+    return members.length > 0 && !members.includes(true);
+  }
+
+  /** Why the stream cannot be followed; undefined if it can. */
+  get trouble(): string | undefined {
+    return this.#parts.connection.trouble ?? this.#trouble;
+  }
+
+  /** Calls `run` with each event that is read. */
+  onEntry(run: (entry: StreamEntry) => void): void {
+    this.#entryListeners.push(run);
+  }
+
+  /** Calls `run` whenever the stream turns out to be another one. */
+  onRewound(run: () => void): void {
+    this.#rewindListeners.push(run);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#offConnect();
+    this.#messages?.stop();
+    this.#wakeup.close();
+    await this.#ended;
+  }
+
+  /** Returns whether the broker still has the event of this place there. Rejects while the broker cannot say. */
+  async isStill({ rowId, atMs }: Pick<Place, 'rowId' | 'atMs'>): Promise<boolean> {
+    const manager = await this.manager();
+    const found = await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: rowId }));
+    return found !== undefined && found.time.getTime() === atMs;
+  }
+
+  manager(): Promise<JetStreamManager> {
+    return managerOf(this.#parts.connection.nc);
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#parts;
+    while (!this.#isClosed) {
+      try {
+        if (this.#parts.connection.isConnected) await this.#follow();
+      } catch (error) {
+        const reason = error instanceof Error ? error.message : String(error);
+        if (reason !== this.#trouble) log.warn('the events of the fleet cannot be followed', { reason });
+        this.#trouble = reason;
+      }
+      if (!this.#isClosed) await this.#wakeup.wait(AGAIN_MS);
+    }
+  }
+
+  /** Follows the stream until the connection ends, or the stream is another one. */
+  async #follow(): Promise<void> {
+    const info = await (await this.manager()).streams.info(EVENTS);
+    this.#info = info;
+    if (!(await this.#isSame(info, placeOf(this.#start())))) await this.#restart(info);
+    const from = this.channel.last.rowId + 1;
+    if (info.state.messages === 0) this.#target = 0;
+    const consumer = await this.#parts.connection.js.consumers.get(EVENTS, {
+      deliver_policy: DeliverPolicy.StartSequence,
+      opt_start_seq: from,
+      inactive_threshold: nanos(30_000),
+    });
+    const messages = await consumer.consume({ max_messages: 500, expires: 4000, idle_heartbeat: 1000 });
+    this.#messages = messages;
+    const cancelWatch = this.#watch(messages);
+    this.#trouble = undefined;
+    const { generation } = this.channel;
+    try {
+      for await (const message of messages) {
+        const { rowId, stream } = this.#start();
+        // The client makes its consumer again after a reconnect. If the stream is another one, its numbers begin again.
+        if (generation !== this.channel.generation || message.seq <= rowId) break;
+        const place = { stream, rowId: message.seq, change: 0, atMs: storedAtMs(message), generation } as const;
+        const entry = streamEntry(message, place, this.#parts.envelope);
+        this.#isReadable.set(memberOfSubject(message.subject), entry !== undefined);
+        if (entry === undefined) this.#reject(place);
+        else this.#publish(entry);
+      }
+    } finally {
+      cancelWatch();
+      messages.stop();
+    }
+  }
+
+  #start(): Place {
+    const { last } = this.channel;
+    return 'stream' in last ? placeOf(last) : { rowId: 0, change: 0, stream: '', atMs: 0, generation: 0 };
+  }
+
+  #publish(entry: StreamEntry): void {
+    for (const run of this.#entryListeners) run(entry);
+    this.channel.publish([entry]);
+  }
+
+  #reject(place: Place): void {
+    this.#rejected += 1;
+    this.channel.skipTo(place);
+  }
+
+  /** Drops what is in memory, and begins `RING` events before the end of the stream. */
+  async #restart({ created, state }: StreamInfo): Promise<void> {
+    const before = Math.max(state.first_seq - 1, state.last_seq - RING, 0);
+    const manager = await this.manager();
+    const found =
+      before === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: before }));
+    const atMs = found?.time.getTime() ?? (before === state.last_seq ? lastMs(state) : 0);
+    const isFirst = this.#start().stream === '';
+    const generation = this.channel.generation + 1;
+    this.#target = state.messages === 0 ? 0 : state.last_seq;
+    this.#isReadable.clear();
+    const start: Place = { rowId: before, change: 0, stream: created, atMs, generation };
+    this.channel.restart(start);
+    if (isFirst) return;
+    this.#parts.log.warn('the stream of the fleet is not the one that was read; clients begin where it is known again');
+    for (const run of this.#rewindListeners) run();
+  }
+
+  /**
+   * Returns whether the stream is the one whose event `last` was read. `last` must be older than `info`: events that
+   * were read after the question are beyond its answer.
+   */
+  async #isSame({ created, state, cluster }: StreamInfo, last: Place): Promise<boolean> {
+    if (created !== last.stream || state.last_seq < last.rowId) return false;
+    const who = `${cluster?.leader ?? ''}/${this.#connects}`;
+    if (who === this.#sameFor || last.rowId === 0) return true;
+    const isSame = (await this.isStill(last)) || state.first_seq > last.rowId;
+    if (isSame) this.#sameFor = who;
+    return isSame;
+  }
+
+  /** Asks every second whether the stream is still the same, and ends the following if it is not. */
+  #watch(messages: ConsumerMessages): Cancel {
+    let isOver = false;
+    let cancel: Cancel = () => {};
+    const look = async (): Promise<void> => {
+      try {
+        const last = this.#start();
+        const info = await (await this.manager()).streams.info(EVENTS);
+        this.#info = info;
+        if (!isOver && !(await this.#isSame(info, last))) messages.stop();
+      } catch {
+        // The broker is away. What it holds is compared once it is back.
+      }
+      if (!isOver) cancel = this.#parts.clock.after(WATCH_EVERY_MS, () => void look());
+    };
+    cancel = this.#parts.clock.after(WATCH_EVERY_MS, () => void look());
+    return () => {
+      isOver = true;
+      cancel();
+    };
+  }
+}
+
+function lastMs(state: StreamInfo['state']): number {
+  return new Date(state.last_ts).getTime();
+}

@@ -1,0 +1,76 @@
+import { AckPolicy, type ConsumerConfig, DeliverPolicy } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/nats-core';
+import { includeSet } from '../../../core/model/include.ts';
+import { rowOffset } from '../../../core/model/offset.ts';
+import type { HeldDelivery, StoredWebhook } from '../../../core/model/webhook.ts';
+import { type Envelope, HUBS } from '../protocol/envelope.ts';
+
+/** How long a hub may be silent about an event before the broker gives the event to another hub. */
+export const ACK_WAIT_MS = 5000;
+
+/** Where a webhook's consumer begins: after a sequence, or with what was stored at a time or later. */
+export type Start = { readonly after: number } | { readonly sinceMs: number };
+
+/** The last event that is done. */
+export interface LastDone {
+  readonly seq: number;
+  readonly ms: number;
+}
+
+/** A webhook as all hubs know it. Any hub can make its consumer from this. */
+export interface WebhookRecord {
+  readonly webhook: StoredWebhook;
+  /** Rises whenever the webhook begins elsewhere; each number has its own consumer. */
+  readonly n: number;
+  /** When the stream of these events was created. */
+  readonly stream: string;
+  readonly start: Start;
+  /** Undefined before the first event is done. Written at most once a second. */
+  readonly last?: LastDone | undefined;
+  readonly held: HeldDelivery | null;
+  /** Sequence of the held event. */
+  readonly heldSeq?: number | undefined;
+}
+
+export function consumerName({ webhook: { id }, n }: WebhookRecord): string {
+  return `wh_${id}_${n}`;
+}
+
+/** The consumer hands out one event at a time, in order, to whichever hub asks. */
+export function consumerConfig(record: WebhookRecord): Partial<ConsumerConfig> {
+  const { start } = record;
+  const from =
+    'after' in start
+      ? { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: start.after + 1 }
+      : { deliver_policy: DeliverPolicy.StartTime, opt_start_time: new Date(start.sinceMs).toISOString() };
+  return {
+    durable_name: consumerName(record),
+    ack_policy: AckPolicy.Explicit,
+    max_ack_pending: 1,
+    ack_wait: nanos(ACK_WAIT_MS),
+    max_waiting: 64,
+    ...from,
+  };
+}
+
+/** Returns the record that begins anew at `start`. */
+export function restarted(record: WebhookRecord, stream: string, start: Start): WebhookRecord {
+  return { ...record, n: record.n + 1, stream, start, last: undefined, held: null, heldSeq: undefined };
+}
+
+export function sealRecord(envelope: Envelope, record: WebhookRecord): Uint8Array {
+  const { webhook } = record;
+  const json = { ...record, webhook: { ...webhook, include: [...webhook.include] } };
+  return envelope.sealJson(HUBS, subjectOf(webhook.id), json);
+}
+
+/** Throws AppError `fleet_content_unreadable`. Only hubs can have sealed a record, so its form is not checked. */
+export function openRecord(envelope: Envelope, id: string, sealed: Uint8Array): WebhookRecord {
+  const read = envelope.openJson(HUBS, subjectOf(id), sealed) as WebhookRecord;
+  const { webhook, held } = read;
+  return { ...read, webhook: { ...webhook, held, include: includeSet([...webhook.include]), offset: rowOffset(0) } };
+}
+
+function subjectOf(id: string): string {
+  return `webhooks/${id}`;
+}

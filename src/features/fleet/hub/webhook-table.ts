@@ -1,0 +1,202 @@
+import type { KV, KvEntry } from '@nats-io/kv';
+import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
+import { Wakeup } from '../../../core/runtime/wakeup.ts';
+import { fleetProblem } from '../problems.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { isTakenMeanwhile } from './claims.ts';
+import type { StreamTail } from './stream-tail.ts';
+import { openRecord, sealRecord, type WebhookRecord } from './webhook-record.ts';
+
+const AGAIN_MS = 300;
+const MAX_TRIES = 20;
+
+export interface WebhookTableParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly tail: StreamTail;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Called when a webhook was added or removed, or when its record says something new to a worker. */
+  readonly onChange: (id: string) => void;
+}
+
+interface Known {
+  readonly record: WebhookRecord;
+  readonly revision: number;
+}
+
+/**
+ * The records of the webhooks, kept in a bucket of the broker and followed by a watch. If the broker goes back to an
+ * older state, the bucket goes back with it: then the revisions are read again, and lost records written again.
+ */
+export class WebhookTable {
+  readonly #parts: WebhookTableParts;
+  readonly #known = new Map<string, Known>();
+  readonly #removed = new Set<string>();
+  readonly #wakeup: Wakeup;
+  #stopWatch: Cancel = () => {};
+  #isStale = true;
+  #isClosed = false;
+  #ended: Promise<void> = Promise.resolve();
+
+  constructor(parts: WebhookTableParts) {
+    this.#parts = parts;
+    this.#wakeup = new Wakeup(parts.clock);
+    parts.tail.onRewound(() => this.#rewound());
+  }
+
+  start(): void {
+    this.#ended = this.#run();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopWatch();
+    this.#wakeup.close();
+    await this.#ended;
+  }
+
+  get isStale(): boolean {
+    return this.#isStale;
+  }
+
+  all(): readonly WebhookRecord[] {
+    return [...this.#known.values()]
+      .map(({ record }) => record)
+      .sort(({ webhook: one }, { webhook: other }) => (one.created_at < other.created_at ? -1 : 1));
+  }
+
+  get(id: string): WebhookRecord | undefined {
+    return this.#known.get(id)?.record;
+  }
+
+  async count(): Promise<number> {
+    const bucket = await this.#bucket();
+    let count = 0;
+    for await (const _key of await bucket.keys()) count += 1;
+    return count;
+  }
+
+  async create(record: WebhookRecord): Promise<void> {
+    const { id } = record.webhook;
+    const revision = await (await this.#bucket()).create(id, sealRecord(this.#parts.envelope, record));
+    this.#take(id, { record, revision });
+  }
+
+  async remove(id: string): Promise<void> {
+    await (await this.#bucket()).delete(id);
+    this.#removed.add(id);
+    if (this.#known.delete(id)) this.#parts.onChange(id);
+  }
+
+  /** Changes a record, however often other hubs do so meanwhile. Returns undefined if it is gone. */
+  async write(id: string, change: (record: WebhookRecord) => WebhookRecord): Promise<WebhookRecord | undefined> {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      if (this.#known.get(id) === undefined) return undefined;
+      if (await this.tryWrite(id, change)) return this.get(id);
+      await this.#readAgain(id);
+    }
+    throw fleetProblem('webhook_busy');
+  }
+
+  /** Changes a record once. Returns false if another hub changed it first. */
+  async tryWrite(id: string, change: (record: WebhookRecord) => WebhookRecord): Promise<boolean> {
+    const known = this.#known.get(id);
+    if (known === undefined) return false;
+    const record = change(known.record);
+    if (record === known.record) return true;
+    try {
+      const bucket = await this.#bucket();
+      const revision = await bucket.update(id, sealRecord(this.#parts.envelope, record), known.revision);
+      this.#take(id, { record, revision });
+      return true;
+    } catch (error) {
+      if (isTakenMeanwhile(error)) return false;
+      throw error;
+    }
+  }
+
+  #bucket(): Promise<KV> {
+    return this.#parts.connection.kv('webhooks');
+  }
+
+  /** Keeps the newer of two records. Tells the worker about everything but progress. */
+  #take(id: string, next: Known): void {
+    const before = this.#known.get(id);
+    if (before !== undefined && before.revision > next.revision) return;
+    this.#known.set(id, next);
+    const { record } = next;
+    const isNews =
+      before === undefined ||
+      before.record.n !== record.n ||
+      JSON.stringify(before.record.webhook) !== JSON.stringify(record.webhook);
+    if (isNews) this.#parts.onChange(id);
+  }
+
+  async #readAgain(id: string): Promise<void> {
+    const found = await (await this.#bucket()).get(id);
+    if (found?.operation === 'PUT') this.#takeEntry(found);
+    else await this.#wakeup.wait(AGAIN_MS);
+  }
+
+  #takeEntry(entry: KvEntry): void {
+    const { key, operation, revision, value } = entry;
+    if (operation !== 'PUT') {
+      this.#removed.add(key);
+      if (this.#known.delete(key)) this.#parts.onChange(key);
+      return;
+    }
+    try {
+      this.#take(key, { record: openRecord(this.#parts.envelope, key, value), revision });
+    } catch (error) {
+      this.#parts.log.warn('the record of a webhook cannot be opened', { webhook: key, error });
+    }
+  }
+
+  #rewound(): void {
+    this.#isStale = true;
+    this.#stopWatch();
+    for (const id of this.#known.keys()) this.#parts.onChange(id);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isClosed) {
+      try {
+        if (this.#parts.connection.isConnected) await this.#follow();
+      } catch (error) {
+        this.#parts.log.debug('the webhooks of the fleet cannot be followed', { error });
+      }
+      if (!this.#isClosed) await this.#wakeup.wait(AGAIN_MS);
+    }
+  }
+
+  async #follow(): Promise<void> {
+    const bucket = await this.#bucket();
+    if (this.#isStale) await this.#renew(bucket);
+    const watch = await bucket.watch();
+    this.#stopWatch = () => watch.stop();
+    for await (const entry of watch) {
+      if (this.#isStale || this.#isClosed) break;
+      this.#takeEntry(entry);
+    }
+  }
+
+  /** Compares what this hub knows with the bucket, which may be older, newer or empty. */
+  async #renew(bucket: KV): Promise<void> {
+    for (const [id, { record }] of this.#known) {
+      const found = await bucket.get(id);
+      if (found?.operation === 'PUT') {
+        const stored = openRecord(this.#parts.envelope, id, found.value);
+        const newest = stored.n >= record.n ? stored : record;
+        this.#known.set(id, { record: newest, revision: found.revision });
+      } else {
+        const revision = await bucket.create(id, sealRecord(this.#parts.envelope, record));
+        this.#known.set(id, { record, revision });
+      }
+    }
+    for (const id of this.#removed) if ((await bucket.get(id))?.operation === 'PUT') await bucket.delete(id);
+    this.#isStale = false;
+    for (const id of this.#known.keys()) this.#parts.onChange(id);
+  }
+}

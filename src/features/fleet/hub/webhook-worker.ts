@@ -1,0 +1,297 @@
+import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { LogEntry } from '../../../core/model/event.ts';
+import { eventFilter } from '../../../core/model/event-filter.ts';
+import { NO_INCLUDES } from '../../../core/model/include.ts';
+import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
+import { Wakeup } from '../../../core/runtime/wakeup.ts';
+import type { EventJson } from '../../../core/schema/event-json.ts';
+import { GONE, holdWaitMs, type PostResult } from '../../../core/webhooks/delivery-attempts.ts';
+import { heldDelivery, logEnd, postRecord } from '../../../core/webhooks/delivery-record.ts';
+import type { Poster, Sending } from '../../../core/webhooks/poster.ts';
+import type { FleetConnection } from '../protocol/connection.ts';
+import type { Envelope } from '../protocol/envelope.ts';
+import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
+import type { DeliveryLog, LoggedDelivery } from './delivery-log.ts';
+import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
+import type { StreamTail } from './stream-tail.ts';
+import {
+  ACK_WAIT_MS,
+  consumerConfig,
+  consumerName,
+  type LastDone,
+  restarted,
+  type WebhookRecord,
+} from './webhook-record.ts';
+
+const WORKING_EVERY_MS = 1500;
+const SAVE_EVERY_MS = 1000;
+const AGAIN_MS = 300;
+/** What the NATS client reports when a consumer is gone; pulling from it would wait for ever. */
+const ENDINGS: ReadonlySet<string> = new Set(['consumer_deleted', 'consumer_not_found', 'stream_not_found']);
+
+export interface WebhookWorkerParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly tail: StreamTail;
+  readonly poster: Poster;
+  readonly json: EventJson;
+  readonly deliveries: DeliveryLog;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onOutcome: (outcome: LoggedDelivery['outcome']) => void;
+  /** Returns the record as this hub knows it; undefined once the webhook is removed. */
+  readonly record: () => WebhookRecord | undefined;
+  /** Changes the record for all hubs. Resolves with false if another hub changed it first. */
+  readonly write: (change: (record: WebhookRecord) => WebhookRecord) => Promise<boolean>;
+  /** Whether what this hub knows of the webhooks may be older than the broker, or newer. */
+  readonly isStale: () => boolean;
+}
+
+/**
+ * This hub's part of a webhook's deliveries. Every hub pulls from the webhook's consumer, and the broker gives one event
+ * at a time to one of them, in order.
+ */
+export class WebhookWorker {
+  readonly #parts: WebhookWorkerParts;
+  readonly #wakeup: Wakeup;
+  readonly ended: Promise<void>;
+  #messages: ConsumerMessages | undefined;
+  #sending: Sending | undefined;
+  #isStopped = false;
+  /** What this hub has done of the consumer number `n`, and may not have told the others yet. */
+  #last: (LastDone & { readonly n: number }) | undefined;
+  #cancelSave: Cancel | undefined;
+  /** When the broker last heard from this hub about the event that it holds. */
+  #spokenMs = 0;
+
+  constructor(parts: WebhookWorkerParts) {
+    this.#parts = parts;
+    this.#wakeup = new Wakeup(parts.clock);
+    this.ended = this.#run();
+  }
+
+  /** Makes the worker read its record again. */
+  refresh(): void {
+    this.#messages?.stop();
+    this.#sending?.attempts.finish();
+    this.#wakeup.wake();
+  }
+
+  /** Stops after the running attempt; with `now`, ends it too. */
+  stop(now = false): void {
+    this.#isStopped = true;
+    this.refresh();
+    if (now) this.#sending?.attempts.cancel();
+    this.#wakeup.close();
+  }
+
+  async #run(): Promise<void> {
+    const { tail, connection, isStale, record, log } = this.#parts;
+    let reason = '';
+    while (!this.#isStopped) {
+      const known = record();
+      if (known === undefined) break;
+      try {
+        if (known.webhook.enabled && !isStale() && tail.isFilled && connection.isConnected) {
+          await this.#deliver(known);
+          reason = '';
+        } else await this.#wakeup.wait(AGAIN_MS);
+      } catch (error) {
+        const now = (error as Error).message;
+        if (now !== reason)
+          {log.warn('the events of a webhook cannot be read', { webhook: known.webhook.id, reason: now });}
+        reason = now;
+        await this.#wakeup.wait(AGAIN_MS);
+      }
+    }
+    this.#cancelSave?.();
+    if (this.#last !== undefined) await this.#save().catch(() => undefined);
+  }
+
+  async #deliver(known: WebhookRecord): Promise<void> {
+    const { connection, tail, isStale, record } = this.#parts;
+    const manager = await tail.manager();
+    if (!(await this.#isInStream(known))) return;
+    const name = consumerName(known);
+    if ((await unlessMissing(() => manager.consumers.info(EVENTS, name))) === undefined) {
+      await manager.consumers.add(EVENTS, consumerConfig(known));
+    }
+    const consumer = await connection.js.consumers.get(EVENTS, name);
+    const messages = await consumer.consume({ max_messages: 1, expires: 4000, idle_heartbeat: 1000 });
+    this.#messages = messages;
+    void this.#watch(messages);
+    const isCurrent = (): boolean => {
+      const now = record();
+      return !this.#isStopped && !isStale() && tail.isFilled && now?.n === known.n && now.webhook.enabled;
+    };
+    try {
+      if (!isCurrent()) return;
+      for await (const message of messages) {
+        if (!isCurrent()) {
+          message.nak();
+          break;
+        }
+        await this.#handle(message, isCurrent);
+        if (!isCurrent()) break;
+      }
+    } finally {
+      messages.stop();
+    }
+  }
+
+  /**
+   * Returns whether the stream is still the one that was delivered from. If not, the webhook begins again at the time of
+   * its last delivery: a consumer that is ahead of its stream would skip everything up to its old position.
+   */
+  async #isInStream(known: WebhookRecord): Promise<boolean> {
+    const { tail, write } = this.#parts;
+    const manager = await tail.manager();
+    const { created, state } = await manager.streams.info(EVENTS);
+    const last = this.#newest(known);
+    if (created === known.stream) {
+      if (last === undefined || (last.seq <= state.last_seq && last.seq < state.first_seq)) return true;
+      if (await tail.isStill({ rowId: last.seq, atMs: last.ms })) return true;
+    }
+    const isMoved = await write((record) =>
+      record.n === known.n
+        ? restarted(record, created, last === undefined ? { after: 0 } : { sinceMs: last.ms })
+        : record,
+    );
+    if (isMoved) await manager.consumers.delete(EVENTS, consumerName(known)).catch(() => false);
+    else await this.#wakeup.wait(AGAIN_MS);
+    return false;
+  }
+
+  async #watch(messages: ConsumerMessages): Promise<void> {
+    for await (const { type } of messages.status()) if (ENDINGS.has(type)) messages.stop();
+  }
+
+  async #handle(message: JsMsg, isCurrent: () => boolean): Promise<void> {
+    const { tail, envelope, record, clock } = this.#parts;
+    const known = record();
+    if (known === undefined) return;
+    const place = { ...tail.last, rowId: message.seq, atMs: storedAtMs(message) };
+    const entry = streamEntry(message, place, envelope);
+    if (entry === undefined || !eventFilter(known.webhook)(entry)) {
+      message.ack();
+      this.#note(known, place.rowId, place.atMs);
+      return;
+    }
+    this.#spoke();
+    const cancel = this.#sayWorking(message);
+    try {
+      const result = await this.#post(entry, known, isCurrent);
+      await this.#settle(message, entry, result, known);
+    } finally {
+      cancel();
+      this.#sending = undefined;
+      this.#spokenMs = clock.monotonic();
+    }
+  }
+
+  /** Tells the broker, again and again, that this hub is working on the event. */
+  #sayWorking(message: JsMsg): Cancel {
+    let cancel: Cancel = () => {};
+    const say = (): void => {
+      // After a sleep the broker has already given the event to another hub.
+      if (this.#hasSlept()) return;
+      message.working();
+      this.#spoke();
+      cancel = this.#parts.clock.after(WORKING_EVERY_MS, say);
+    };
+    cancel = this.#parts.clock.after(WORKING_EVERY_MS, say);
+    return () => cancel();
+  }
+
+  #spoke(): void {
+    this.#spokenMs = this.#parts.clock.monotonic();
+  }
+
+  #hasSlept(): boolean {
+    return this.#parts.clock.monotonic() - this.#spokenMs > ACK_WAIT_MS - 500;
+  }
+
+  async #post(entry: StreamEntry, { webhook, held }: WebhookRecord, isCurrent: () => boolean): Promise<PostResult> {
+    const { poster, json } = this.#parts;
+    const isRetry = held?.id === entry.subject;
+    const sending = poster.send({
+      to: webhook,
+      id: entry.subject,
+      event: entry.event.type,
+      json: await json(entry, NO_INCLUDES),
+      retry: !isRetry,
+      holds: webhook.on_failure === 'hold',
+      ...(isRetry && { attemptsBefore: held.attempts }),
+      mayAttempt: () => isCurrent() && !this.#hasSlept(),
+    });
+    this.#sending = sending;
+    return sending.result;
+  }
+
+  async #settle(
+    message: JsMsg,
+    entry: LogEntry & StreamEntry,
+    result: PostResult,
+    known: WebhookRecord,
+  ): Promise<void> {
+    const { clock, deliveries, log, write } = this.#parts;
+    const { webhook, held } = known;
+    if (result.outcome === 'interrupted') {
+      if (!this.#hasSlept()) message.nak();
+      return;
+    }
+    if (result.outcome === 'failed' && webhook.on_failure === 'hold') {
+      const before = held?.id === entry.subject ? held : null;
+      const attempts = (before?.attempts ?? 0) + result.attempts;
+      const now = heldDelivery(entry.subject, entry.rowId, { ...result, attempts }, before, clock);
+      const isGone = result.status === GONE;
+      await write((record) => ({
+        ...record,
+        held: now,
+        heldSeq: entry.rowId,
+        webhook: { ...record.webhook, held: now, enabled: record.webhook.enabled && !isGone },
+      }));
+      if (isGone) log.warn('paused a webhook whose receiver answered 410', { webhook: webhook.id });
+      else if (before === null)
+        {log.warn('holding an event for a webhook, retrying until it succeeds', { webhook: webhook.id });}
+      message.nak(isGone ? undefined : (result.askedWaitMs ?? holdWaitMs(attempts)));
+      return;
+    }
+    message.ack();
+    this.#note(known, entry.rowId, entry.offset.atMs);
+    const plain = postRecord(entry.subject, entry.event.type, entry.rowId, result, clock);
+    const record = {
+      ...plain,
+      tries: result.attemptRecords,
+      ...(result.answer !== '' && { answer: result.answer.slice(0, 2048) }),
+    };
+    deliveries.add(webhook.id, record);
+    this.#parts.onOutcome(record.outcome);
+    logEnd(plain, webhook, log);
+    if (held !== null)
+      {await write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));}
+  }
+
+  /** The last event that this hub or another has done. */
+  #newest({ n, last }: WebhookRecord): LastDone | undefined {
+    return this.#last?.n === n && this.#last.seq > (last?.seq ?? 0) ? this.#last : last;
+  }
+
+  /** Remembers what is done, and tells the other hubs within a second. */
+  #note({ n }: WebhookRecord, seq: number, ms: number): void {
+    this.#last = { n, seq, ms };
+    this.#cancelSave ??= this.#parts.clock.after(SAVE_EVERY_MS, () => {
+      this.#cancelSave = undefined;
+      void this.#save().catch(() => undefined);
+    });
+  }
+
+  async #save(): Promise<void> {
+    const last = this.#last;
+    if (last === undefined || this.#parts.isStale()) return;
+    const { n, seq, ms } = last;
+    await this.#parts.write((record) =>
+      record.n !== n || (record.last?.seq ?? 0) >= seq ? record : { ...record, last: { seq, ms } },
+    );
+  }
+}

@@ -1,0 +1,89 @@
+import type { ProblemText } from '../../core/model/problem-text.ts';
+import { problemsOf } from '../../core/model/problems.ts';
+
+/** What only a hub answers with. */
+export const FLEET_PROBLEMS = {
+  offset_of_a_mac: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'At a hub `after` must be an offset from a hub, or 0 for everything that is kept.',
+    hint: 'A row id is valid on one Mac only. Begin without `after`, and keep the `offset` of events.',
+    pointer: '?after',
+  },
+  offset_expired: {
+    status: 410,
+    detail: 'The stream of events does not have this offset any more, or has another event at its place.',
+    hint: 'Continue after `resume`. Nothing is lost, but events may come again with the same ids.',
+    extra: {
+      resume: 'Mi50fDE3OTAwMDAwMDAwMDA',
+      oldest: '0',
+      latest: 'Mi4yMDI2LTAxLTAyVDAzOjA0OjA1Wnw3fDE3OTAwMDAwMDAwMDA',
+    },
+  },
+  stream_changed: {
+    status: 410,
+    code: 'offset_expired',
+    detail: 'The stream of events was replaced while it was read.',
+    hint: 'Ask again with the same offset.',
+  },
+  not_of_a_fleet: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'A hub does not know how old a row was or whether it is junk: it takes neither `max_age_s` nor `junk`.',
+    pointer: '?junk',
+  },
+  include_at_the_mac: {
+    status: 400,
+    code: 'invalid_request',
+    detail: 'A hub has no more than the event itself: it takes no `include`.',
+    hint: 'Read the message at its Mac: GET /macs/ID/api/v1/messages/gGUID?include=details',
+    pointer: '?include',
+  },
+  mac_needed: {
+    status: 404,
+    detail: 'At a hub this path needs a Mac in front of it.',
+    hint: 'Put the path of one of `macs` before it.',
+    extra: { macs: ['/macs/m7/api/v1/messages'] },
+  },
+  mac_unknown: {
+    status: 404,
+    detail: 'There is no such Mac in this fleet.',
+    hint: 'GET /api/v1/macs lists the Macs.',
+  },
+  mac_away: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail: 'The Mac {mac} does not answer; it was last heard {since}.',
+    hint: 'Check that it is on, has a network and runs Postern.',
+    example: { mac: 'm7', since: 'at 2026-01-02T03:04:05Z' },
+  },
+  mac_silent: {
+    status: 504,
+    mayHaveBeenSent: true,
+    detail: 'The Mac {mac} took the request and then was not heard any more.',
+    hint: 'Look at the Mac before you repeat what changes something.',
+    example: { mac: 'm7' },
+  },
+  send_outcome_unknown: {
+    status: 504,
+    mayHaveBeenSent: true,
+    detail: 'It is not known whether the Mac {mac} sent the message.',
+    hint: 'Repeat the request with the same Idempotency-Key: the message is sent at most once.',
+    example: { mac: 'm7' },
+  },
+  other_machine: {
+    status: 409,
+    mayHaveBeenSent: false,
+    detail: 'This id or cursor belongs to another machine of the Mac {mac} than {machine}, which answers now.',
+    hint: 'Name the machine in the path: /macs/ID/at/MACHINE/…, or begin the list again.',
+    example: { mac: 'm7', machine: 'imac-7f' },
+  },
+  webhook_busy: {
+    status: 503,
+    mayHaveBeenSent: false,
+    detail: 'Another hub was changing this webhook at the same time.',
+    hint: 'Try again.',
+  },
+} as const satisfies Readonly<Record<string, ProblemText>>;
+
+export const fleetProblem = problemsOf(FLEET_PROBLEMS);

@@ -1,0 +1,9 @@
+/** The form of a member's name. Without capitals and dots, so that no member has a hub's inbox or another's subjects. */
+export const MEMBER = /^[a-z0-9-]{1,32}$/;
+/** The form of a machine's name. */
+export const MACHINE = /^[a-z0-9-]{1,40}$/;
+
+/** Returns whether a member may have this name. `all` is in subjects of all members. */
+export function isMember(name: string): boolean {
+  return MEMBER.test(name) && name !== 'all';
+}

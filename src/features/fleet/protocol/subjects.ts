@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto';
+import {
+  DiscardPolicy,
+  JetStreamApiError,
+  type JetStreamManager,
+  RetentionPolicy,
+  StorageType,
+  type StreamConfig,
+} from '@nats-io/jetstream';
+import { Kvm } from '@nats-io/kv';
+import { nanos } from '@nats-io/nats-core';
+import { HOUR_MS } from '../../../core/model/durations.ts';
+
+export { isMember, MACHINE, MEMBER } from './names.ts';
+
+// The names at the broker that Macs, hubs and the desk share.
+
+/** The stream of events: one subject for each, so that the broker refuses an event the second time. */
+export const EVENTS = 'EV';
+/** The stream of the webhooks' deliveries: the newest 100 of each webhook. */
+export const DELIVERIES = 'WD';
+export const BUCKETS = { webhooks: 'webhooks', claims: 'claims' } as const;
+/** Every stream of a fleet, with those of its buckets. */
+export const STREAMS: readonly string[] = [EVENTS, DELIVERIES, `KV_${BUCKETS.webhooks}`, `KV_${BUCKETS.claims}`];
+
+/** The question to all machines who they are and how they do. */
+export const WHO = 'rq.all.who';
+
+const CLAIMS_MS = 24 * HOUR_MS;
+const DELIVERIES_EACH = 100;
+
+/** `kind` is `row` for a new row, and names what changed for a change, so that both machines of a member agree. */
+export function eventSubject(member: string, guid: string, kind: string): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([member, guid, kind]))
+    .digest('base64url');
+  return `ev.${member}.${hash.slice(0, 22)}`;
+}
+
+/** Returns all events' subject of one member, or of all. */
+export function eventsOf(member?: string): string {
+  return member === undefined ? 'ev.>' : `ev.${member}.>`;
+}
+
+export function memberOfSubject(subject: string): string {
+  return subject.split('.')[1] ?? '';
+}
+
+/** Without a machine, any machine of the member answers. */
+export function requestSubject(member: string, machine?: string): string {
+  return machine === undefined ? `rq.${member}.any` : `rq.${member}.at.${machine}`;
+}
+
+/** Where the hub sends the parts of a request after its head. `call` is the request's random id. */
+export function toMacSubject(member: string, call: string): string {
+  return `rq.${member}.to.${call}`;
+}
+
+/** Where a machine answers. Only this member may publish there, and only hubs may read it. */
+export function answerSubject(member: string, call: string): string {
+  return `an.${member}.${call}`;
+}
+
+export function whoAnswers(question: string): string {
+  return `an.*.${question}`;
+}
+
+export function deliverySubject(webhook: string): string {
+  return `wd.${webhook}`;
+}
+
+/** Returns the name of a hub's connection. */
+export function hubName(id: string): string {
+  return `HUB.${id}`;
+}
+
+/** Returns the inbox of a connection: `HUB.<id>` for a hub, `<member>.<machine>` for a Mac. */
+export function inboxPrefix(name: string): string {
+  return `_INBOX_${name}`;
+}
+
+export interface FleetSize {
+  /** Copies of each stream: 1 with one server, 3 with three. */
+  readonly replicas: number;
+  /** How long the stream keeps events. */
+  readonly keepHours: number;
+}
+
+export const DEFAULT_SIZE: FleetSize = { replicas: 1, keepHours: 7 * 24 };
+
+/**
+ * The stream of events. It has no `max_bytes`: with `discard: new`, nats-server 2.9.10 then drops events at the edge that
+ * it has acknowledged.
+ */
+export function eventStream({ replicas, keepHours }: FleetSize) {
+  return {
+    name: EVENTS,
+    subjects: [eventsOf()],
+    storage: StorageType.File,
+    retention: RetentionPolicy.Limits,
+    num_replicas: replicas,
+    max_msgs_per_subject: 1,
+    discard: DiscardPolicy.New,
+    discard_new_per_subject: true,
+    max_age: nanos(keepHours * HOUR_MS),
+    duplicate_window: nanos(120_000),
+    allow_direct: true,
+    deny_delete: true,
+    deny_purge: true,
+  } satisfies Partial<StreamConfig>;
+}
+
+export function deliveryStream({ replicas }: Pick<FleetSize, 'replicas'>) {
+  return {
+    name: DELIVERIES,
+    subjects: ['wd.*'],
+    storage: StorageType.File,
+    num_replicas: replicas,
+    max_msgs_per_subject: DELIVERIES_EACH,
+    discard: DiscardPolicy.Old,
+    allow_direct: true,
+  } satisfies Partial<StreamConfig>;
+}
+
+/** Creates what the fleet lacks at the broker, and sets the age up to which it keeps events. Only the desk does this. */
+export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAULT_SIZE): Promise<void> {
+  const events = eventStream(size);
+  if ((await unlessMissing(() => jsm.streams.info(EVENTS))) === undefined) await jsm.streams.add(events);
+  else await jsm.streams.update(EVENTS, { max_age: events.max_age });
+  if ((await unlessMissing(() => jsm.streams.info(DELIVERIES))) === undefined) {
+    await jsm.streams.add(deliveryStream(size));
+  }
+  const kvm = new Kvm(jsm.jetstream());
+  const bucket = { replicas: size.replicas, storage: StorageType.File };
+  await kvm.create(BUCKETS.webhooks, bucket);
+  await kvm.create(BUCKETS.claims, { ...bucket, ttl: CLAIMS_MS });
+}
+
+/** Returns the answer of `ask`; undefined if the stream, consumer or message does not exist. */
+export async function unlessMissing<Found>(ask: () => Promise<Found | null>): Promise<Found | undefined> {
+  try {
+    return (await ask()) ?? undefined;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/** Whether the broker has this event already. Code 10077 also means a full stream: only the text tells them apart. */
+export function isTaken(error: unknown): boolean {
+  return error instanceof JetStreamApiError && /maximum messages per subject/.test(error.message);
+}
+
+/** Whether the broker refused a message because it has no room for it. */
+export function isFull(error: unknown): boolean {
+  return (
+    error instanceof JetStreamApiError && /maximum bytes|insufficient resources|resource limits/.test(error.message)
+  );
+}

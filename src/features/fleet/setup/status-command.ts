@@ -1,0 +1,61 @@
+import { type ClientContext, EXIT } from '../../../core/cli/context.ts';
+import { type Column, sayTable } from '../../../core/cli/output/table.ts';
+import { json, printable } from '../../../core/cli/output/text.ts';
+import { shownSpan } from '../../../core/cli/output/time.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { type FleetOptions, fleetPath, reported } from './desk-commands.ts';
+import { FleetFolder } from './fleet-folder.ts';
+import { type FleetState, fleetReport, type MacState, type StreamReport } from './fleet-report.ts';
+
+const MACS: readonly Column[] = [
+  { title: 'MAC' },
+  { title: 'STATE' },
+  { title: 'MACHINE' },
+  { title: 'NAME' },
+  { title: 'ROW' },
+  { title: 'BEHIND' },
+  { title: 'LATE' },
+  { title: 'VERSION' },
+];
+
+/** `postern fleet status`: shows the state of the fleet. Exits with 1 if there is a problem. */
+export function showFleet(
+  options: FleetOptions & { readonly json?: boolean },
+  context: ClientContext,
+): Promise<number> {
+  return reported(context, async () => {
+    const now = systemClock.now();
+    const report = await fleetReport(FleetFolder.open(fleetPath(options, context)), now);
+    if (options.json === true) context.stdout(json(report, 2));
+    else show(report, now, context);
+    return report.problems.length === 0 ? EXIT.ok : EXIT.crash;
+  });
+}
+
+function show(report: FleetState, now: number, context: ClientContext): void {
+  const { servers, streams, macs, certificates, problems, warnings } = report;
+  for (const { name, version } of servers) context.stdout(`Server  ${name}, nats-server ${version}`);
+  for (const stream of streams) context.stdout(streamLine(stream, now));
+  for (const { file, end } of certificates) {
+    context.stdout(`Certificate  ${file}, valid until ${new Date(end).toISOString().slice(0, 10)}`);
+  }
+  context.stdout('');
+  sayTable(context, MACS, macs.flatMap(macRows), 'There is no Mac yet. postern fleet add makes a line for one.');
+  const remarks = [...problems.map((problem) => `! ${problem}`), ...warnings.map((warning) => `- ${warning}`)];
+  if (remarks.length > 0) context.stdout('', ...remarks.map(printable));
+}
+
+function streamLine({ name, messages, bytes, first, replicas }: StreamReport, now: number): string {
+  const ageS = first === null ? 0 : Math.max(0, Math.floor((now - Date.parse(first)) / 1000));
+  const age = first === null ? '' : `, the oldest ${shownSpan(ageS)} ago`;
+  const copies = replicas === 1 ? '1 copy' : `${replicas} copies`;
+  return `Stream  ${name}: ${messages} messages, ${(bytes / 2 ** 20).toFixed(1)} MiB${age}, ${copies}`;
+}
+
+function macRows({ mac, machines }: MacState): readonly (readonly string[])[] {
+  if (machines.length === 0) return [[mac, 'away', '-', '-', '-', '-', '-', '-']];
+  return machines.map(({ machine, name, row, behind, late, version }) => {
+    const numbers = [row, behind, late].map(String);
+    return [mac, 'present', machine, name, ...numbers, version];
+  });
+}

@@ -1,0 +1,212 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { waitFor } from '../support/eventually.ts';
+import { Fleet, type Hub, MAC_KEY } from '../support/fleet-fixture.ts';
+import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { StandInMachine } from '../support/stand-in-mac-machine.ts';
+
+/** What a Mac that lies may answer at any path. */
+const HOSTILE: readonly (readonly [string, number, Readonly<Record<string, string>>, string])[] = [
+  ['html', 200, { 'content-type': 'text/html' }, '<script>alert(1)</script>'],
+  ['inline html', 200, { 'content-type': 'text/html', 'content-disposition': 'inline' }, '<script>alert(1)</script>'],
+  ['svg', 200, { 'content-type': 'image/svg+xml' }, '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'],
+  ['script', 200, { 'content-type': 'text/javascript', 'service-worker-allowed': '/' }, 'alert(1)'],
+  ['xml', 200, { 'content-type': 'application/xhtml+xml' }, '<html/>'],
+  ['no type', 200, {}, '<script>alert(1)</script>'],
+  ['json', 200, { 'content-type': 'application/json' }, '{"a":"<script>"}'],
+  ['not found', 404, { 'content-type': 'text/html' }, '<script>alert(1)</script>'],
+];
+const POISON = {
+  'set-cookie': 'a=b; Path=/',
+  'clear-site-data': '"*"',
+  'access-control-allow-origin': '*',
+  'access-control-allow-credentials': 'true',
+  'content-security-policy': "script-src 'unsafe-inline'",
+  'x-content-type-options': 'off',
+  'strict-transport-security': 'max-age=1',
+  'alt-svc': 'h2="evil.example:443"',
+  refresh: '0; url=https://evil.example/',
+  'speculation-rules': '"/rules.json"',
+  'x-frame-options': 'ALLOWALL',
+};
+
+describeWithNats('what a hub passes on', () => {
+  let server: NatsServer;
+  let fleet: Fleet;
+  let machines: StandInMachine[] = [];
+
+  beforeAll(async () => {
+    server = await NatsServer.forFleet();
+    fleet = new Fleet(server);
+  });
+  afterAll(() => server.dispose());
+  afterEach(async () => {
+    await Promise.all(machines.splice(0).map((one) => one.stop()));
+    await fleet.stop();
+  });
+
+  async function machine(member: string, handle: RequestListener, more: { machine?: string; sinceMs?: number } = {}) {
+    const made = await StandInMachine.start(fleet, member, { handle, ...more });
+    machines.push(made);
+    return made;
+  }
+  async function knows(hub: Hub, count: number): Promise<void> {
+    await waitFor(async () => {
+      const macs = (await (await hub.get('/api/v1/macs')).json()) as { machines: { state: string }[] }[];
+      return macs.flatMap((mac) => mac.machines).filter(({ state }) => state === 'present').length === count;
+    });
+  }
+  const bodyOf = async (request: IncomingMessage): Promise<string> => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString();
+  };
+
+  test('nothing that a Mac answers runs in the origin of the hub', async () => {
+    let answer: (response: ServerResponse) => void = () => {};
+    await machine('h1', (_request, response) => answer(response));
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    for (const [name, status, headers, text] of HOSTILE) {
+      for (const path of ['/', '/console', '/api/v1/messages', '/sw.js']) {
+        answer = (response) => void response.writeHead(status, { ...POISON, ...headers }).end(text);
+        const got = await hub.get(`/macs/h1${path}`);
+        expect([name, got.status, await got.text()]).toEqual([name, status, text]);
+        expect(got.headers.get('content-security-policy')).toMatch(/^sandbox;/);
+        expect(got.headers.get('x-content-type-options')).toBe('nosniff');
+        const isJson = headers['content-type'] === 'application/json';
+        expect([name, got.headers.get('content-disposition')]).toEqual([name, isJson ? null : 'attachment']);
+        for (const poison of Object.keys(POISON)) {
+          if (poison !== 'content-security-policy' && poison !== 'x-content-type-options') {
+            expect([poison, got.headers.get(poison)]).toEqual([poison, null]);
+          }
+        }
+      }
+    }
+  });
+
+  test('a redirect of a Mac leads nowhere, and its challenge asks for no password', async () => {
+    let answer: (response: ServerResponse) => void = () => {};
+    await machine('h2', (_request, response) => answer(response));
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    for (const status of [301, 302, 303, 307, 308]) {
+      answer = (response) => void response.writeHead(status, { location: 'https://evil.example/' }).end();
+      const got = await hub.get('/macs/h2/x');
+      expect([got.status, got.headers.get('location')]).toEqual([status, null]);
+    }
+    for (const location of ['//evil.example', 'javascript:alert(1)', '/api/v1/webhooks', '\\\\evil', '../../x']) {
+      answer = (response) => void response.writeHead(201, { location }).end();
+      expect((await hub.get('/macs/h2/x')).headers.get('location')).toBeNull();
+    }
+    answer = (response) => void response.writeHead(201, { location: 'messages/12' }).end();
+    expect((await hub.get('/macs/h2/x')).headers.get('location')).toBe('messages/12');
+    answer = (response) => void response.writeHead(401, { 'www-authenticate': 'Basic realm="hub"' }).end();
+    expect((await hub.get('/macs/h2/x')).headers.get('www-authenticate')).toBeNull();
+  });
+
+  test('the hub keeps its own key, cookies and the origin of pages; a limited key passes as itself', async () => {
+    let seen: IncomingMessage['headers'] = {};
+    await machine('h3', (request, response) => {
+      seen = request.headers;
+      response.end();
+    });
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    await hub.get('/macs/h3/api/v1/x', { cookie: 'a=b' });
+    expect(seen['x-api-key']).toBe('owner-of-the-stand-in');
+    expect([seen.cookie, seen.origin]).toEqual([undefined, undefined]);
+    const headers = { 'x-api-key': 'postern_limited' };
+    await fetch(`${hub.url}/macs/h3/api/v1/x`, { headers });
+    expect(seen['x-api-key']).toBe('postern_limited');
+    const foreign = await hub.get('/macs/h3/api/v1/x', { origin: 'https://evil.example' });
+    expect(foreign.status).toBe(403);
+  });
+
+  test('the API of a real Mac works through the hub: its keys, files by range, and paths of a hub name the Macs', async () => {
+    const mac = await fleet.mac('h4');
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    mac.write('hello', 'G-hello');
+    await hub.texts(1, 'after=0&mac=h4');
+    const made = await hub.post('/macs/h4/api/v1/keys', { name: 'agent', scopes: ['read'], read: '*' });
+    expect(made.status).toBe(201);
+    const { key } = (await made.json()) as { key: string };
+    const asKey = async (path: string): Promise<Response> =>
+      fetch(`${hub.url}${path}`, { headers: { 'x-api-key': key } });
+    expect(await (await asKey('/macs/h4/api/v1/messages')).json()).toMatchObject([{ body: 'hello' }]);
+    expect((await asKey('/macs/h4/api/v1/keys')).status).toBe(403);
+    expect((await asKey('/api/v1/macs')).status).toBe(401);
+    expect((await fetch(`${hub.url}/macs/h4/api/v1/messages`, { headers: { 'x-api-key': MAC_KEY } })).status).toBe(200);
+    expect((await fetch(`${hub.url}/macs/h4/api/v1/messages`)).status).toBe(401);
+    const byGuid = await hub.get('/macs/h4/api/v1/messages/gG-hello');
+    expect(await byGuid.json()).toMatchObject({ body: 'hello' });
+    const old = await hub.get('/api/v1/messages/12');
+    expect([old.status, await old.json()]).toMatchObject([
+      404,
+      { code: 'mac_needed', macs: expect.arrayContaining(['/macs/h4/api/v1/messages/12']) },
+    ]);
+    expect((await hub.get('/macs/none/api/v1/messages')).status).toBe(404);
+    const merged = await hub.get('/api/v1/conversations');
+    expect(await merged.json()).toMatchObject([{ id: 'any;-;+15550100', mac: 'h4' }]);
+  });
+
+  test('a Mac that went away is 503 with since when', async () => {
+    const one = await machine('h5', (_request, response) => void response.end());
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    await one.stop();
+    machines = [];
+    const answer = await hub.get('/macs/h5/api/v1/messages');
+    expect([answer.status, await answer.json()]).toMatchObject([503, { code: 'mac_away', mac: 'h5' }]);
+  });
+
+  test('of a pair, the first machine answers while it is there, and a path can name the other', async () => {
+    const first = await machine('h6', (_request, response) => void response.end('1'), { machine: 'one', sinceMs: 1 });
+    await machine('h6', (_request, response) => void response.end('2'), { machine: 'two', sinceMs: 2 });
+    const hub = await fleet.hub();
+    await knows(hub, 2);
+    const named = async (path: string) => {
+      const answer = await hub.get(`/macs/h6${path}`);
+      return [answer.status, answer.headers.get('postern-machine')];
+    };
+    expect(await named('/api/v1/messages')).toEqual([200, 'one']);
+    expect(await named('/at/two/api/v1/messages/12')).toEqual([200, 'two']);
+    await first.stop();
+    await waitFor(async () => (await named('/api/v1/messages'))[1] === 'two');
+    expect(await named('/api/v1/messages/12')).toEqual([409, null]);
+    expect(await named('/api/v1/messages?cursor=abc')).toEqual([409, null]);
+    expect(await named('/api/v1/messages/gG-1')).toEqual([200, 'two']);
+  });
+
+  test('a send under one key at two hubs at once reaches one machine of a pair, and moves only if nobody got it', async () => {
+    const got: string[] = [];
+    const sending = (name: string): RequestListener => {
+      return async (request, response) => {
+        got.push(`${name} ${String(request.headers['idempotency-key'])} ${await bodyOf(request)}`);
+        response.writeHead(201, { 'content-type': 'application/json' }).end('{}');
+      };
+    };
+    const first = await machine('h7', sending('one'), { machine: 'one', sinceMs: 1 });
+    await machine('h7', sending('two'), { machine: 'two', sinceMs: 2 });
+    const hubs = [await fleet.hub(), await fleet.hub()] as const;
+    for (const hub of hubs) await knows(hub, 2);
+    const send = async (hub: Hub, key: string) =>
+      (await hub.post('/macs/h7/api/v1/messages', { recipient: 'x', body: key }, { 'idempotency-key': key })).status;
+    const keys = Array.from({ length: 10 }, (_, index) => `k${index}`);
+    const statuses = await Promise.all(keys.flatMap((key) => hubs.map((hub) => send(hub, key))));
+    expect(new Set(statuses)).toEqual(new Set([201]));
+    for (const key of keys) {
+      const of = new Set(got.filter((line) => line.includes(` ${key} `)).map((line) => line.split(' ')[0]));
+      expect([...of]).toEqual(['one']);
+    }
+    await first.stop();
+    expect(await send(hubs[0], 'k0')).toBe(504);
+    expect([201, 504]).toContain(await send(hubs[0], 'new'));
+    expect(got.filter((line) => line.includes(' new ')).length).toBe(1);
+    expect(await send(hubs[1], 'new')).toBe(201);
+    expect(new Set(got.filter((line) => line.includes(' new ')).map((line) => line.split(' ')[0]))).toEqual(
+      new Set(['two']),
+    );
+  });
+});

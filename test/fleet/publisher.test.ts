@@ -1,0 +1,96 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { waitFor } from '../support/eventually.ts';
+import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
+
+describeWithNats('a Mac that publishes', () => {
+  let fleet: TestFleet;
+
+  beforeEach(async () => {
+    fleet = await TestFleet.start(['m7']);
+  });
+
+  afterEach(() => fleet.close());
+
+  test('each row becomes one event, in order, with an id that every machine has', async () => {
+    const mac = fleet.mac('m7');
+    await mac.start();
+    await mac.fleet(({ state }) => state === 'connected');
+    for (const text of ['a', 'b', 'c']) mac.write(text);
+    expect(await fleet.bodies('m7', 3)).toEqual(['a', 'b', 'c']);
+    const [first] = await fleet.events('m7');
+    expect(first).toMatchObject({ machine: 'one', row: 1, event: { type: 'message.received' } });
+    expect(first?.event.data.id).toBe(`g${String(first?.event.data.guid)}`);
+    expect(first?.event).not.toHaveProperty('offset');
+  });
+
+  test('two machines of one member make one event of each message', async () => {
+    const [one, two] = [fleet.mac('m7', 'one'), fleet.mac('m7', 'two')];
+    const guids = Array.from({ length: 20 }, (_, index) => `GUID-${index}`);
+    await one.start();
+    for (const guid of guids) one.write(guid, guid);
+    await fleet.bodies('m7', 20);
+    for (const guid of [...guids].reverse()) two.write(guid, guid);
+    two.write('of the second alone', 'GUID-X');
+    await two.start();
+    expect(await fleet.bodies('m7', 21)).toEqual([...guids, 'of the second alone']);
+  });
+
+  test('the service answers while the broker is away, and what came then is published later', async () => {
+    const mac = fleet.mac('m7');
+    await fleet.server.stop();
+    await mac.start();
+    const row = mac.write('while away');
+    await waitFor(
+      async () => ((await mac.get(`/messages/${row}`)) as { readonly body?: string }).body === 'while away',
+    );
+    expect(await mac.fleet(({ behind }) => behind === 1)).toMatchObject({ mac: 'm7', state: 'away' });
+    await fleet.server.start();
+    expect(await fleet.bodies('m7', 1)).toEqual(['while away']);
+  });
+
+  test('a stream that was made anew gets the last day again', async () => {
+    const mac = fleet.mac('m7');
+    await mac.start();
+    for (const text of ['a', 'b']) mac.write(text);
+    await fleet.bodies('m7', 2);
+    await fleet.server.deleteStore();
+    await fleet.server.start();
+    await fleet.createStreams();
+    expect(await fleet.bodies('m7', 2)).toEqual(['a', 'b']);
+  });
+
+  test('a stream that lost its end gets it again', async () => {
+    const mac = fleet.mac('m7');
+    await mac.start();
+    mac.write('a');
+    await fleet.bodies('m7', 1);
+    const kept = fleet.copyOfStore();
+    for (const text of ['b', 'c']) mac.write(text);
+    await fleet.bodies('m7', 3);
+    await fleet.restoreStore(kept);
+    expect(await fleet.bodies('m7', 3)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('rows older than the stream keeps are counted, not published', async () => {
+    const mac = fleet.mac('m7');
+    await mac.start();
+    mac.write('first');
+    await fleet.bodies('m7', 1);
+    mac.write('old', undefined, Date.now() - 8 * 86_400_000);
+    mac.write('new');
+    expect(await fleet.bodies('m7', 2)).toEqual(['first', 'new']);
+    expect(await mac.fleet(({ behind }) => behind === 0)).toMatchObject({ late: 1 });
+  });
+
+  test('a full store refuses, and health says so until there is room', async () => {
+    const mac = fleet.mac('m7');
+    await fleet.server.limitStore(3000);
+    await mac.start();
+    for (let index = 0; index < 20; index += 1) mac.write(`text ${index}`);
+    const { problem } = await mac.fleet((report) => report.problem !== null);
+    expect(problem).toMatch(/insufficient|resource/);
+    await fleet.server.limitStore(1_000_000);
+    expect(await fleet.bodies('m7', 20)).toEqual(Array.from({ length: 20 }, (_, index) => `text ${index}`));
+    expect(await mac.fleet(({ behind }) => behind === 0)).toMatchObject({ problem: null });
+  });
+});

@@ -53,10 +53,10 @@ export function chatSendLookup(connection: Connection): SendLookup {
         [...chatsMeant(snapshot, recipient)]
           .sort((a, b) => Number(isTagged(a)) - Number(isTagged(b)))
           // Messages cannot send to a chat whose address has a tag, so the send goes to the address itself.
-          .map(({ guid, sendId, service }) => ({
+          .map(({ guid, otherIds, sendId, service }) => ({
             guid: withoutTags(sendId),
             service,
-            ...(sendId !== guid && { conversation: guid }),
+            ...(otherIds.length > 0 && { conversation: guid }),
           })),
       ),
     highestRowId: () =>

@@ -55,7 +55,7 @@ export interface KnownChat {
   readonly guid: string;
   /** `iMessage`, `SMS`, `RCS`; null when unknown. */
   readonly service: string | null;
-  /** Id of the conversation in which its rows are listed, if it is another one (decision AB7). */
+  /** Id of the conversation in which its rows are listed, if it is one of several joined chats (decision AB7). */
   readonly conversation?: string;
 }
 

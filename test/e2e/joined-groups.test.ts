@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eventually } from '../support/eventually.ts';
+import { postern } from '../support/postern.ts';
 import { type Listener, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
@@ -58,12 +59,29 @@ test('a group of two chats is one conversation in lists, threads, events, keys a
 
   for (const recipient of [OLD, NEW]) {
     const sent = await service.post('/messages', { recipient, body: `to ${recipient}` });
-    expect(sent).toMatchObject({ status: 201, json: { conversation_id: OLD, id: expect.stringMatching(/^\d+$/) } });
+    // A row is pending until Messages has marked it; an answer without a row is 202.
+    const json = { conversation_id: OLD, id: expect.stringMatching(/^\d+$/), body: `to ${recipient}` };
+    expect(sent).toMatchObject({ status: 201, json });
+    const { id } = sent.json as { id: string };
+    await eventually(async () => {
+      const { status } = (await service.get(`/messages/${id}`)).json as { status: string };
+      expect(['sent', 'delivered', 'read']).toContain(status);
+    });
   }
-  await eventually(async () => {
-    const found = (await service.get(`/messages?limit=2&conversation_id=${encodeURIComponent(OLD)}`)).json;
-    expect(found).toMatchObject([{ body: `to ${NEW}` }, { body: `to ${OLD}` }]);
-  });
+  const found = (await service.get(`/messages?limit=2&conversation_id=${encodeURIComponent(OLD)}`)).json;
+  expect(found).toMatchObject([{ body: `to ${NEW}` }, { body: `to ${OLD}` }]);
+});
+
+test.each([OLD, NEW])('keys forbid takes the right away by %s', async (id) => {
+  const made = await service.post('/keys', { name: `forbid ${id}`, preset: 'reader', read: [id] });
+  const { id: keyId, key } = made.json as { id: string; key: string };
+  const headers = { 'x-api-key': key };
+  expect((await service.get(path(OLD), headers)).status).toBe(200);
+  const other = id === OLD ? NEW : OLD;
+  expect(await postern(['--config-dir', service.configFolder, 'keys', 'forbid', keyId, '--read', other])).toMatchObject(
+    { exitCode: 0 },
+  );
+  for (const one of [OLD, NEW]) expect((await service.get(path(one), headers)).status).toBe(404);
 });
 
 test('the picture of a group, and a row in two chats, are in the group that they name', async () => {

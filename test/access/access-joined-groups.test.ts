@@ -73,6 +73,8 @@ test('a list that was made before the groups were joined opens all of the group,
   expect(await rights(caller, OLD)).toEqual(NOTHING);
   chats.insert('chat_lookup', { identifier: 'group-1', domain: NEW, chat: chatOf(NEW) });
   expect(await rights(caller, OLD)).toEqual(BOTH);
+  part();
+  expect(await rights(caller, OLD)).toEqual(NOTHING);
 });
 
 test('a send never falls back to an older chat of the group, in which there may be others', async () => {

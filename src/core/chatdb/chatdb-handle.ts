@@ -214,6 +214,7 @@ const TABLES = [
   'chat_handle_join',
   'message_attachment_join',
   'chat_recoverable_message_join',
+  'chat_lookup',
   'sqlite_sequence',
 ] as const;
 
@@ -230,6 +231,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = lookupTable({
   message_attachment_join: ['message_id', 'attachment_id'],
   attachment: ['filename'],
   chat_recoverable_message_join: ['chat_id', 'message_id'],
+  chat_lookup: ['identifier', 'chat'],
 });
 
 /** Reads which tables and columns exist. Throws `chat_db_unavailable` if a table or column of `REQUIRED` is missing. */

@@ -1,6 +1,7 @@
 import type { Conversation } from '../model/conversation.ts';
 import { brief, type ConversationDetails, type LastMessage } from '../model/details.ts';
 import type { Message } from '../model/message.ts';
+import type { Chat } from './chat.ts';
 import type { ChatDbHandle, SchemaInfo } from './chatdb-handle.ts';
 import { toMessage } from './message.ts';
 import { detailsOf } from './message-details.ts';
@@ -8,7 +9,7 @@ import { newestMessageRow } from './message-list.ts';
 import { isNotHidden } from './queries.ts';
 import { isInChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
-import type { Chat, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 interface UnreadQueries {
   /** For each chat with unread messages, selects the chat's row id and the number of its unread messages. */
@@ -88,10 +89,11 @@ export function withConversationDetails(
   conversation: Conversation,
   newest: Message | undefined,
 ): Conversation {
-  const unread = unreadIn(snapshot, chat.rowId);
-  const last = newest ?? newestMessage(snapshot, chat.rowId);
+  const unread = unreadIn(snapshot, chat);
+  const last = newest ?? newestMessage(snapshot, chat);
   const details: ConversationDetails = {
     chat_number: chat.rowId,
+    ...(chat.otherIds.length > 0 && { other_ids: chat.otherIds }),
     ...(unread !== undefined && { unread_count: unread }),
     is_group: chat.isGroup,
     service: chat.service,
@@ -127,8 +129,8 @@ function sentenceOfLast(
   };
 }
 
-function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined {
-  const row = newestMessageRow(snapshot, chatId);
+function newestMessage(snapshot: Snapshot, chat: Chat): Message | undefined {
+  const row = newestMessageRow(snapshot, chat);
   return row && toMessage(row, snapshot);
 }
 
@@ -136,7 +138,7 @@ function newestMessage(snapshot: Snapshot, chatId: number): Message | undefined 
 const unreadCounts = new WeakMap<Snapshot, ReadonlyMap<number, number>>();
 
 /** Returns the number of unread messages in a chat; undefined if `unreadQueriesOf` finds no SQL for it. */
-function unreadIn(snapshot: Snapshot, chatId: number): number | undefined {
+function unreadIn(snapshot: Snapshot, { rowIds }: Chat): number | undefined {
   const { database } = snapshot;
   const queries = unreadQueriesOf(database);
   if (queries === undefined) return undefined;
@@ -145,5 +147,5 @@ function unreadIn(snapshot: Snapshot, chatId: number): number | undefined {
     counts = new Map(database.all(queries.byChat).map(([chat, count]) => [Number(chat), Number(count)]));
     unreadCounts.set(snapshot, counts);
   }
-  return counts.get(chatId) ?? 0;
+  return rowIds.reduce((sum, chatId) => sum + (counts.get(chatId) ?? 0), 0);
 }

@@ -2,19 +2,20 @@ import type { Conversation } from '../model/conversation.ts';
 import { NO_INCLUDES } from '../model/include.ts';
 import type { Message } from '../model/message.ts';
 import type { ConversationQuery, Page, ReadOptions } from '../model/ports/reading-ports.ts';
+import type { Chat } from './chat.ts';
 import { APPLE_EPOCH, type Instant, isoOf } from './columns.ts';
 import { withConversationDetails } from './conversation-details.ts';
 import { cursorTo, positionAt, type RecentConversation } from './conversation-position.ts';
 import { messageOf } from './message.ts';
 import { listCost } from './message-list.ts';
 import { chatsOf, lastMessageAt, type RecentConversations } from './recent-conversations.ts';
-import type { Chat, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** Returns the conversation that best matches an id. */
 export function conversationOf(snapshot: Snapshot, id: string, options: ReadOptions): Conversation | undefined {
   const [chat] = chatsOf(snapshot, id);
   if (chat === undefined) return undefined;
-  return toConversation(snapshot, chat, lastMessageAt(snapshot, chat.rowId), options);
+  return toConversation(snapshot, chat, lastMessageAt(snapshot, chat), options);
 }
 
 /** A page of the list of conversations, before anything but the order was read. */

@@ -103,7 +103,7 @@ export class Fingerprints implements PrintReader {
       snapshot.database.all(printQueriesFor(snapshot.database.schema).origins, from, to).map(([rowId, guid, chat]) => ({
         rowId: Number(rowId),
         guid: toText(guid),
-        conversationId: toText(chat),
+        conversationId: chat === null ? '' : (snapshot.chat(chat as number)?.guid ?? ''),
       })),
     );
   }
@@ -268,7 +268,6 @@ const printQueriesFor = perSchema((schema): PrintQueries => {
     deletions: schema.hasTable('sqlite_sequence')
       ? "SELECT seq FROM sqlite_sequence WHERE name = 'deleted_messages'"
       : undefined,
-    origins: `SELECT m.ROWID, m.guid, (SELECT c.guid FROM chat c WHERE c.ROWID = ${anyChat(schema)})
-      FROM message m WHERE ${between('m.ROWID')}`,
+    origins: `SELECT m.ROWID, m.guid, ${anyChat(schema)} FROM message m WHERE ${between('m.ROWID')}`,
   };
 });

@@ -43,6 +43,8 @@ export interface ListQueries extends MessageLists {
   readonly latest: ListSql;
   /** `MESSAGE_COLUMNS` of a chat's messages with attachments, newest first. */
   readonly withFiles: ListSql;
+  /** `KEY_COLUMNS` of the same messages. */
+  readonly fileKeys: ListSql;
   /** `KEY_COLUMNS` of those rows in a chat that count for `last_message_at` (decision B12), newest first. */
   readonly counted: ListSql;
   /** `KEY_COLUMNS` of every row joined to the chat, newest first. */
@@ -53,15 +55,13 @@ export const listQueriesOf = perSchema((schema): ListQueries => {
   const isShown = `${isMessage(schema)} AND ${isNotHidden(schema)}`;
   const columns = columnsOf(schema);
   const listed = (): string => LISTED_COLUMNS.select({ rowId: 'm.ROWID', date: 'm.date', bytes: textBytes(schema) });
+  const withFiles = chatSource(schema, `${isShown} AND ${isInChat(schema)} AND ${hasAttachments(schema)}`);
   return {
     ...messageLists(schema, isShown),
     listed: listSql(allSource(schema, `${isShown} AND ${HAS_EXACT_ROW_ID}`), 'desc', listed),
     latest: listSql(chatSource(schema, `${isShown} AND ${isCounted(schema)} AND ${isInChat(schema)}`), 'desc', columns),
-    withFiles: listSql(
-      chatSource(schema, `${isShown} AND ${isInChat(schema)} AND ${hasAttachments(schema)}`),
-      'desc',
-      columns,
-    ),
+    withFiles: listSql(withFiles, 'desc', columns),
+    fileKeys: listSql(withFiles, 'desc', keys),
     counted: listSql(chatSource(schema, `${isCounted(schema)} AND ${isInChat(schema)}`), 'desc', keys),
     joined: listSql(chatSource(schema, '1'), 'desc', keys),
   };

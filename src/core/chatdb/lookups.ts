@@ -8,13 +8,14 @@ import type { ChatNames } from '../model/ports/search-ports.ts';
 import type { OwnRow, SendLookup } from '../model/ports/sending-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { stagedFoldersInUse } from './attachment-files.ts';
+import type { Chat } from './chat.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { messageOf, toMessage } from './message.ts';
 import { chatsOf } from './recent-conversations.ts';
 import { isMirror } from './self-copies.ts';
-import type { Chat, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** Maximum number of outgoing rows that each look-up for a send returns. */
 const MAX_OWN_ROWS = 1000;
@@ -52,7 +53,11 @@ export function chatSendLookup(connection: Connection): SendLookup {
         [...chatsMeant(snapshot, recipient)]
           .sort((a, b) => Number(isTagged(a)) - Number(isTagged(b)))
           // Messages cannot send to a chat whose address has a tag, so the send goes to the address itself.
-          .map(({ guid, service }) => ({ guid: withoutTags(guid), service })),
+          .map(({ guid, otherIds, sendId, service }) => ({
+            guid: withoutTags(sendId),
+            service,
+            ...(otherIds.length > 0 && { conversation: guid }),
+          })),
       ),
     highestRowId: () =>
       connection.read(({ database, queries }) => Number(database.get(queries.highestRowId)?.[0] ?? 0)),
@@ -222,59 +227,64 @@ export class MessagesDirectory implements ChatDirectory {
   hasOwnMessage(guid: string): boolean {
     return this.#connection.read((snapshot) => {
       const { ownMessage } = directoryQueriesOf(snapshot.database.schema);
-      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
-      return chats.some(({ rowId }) => snapshot.database.get(ownMessage, rowId) !== undefined);
+      const chats = snapshot.chatsNamed(guid);
+      return chats.some(({ rowIds }) => rowIds.some((rowId) => snapshot.database.get(ownMessage, rowId) !== undefined));
     });
   }
 
   #readChat(guid: string): ChatMembers | undefined {
     return this.#connection.read((snapshot) => {
-      const chats = snapshot.chatsWithId(guid).filter((chat) => chat.guid === guid);
-      if (chats.length === 0) return undefined;
+      const chats = snapshot.chatsNamed(guid);
+      const [first] = chats;
+      if (first === undefined) return undefined;
       // A damaged database may have two chats with one guid. The members of both count.
       const members = [...new Set(chats.flatMap((chat) => chat.participants()))];
-      return { guid, isGroup: chats.some(({ isGroup }) => isGroup), members };
+      return { ...toMembers(first), isGroup: chats.some(({ isGroup }) => isGroup), members };
     });
   }
 
   #chatsWith(snapshot: Snapshot, address: string): readonly Chat[] {
     const { withMember } = directoryQueriesOf(snapshot.database.schema);
-    return snapshot.database
-      .all(withMember, JSON.stringify(snapshot.spellings.ofAddress(address)))
-      .map(([rowId]) => snapshot.chat(rowId as number))
-      .filter((chat) => chat !== undefined);
+    const rows = snapshot.database.all(withMember, JSON.stringify(snapshot.spellings.ofAddress(address)));
+    return [...new Set(rows.map(([rowId]) => snapshot.chat(rowId as number)))].filter((chat) => chat !== undefined);
   }
 }
 
 function toMembers(chat: Chat): ChatMembers {
-  return { guid: chat.guid, isGroup: chat.isGroup, members: chat.participants() };
+  const { guid, isGroup, otherIds } = chat;
+  return { guid, isGroup, members: chat.participants(), ...(otherIds.length > 0 && { otherIds }) };
+}
+
+/** All ids of a chat: a message may have been indexed before its group was joined to another. */
+function allIds({ guid, otherIds }: Chat): readonly string[] {
+  return [guid, ...otherIds];
 }
 
 const nameQueriesOf = perSchema((schema) => ({
   /** Selects a row if a handle has one of these addresses. Parameter: a JSON array. */
   handle: `SELECT 1 FROM json_each(${TEXT_PARAM}) i CROSS JOIN handle h ON h.id = i.value LIMIT 1`,
-  /** Guid and display name of every chat that has a display name. */
+  /** Row id and display name of every chat that has a display name. */
   displayNames: schema.hasColumn('chat', 'display_name')
-    ? "SELECT guid, display_name FROM chat WHERE display_name <> '' ORDER BY ROWID"
-    : 'SELECT guid, NULL FROM chat WHERE 0',
+    ? "SELECT ROWID, display_name FROM chat WHERE display_name <> '' ORDER BY ROWID"
+    : 'SELECT ROWID, NULL FROM chat WHERE 0',
 }));
 
 /** Looks up in chat.db the conversations and senders that a search names (decision J2). */
 export function chatDbNames(connection: Connection): ChatNames {
   return {
     conversations(idOrAddress) {
-      const guids = connection.read((snapshot) => chatsMeant(snapshot, idOrAddress).map(({ guid }) => guid));
-      return idOrAddress.includes(';') ? guids.slice(0, 1) : guids;
+      const chats = connection.read((snapshot) => chatsMeant(snapshot, idOrAddress));
+      return (idOrAddress.includes(';') ? chats.slice(0, 1) : chats).flatMap(allIds);
     },
     named(name) {
       const wanted = folded(name);
-      return connection.read(({ database }) =>
-        database
-          .all(nameQueriesOf(database.schema).displayNames)
+      return connection.read((snapshot) => {
+        const rows = snapshot.database.all(nameQueriesOf(snapshot.database.schema).displayNames);
+        const chats = rows
           .filter(([, displayName]) => folded(toText(displayName)) === wanted)
-          .map(([guid]) => toText(guid))
-          .filter((guid) => guid !== ''),
-      );
+          .map(([rowId]) => snapshot.chat(rowId as number));
+        return [...new Set(chats)].flatMap((chat) => (chat === undefined || chat.guid === '' ? [] : allIds(chat)));
+      });
     },
     isAddress: (text) =>
       connection.read(({ database, spellings }) => {

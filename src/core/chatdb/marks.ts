@@ -1,4 +1,5 @@
 import type { Marks } from '../model/narrowing.ts';
+import type { Chat } from './chat.ts';
 import { type ChatDbHandle, perSchema } from './chatdb-handle.ts';
 import { INT_PARAM } from './columns.ts';
 import type { Connection } from './connection.ts';
@@ -7,7 +8,7 @@ import { entryFlags } from './queries.ts';
 import { anyChat } from './row-chat.ts';
 import { flagsSql, isSet } from './row-flags.ts';
 import { isMessage, lacksHandle } from './row-kinds.ts';
-import type { Chat, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /** Selects row id, chat and flags of several rows. Parameter: a JSON array of row ids. */
 const markedSql = perSchema(
@@ -31,9 +32,15 @@ const writtenSql = perSchema((schema) => {
 export function marksOf(snapshot: Snapshot, flags: number, chat: Chat | undefined): Marks | undefined {
   const isJunk = isSet(flags, 'isJunk');
   const isHidden = isSet(flags, 'isHidden');
-  const isFiltered = chat?.isFiltered === true && !hasWritten(snapshot, chat.rowId);
-  if (!isJunk && !isHidden && !isFiltered) return undefined;
-  return { ...(isJunk && { isJunk }), ...(isHidden && { isHidden }), ...(isFiltered && { isFiltered }) };
+  const isFiltered = chat?.isFiltered === true && !hasWritten(snapshot, chat);
+  const otherIds = chat === undefined || chat.otherIds.length === 0 ? undefined : chat.otherIds;
+  if (!isJunk && !isHidden && !isFiltered && otherIds === undefined) return undefined;
+  return {
+    ...(isJunk && { isJunk }),
+    ...(isHidden && { isHidden }),
+    ...(isFiltered && { isFiltered }),
+    ...(otherIds && { otherIds }),
+  };
 }
 
 /** Returns the marks of those of the rows that have any. Key: the row id as text. Throws `chat_db_unavailable`. */
@@ -58,15 +65,16 @@ function marksOfRows(snapshot: Snapshot, ids: readonly string[]): ReadonlyMap<st
  */
 export function conversationMarks(connection: Connection, ids: readonly string[]): ReadonlyMap<string, Marks> {
   return connection.read((snapshot) => {
-    const chats = ids.flatMap((id) => snapshot.chatsWithId(id).filter(({ guid }) => guid === id));
-    const filtered = chats.filter((chat) => isJunkChat(snapshot, chat) && !hasWritten(snapshot, chat.rowId));
+    const chats = ids.flatMap((id) => snapshot.chatsNamed(id));
+    const filtered = chats.filter((chat) => isJunkChat(snapshot, chat) && !hasWritten(snapshot, chat));
     return new Map(filtered.map(({ guid }) => [guid, { isFiltered: true }]));
   });
 }
 
-function isJunkChat(snapshot: Snapshot, { isFiltered, rowId }: Chat): boolean {
+function isJunkChat(snapshot: Snapshot, chat: Chat): boolean {
+  const { isFiltered } = chat;
   if (isFiltered || !snapshot.database.schema.hasColumn('message', 'filter_action')) return isFiltered;
-  const newest = newestCountedItem(snapshot, rowId)?.rowId;
+  const newest = newestCountedItem(snapshot, chat)?.rowId;
   return newest !== undefined && marksOfRows(snapshot, [String(newest)]).get(String(newest))?.isJunk === true;
 }
 
@@ -79,7 +87,11 @@ interface Written {
 const written = new WeakMap<ChatDbHandle, Map<number, Written>>();
 
 /** Reports whether the owner has written in a chat. Reads only the rows that were added since the last call. */
-function hasWritten({ database }: Snapshot, chatId: number): boolean {
+function hasWritten({ database }: Snapshot, { rowIds }: Chat): boolean {
+  return rowIds.some((chatId) => hasWrittenIn(database, chatId));
+}
+
+function hasWrittenIn(database: ChatDbHandle, chatId: number): boolean {
   const known = written.get(database) ?? new Map<number, Written>();
   written.set(database, known);
   const { upTo, byOwner } = known.get(chatId) ?? { upTo: 0, byOwner: false };

@@ -1,7 +1,9 @@
 import type { ListedRows } from '../model/ports/search-ports.ts';
 import { problem } from '../model/problems.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
+import type { Chat } from './chat.ts';
 import {
+  compareInstants,
   type Instant,
   instantAt,
   KEY_COLUMNS,
@@ -84,9 +86,11 @@ export function listedRows(snapshot: Snapshot, list: List, limit: number): Liste
 }
 
 /** Returns the newest unscheduled message of a chat. */
-export function newestMessageRow(snapshot: Snapshot, chatId: number): Row | undefined {
+export function newestMessageRow(snapshot: Snapshot, { rowIds }: Pick<Chat, 'rowIds'>): Row | undefined {
   const sql = listQueriesOf(snapshot.database.schema).latest;
-  return readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0)[0];
+  const rows = rowIds.flatMap((chatId) => readList(snapshot, sql, { chatId, order: 'desc', ...EVERYTHING }, 1, 0));
+  const keyOf = (row: Row): Keyset => keysetOf(row, MESSAGE_COLUMNS.at);
+  return rows.length < 2 ? rows[0] : rows.reduce((best, row) => (isLower(keyOf(best), keyOf(row)) ? row : best));
 }
 
 /** Returns how many rows SQLite may have to read before it reaches the row at this offset of a list. */
@@ -98,7 +102,15 @@ export function listCost(snapshot: Snapshot, chatId: number | undefined, offset:
 const newestCounted = new WeakMap<Snapshot, Map<number, ListItem | undefined>>();
 
 /** Returns the newest row of a chat that counts for `last_message_at` (decision B12). */
-export function newestCountedItem(snapshot: Snapshot, chatId: number): ListItem | undefined {
+export function newestCountedItem(snapshot: Snapshot, { rowIds }: Pick<Chat, 'rowIds'>): ListItem | undefined {
+  const items = rowIds.map((chatId) => newestCountedIn(snapshot, chatId)).filter((item) => item !== undefined);
+  return items.length < 2
+    ? items[0]
+    : items.reduce((best, item) => (compareInstants(best.instant, item.instant) < 0 ? item : best));
+}
+
+/** Returns the newest row that counts, of one chat of a conversation. */
+export function newestCountedIn(snapshot: Snapshot, chatId: number): ListItem | undefined {
   const known = newestCounted.get(snapshot) ?? new Map<number, ListItem | undefined>();
   newestCounted.set(snapshot, known);
   if (!known.has(chatId)) known.set(chatId, newestItem(snapshot, 'counted', chatId));
@@ -216,7 +228,9 @@ class ChatKeys {
 
   #read(): void {
     const { keys } = listsOf(this.#snapshot, this.#list);
-    const rows = readList(this.#snapshot, keys[this.#list.order], this.#list, this.#batch, 0);
+    const { fileKeys } = listQueriesOf(this.#snapshot.database.schema);
+    const sql = this.#list.hasFiles === true ? fileKeys : keys[this.#list.order];
+    const rows = readList(this.#snapshot, sql, this.#list, this.#batch, 0);
     this.#keys = rows.map((row) => keysetOf(row, KEY_COLUMNS.at));
     this.#next = 0;
     this.#isRead = rows.length < this.#batch;

@@ -3,10 +3,11 @@ import type { Reaction, ReactionType } from '../model/reaction.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { decodeAttributedBody } from './attributed-body.ts';
 import { EDITED_BODY } from './body-sql.ts';
+import type { Chat } from './chat.ts';
 import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
 import { editedBody } from './edited-body.ts';
 import { targetOf } from './reaction-target.ts';
-import type { Chat, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 const { at } = MESSAGE_COLUMNS;
 

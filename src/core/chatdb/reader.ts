@@ -247,7 +247,11 @@ export class ChatReader implements MessageReader {
 function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
   const list = listOf(snapshot, query);
   if (list === undefined) return NOTHING;
-  if (query.conversationIds !== undefined) return mergedPage(snapshot, query, list, query.conversationIds);
+  if (query.conversationIds !== undefined) {
+    return mergedPage(snapshot, query, list, chatIdsOf(snapshot, query.conversationIds));
+  }
+  const { rowIds = [] } = list.chatId === undefined ? {} : (snapshot.chat(list.chatId) ?? {});
+  if (rowIds.length > 1) return mergedPage(snapshot, query, list, rowIds);
   const offset = query.cursor === undefined ? query.offset : 0;
   const rows = listMessageRows(snapshot, list, query.limit + 1, offset);
   const shown = rows.slice(0, query.limit);
@@ -262,8 +266,7 @@ function messagePage(snapshot: Snapshot, query: MessageQuery): Page<Message> {
 }
 
 /** Reads one page of a list that merges the messages of several conversations. */
-function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, ids: readonly string[]): Page<Message> {
-  const chatIds = ids.flatMap((id) => chatsWithExactly(snapshot, id));
+function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, chatIds: readonly number[]): Page<Message> {
   const offset = query.cursor === undefined ? query.offset : 0;
   const keys = mergedKeys(snapshot, list, chatIds, query.limit + 1, offset);
   const shown = keys.slice(0, query.limit);
@@ -277,11 +280,9 @@ function mergedPage(snapshot: Snapshot, query: MessageQuery, list: List, ids: re
   return end === undefined || keys.length <= query.limit ? { items } : { items, next: cursorAt(end) };
 }
 
-function chatsWithExactly(snapshot: Snapshot, guid: string): readonly number[] {
-  return snapshot
-    .chatsWithId(guid)
-    .filter((chat) => chat.guid === guid)
-    .map(({ rowId }) => rowId);
+/** Returns the row ids of the chats of these conversations, each once. */
+function chatIdsOf(snapshot: Snapshot, guids: readonly string[]): readonly number[] {
+  return [...new Set(guids.flatMap((guid) => snapshot.chatsNamed(guid).flatMap(({ rowIds }) => rowIds)))];
 }
 
 /**
@@ -311,12 +312,13 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
   // To list messages with files, SQLite may have to skip any number of messages without files.
   if (query.hasFiles === true || include.has('details') || offset > MAX_ROWS_AT_ONCE) return false;
   if (query.conversationIds !== undefined) {
-    const chatIds = query.conversationIds.flatMap((id) => chatsWithExactly(snapshot, id));
+    const chatIds = chatIdsOf(snapshot, query.conversationIds);
     const rows = chatIds.reduce((sum, chatId) => sum + MERGED_COST + listCost(snapshot, chatId, 0), offset);
     return rows <= MAX_ROWS_AT_ONCE;
   }
-  const chats = conversationId === undefined ? [undefined] : snapshot.chatsWithId(conversationId);
-  return chats.every((chat) => listCost(snapshot, chat?.rowId, offset) <= MAX_ROWS_AT_ONCE);
+  const chats =
+    conversationId === undefined ? [undefined] : snapshot.chatsWithId(conversationId).flatMap(({ rowIds }) => rowIds);
+  return chats.every((chatId) => listCost(snapshot, chatId, offset) <= MAX_ROWS_AT_ONCE);
 }
 
 /**
@@ -324,5 +326,8 @@ function isFast(snapshot: Snapshot, query: MessageQuery): boolean {
  * highest of their numbers.
  */
 function costOfChats(snapshot: Snapshot, id: string): number {
-  return Math.max(0, ...snapshot.chatsWithId(id).map(({ rowId }) => listCost(snapshot, rowId, 0)));
+  return Math.max(
+    0,
+    ...snapshot.chatsWithId(id).flatMap(({ rowIds }) => rowIds.map((rowId) => listCost(snapshot, rowId, 0))),
+  );
 }

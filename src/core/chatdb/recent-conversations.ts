@@ -1,11 +1,12 @@
 import { groupId, withoutTags } from '../model/address.ts';
 import type { Row } from '../runtime/sqlite.ts';
+import type { Chat } from './chat.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { CHAT_DATE_COLUMNS, compareInstants, type Instant, instantAt, JOIN_COLUMNS } from './columns.ts';
 import type { PageOfOrder, RecentConversation } from './conversation-position.ts';
 import { type OrderQueries, orderQueriesOf } from './list-queries.ts';
-import { newestCountedItem, newestJoinedItem } from './message-list.ts';
-import type { Chat, Snapshot } from './snapshot.ts';
+import { newestCountedIn, newestCountedItem, newestJoinedItem } from './message-list.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /**
  * `last` is an upper bound of a chat's `last_message_at`. If `rowId` is defined, `last` is exact as long as that row
@@ -63,6 +64,8 @@ export class RecentConversations {
   #waiting: RecentConversation[] = [];
   /** Index of the first unchecked bound. */
   #next = 0;
+  /** The row ids of the conversations in `#exact`. Of joined groups, only the most recent one is listed. */
+  readonly #listed = new Set<number>();
 
   /** Returns one page of the conversations; undefined if that would read more than `maxRows` rows. */
   page(snapshot: Snapshot, asked: PageOfOrder, maxRows: number): RecentConversation[] | undefined {
@@ -194,6 +197,15 @@ export class RecentConversations {
     this.#exact = [];
     this.#waiting = [];
     this.#next = 0;
+    this.#listed.clear();
+  }
+
+  /** Adds a conversation to `#exact`, unless a group that is joined to it is there already. */
+  #list(snapshot: Snapshot, conversation: RecentConversation): void {
+    const id = snapshot.conversationRowId(conversation.chatId);
+    if (this.#listed.has(id)) return;
+    this.#listed.add(id);
+    this.#exact.push(conversation);
   }
 
   /** Makes the first `wanted` conversations exact. Returns false if that would read more than `maxRows` rows. */
@@ -203,7 +215,7 @@ export class RecentConversations {
       const bound = this.#bounds[this.#next];
       const [first] = this.#waiting;
       if (first !== undefined && (bound === undefined || compare(first, bound) <= 0)) {
-        this.#exact.push(first);
+        this.#list(snapshot, first);
         this.#waiting.shift();
       } else if (bound === undefined) {
         return true;
@@ -237,13 +249,17 @@ export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
   const chats = group === undefined ? exact : snapshot.chatsWithId(group);
   if (chats.length < 2) return chats;
   return chats
-    .map((chat) => ({ chat, bound: exactBound(snapshot, chat.rowId), rank: rankOf(chat.guid, id) }))
+    .map((chat) => ({ chat, bound: boundOf(snapshot, chat), rank: rankOf(chat, id) }))
     .sort((a, b) => a.rank - b.rank || compare(a.bound, b.bound))
     .map(({ chat }) => chat);
 }
 
-function rankOf(guid: string, id: string): number {
-  if (guid === id) return 0;
+function boundOf(snapshot: Snapshot, chat: Chat): Bound {
+  return { chatId: chat.rowId, last: lastMessageAt(snapshot, chat), rowId: undefined };
+}
+
+function rankOf({ guid, otherIds }: Chat, id: string): number {
+  if (guid === id || otherIds.includes(id)) return 0;
   return guid === withoutTags(guid) ? 1 : 2;
 }
 
@@ -252,12 +268,12 @@ function noNaN(value: number | undefined): number | undefined {
 }
 
 /** Returns the exact `last_message_at` of a chat; undefined if the chat has no row that counts (decision B12). */
-export function lastMessageAt(snapshot: Snapshot, chatId: number): Instant | undefined {
-  return newestCountedItem(snapshot, chatId)?.instant;
+export function lastMessageAt(snapshot: Snapshot, chat: Chat): Instant | undefined {
+  return newestCountedItem(snapshot, chat)?.instant;
 }
 
 function exactBound(snapshot: Snapshot, chatId: number): Bound {
-  const newest = newestCountedItem(snapshot, chatId);
+  const newest = newestCountedIn(snapshot, chatId);
   return { chatId, last: newest?.instant, rowId: newest?.rowId };
 }
 

@@ -3,6 +3,7 @@ import { addressOf, normalAddress } from '../model/address.ts';
 import type { Message } from '../model/message.ts';
 import type { SentUnseen } from '../model/ports/sent-parts-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
+import type { Chat } from './chat.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { DETAIL_COLUMNS, INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM, toText } from './columns.ts';
 import { bodyOf, countPlaceholders, toMessage } from './message.ts';
@@ -10,7 +11,7 @@ import { accountAddress } from './own-addresses.ts';
 import { messageParts } from './queries.ts';
 import { anyChat } from './row-chat.ts';
 import { isMessage } from './row-kinds.ts';
-import type { Chat, Snapshot } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /**
  * Maximum time between the two rows of a message to oneself (decision U7). On macOS 26 the incoming row was dated
@@ -125,7 +126,7 @@ function incomingThread(snapshot: Snapshot, message: Message, ownAddresses: read
 }
 
 function chatOf(snapshot: Snapshot, { conversation_id: id }: Message): Chat | undefined {
-  return snapshot.chatsWithId(id).find(({ guid }) => guid === id);
+  return snapshot.chatsNamed(id)[0];
 }
 
 function isSelfChat(snapshot: Snapshot, chat: Chat, ownAddresses: readonly string[]): boolean {

@@ -1,41 +1,20 @@
-import { chatGuidVariants, chatIdentity, normalAddress, normalId } from '../model/address.ts';
-import { type ConversationFilter, isHiddenFilter } from '../model/details.ts';
+import { chatGuidVariants, normalAddress, normalId } from '../model/address.ts';
+import { isHiddenFilter } from '../model/details.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import { pathOfStored } from './attachment-place.ts';
 import { bodyAttachmentQueriesOf } from './attachment-sql.ts';
 import { namedAttachments, placeholdersInBody } from './body-attachments.ts';
+import { type Chat, counterpartIn, joinedChat } from './chat.ts';
 import type { ChatDbHandle } from './chatdb-handle.ts';
 import { ATTACHMENT_COLUMNS, CHAT_COLUMNS, toText } from './columns.ts';
 import type { StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
+import { type JoinedChats, joinedChatsIn } from './joined-chats.ts';
 import { dateQueriesOf, UNINDEXED } from './list-queries.ts';
 import { filterOfChat } from './message-filter.ts';
 import { type OwnAddresses, ownAddressesIn } from './own-addresses.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { Spellings } from './spellings.ts';
-
-/** A chat, from its own row and its participants. */
-export interface Chat {
-  readonly rowId: number;
-  readonly guid: string;
-  /** Null for one-to-one conversations and unnamed groups (decision B12). */
-  readonly displayName: string | null;
-  readonly isGroup: boolean;
-  /** The owner's address that was last used in this chat; "" if unknown. */
-  readonly ownAddress: string;
-  /** The service in the chat's row; null if the row names no service, or the service `any`. */
-  readonly service: string | null;
-  /** How Messages files the chat; undefined if chat.db does not say. */
-  readonly filter: ConversationFilter | undefined;
-  /** True if Messages shows the chat in none of its lists (decision AB4). */
-  readonly isFiltered: boolean;
-  /** Returns the participants' addresses without duplicates, in stored order (decision B12). */
-  participants(): readonly string[];
-  /**
-   * Returns the other person's address in a one-to-one chat; "" for a group, or if it is uncertain who that is.
-   */
-  counterpart(): string;
-}
 
 /** One file listed by a message. */
 interface ListedAttachment {
@@ -86,6 +65,7 @@ export class Snapshot {
   readonly #chats = new Map<number, Chat | undefined>();
   readonly #ids = new Map<string, readonly number[]>();
   readonly #dates = new Map<number | undefined, ListDates>();
+  #joined: ReadonlyMap<number, JoinedChats> | undefined;
 
   #largeBytesLeft = MAX_LARGE_BYTES;
   #contentBytesLeft = MAX_CONTENT_BYTES;
@@ -173,8 +153,34 @@ export class Snapshot {
     });
   }
 
+  /** Returns the chat, or the conversation that it is a part of. */
   chat(rowId: number): Chat | undefined {
-    return remember(this.#chats, rowId, () => this.#readChat(rowId));
+    return remember(this.#chats, rowId, () => {
+      const joined = this.#joinedWith(rowId);
+      const [oldest] = joined?.rowIds ?? [];
+      if (joined === undefined || oldest === undefined) return this.#readChat(rowId);
+      if (oldest !== rowId) return this.chat(oldest);
+      const parts = joined.rowIds.map((one) => this.#readChat(one)).filter((one) => one !== undefined);
+      return joinedChat(
+        parts,
+        parts.find((one) => one.rowId === joined.newest),
+      );
+    });
+  }
+
+  /** Returns the chats with exactly this guid, also as one of several. A damaged database may have two. */
+  chatsNamed(guid: string): readonly Chat[] {
+    return this.chatsWithId(guid).filter((chat) => chat.guid === guid || chat.otherIds.includes(guid));
+  }
+
+  /** Returns the row id of the conversation that a chat is a part of, without reading the chat. */
+  conversationRowId(chatId: number): number {
+    return this.#joinedWith(chatId)?.rowIds[0] ?? chatId;
+  }
+
+  #joinedWith(rowId: number): JoinedChats | undefined {
+    this.#joined ??= joinedChatsIn(this.database);
+    return this.#joined.get(rowId);
   }
 
   /** Returns the chats that an id may refer to, in any order (decision B4). */
@@ -187,7 +193,7 @@ export class Snapshot {
       const found = [...withGuid(id), ...(normal === id ? [] : withGuid(normal)), ...this.spellings.chatsWithId(id)];
       return [...new Set(found)];
     });
-    return rowIds.map((rowId) => this.chat(rowId)).filter((chat) => chat !== undefined);
+    return [...new Set(rowIds.map((rowId) => this.chat(rowId)))].filter((chat) => chat !== undefined);
   }
 
   /** Returns facts about the dates of a chat, or of all chats if `chatId` is undefined. */
@@ -264,7 +270,10 @@ export class Snapshot {
     let participants: readonly string[] | undefined;
     const chat: Chat = {
       rowId,
+      rowIds: [rowId],
       guid,
+      otherIds: [],
+      sendId: guid,
       displayName: toText(row[at.displayName]) || null,
       ownAddress: toText(row[at.ownAddress]),
       isGroup,
@@ -310,14 +319,6 @@ export class Snapshot {
     const others = members.filter((address) => !this.isOwnAddress(address));
     return others.length === 0 ? members : others;
   }
-}
-
-/** Returns the only member, else the address that the chat's guid names, unless it is none of the members. */
-function counterpartIn(guid: string, members: readonly string[]): string {
-  const [only, ...more] = members;
-  if (only !== undefined && more.length === 0) return only;
-  const named = chatIdentity(guid)?.identifier ?? '';
-  return members.length === 0 || members.some((one) => normalAddress(one) === normalAddress(named)) ? named : '';
 }
 
 /** Reports whether a selected blob, or the length selected in its place, is not empty. */

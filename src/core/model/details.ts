@@ -115,6 +115,8 @@ export interface LastMessage {
 export interface ConversationDetails {
   /** Row id of the chat in chat.db, for programs that can identify a conversation only by a number (decision Y1). */
   readonly chat_number: number;
+  /** The ids of the other chats that are this one group; absent if there are none (decision AB7). */
+  readonly other_ids?: readonly string[] | undefined;
   /** Number of unread incoming messages; absent if the database does not record which messages were read. */
   readonly unread_count?: number | undefined;
   readonly is_group: boolean;

@@ -23,7 +23,10 @@ export function eventFilter(
     if (!types.has(entry.event.type) || isWanted?.(entry) === false) return false;
     const { data } = entry.event;
     const conversation = 'conversation_id' in data && data.conversation_id !== '' ? data.conversation_id : undefined;
-    if (conversation !== undefined && conversations?.has(conversationKey(conversation)) === false) return false;
+    if (conversation !== undefined && conversations !== undefined) {
+      const names = [conversation, ...(entry.marks?.otherIds ?? [])];
+      if (!names.some((id) => conversations.has(conversationKey(id)))) return false;
+    }
     if (!('sender' in data)) return true;
     return senders?.has(normalAddress(data.sender)) !== false && (isOwn ?? data.is_from_me) === data.is_from_me;
   };

@@ -13,6 +13,8 @@ export interface Marks {
   readonly isFiltered?: true | undefined;
   /** True for a message that Postern wrote for one of its features, and that lists leave out (decision AA4). */
   readonly isHidden?: true | undefined;
+  /** The other ids of the row's conversation, which filters may name as well (decision AB7). */
+  readonly otherIds?: readonly string[] | undefined;
 }
 
 /** The rows that a reader chooses to skip. The reader's offset moves past skipped events (decisions AA4, U4, V5). */

@@ -24,6 +24,10 @@ export const conversationDetailsSchema = shapeOf<ConversationDetails>()(
   z
     .object({
       chat_number: z.int().meta({ description: 'Row id of its chat in chat.db, for programs that need a number.' }),
+      other_ids: z.array(z.string()).readonly().optional().meta({
+        description:
+          'The ids of the other chats that are this group, oldest first. Each is accepted wherever an id is. Absent if there are none.',
+      }),
       unread_count: z.int().optional().meta({ description: 'Absent if the database does not record it.' }),
       is_group: z.boolean(),
       service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),

@@ -47,11 +47,13 @@ export function typedService(typed: string): Service | undefined {
 export function plan(typed: string, chats: readonly KnownChat[]): Plan {
   const [best] = chats;
   const { prefix, style } = typedId(typed);
-  const address = best === undefined ? null : addressOf(best.guid);
+  const address = best === undefined ? null : addressOf(best.conversation ?? best.guid);
   if (!isGroup(typed, chats)) {
     return { attempts: forPerson(identifierOf(typed), prefix, chats), address, liveChat: null };
   }
-  const recipient = style === '+' || best === undefined ? typed : best.guid;
+  // Joined groups may have other members in their older chats, so that only the chat of `best` is tried (decision AB7).
+  const isAsTyped = style === '+' && best?.conversation === undefined;
+  const recipient = isAsTyped || best === undefined ? typed : best.guid;
   const service = serviceNamed(best?.service) ?? serviceNamed(prefix) ?? 'iMessage';
   const attempts = groupIds(recipient, chats).map((chatId) => ({ recipient, chatId, service }));
   const suffix = recipient.slice(recipient.indexOf(';'));

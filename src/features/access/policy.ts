@@ -16,11 +16,17 @@ export interface Destination {
   readonly members: readonly string[];
 }
 
+/** Returns all ids of a chat. */
+export function idsOf({ guid, otherIds = [] }: ChatMembers): readonly string[] {
+  return [guid, ...otherIds];
+}
+
 /** Reports whether a key with this list may read the chat. */
 export function mayRead(list: AccessList, chat: ChatMembers): boolean {
   if (chat.isClosed) return false;
   if (list === '*') return true;
-  if (chat.isGroup) return list.some((entry) => 'group' in entry && isSameGroup(entry.group, chat.guid));
+  if (chat.isGroup)
+    return list.some((entry) => 'group' in entry && idsOf(chat).some((id) => isSameGroup(entry.group, id)));
   const address = onlyMember(chat);
   return address !== undefined && list.some((entry) => 'address' in entry && entry.address === address);
 }
@@ -34,7 +40,7 @@ export function destinationOf(recipient: string, chats: readonly ChatMembers[]):
   if (best === undefined) return unknownPerson(recipient);
   if (chats.some(({ members, isClosed }) => members.length === 0 || isClosed)) return undefined;
   const members = [...new Set(chats.flatMap(({ members }) => members.map(normalAddress)))];
-  const guids = chats.map(({ guid }) => guid);
+  const guids = chats.flatMap(idsOf);
   if (chats.every(({ isGroup }) => isGroup)) return { to: best.guid, address: undefined, chats: guids, members };
   const [address, ...others] = members;
   // Messages may send to the address in the chat id instead of the member's address. If the two differ, it is uncertain
@@ -77,8 +83,9 @@ export function areSameMembers(one: readonly string[], other: readonly string[])
   return set.size === new Set(other).size && other.every((member) => set.has(member));
 }
 
-function isMeant(entry: ListEntry, { address, to }: Destination): boolean {
-  return 'address' in entry ? entry.address === address : address === undefined && isSameGroup(entry.group, to);
+function isMeant(entry: ListEntry, { address, to, chats }: Destination): boolean {
+  if ('address' in entry) return entry.address === address;
+  return address === undefined && [to, ...chats].some((id) => isSameGroup(entry.group, id));
 }
 
 /** Returns the members of a group who joined after the owner listed the group. */

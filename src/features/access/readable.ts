@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../core/model/event.ts';
 import type { AccessList } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
-import { mayRead } from './policy.ts';
+import { idsOf, mayRead } from './policy.ts';
 
 /** The conversations a key may read. Cached until chat.db or the key's list changes. */
 export class ReadableChats {
@@ -86,7 +86,7 @@ export class ReadableChats {
     const chats = list.flatMap((entry) =>
       'address' in entry ? this.#directory.withMember(entry.address) : this.#directory.meant(entry.group),
     );
-    this.#guids = [...new Set(chats.filter((chat) => mayRead(list, chat)).map(({ guid }) => guid))];
+    this.#guids = [...new Set(chats.filter((chat) => mayRead(list, chat)).flatMap(idsOf))];
     return this.#guids;
   }
 

@@ -111,6 +111,7 @@ export const CONVERSATION: Rules<Conversation> = {
   last_message_at: 'shown',
   details: {
     chat_number: 'shown',
+    other_ids: 'shown',
     unread_count: 'shown',
     is_group: 'shown',
     service: 'shown',

@@ -143,7 +143,7 @@ export class ArchiveSource {
    */
   chatRowIds(guids: readonly string[]): ReadonlySet<number> {
     return this.#connection.read(
-      (snapshot) => new Set(guids.flatMap((guid) => snapshot.chatsWithId(guid).map(({ rowId }) => rowId))),
+      (snapshot) => new Set(guids.flatMap((guid) => snapshot.chatsWithId(guid).flatMap(({ rowIds }) => rowIds))),
     );
   }
 

@@ -172,7 +172,12 @@ export type Command =
       readonly identifier: string;
       readonly participants: readonly string[];
       readonly name?: string;
+      /** The guid of a group that `chat_lookup` joins to this one. Since macOS 26 only. */
+      readonly joins?: string;
     }
+  /** Joins a row to a second chat. `named` is true if the row also names that chat's group. */
+  | { readonly do: 'also_in'; readonly row: number; readonly chat: string; readonly named?: boolean }
+  | { readonly do: 'group_picture'; readonly chat: string; readonly by: string }
   /**
    * iCloud fills in old messages, an hour apart. The newest is 25 hours old. Rows in `again` come a second time under
    * new guids. Reported: 1,958 such rows in 18 days, none with the original's guid (claude-plugins, issue 5224).

@@ -29,6 +29,8 @@ export type RowCommand = Extract<
       | 'write_to_self'
       | 'schedule'
       | 'group'
+      | 'also_in'
+      | 'group_picture'
       | 'rename_group'
       | 'change_address';
   }
@@ -94,12 +96,29 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       const guid = database.chatGuid(command.identifier, '+');
       const chat =
         database.findChat(guid) ?? database.chat(guid, command.participants, { display_name: command.name ?? '' });
+      if (command.joins !== undefined) joinGroups(database, chatNamed(database, command.joins), chat);
       return { chat, guid };
+    }
+    case 'also_in': {
+      // One row in a person's chat and in a group, reported up to 145 times in one chat.db (imessage-exporter #243, #474).
+      const chat = chatNamed(database, command.chat);
+      database.join(chat, command.row);
+      // A trigger of Messages has just written the names of all groups of the row.
+      const named = command.named === true ? (command.chat.split(';').at(-1) ?? null) : null;
+      database.update('message', command.row, { cache_roomnames: named });
+      return { row: command.row };
+    }
+    case 'group_picture': {
+      // Messages names the group in the row and joins the row to no chat (decision U8).
+      chatNamed(database, command.chat);
+      const columns = { item_type: 3, group_action_type: 1, text: null, attributedBody: null };
+      const row = database.message({ text: '', from: command.by, dateMs: nowMs, columns });
+      database.update('message', row, { cache_roomnames: command.chat.split(';').at(-1) ?? null });
+      return { row };
     }
     case 'change_address': {
       const { from, to } = command;
-      const chat = database.findChat(command.chat);
-      if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
+      const chat = chatNamed(database, command.chat);
       const event = (action: number, other: string): number =>
         database.joinedMessage(chat, {
           ...{ text: '', from: to, dateMs: nowMs },
@@ -108,8 +127,7 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       return { rows: [event(1, from), event(0, to)] };
     }
     case 'rename_group': {
-      const chat = database.findChat(command.chat);
-      if (chat === undefined) throw new Error(`there is no chat ${command.chat}`);
+      const chat = chatNamed(database, command.chat);
       database.update('chat', chat, { display_name: command.name });
       const columns = { item_type: 2, group_title: command.name, attributedBody: null, text: null };
       return { row: database.joinedMessage(chat, { text: '', from: command.by, dateMs: nowMs, columns }) };
@@ -123,6 +141,26 @@ export function changeRow(database: ChatDatabase, command: RowCommand, nowMs: nu
       const message = { text, dateMs: nowMs, ...(isIncoming ? { from: address } : { columns: sent }) };
       return { row: database.joinedMessage(chat, message) };
     }
+  }
+}
+
+function chatNamed(database: ChatDatabase, guid: string): number {
+  const chat = database.findChat(guid);
+  if (chat === undefined) throw new Error(`there is no chat ${guid}`);
+  return chat;
+}
+
+/**
+ * Gives two groups one identifier in `chat_lookup`, as macOS 26 does for a group that was MMS and became RCS or iMessage
+ * (imessage-exporter #581, #628). The domains are invented: only their difference counts.
+ */
+function joinGroups(database: ChatDatabase, older: number, newer: number): void {
+  if (!isSince26(database.version)) throw new Error('chat_lookup is new in macOS 26');
+  const identifier = `joined-${older}`;
+  const has = database.sqlite.prepare('SELECT 1 FROM chat_lookup WHERE identifier = ? AND chat = ?');
+  for (const chat of [older, newer]) {
+    if (has.get(identifier, chat) !== undefined) continue;
+    database.insert('chat_lookup', { identifier, domain: `${database.serviceOf(chat)}-${chat}`, chat });
   }
 }
 

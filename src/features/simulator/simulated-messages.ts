@@ -114,6 +114,8 @@ export class Messages {
       case 'write_to_self':
       case 'schedule':
       case 'group':
+      case 'also_in':
+      case 'group_picture':
       case 'rename_group':
       case 'change_address':
         return changeRow(database, command, nowMs);

@@ -1,9 +1,10 @@
-import type {
-  KeyOptions,
-  KeyRecord,
-  KeyWithSecret,
-  NewKeyOptions,
-  PosternClient,
+import {
+  isPosternError,
+  type KeyOptions,
+  type KeyRecord,
+  type KeyWithSecret,
+  type NewKeyOptions,
+  type PosternClient,
 } from '../../../client/postern-client.ts';
 import { type ClientSetup, clientLines } from '../../model/client-lines.ts';
 import { type ApprovalMode, PRESETS, type Preset, type Scope } from '../../model/key.ts';
@@ -124,7 +125,9 @@ export async function changeLists(
         'Forbid * first, which empties the list. Then allow the people who may stay.',
       );
     }
-    return list === EVERYBODY ? list : list.filter((entry) => !more.includes(entry));
+    if (list === EVERYBODY) return list;
+    const forbidden = await allIdsOf(client, more);
+    return list.filter((entry) => !forbidden.includes(entry));
   };
   const now = await client.keys.change(key.id, {
     read: await changed(key.read, options.read),
@@ -193,6 +196,20 @@ async function entries(client: PosternClient, named: readonly string[]): Promise
   if (named.includes(EVERYBODY)) return EVERYBODY;
   const found: string[] = [];
   for (const name of named) found.push(...(await listEntriesOf(client, name)));
+  return found;
+}
+
+/** Adds to conversation ids every other id of the same group, because a list may have any of them (decision AB7). */
+async function allIdsOf(client: PosternClient, entries: readonly string[]): Promise<readonly string[]> {
+  const found = [...entries];
+  for (const entry of entries.filter((one) => one.includes(';'))) {
+    try {
+      const { id, details } = await client.conversation(entry, { include: 'details' });
+      found.push(id, ...(details?.other_ids ?? []));
+    } catch (error) {
+      if (!isPosternError(error) || error.status !== 404) throw error;
+    }
+  }
   return found;
 }
 

@@ -10,6 +10,8 @@ import type { SelfChats } from './self-chat-ports.ts';
 export interface ChatMembers {
   /** Exactly as stored. */
   readonly guid: string;
+  /** The guids of the other chats that are this group (decision AB7). */
+  readonly otherIds?: readonly string[];
   readonly isGroup: boolean;
   /** Addresses as stored, without the owner's own; empty if unknown. */
   readonly members: readonly string[];
@@ -29,7 +31,7 @@ export interface ChatDirectory {
    * tries the chats.
    */
   meant(recipient: string): readonly ChatMembers[];
-  /** Returns the chat with exactly this guid; undefined if there is none. */
+  /** Returns the chat that has exactly this guid, also as one of several; undefined if there is none. */
   chat(guid: string): ChatMembers | undefined;
   /** Returns every chat with this member, one-to-one or group. */
   withMember(address: string): readonly ChatMembers[];

@@ -55,6 +55,8 @@ export interface KnownChat {
   readonly guid: string;
   /** `iMessage`, `SMS`, `RCS`; null when unknown. */
   readonly service: string | null;
+  /** Id of the conversation in which its rows are listed, if it is one of several joined chats (decision AB7). */
+  readonly conversation?: string;
 }
 
 /** An outgoing row of chat.db that is newer than a send. It may be the row of a part of this send (decision D5). */

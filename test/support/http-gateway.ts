@@ -83,16 +83,16 @@ const NO_MCP: McpService = {
 };
 const NOBODY_KNOWN: People = { search: async () => [], person: async () => undefined };
 const NO_UPLOADS: Uploads = {
-  add: () => Promise.reject(new Error('not used')),
+  add: () => Promise.reject(problem('not_found')),
   files: () => [],
-  rename: () => Promise.reject(new Error('not used')),
+  rename: () => Promise.reject(problem('not_found')),
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
 function notFound(): never {
   throw problem('not_available', { what: 'this' });
 }
-const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(new Error('not used')) });
+const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(problem('not_found')) });
 
 /** The status of a service that has just started. */
 export const STATUS: StatusReport = {
@@ -259,8 +259,8 @@ export class HttpGateway {
         owner,
         find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
-      access: () => Promise.reject(new Error('not used')),
-      home: new Proxy({} as MacServerParts['home'], { get: () => () => Promise.reject(new Error('not used')) }),
+      access: () => Promise.reject(problem('not_found')),
+      home: new Proxy({} as MacServerParts['home'], { get: () => () => Promise.reject(problem('not_found')) }),
       health: () => this.backend,
       notReady: () => [],
       metrics: () => ({
@@ -281,7 +281,7 @@ export class HttpGateway {
           own_addresses: [],
         }),
       mcp: { mcp: NO_MCP, settings: { allowOwnerKey: false } },
-      openStream: () => Promise.reject(new Error('not used')),
+      openStream: () => Promise.reject(problem('not_found')),
       acceptWebSocket: () => {
         throw new Error('not used');
       },

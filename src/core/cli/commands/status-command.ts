@@ -38,8 +38,8 @@ async function read(isJson: boolean, { client, isLimited }: Served): Promise<Ans
     const overview = await client.home.overview();
     return { report: overview.status, overview };
   } catch (error) {
-    // A hub answers 501 and an older service 404, because neither has an overview.
-    if (!isPosternError(error) || (error.status !== 501 && error.status !== 404)) throw error;
+    // Neither a hub nor an older service has an overview.
+    if (!isPosternError(error) || error.status !== 404) throw error;
     return { report: await client.status() };
   }
 }

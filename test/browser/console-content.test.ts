@@ -43,6 +43,15 @@ const seen = (selector: string, hasText?: string | RegExp) =>
     .first()
     .waitFor();
 
+/** Returns where the tail of the bubble with a text is. */
+const tailOf = (text: string): Promise<unknown> =>
+  there()
+    .page.locator('#message-list .msg.tail .body', { hasText: text })
+    .evaluate((body) => {
+      const { left, right } = getComputedStyle(body, '::after');
+      return { left, right };
+    });
+
 describe('what is more than text in a conversation', () => {
   inBrowser('shows bold words as bold, and a mentioned person in the text', async () => {
     await seen('.body b', /^(?:bold|a bold word|bold word)/);
@@ -109,5 +118,14 @@ describe('what is more than text in a conversation', () => {
       expect(details.unread_count).toBe(0);
     });
     expect(there().complaints).toEqual([]);
+  });
+
+  inBrowser('puts the tail of a bubble on its side of the thread, whatever the direction of the text', async () => {
+    await there().command({ do: 'receive', from: FROM, text: 'שלום לך' });
+    await seen('.msg .body', 'שלום לך');
+    expect((await ask('messages', { recipient: FROM, body: 'מה שלומך' })).status).toBe(201);
+    await seen('.msg.mine.tail .body', 'מה שלומך');
+    expect(await tailOf('שלום לך')).toMatchObject({ left: '-5px' });
+    expect(await tailOf('מה שלומך')).toMatchObject({ right: '-5px' });
   });
 });

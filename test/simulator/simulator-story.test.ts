@@ -46,7 +46,7 @@ test('the demo shows one of everything that people wonder about', async () => {
   const details = messages.map((message) => message.details);
   const sentences = details.map((one) => one?.sentence ?? '').join('\n');
   expect(details.flatMap((one) => one?.undecoded ?? [])).toEqual([]);
-  expect(sentences).toContain('Link: A page');
+  expect(sentences).toContain('Link: Good neighbours');
   expect(sentences).toContain('Poll: Dinner? Pizza (1)');
   expect(sentences).toContain('Voice message: “I am at the gate. Which house is it?”');
   expect(sentences).toContain('named the conversation “Garden”');

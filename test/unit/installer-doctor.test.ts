@@ -12,6 +12,7 @@ import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/c
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { failureSentence } from '../../src/core/webhooks/delivery-errors.ts';
 import { membershipLine } from '../../src/features/fleet/protocol/membership.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
@@ -37,7 +38,7 @@ async function examined(
 ): Promise<{ code: number; of: (name: string) => Finding | undefined; findings: Finding[] }> {
   const said: string[] = [];
   const stdout = (...lines: readonly string[]): void => void said.push(...lines);
-  const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
+  const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
   const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: false, ...PLAIN };
   const code = await doctor({ json: true, prompt }, context, mac.machine());
   const { findings } = JSON.parse(said.join('\n')) as { findings: Finding[] };
@@ -174,7 +175,7 @@ describe('doctor', () => {
     await serve(mac, { ...report, backend: { connected: true, message: 'fine\x1b[2J\x9b31m' } });
     const said: string[] = [];
     const stdout = (...lines: readonly string[]): void => void said.push(...lines);
-    const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
+    const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
     const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true, ...PLAIN };
     for (const isJson of [false, true]) await doctor({ json: isJson }, context, mac.machine());
     expect(said.join('')).toContain('fine');
@@ -196,7 +197,7 @@ describe('doctor', () => {
     });
     const said: string[] = [];
     const stdout = (...lines: readonly string[]): void => void said.push(...lines);
-    const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home };
+    const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
     const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true, ...PLAIN, columns: 80 };
     await doctor({}, context, mac.machine());
     const text = said.join('\n');

@@ -44,7 +44,7 @@ describe('the text of an offset', () => {
     ['negative', '-1'],
     ['an exponent', '1e3'],
     ['digits of another script', '١٢'],
-    ['another form', base64url('2.1.1.1')],
+    ['another form', base64url('3.1.1.1')],
     ['a part missing', base64url('1.1.1')],
     ['a part too many', base64url('1.1.1.1.1')],
     ['leading zeros', base64url('1.01.1.1')],

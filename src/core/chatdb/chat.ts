@@ -31,7 +31,7 @@ export interface Chat {
   counterpart(): string;
 }
 
-/** Makes joined groups one chat: the id of the oldest, and what is shown and who is in it from the newest. */
+/** Makes joined groups one chat: its id is that of the oldest, its name and members are those of the newest. */
 export function joinedChat(parts: readonly Chat[], newest: Chat | undefined): Chat | undefined {
   const [oldest] = parts;
   if (oldest === undefined || newest === undefined) return oldest;

@@ -64,7 +64,7 @@ export class RecentConversations {
   #waiting: RecentConversation[] = [];
   /** Index of the first unchecked bound. */
   #next = 0;
-  /** The row ids of the conversations in `#exact`. Of joined groups, only the most recent one is listed. */
+  /** The row ids of the conversations in `#exact`. Only the most recent of joined groups is listed. */
   readonly #listed = new Set<number>();
 
   /** Returns one page of the conversations; undefined if that would read more than `maxRows` rows. */

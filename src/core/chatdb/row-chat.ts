@@ -70,7 +70,7 @@ function firstOf(chats: readonly string[]): string {
 export function lacksJoin(schema: SchemaInfo): string {
   const isEvent = schema.hasColumn('message', 'item_type') ? 'm.item_type <> 0' : '0';
   const tables = ['chat_message_join', 'chat_recoverable_message_join'].filter((table) => schema.hasTable(table));
-  const isIn = (table: string): string => `EXISTS (SELECT 1 FROM ${table} j WHERE j.message_id = m.ROWID)`;
+  const isIn = (table: string): string => `EXISTS (SELECT 1 FROM ${table} r WHERE r.message_id = m.ROWID)`;
   return `NOT (${[isEvent, ...tables.map(isIn)].join(' OR ')})`;
 }
 

@@ -37,7 +37,7 @@ interface ListFieldProps {
 
 export function ListField({ label, hint, list, change }: ListFieldProps): VNode {
   const id = useUniqueId();
-  /** The chosen people, while everybody or nobody is chosen. */
+  /** The people who were chosen before the choice of all or none. */
   const kept = useSignal<readonly Entry[]>([]);
   const isRefused = useSignal(false);
   const way = list === '*' ? 'all' : list === '' ? 'none' : 'some';

@@ -1,4 +1,4 @@
-// What a key may do: the list of its rights, and a check of them for one person or group.
+// The list of a key's rights, and a check of them for one person or group.
 
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';

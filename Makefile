@@ -54,7 +54,8 @@ test: $(BUILD) $(NODE_22) ## run the tests
 
 test-slow: $(BUILD) $(NODE_22) ## what takes longer: costs, pages in a browser, faults, fleets, installation
 	npm test --silent -- --runInBand test/cost
-	npm test --silent -- test/browser test/faults test/fleet test/install
+	npm test --silent -- --testPathIgnorePatterns /node_modules/ /test/faults/fleet -- test/browser test/faults test/fleet test/install
+	npm test --silent -- --runInBand test/faults/fleet
 
 test-long: $(BUILD) $(NODE_22) ## hours: every fault, and random tests asked far more often (TESTS=FILE)
 	TEST_FORM=long npm test --silent -- --runInBand --verbose $(TESTS)

@@ -47,10 +47,7 @@ const seen = (selector: string, hasText?: string | RegExp) =>
 const tailOf = (text: string): Promise<unknown> =>
   there()
     .page.locator('#message-list .msg.tail .body', { hasText: text })
-    .evaluate((body) => {
-      const { left, right } = getComputedStyle(body, '::after');
-      return { left, right };
-    });
+    .evaluate("(body) => (({ left, right }) => ({ left, right }))(getComputedStyle(body, '::after'))");
 
 describe('what is more than text in a conversation', () => {
   inBrowser('shows bold words as bold, and a mentioned person in the text', async () => {

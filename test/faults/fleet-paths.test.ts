@@ -80,8 +80,12 @@ describeWithNats('a fleet in which one Mac is not as it should be', () => {
     await hub.texts(1);
     await knows(hub, 1);
     const path = '/macs/m1/api/v1/messages/gG-1/attachments/0';
-    const answer = await hub.get(path);
-    expect([answer.status, answer.status === 200 ? '' : await answer.text()]).toEqual([200, '']);
+    // A busy machine can take more than the two seconds within which a Mac must take a request.
+    const answer = await waitFor(async () => {
+      const one = await hub.get(path);
+      expect([one.status, one.status === 200 ? '' : await one.text()]).toEqual([200, '']);
+      return one;
+    });
     const whole = Buffer.from(await answer.arrayBuffer());
     expect(digest(whole)).toBe(digest(bytes));
     const part = await hub.get(path, { range: 'bytes=1048570-2097160' });

@@ -119,7 +119,7 @@ export class Watchers {
           headers: HEADERS,
           signal: AbortSignal.any([this.#over.signal, AbortSignal.timeout(SILENT_MS)]),
         });
-        const body = (await answer.json());
+        const body = await answer.json();
         if (answer.status === 200) {
           for (const { data, offset } of body as { data: Record<string, unknown>; offset: string }[]) {
             poll.add(data);

@@ -83,7 +83,7 @@ export class FleetWorld {
   }
 
   async ask<Answer>(question: (jsm: JetStreamManager) => Promise<Answer>): Promise<Answer> {
-    const connection = await connectOperator(this.folder, 'operator');
+    const connection = await waitFor(() => connectOperator(this.folder, 'operator'));
     try {
       return await question(await managerOf(connection));
     } finally {
@@ -149,7 +149,7 @@ export class FleetWorld {
     const copies = new Map<string, ReadonlyMap<number, string>>();
     for (let turn = 0; turn < 12 && copies.size < this.servers.length; turn += 1) {
       await waitFor(() => this.ask((jsm) => this.#copyOfLeader(jsm, from, copies)).catch(() => undefined));
-      const connection = await connectOperator(this.folder, 'operator');
+      const connection = await waitFor(() => connectOperator(this.folder, 'operator'));
       await connection.request(`$JS.API.STREAM.LEADER.STEPDOWN.${EVENTS}`).catch(() => undefined);
       await connection.close();
     }

@@ -26,7 +26,7 @@ export function mayRead(list: AccessList, chat: ChatMembers): boolean {
   if (chat.isClosed) return false;
   if (list === '*') return true;
   if (chat.isGroup)
-    return list.some((entry) => 'group' in entry && idsOf(chat).some((id) => isSameGroup(entry.group, id)));
+    {return list.some((entry) => 'group' in entry && idsOf(chat).some((id) => isSameGroup(entry.group, id)));}
   const address = onlyMember(chat);
   return address !== undefined && list.some((entry) => 'address' in entry && entry.address === address);
 }

@@ -25,8 +25,9 @@ export function idsOf({ guid, otherIds = [] }: ChatMembers): readonly string[] {
 export function mayRead(list: AccessList, chat: ChatMembers): boolean {
   if (chat.isClosed) return false;
   if (list === '*') return true;
-  if (chat.isGroup)
-    {return list.some((entry) => 'group' in entry && idsOf(chat).some((id) => isSameGroup(entry.group, id)));}
+  if (chat.isGroup) {
+    return list.some((entry) => 'group' in entry && idsOf(chat).some((id) => isSameGroup(entry.group, id)));
+  }
   const address = onlyMember(chat);
   return address !== undefined && list.some((entry) => 'address' in entry && entry.address === address);
 }

@@ -18,6 +18,6 @@ export function seededChance(name: string): Chance {
 }
 
 /** Returns how many schedules a random test draws: `SCHEDULES=…` if it is set, otherwise the number for the form. */
-export function schedulesOfForm(short: number, long: number): number {
+function schedulesOfForm(short: number, long: number): number {
   return Number(process.env.SCHEDULES ?? (isLong ? long : short));
 }

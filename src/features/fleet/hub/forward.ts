@@ -133,6 +133,6 @@ function clientAnswer({ status, headers, body, machine }: MacAnswer): Answer {
 }
 
 /** Reports whether an error says that a Mac cannot be asked now. */
-export function isAway(error: unknown): boolean {
+function isAway(error: unknown): boolean {
   return error instanceof Unanswered || (isAppError(error) && error.status === 503);
 }

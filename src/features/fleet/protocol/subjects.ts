@@ -11,7 +11,7 @@ import { Kvm } from '@nats-io/kv';
 import { nanos } from '@nats-io/nats-core';
 import { HOUR_MS } from '../../../core/model/durations.ts';
 
-export { isMember, MACHINE, MEMBER } from './names.ts';
+export { isMember, MACHINE } from './names.ts';
 
 // The names at the broker that Macs, hubs and the desk share.
 
@@ -152,7 +152,7 @@ export function isTaken(error: unknown): boolean {
 }
 
 /** Reports whether the broker refused a message because it has no room for it. */
-export function isFull(error: unknown): boolean {
+function isFull(error: unknown): boolean {
   return (
     error instanceof JetStreamApiError && /maximum bytes|insufficient resources|resource limits/.test(error.message)
   );

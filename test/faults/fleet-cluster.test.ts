@@ -3,7 +3,7 @@ import { describeWithNats } from '../support/fleet-server.ts';
 import { ALL_THERE, FleetRun, LOST_NOTHING } from './fleet-run.ts';
 import { pause, resume } from './fleet-world.ts';
 
-const STOPPED_RUNS = Number(process.env['FLEET_LEADER_STOPS'] ?? 1);
+const STOPPED_RUNS = Number(process.env.FLEET_LEADER_STOPS ?? 1);
 
 describeWithNats('nothing of a fleet with three servers is lost', () => {
   let run: FleetRun;

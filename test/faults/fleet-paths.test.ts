@@ -104,7 +104,7 @@ describeWithNats('a fleet in which one Mac is not as it should be', () => {
     for (const mac of pair) mac.write('later', 'G-2');
     const seen = async (): Promise<readonly unknown[]> => {
       const { events } = await hub.events('after=0&changes=true&limit=100');
-      return events.map(({ type, data }) => `${type} ${String(data['body'])}`).sort();
+      return events.map(({ type, data }) => `${type} ${String(data.body)}`).sort();
     };
     const expected = ['message.received before', 'message.received later', 'message.updated after'];
     await eventually(async () => expect(await seen()).toEqual(expected));

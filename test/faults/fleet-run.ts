@@ -77,7 +77,7 @@ export class FleetRun {
       inStream: this.world.written.slice(0, rows).filter(({ guid }) => known.has(guid)).length,
       ...this.watchers.tallies(rewinds ? undefined : stream, rows),
     };
-    const report = process.env['FLEET_FAULTS_REPORT'];
+    const report = process.env.FLEET_FAULTS_REPORT;
     if (report !== undefined) {
       const servers = this.world.servers.length;
       const differences = servers === 1 ? 0 : await this.world.differences(from);

@@ -30,9 +30,9 @@ class Arrivals {
   unavailable = 0;
 
   add(data: Readonly<Record<string, unknown>>): void {
-    const guid = String(data['guid']);
+    const guid = String(data.guid);
     this.known.add(guid);
-    this.all.push({ guid, member: String(data['mac']), atMs: performance.now() });
+    this.all.push({ guid, member: String(data.mac), atMs: performance.now() });
   }
 }
 
@@ -162,7 +162,7 @@ export class Watchers {
               const id = /^id: ?(.*)$/m.exec(frame)?.[1];
               if (data === undefined || id === undefined) continue;
               const event = JSON.parse(data) as { readonly data?: Readonly<Record<string, unknown>> };
-              if (event.data?.['guid'] !== undefined) live.add(event.data);
+              if (event.data?.guid !== undefined) live.add(event.data);
               after = id;
             }
           }

@@ -135,7 +135,7 @@ export class FleetWorld {
       const consumer = await jsm.jetstream().consumers.get(EVENTS);
       const guids: string[] = [];
       for await (const { subject, data } of await consumer.fetch({ max_messages: state.messages, expires: 10_000 })) {
-        guids.push(String(openEvent(envelope, subject, data).event.data['guid']));
+        guids.push(String(openEvent(envelope, subject, data).event.data.guid));
         if (guids.length === state.messages) break;
       }
       return guids;

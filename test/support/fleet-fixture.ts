@@ -197,7 +197,7 @@ export class Hub extends Served {
   async texts(count: number, query = 'after=0'): Promise<readonly unknown[]> {
     return waitFor(async () => {
       const { events } = await this.events(`${query}&limit=1000`);
-      return events.length >= count && events.map(({ data }) => data['body']);
+      return events.length >= count && events.map(({ data }) => data.body);
     });
   }
 }

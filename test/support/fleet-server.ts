@@ -20,7 +20,7 @@ import { collectingLog } from './log.ts';
 import { freePort } from './service.ts';
 import { temporaryFolder, whenFileEnds } from './temporary.ts';
 
-const PROGRAM = process.env['NATS_SERVER'] ?? 'nats-server';
+const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';
 
 /** Declares tests with a real nats-server. Without one they are skipped, with the reason in their names. */
 export function describeWithNats(name: string, run: () => void): void {
@@ -179,7 +179,7 @@ export class TestFleet {
       const found = await this.events(member);
       return found.length >= count && found;
     });
-    return events.map(({ event }) => event.data['body']);
+    return events.map(({ event }) => event.data.body);
   }
 
   /** Returns a copy of what the server stores now. */

@@ -16,8 +16,3 @@ export function seedOfForm(name: string, fixed: number): number {
 export function seededChance(name: string): Chance {
   return new Chance(newSeed(name));
 }
-
-/** Returns how many schedules a random test draws: `SCHEDULES=…` if it is set, otherwise the number for the form. */
-function schedulesOfForm(short: number, long: number): number {
-  return Number(process.env.SCHEDULES ?? (isLong ? long : short));
-}

@@ -2,7 +2,6 @@ import type { Answer } from '../../../core/http/answer.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
 import type { ServedRoute } from '../../../core/http/router.ts';
 import type { RouteHost } from '../../../core/http/server.ts';
-import { isAppError } from '../../../core/model/errors.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import type { Route } from '../../../core/schema/routes.ts';
 import { fleetProblem } from '../problems.ts';
@@ -130,9 +129,4 @@ function clientAnswer({ status, headers, body, machine }: MacAnswer): Answer {
   const bytes = typeof length === 'string' && /^\d{1,15}$/.test(length) ? { bytes: Number(length) } : {};
   const close = async (): Promise<void> => void (await body.return());
   return { status, headers: shown, stream: { ...bytes, read: () => body, close } };
-}
-
-/** Reports whether an error says that a Mac cannot be asked now. */
-function isAway(error: unknown): boolean {
-  return error instanceof Unanswered || (isAppError(error) && error.status === 503);
 }

@@ -150,10 +150,3 @@ export async function unlessMissing<Found>(ask: () => Promise<Found | null>): Pr
 export function isTaken(error: unknown): boolean {
   return error instanceof JetStreamApiError && /maximum messages per subject/.test(error.message);
 }
-
-/** Reports whether the broker refused a message because it has no room for it. */
-function isFull(error: unknown): boolean {
-  return (
-    error instanceof JetStreamApiError && /maximum bytes|insufficient resources|resource limits/.test(error.message)
-  );
-}

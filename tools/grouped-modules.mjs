@@ -16,12 +16,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 export const GROUPS = {
   program: {
     // What every service loads. What only some services load is in `programs`.
-    service: [
-      'core/service',
-      'core/cli/commands/serve-command',
-      'features/*/{run,demo}-command',
-      'features/*/open',
-    ],
+    service: ['core/service', 'core/cli/commands/serve-command', 'features/*/{run,demo}-command', 'features/*/open'],
     access: [
       'features/access/*',
       'core/http/routes/on-demand-routes',

@@ -31,6 +31,8 @@ const toStep = (step: number): string => `(async () => {
   for (let turn = 1; turn < ${step}; turn += 1) {
     // Chooses nobody in a step that asks for people.
     for (const one of document.querySelectorAll('#key-form-new .seg button:last-child')) one.click();
+    // The form is valid once the choice is drawn.
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)));
     document.querySelector('#key-form-new').requestSubmit();
     while (document.querySelector('.steps li:nth-child(' + (turn + 1) + ')[aria-current]') === null)
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -18,7 +18,8 @@ const ANSWERED: readonly string[] = [
 
 const DATA = /^(?:application\/(?:[\w.-]+\+)?json|application\/x-ndjson|text\/event-stream)\s*(?:;|$)/i;
 /** A reference below the path of the request, which leads to no other host and no other Mac. */
-const BELOW = /^[\w~-][\w.~-]*(?:\/[\w~-][\w.~-]*)*$/;
+const BELOW = /^[\w~-][\w.~/-]*$/;
+const LEAVES = /\/(?:[./]|$)/;
 
 /** Makes whatever a Mac answers data: it can neither run nor be shown in the origin of the hub (decision AC2). */
 const INERT = {
@@ -45,7 +46,7 @@ export function answeredHeaders(status: number, headers: PassedHeaders, machine:
     if (value !== undefined) kept[name] = String(value);
   }
   const location = String(headers.location ?? '');
-  if (status < 300 && BELOW.test(location)) kept.Location = location;
+  if (status < 300 && BELOW.test(location) && !LEAVES.test(location)) kept.Location = location;
   const challenge = String(headers['www-authenticate'] ?? '');
   if (/^(?:ApiKey|Bearer)\b/i.test(challenge)) kept['WWW-Authenticate'] = challenge;
   const isData = DATA.test(kept['Content-Type'] ?? '');

@@ -2,9 +2,16 @@ import { readFileSync, realpathSync } from 'node:fs';
 import { checkConfigText, configPath, replaceFile } from '../../../core/config/config-file.ts';
 import type { Environment } from '../../../core/config/environment.ts';
 
-/** The section up to the next one. */
-const SECTION = /^\[fleet\][^\n]*(?:\n(?!\[)[^\n]*)*/m;
+const HEADER = /^\[fleet\][^\n]*/m;
 const FILE = /^file[ \t]*=[^\n]*$/m;
+
+/** Returns the section, up to the next one. */
+function sectionIn(text: string): string | undefined {
+  const start = HEADER.exec(text)?.index;
+  if (start === undefined) return undefined;
+  const end = text.indexOf('\n[', start);
+  return text.slice(start, end === -1 ? undefined : end);
+}
 
 /**
  * Sets `fleet.file` in config.toml, and keeps the rest. Returns the mistakes that prevented it; empty after success.
@@ -15,11 +22,11 @@ export function writeFleetFile(folder: string, file: string, environment: Enviro
     const path = realpathSync(configPath(folder));
     const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
     const line = `file = ${JSON.stringify(file)}`;
-    const section = SECTION.exec(text)?.[0];
+    const section = sectionIn(text);
     const changed =
       section === undefined
         ? `${text.trimEnd()}\n\n[fleet]\n${line}\n`
-        : text.replace(SECTION, () =>
+        : text.replace(section, () =>
             FILE.test(section)
               ? section.replace(FILE, () => line)
               : section.replace('[fleet]', () => `[fleet]\n${line}`),

@@ -26,12 +26,12 @@ export const GROUPS = {
     mcp: ['features/mcp/endpoint', 'features/*/tools'],
     documents: ['core/http/openapi/*', 'features/*/document'],
     search: ['features/search/**'],
+    hub: ['features/fleet/hub/*'],
     fleet: ['features/fleet/*/*'],
     storage: ['features/**/*-store', 'features/oauth/public-document', 'core/config/settings-report'],
     programs: ['core/http/{issuer-host,wire-listener,multipart}', 'features/mcp/subscriptions/*', 'features/*/*'],
   },
   commands: {
-    fleet: ['features/fleet/**'],
     mac: ['core/doctor/*', 'core/cli/commands/{doctor,install,uninstall,agent,logs}-command'],
     demo: ['features/simulator/*'],
     files: ['features/archive/*', 'core/cli/commands/{backup,restore}-command'],

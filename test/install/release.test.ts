@@ -16,7 +16,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
 const TARBALL = join(ROOT, `release/postern-${version}.tgz`);
 const MAX_BYTES = 6 * 2 ** 20;
-const MAX_FILES = 380;
+const MAX_FILES = 320;
 
 const root = temporaryFolder();
 const prefix = join(root, 'prefix');

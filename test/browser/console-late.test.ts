@@ -150,4 +150,30 @@ describe('the console, when an answer comes late', () => {
     expect(await page.evaluate('location.hash')).toBe('#/webhooks/new');
     expect(there().complaints).toEqual([]);
   });
+
+  inBrowser('lists a message once that comes while the earlier events are being read', async () => {
+    const { page } = there();
+    const text = 'Only once, please';
+    // The answer already has the row that the stream is about to report.
+    await page.route(
+      '**/api/v1/events?after=*',
+      async (route) => {
+        const response = await route.fetch();
+        const events = (await response.json()) as readonly { readonly data: { readonly id: string } }[];
+        const id = String(Number(events.at(-1)?.data.id) + 1);
+        const data = { id, guid: id, body: text, sender: '+15550100', conversation_id: ANA, attachments: [] };
+        const more = { timestamp: new Date().toISOString(), is_from_me: false, status: 'delivered' };
+        await route.fulfill({ response, json: [...events, { type: 'message.received', data: { ...data, ...more } }] });
+      },
+      { times: 1 },
+    );
+    await goTo('#/events');
+    await page.reload();
+    const rows = page.locator('#events .ev[data-key]', { hasText: text });
+    await rows.waitFor();
+    const before = await rows.getAttribute('data-key');
+    await there().command({ do: 'receive', from: '+15550100', text });
+    await page.locator(`#events .ev[data-key]:not([data-key="${before}"])`, { hasText: text }).waitFor();
+    expect(await rows.count()).toBe(1);
+  });
 });

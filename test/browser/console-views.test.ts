@@ -172,12 +172,9 @@ describe('the views of the console', () => {
     await rows.first().waitFor(); // a thread that is still open would show the message, and so read it
     await there().command({ do: 'receive', from: BEN, text: 'Is it you?' });
     // A message that is read before Postern has seen it unread causes no change.
-    await rows.filter({ hasText: 'Is it you?' }).first().waitFor();
+    await rows.filter({ hasText: 'Is it you?' }).waitFor();
     await ask('demo/read', { conversation_id: `any;-;${BEN}` });
-    await rows
-      .filter({ hasText: /You read “Is it you\?”/ })
-      .first()
-      .waitFor();
+    await rows.filter({ hasText: /You read “Is it you\?”/ }).waitFor();
     const all = page.getByRole('button', { name: /^All \d/ });
     expect(await all.getAttribute('aria-pressed')).toBe('true');
     await page.locator('#live-form [data-group="reactions"]').click();

@@ -86,6 +86,9 @@ function setState(now: string): void {
 }
 
 function take(event: LiveEvent): void {
+  // A row that came while the earlier events were being read can be among them.
+  const row = rowOf(event);
+  if (row !== undefined) taken = taken.filter((one) => one.isExact || rowOf(one.event) !== row);
   add(event, Date.now(), true);
   for (const each of takers) each(event);
 }
@@ -97,6 +100,10 @@ function add(event: LiveEvent, atMs: number, isExact: boolean): void {
   if (taken.length > KEPT) taken.length = KEPT;
 }
 
+/** Returns the id of the row that an event reports; undefined for a change, of which one row has many. */
+const rowOf = ({ type, data }: LiveEvent): string | undefined =>
+  !CHANGES.has(type) && 'id' in data ? data.id : undefined;
+
 /** Reads the newest events from before the page was opened. Later calls do nothing. */
 export async function readEarlier(): Promise<void> {
   if (hasEarlier || isHub()) return;
@@ -104,9 +111,7 @@ export async function readEarlier(): Promise<void> {
   const row = knownStatus().newest_event.row_id;
   const path = `events?after=${Math.max(0, row - BEFORE)}&limit=${BEFORE}&include=${partsToInclude()}`;
   const events = await call<readonly RowEvent[]>(path).catch(() => []);
-  const known = new Set(
-    taken.filter(({ event }) => !CHANGES.has(event.type)).map(({ event }) => ('id' in event.data ? event.data.id : '')),
-  );
+  const known = new Set(taken.map(({ event }) => rowOf(event)));
   const earlier = events
     .filter(({ data }) => !known.has(data.id))
     .map((event) => {

@@ -104,8 +104,6 @@ export interface TrackedPage {
 
 export interface SendOptions {
   readonly recipient: string;
-  /** The Mac to send from, by id or by one of its addresses; only at a hub. */
-  readonly from?: string;
   readonly body?: string;
   /** `markdown` is rendered to plain text before sending. */
   readonly format?: 'plain' | 'markdown';

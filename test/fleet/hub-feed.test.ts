@@ -71,6 +71,13 @@ describeWithNats('the events of a fleet at its hubs', () => {
     expect(one?.map(({ offset }) => offset)).toEqual(other?.map(({ offset }) => offset));
   });
 
+  test('have no offset that another hub refuses while there are none', async () => {
+    const hubs = [await fleet.hub(), await fleet.hub()];
+    const poller = new Poller();
+    for (const hub of [...hubs, ...hubs]) await poller.read(hub);
+    expect([poller.texts, poller.expired]).toEqual([[], 0]);
+  });
+
   test('of one Mac come alone with mac=, in pages whose links keep it', async () => {
     const hub = await fleet.hub();
     const [m1, m2] = [await fleet.mac('m1'), await fleet.mac('m2')];

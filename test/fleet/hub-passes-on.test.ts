@@ -149,6 +149,10 @@ describeWithNats('what a hub passes on', () => {
     expect((await hub.get('/macs/none/api/v1/messages')).status).toBe(404);
     const merged = await hub.get('/api/v1/conversations');
     expect(await merged.json()).toMatchObject([{ id: 'any;-;+15550100', mac: 'h4' }]);
+    const found = async (query: string): Promise<unknown> => (await hub.get(`/api/v1/conversations?${query}`)).json();
+    expect(await found('q=5550100&junk=false&cursor=')).toHaveLength(1);
+    expect(await found('q=nobody')).toEqual([]);
+    expect(await found('cursor=of-a-mac')).toMatchObject({ code: 'invalid_cursor' });
   });
 
   test('a Mac that went away is 503 with since when', async () => {

@@ -27,7 +27,6 @@ async function openMac(): Promise<ClientTarget> {
   const service = await Service.start({ chatDbPath: database.path });
   return {
     service,
-    isHub: false,
     write,
     newestRow: () => Number(database.sqlite.prepare('SELECT max(ROWID) FROM message').get()?.[0]),
     id: String,
@@ -64,8 +63,8 @@ describe('the client, against others', () => {
     ends.push(() => server.close().closeAllConnections());
     const send = () => client.send({ recipient: '+15550100', body: '*x*', format: 'markdown' });
     expect(await failure(send())).toMatchObject({ code: 'not_capable' });
-    capabilities = { format: { available: false, reason: 'not_at_a_hub' } };
-    expect((await failure(send())).message).toContain('format (not_at_a_hub)');
+    capabilities = { format: { available: false, reason: 'macos_too_old' } };
+    expect((await failure(send())).message).toContain('format (macos_too_old)');
     expect(asked.filter((one) => one.startsWith('POST'))).toEqual([]);
     capabilities = { format: { available: true } };
     expect(await send()).toMatchObject({ id: '7' });

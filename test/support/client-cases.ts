@@ -6,11 +6,10 @@ import { ROW_EVENT_TYPES } from '../../src/core/model/event.ts';
 import { eventually, waitFor } from './eventually.ts';
 import { freePort, KEY, type Service } from './service.ts';
 
-/** The service that the client talks to: the Postern of one Mac, or a hub with one Mac behind it. */
+/** The service that the client talks to. */
 export interface ClientTarget {
   /** The service, which can be killed and restarted. */
   readonly service: Service;
-  readonly isHub: boolean;
   /** Writes a new message into chat.db and returns its row id. */
   readonly write: (text: string) => number;
   newestRow(): number;
@@ -73,9 +72,7 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
   describe('reading', () => {
     test('health, status, conversations and messages', async () => {
       expect(await client.health()).toMatchObject({ status: 'ok', backend: { connected: true } });
-      const { newest_row: newestRow, macs } = await client.status();
-      if (target.isHub) expect(macs).toHaveLength(1);
-      else expect(newestRow).toBe(HISTORY);
+      expect((await client.status()).newest_row).toBe(HISTORY);
       const [conversation] = await client.conversations({ limit: 1 });
       expect(await client.conversation(conversation?.id ?? '')).toEqual(conversation);
       const [newest] = await client.messages({ limit: 1, conversation_id: target.id('any;-;+15550100') });
@@ -102,29 +99,14 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
         count += 1;
         if (count === 5) break;
       }
-      // The events of a hub have no details (decision AC2).
-      if (!target.isHub) {
-        for await (const event of client.listen({ after: 0, include: 'details' })) {
-          expect(event.data).toHaveProperty('details', expect.objectContaining(details));
-          break;
-        }
+      for await (const event of client.listen({ after: 0, include: 'details' })) {
+        expect(event.data).toHaveProperty('details', expect.objectContaining(details));
+        break;
       }
       for await (const event of client.listen({ after: 0 })) {
         expect(event.data).not.toHaveProperty('details');
         break;
       }
-    });
-
-    test('a hub says that it cannot render Markdown, and refuses it', async () => {
-      const { capabilities } = await client.status();
-      expect(capabilities?.format?.available).toBe(!target.isHub);
-      if (!target.isHub) return;
-      const markdown = { recipient: '+15550100', body: '*x*', format: 'markdown' } as const;
-      expect(await failure(client.send(markdown))).toMatchObject({ code: 'not_capable' });
-      expect(await target.service.post('/messages', markdown)).toMatchObject({
-        status: 501,
-        json: { code: 'not_at_a_hub' },
-      });
     });
 
     test('what the service refuses is said in its own words', async () => {
@@ -145,16 +127,15 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
 
   test('webhooks are managed', async () => {
     const url = `http://127.0.0.1:${await freePort()}/`;
-    const include = target.isHub ? {} : { include: ['details'] as const };
-    // A hub that has just started waits until it is known which hub delivers.
-    const added = await waitFor(() => client.addWebhook({ url, events: ROW_EVENT_TYPES, ...include }));
+    const include = ['details'] as const;
+    const added = await client.addWebhook({ url, events: ROW_EVENT_TYPES, include });
     expect(await client.webhook(added.id)).toMatchObject({ ...added, state: 'healthy' });
     expect(await client.webhooks()).toEqual([added]);
     expect(await client.testWebhook(added.id)).toMatchObject({ delivered: false });
-    expect(await client.replayWebhook(added.id, target.isHub ? 0 : 449)).toMatchObject({ id: added.id });
+    expect(await client.replayWebhook(added.id, 449)).toMatchObject({ id: added.id });
     const filter = { is_from_me: false };
     expect(await client.changeWebhook(added.id, { enabled: false, secret: 's', filter, name: 'n8n' })).toMatchObject({
-      ...{ ...added, state: 'paused', has_secret: true, filter, name: 'n8n', ...include },
+      ...{ ...added, state: 'paused', has_secret: true, filter, name: 'n8n', include },
     });
     expect(await client.replayWebhook(added.id, 'latest')).toMatchObject({ behind: 0 });
     expect(await client.replayDropped(added.id)).toMatchObject({ dropped: 0 });
@@ -227,8 +208,7 @@ export function clientCases(open: () => Promise<ClientTarget>): void {
       await expect(gather({}, wrong).ended).rejects.toMatchObject({ status: 401 });
       await expect(gather({ after: 1 }, wrong).ended).rejects.toMatchObject({ status: 401 });
       await expect(wrong.listen({ over: 'http', after: 0 }).next()).rejects.toMatchObject({ status: 401 });
-      const status = target.isHub ? 400 : 410;
-      await expect(gather({ after: 999_999 }).ended).rejects.toMatchObject({ status });
+      await expect(gather({ after: 999_999 }).ended).rejects.toMatchObject({ status: 410 });
     });
 
     test('ends at once when it is told to, and when its reader has had enough', async () => {

@@ -36,7 +36,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .option('--markdown', 'the text is Markdown, which Postern converts to plain text')
     .addOption(new Option('--service <service>', 'send by this service').choices(SERVICE_CHOICES))
     .addOption(new Option('--fallback <service>', 'send by SMS if iMessage fails').choices(['sms']))
-    .option('--from <mac>', 'at a hub: the Mac to send from, by id or by one of its addresses', nonEmpty)
     .option('--at <time>', `send it later: ${AT_FORMS}`, (value) => atTime(value, systemClock.now()))
     .option('--until <time>', 'give up after this time (an hour after --at)', (value) =>
       atTime(value, systemClock.now()),

@@ -21,6 +21,16 @@ export const MESSAGE_KINDS = [
 ] as const;
 export type MessageKind = (typeof MESSAGE_KINDS)[number];
 
+/** The kinds of messages that report an event, such as a new group name. They are shown as a line in the middle. */
+export const EVENT_KINDS: ReadonlySet<string> = new Set<MessageKind>([
+  'participant_change',
+  'group_rename',
+  'group_action',
+  'location_share',
+  'audio_kept',
+  'shareplay',
+]);
+
 /** The categories into which macOS 27 sorts messages. `other`: a category that this version does not know. */
 export const FILTER_ACTIONS = ['allowed', 'junk', 'promotion', 'transaction', 'other'] as const;
 export type FilterAction = (typeof FILTER_ACTIONS)[number];

@@ -13,6 +13,16 @@ export type ReactionType =
   | 'sticker'
   | 'other';
 
+/** The characters with which Messages shows the reactions that are no emoji. */
+export const REACTION_SIGNS: Readonly<Partial<Record<ReactionType, string>>> = {
+  love: '❤️',
+  thumbs_up: '👍',
+  thumbs_down: '👎',
+  haha: '😂',
+  exclamation: '‼️',
+  question: '❓',
+};
+
 /**
  * Kinds of associated rows besides tapbacks and stickers (decision U5): a message of an app, a vote in a poll, or an
  * option added to a poll.

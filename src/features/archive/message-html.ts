@@ -1,7 +1,7 @@
-import type { MessageDetails, MessageKind } from '../../core/model/details.ts';
+import { EVENT_KINDS, type MessageDetails } from '../../core/model/details.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
-import type { Reaction } from '../../core/model/reaction.ts';
+import { REACTION_SIGNS, type Reaction } from '../../core/model/reaction.ts';
 import { eventSentence } from '../../core/model/sentence.ts';
 import type { ArchivedFile } from './archived-line.ts';
 import { avatarHtml } from './avatar-html.ts';
@@ -30,24 +30,6 @@ export interface MessageContext {
   readonly before: Message | undefined;
 }
 
-/** Kinds of messages that report an event, such as a new group name. Pages show them as a line in the middle. */
-const EVENTS: ReadonlySet<MessageKind> = new Set([
-  'participant_change',
-  'group_rename',
-  'group_action',
-  'location_share',
-  'audio_kept',
-  'shareplay',
-]);
-const TAPBACKS: Readonly<Partial<Record<Reaction['reaction_type'], string>>> = {
-  love: '❤️',
-  thumbs_up: '👍',
-  thumbs_down: '👎',
-  haha: '😂',
-  exclamation: '‼️',
-  question: '❓',
-  sticker: 'sticker',
-};
 /**
  * Maximum time between two consecutive messages of one sender that are shown below the same line with time and name.
  */
@@ -61,7 +43,7 @@ export function messageHtml(shown: ShownMessage, context: MessageContext): Html 
   const { message } = shown;
   const { details } = message;
   const id = GUID.test(message.guid) && html` id="${message.guid}"`;
-  if (details !== undefined && EVENTS.has(details.kind)) {
+  if (details !== undefined && EVENT_KINDS.has(details.kind)) {
     const words = eventWords(message, details, context.names);
     return html`<article${id}><p class="event"><span dir="auto">${message.body || words}</span> · ${context.calendar.time(message.timestamp)}</p></article>
 `;
@@ -144,7 +126,10 @@ function reactionsHtml(details: MessageDetails | undefined, { names }: MessageCo
   if (reactions.length === 0) return NO_HTML;
   const people = new Map<string, string[]>();
   for (const reaction of reactions) {
-    const sign = reaction.emoji ?? TAPBACKS[reaction.reaction_type] ?? 'a reaction';
+    const sign =
+      reaction.emoji ??
+      REACTION_SIGNS[reaction.reaction_type] ??
+      (reaction.reaction_type === 'sticker' ? 'sticker' : 'a reaction');
     people.set(sign, [...(people.get(sign) ?? []), `${personOf(reaction, names)}${onPart(reaction)}`]);
   }
   const items = [...people].map(([sign, who]) => html`<li class="reaction">${sign} <bdi>${who.join(', ')}</bdi></li>`);

@@ -15,8 +15,6 @@ export interface SendFlags extends ConnectionOptions {
   readonly markdown?: boolean;
   readonly service?: ServiceChoice;
   readonly fallback?: 'sms';
-  /** The Mac to send from, by id or by one of its addresses; only at a hub. */
-  readonly from?: string;
   readonly at?: string;
   readonly until?: string;
   readonly wait?: WaitState;
@@ -64,7 +62,6 @@ export async function send(
     ...(options.markdown === true && { format: 'markdown' as const }),
     ...(options.service !== undefined && { service: options.service }),
     ...(options.fallback !== undefined && { fallback: options.fallback }),
-    ...(options.from !== undefined && { from: options.from }),
     ...(uploads.length > 0 && { attachment_ids: uploads }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   };

@@ -30,13 +30,13 @@ export async function tail(conversation: string | undefined, options: TailOption
   const changes = wantsChanges(options);
   // Requests the status first, so that the command fails if the service does not answer. `listen` would retry forever.
   const { newest_event: newest, macs } = await client.status();
-  const only = conversation === undefined ? undefined : partyOf(await conversationIdOf(client, conversation));
+  const only = conversation === undefined ? undefined : addressOf(await conversationIdOf(client, conversation));
   const start = options.after ?? (changes ? (await client.trackedEvents()).offset : (newest.offset ?? newest.row_id));
   // From here on, Ctrl+C aborts `signal`. Until here, it ends the process.
   const signal = service.untilEnded();
   let last: string | number = start;
+  const isHub = macs !== undefined;
   if (isTerminal) {
-    const isHub = macs !== undefined;
     const from = isHub ? 'for events' : changes ? `for events and changes` : `after row ${last}`;
     stderr(`Listening to ${address} ${from}. Stop with Ctrl+C.`);
   }
@@ -51,9 +51,10 @@ export async function tail(conversation: string | undefined, options: TailOption
     signal,
     onReconnect,
     maxAgeS: options.maxAge,
-    // With --junk, sends no parameter at all, because an older service refuses parameters that it does not know.
-    junk: options.junk ? undefined : false,
-    ...(!isPlain && macs === undefined && { include: ['contacts', 'details'] as const }),
+    // With --junk, sends no parameter at all, because an older service refuses parameters that it does not know. A hub
+    // does not know which events are junk.
+    junk: options.junk || isHub ? undefined : false,
+    ...(!isPlain && !isHub && { include: ['contacts', 'details'] as const }),
     ...(isPlain && options.details === true && { include: ['details'] as const }),
   };
   for await (const event of changes ? client.listen({ ...line, changes }) : client.listen(line)) {
@@ -71,17 +72,8 @@ function wantsChanges({ changes = false, type = [] }: TailOptions): boolean {
   return changes || type.some((name) => (CHANGE_EVENT_TYPES as readonly string[]).includes(name));
 }
 
-/**
- * Returns the conversation id without its messaging service, such as iMessage or SMS. Keeps the Mac's id, which a hub
- * puts in front.
- */
-function partyOf(conversationId: string): string {
-  const [mac = ''] = /^[a-z0-9-]{1,32}~/.exec(conversationId) ?? [];
-  return mac + addressOf(conversationId);
-}
-
 function isIn({ data }: Listened, party: string): boolean {
-  return 'conversation_id' in data && partyOf(data.conversation_id) === party;
+  return 'conversation_id' in data && addressOf(data.conversation_id) === party;
 }
 
 async function deliver(

@@ -18,7 +18,7 @@ export const CONVERSATION_OPERATIONS = {
       'One-to-one conversations and groups, the most recent first; `Link` has the URL of the next page. With `cursor=` ' +
       'no page repeats a conversation: one that gets a message meanwhile moves to the first page. ' +
       '`include=details` adds the unread count and the last message, `include=contacts` the names of people. ' +
-      '`q` finds conversations by name, number or group; a hub cannot.',
+      '`q` finds conversations by name, number or group.',
     query: conversationQuery,
     answers: {
       200: {

@@ -1,18 +1,11 @@
 // Circles with the initials of people.
 
 import type { VNode } from 'preact';
-import { type Face, hueOf } from '../service/directory.ts';
+import { hueOf, initialsOf } from '../../../core/model/avatar.ts';
+import type { Face } from '../service/directory.ts';
 import { classes } from './parts.tsx';
 
 type Size = 's' | 'xl' | undefined;
-
-function initialsOf(name: string): string {
-  const letters = name
-    .split(/\s+/)
-    .map((word) => [...word].find((letter) => /\p{L}/u.test(letter)))
-    .filter((letter) => letter !== undefined);
-  return letters.length === 0 ? name.slice(-2) : letters.slice(0, 2).join('').toUpperCase();
-}
 
 /** A circle with initials. Its colour follows `id`, so that it stays the same when the name changes. */
 export const Avatar = ({ name, id, hue = hueOf(id), size }: Face & { readonly size?: Size }): VNode => (
@@ -20,6 +13,7 @@ export const Avatar = ({ name, id, hue = hueOf(id), size }: Face & { readonly si
     {initialsOf(name)}
   </span>
 );
+
 /** The avatars of the first two people; one for a single person. */
 export function Faces({ people, size }: { readonly people: readonly Face[]; readonly size?: Size }): VNode {
   const [first = { name: '?', id: '' }, second] = people;

@@ -1,37 +1,17 @@
 // The text of a message, and the notes and reactions below it.
 
 import type { TextRun } from '../../../core/model/content.ts';
-import type { AttachmentDetails, MessageDetails, MessageKind } from '../../../core/model/details.ts';
+import { type AttachmentDetails, EVENT_KINDS, type MessageDetails } from '../../../core/model/details.ts';
 import type { Message } from '../../../core/model/message.ts';
-import type { Reaction, ReactionType } from '../../../core/model/reaction.ts';
+import { REACTION_SIGNS, type Reaction } from '../../../core/model/reaction.ts';
 import { timeOf } from './words.ts';
 
-/** Kinds of messages that only report a change of the conversation. They are shown in the middle, without a sender. */
-const NOTICES: ReadonlySet<string> = new Set<MessageKind>([
-  'participant_change',
-  'group_rename',
-  'group_action',
-  'location_share',
-  'audio_kept',
-  'shareplay',
-  'other',
-]);
-
-const REACTIONS: Readonly<Partial<Record<ReactionType, string>>> = {
-  love: '❤️',
-  thumbs_up: '👍',
-  thumbs_down: '👎',
-  haha: '😂',
-  exclamation: '‼️',
-  question: '❓',
-};
-
 export const symbolOf = ({ emoji, reaction_type: type }: Pick<Reaction, 'emoji' | 'reaction_type'>): string =>
-  emoji ?? REACTIONS[type] ?? '▫️';
+  emoji ?? REACTION_SIGNS[type] ?? '▫️';
 
 /** Reports whether a message or a reaction only reports a change of the conversation. */
 export const isNotice = ({ details }: { readonly details?: { readonly kind: string } | undefined }): boolean =>
-  details !== undefined && NOTICES.has(details.kind);
+  details !== undefined && (EVENT_KINDS.has(details.kind) || details.kind === 'other');
 
 /** Returns the text as written, or a sentence if there is no text. Returns "" if a card or a picture shows the content. */
 export function textOf({ body, attachments, details }: Pick<Message, 'body' | 'attachments' | 'details'>): string {

@@ -1,11 +1,12 @@
 // The conversations and people whose names the page knows: for suggestions, filters and titles.
 
+import { HUES, hueOf } from '../../../core/model/avatar.ts';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import type { Names } from '../../../core/model/names.ts';
 import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
 import { type AnswerPage, call, pageOf, statusOf } from './api.ts';
 import { onEvent } from './live.ts';
-import { isHub, macOf, partsToInclude } from './service.ts';
+import { isHub, partsToInclude } from './service.ts';
 import { addressIn, personOf } from './words.ts';
 
 /** A person or a group that a field suggests. */
@@ -23,9 +24,6 @@ export interface Face {
   readonly id: string;
   readonly hue?: number;
 }
-
-/** The number of colours of people. */
-const HUES = 6;
 
 const AT_ONCE = 50;
 const SUGGESTED = 8;
@@ -68,10 +66,6 @@ export function noteConversations(conversations: readonly Conversation[]): void 
 
 export const isGroup = ({ id, details, participants }: Conversation): boolean =>
   details?.is_group ?? (id.includes(';+;') || participants.length > 1);
-
-/** Returns the colour of a person or group, which is always the same for one id. */
-export const hueOf = (id: string): number =>
-  [...id].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973, 0) % HUES;
 
 /** Returns the colour of a person. In a group, two people share a colour only if there are more people than colours. */
 export function hueIn(conversation: Conversation | undefined, address: string): number {
@@ -128,14 +122,13 @@ export async function readDirectory(): Promise<void> {
 
 function entryOf(conversation: Conversation): Entry {
   const { id, participants } = conversation;
-  const mac = macOf(id);
   const detail = isGroup(conversation)
     ? participants.map((address) => personOf(address, conversation.names)).join(', ')
     : (participants[0] ?? addressIn(id));
   return {
     id: isGroup(conversation) || isHub() ? id : (participants[0] ?? id),
     name: nameOf(conversation),
-    detail: mac === undefined ? detail : `${detail} · ${mac}`,
+    detail,
     isGroup: isGroup(conversation),
     conversation: id,
   };

@@ -39,13 +39,6 @@ export const commandOf = (rest: string): string => `postern ${rest}${isDemo() ? 
 /** Returns the value of `include` for requests. A hub knows no names of people, so it does not offer `contacts`. */
 export const partsToInclude = (): string => (isHub() ? 'details' : 'details,contacts');
 
-/**
- * Returns the name of the Mac in an id at a hub: the text before `~`. Returns undefined if the id contains no `~`, and
- * on a single Mac.
- */
-export const macOf = (id: string): string | undefined =>
-  isHub() && id.includes('~') ? id.slice(0, id.indexOf('~')) : undefined;
-
 /** Ids of keys that are no longer in the list of current keys, or that were never found in it. */
 const revoked = new Set<string>();
 /** Names of revoked keys, by id. */

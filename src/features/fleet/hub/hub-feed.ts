@@ -13,7 +13,7 @@ import type {
 import { fleetProblem } from '../problems.ts';
 import { brokerAway } from '../protocol/connection.ts';
 import { EVENTS } from '../protocol/subjects.ts';
-import { claimOf, isPlace, type Place, placeOf, placeText, timeText } from './place.ts';
+import { claimOf, isPlace, isSameMoment, type Place, placeOf, placeText, timeText } from './place.ts';
 import type { StreamEntry } from './stream-entry.ts';
 import type { StreamPages } from './stream-pages.ts';
 import type { StreamTail } from './stream-tail.ts';
@@ -144,11 +144,11 @@ export class HubFeed implements EventFeed {
 
   /** Returns whether everything up to this place can have been seen, and nothing after it is lost. */
   async #isThere(place: Place, last: Place): Promise<boolean> {
-    if (place.rowId === last.rowId) return place.atMs === last.atMs;
+    if (place.rowId === last.rowId) return isSameMoment(place.atMs, last.atMs);
     const { tail } = this.#parts;
     const [next] = this.#channel.after({ rowId: place.rowId - 1, change: 0 }, 1) ?? [];
     if (next !== undefined && next.offset.rowId === place.rowId && isPlace(next.offset)) {
-      return next.offset.atMs === place.atMs;
+      return isSameMoment(next.offset.atMs, place.atMs);
     }
     if (place.rowId > 0 && (await tail.isStill(place))) return true;
     const { state } = await (await tail.manager()).streams.info(EVENTS);

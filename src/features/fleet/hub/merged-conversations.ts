@@ -1,6 +1,7 @@
 import type { Answer } from '../../../core/http/answer.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
+import { problem } from '../../../core/model/problems.ts';
 import { conversationQuery } from '../../../core/schema/conversation-request.ts';
 import { pageLink } from '../../../core/schema/page-link.ts';
 import { readQuery } from '../../../core/schema/query-parameters.ts';
@@ -17,14 +18,26 @@ const PAGE = 200;
 
 type Row = Readonly<Record<string, unknown>>;
 
+/** The first `limit` conversations of a machine. `asked` are the other parameters of the request. */
+interface Wanted {
+  readonly mac: string;
+  readonly machine: string;
+  readonly limit: number;
+  readonly asked: URLSearchParams;
+  readonly signal: AbortSignal;
+}
+
 /** Returns the conversations of all Macs, each with its `mac`, the newest first. Names the Macs that did not answer. */
 export async function mergedConversations(parts: ForwardParts, exchange: Exchange): Promise<Answer> {
-  const { limit, offset } = readQuery(conversationQuery, exchange.query);
+  const { limit, offset, cursor = '' } = readQuery(conversationQuery, exchange.query);
+  if (cursor !== '') throw problem('invalid_cursor');
+  const asked = new URLSearchParams(exchange.query);
+  for (const name of ['limit', 'offset', 'cursor']) asked.delete(name);
   const wanted = Math.min(limit + offset, MAX_ASKED);
   const missing: string[] = [];
   const lists = await Promise.all(
     parts.macs.ids.map(async (mac) => {
-      const rows = await conversationsOf(parts, mac, wanted);
+      const rows = await conversationsOf(parts, mac, wanted, asked);
       if (rows === undefined) missing.push(mac);
       return rows ?? [];
     }),
@@ -41,7 +54,12 @@ export async function mergedConversations(parts: ForwardParts, exchange: Exchang
 }
 
 /** Returns undefined if the Mac does not answer in time, or with something else. */
-async function conversationsOf(parts: ForwardParts, mac: string, limit: number): Promise<readonly Row[] | undefined> {
+async function conversationsOf(
+  parts: ForwardParts,
+  mac: string,
+  limit: number,
+  asked: URLSearchParams,
+): Promise<readonly Row[] | undefined> {
   const [machine] = (await parts.macs.machinesOf(mac)).present;
   if (machine === undefined) return undefined;
   const ending = new AbortController();
@@ -53,7 +71,7 @@ async function conversationsOf(parts: ForwardParts, mac: string, limit: number):
     });
   });
   try {
-    return await Promise.race([late, read(parts, mac, machine, limit, ending.signal)]);
+    return await Promise.race([late, read(parts, { mac, machine, limit, asked, signal: ending.signal })]);
   } catch {
     return undefined;
   } finally {
@@ -64,15 +82,13 @@ async function conversationsOf(parts: ForwardParts, mac: string, limit: number):
 /** Reads as many pages as needed. Returns undefined if the Mac answers with something else. */
 async function read(
   parts: ForwardParts,
-  member: string,
-  machine: string,
-  limit: number,
-  signal: AbortSignal,
+  { mac: member, machine, limit, asked, signal }: Wanted,
 ): Promise<readonly Row[] | undefined> {
   const rows: Row[] = [];
   while (rows.length < limit) {
     const count = Math.min(limit - rows.length, PAGE);
-    const path = `/api/v1/conversations?limit=${count}&offset=${rows.length}`;
+    const query = new URLSearchParams([...asked, ['limit', String(count)], ['offset', String(rows.length)]]);
+    const path = `/api/v1/conversations?${query}`;
     const answer = await ask(parts, { member, machine, path, signal, method: 'GET', headers: {}, isOwner: true });
     const chunks: Uint8Array[] = [];
     for await (const chunk of answer.body) chunks.push(chunk);

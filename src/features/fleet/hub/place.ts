@@ -32,6 +32,14 @@ export function placeOf(offset: Offset): Place {
   throw new Error('an offset of one Mac is no place in the stream');
 }
 
+/**
+ * Reports whether two times of one event are the same. The client of NATS reads a consumer's times as a number of
+ * nanoseconds, which is rounded, so that they can be a millisecond off.
+ */
+export function isSameMoment(oneMs: number, otherMs: number): boolean {
+  return Math.abs(oneMs - otherMs) <= 1;
+}
+
 export function placeText({ stream, rowId, atMs }: Place): string {
   return encodeOpaque(`${stream}|${rowId}|${atMs}`);
 }

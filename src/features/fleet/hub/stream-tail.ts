@@ -7,7 +7,7 @@ import { managerOf } from '../protocol/connect-once.ts';
 import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { EVENTS, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
-import { type Place, placeOf } from './place.ts';
+import { isSameMoment, type Place, placeOf } from './place.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 
 /** Number of events that clients near the end of the stream read from memory. */
@@ -111,7 +111,7 @@ export class StreamTail {
   async isStill({ rowId, atMs }: Pick<Place, 'rowId' | 'atMs'>): Promise<boolean> {
     const manager = await this.manager();
     const found = await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: rowId }));
-    return found !== undefined && found.time.getTime() === atMs;
+    return found !== undefined && isSameMoment(found.time.getTime(), atMs);
   }
 
   manager(): Promise<JetStreamManager> {
@@ -187,7 +187,8 @@ export class StreamTail {
     const manager = await this.manager();
     const found =
       before === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: before }));
-    const atMs = found?.time.getTime() ?? (before === state.last_seq ? lastMs(state) : 0);
+    // Every hub gives the beginning of a stream the same time: an empty stream has none.
+    const atMs = before === 0 ? 0 : (found?.time.getTime() ?? (before === state.last_seq ? lastMs(state) : 0));
     const isFirst = this.#start().stream === '';
     const generation = this.channel.generation + 1;
     this.#target = state.messages === 0 ? 0 : state.last_seq;

@@ -14,7 +14,6 @@ import { goTo, pathOfConversation } from '../../service/route.ts';
 import { isHub, partsToInclude } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { showConversations } from './conversations.tsx';
-import { SenderChooser, senderMac } from './macs.tsx';
 import { openState } from './open-state.ts';
 import { thread } from './thread.tsx';
 
@@ -78,10 +77,9 @@ async function post(to: string, text: string): Promise<void> {
   const startHash = location.hash;
   try {
     const ids = await uploaded();
-    const from = openState.value.isNew ? senderMac() : undefined;
     const message = await call<Sent>('messages', {
       method: 'POST',
-      body: { recipient: to, body: text, ...(ids.length > 0 && { attachment_ids: ids }), ...(from && { from }) },
+      body: { recipient: to, body: text, ...(ids.length > 0 && { attachment_ids: ids }) },
     });
     if (body.current !== null) body.current.value = '';
     grow();
@@ -167,7 +165,6 @@ export const ToLine = (): VNode => (
         }}
       />
     </div>
-    <SenderChooser />
   </div>
 );
 

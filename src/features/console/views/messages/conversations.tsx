@@ -13,7 +13,6 @@ import { isGroup, nameOf, newestConversations, noteConversations, peopleIn } fro
 import { currentRoute, pathOfConversation } from '../../service/route.ts';
 import { commandOf, isHub } from '../../service/service.ts';
 import { counted, personOf, shortTimeOf, timeOf } from '../../service/words.ts';
-import { isOfChosenMac, MacTag } from './macs.tsx';
 import { noteSeen, unseenIn } from './seen.ts';
 
 /** A conversation of the list, which changes with each message. */
@@ -106,7 +105,7 @@ async function showMore(): Promise<void> {
  * two pages if a message arrived in it between the two requests.
  */
 function added(conversations: readonly Conversation[]): readonly ListItem[] {
-  const others = conversations.filter(({ id }) => isOfChosenMac(id) && !known.has(id));
+  const others = conversations.filter(({ id }) => !known.has(id));
   return others.map((conversation) => {
     const item = signal(conversation);
     known.set(conversation.id, item);
@@ -140,7 +139,6 @@ function showUnread(): void {
 
 /** Shows a new message in the list. Reloads the list if the message's conversation is missing. */
 export async function noteMessage(message: Message): Promise<void> {
-  if (!isOfChosenMac(message.conversation_id)) return;
   const item = known.get(message.conversation_id);
   if (item === undefined) {
     if (message.conversation_id !== '') await showConversations({ isByItself: true }).catch(() => {});
@@ -290,7 +288,6 @@ function Row({ item }: { readonly item: ListItem }): VNode {
       <Faces people={peopleIn(conversation)} />
       <span class="stack tight">
         <span class="head-line">
-          <MacTag id={id} />
           <b class="cut" dir="auto">
             {name}
           </b>

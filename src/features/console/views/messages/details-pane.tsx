@@ -10,7 +10,7 @@ import { CodeLine, Icon, IconButton, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
 import { hueIn, isGroup, nameOf, peopleIn } from '../../service/directory.ts';
-import { isHub, isOwner, knownKeys, macOf, partsToInclude } from '../../service/service.ts';
+import { isHub, isOwner, knownKeys, partsToInclude } from '../../service/service.ts';
 import { addressIn, personOf } from '../../service/words.ts';
 import { ConversationFiles } from './conversation-files.tsx';
 
@@ -21,7 +21,7 @@ interface Props {
 export function Details({ conversation }: Props): VNode {
   const { id, participants, details } = conversation;
   const who = isGroup(conversation) ? `You and ${participants.length} people` : participants[0];
-  const about = [who, details?.service, macOf(id)].filter(Boolean);
+  const about = [who, details?.service].filter(Boolean);
   return (
     <>
       <section class="who">

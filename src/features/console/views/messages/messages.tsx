@@ -33,7 +33,6 @@ import {
   showUnreadOnly,
 } from './conversations.tsx';
 import { Details } from './details-pane.tsx';
-import { MacChooser, MacTag } from './macs.tsx';
 import { openState } from './open-state.ts';
 import { readScheduled, Scheduled } from './scheduled.tsx';
 import { focusSearch, Results, SearchForm, takeWanted } from './search.tsx';
@@ -168,7 +167,6 @@ const Mail = (): VNode => (
           {may('send') && <IconButton icon="pen" label="New message (n)" run={() => goTo('#/messages?new')} />}
         </div>
         <SearchForm />
-        <MacChooser changed={() => void showConversations()} />
         <Partial />
       </header>
       <Results />
@@ -253,7 +251,6 @@ function Head(): VNode {
       <span class="picture-of">{conversation && <Faces people={peopleIn(conversation)} />}</span>
       <div class="grow">
         <h1 id="thread-title" class="cut" dir="auto">
-          {id !== undefined && <MacTag id={id} />}
           {id === undefined ? 'New message' : title}
         </h1>
         <p id="thread-people" class="quiet small cut">

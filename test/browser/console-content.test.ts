@@ -43,11 +43,13 @@ const seen = (selector: string, hasText?: string | RegExp) =>
     .first()
     .waitFor();
 
-/** Returns where the tail of the bubble with a text is. */
+/** Returns on which side of its bubble the tail of the message with a text is. */
 const tailOf = (text: string): Promise<unknown> =>
-  there()
-    .page.locator('#message-list .msg.tail .body', { hasText: text })
-    .evaluate("(body) => (({ left, right }) => ({ left, right }))(getComputedStyle(body, '::after'))");
+  there().page.evaluate(`(() => {
+    const bodies = [...document.querySelectorAll('#message-list .msg.tail .body')];
+    const { left, right } = getComputedStyle(bodies.find((one) => one.textContent.includes('${text}')), '::after');
+    return { left, right };
+  })()`);
 
 describe('what is more than text in a conversation', () => {
   inBrowser('shows bold words as bold, and a mentioned person in the text', async () => {

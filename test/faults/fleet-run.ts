@@ -86,9 +86,10 @@ export class FleetRun {
     return { ...outcome, inStream: outcome.inStream - rows };
   }
 
-  /** Lets time pass with messages coming in. */
-  passes(ms: number): Promise<void> {
-    return new Promise((resolve) => void setTimeout(resolve, ms));
+  /** Resolves after as many messages as come in within this time. */
+  async passes(ms: number): Promise<void> {
+    const until = this.world.written.length + (ms / EVERY_MS) * ROWS_EACH_TIME;
+    await waitFor(() => this.world.written.length >= until, ARRIVES_WITHIN_MS);
   }
 
   #write(): void {

@@ -163,20 +163,25 @@ describeWithNats('a request through the broker', () => {
 
   test('a hub that gives up ends the request at the Mac', async () => {
     let isClosed = false;
-    await standIn((request) => void request.on('close', () => (isClosed = true)));
     const controller = new AbortController();
+    await standIn((request) => {
+      request.on('close', () => (isClosed = true));
+      controller.abort();
+    });
     const asked = ask(asking(), question('/', { signal: controller.signal }));
-    setTimeout(() => controller.abort(), 50);
     await expect(asked).rejects.toThrow();
     await waitFor(() => isClosed);
   });
 
   test('a machine that ends within its answer is noticed', async () => {
+    let end = (): void => {};
     await standIn((_request, response) => {
       response.write('half');
-      setTimeout(() => response.destroy(), 50);
+      end = () => void response.destroy();
     });
     const answer = await ask(asking(), question('/'));
+    expect(String(Buffer.from((await answer.body.next()).value ?? []))).toBe('half');
+    end();
     await expect(text(answer)).rejects.toThrow();
   });
 

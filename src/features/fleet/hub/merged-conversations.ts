@@ -88,7 +88,7 @@ async function read(
   while (rows.length < limit) {
     const count = Math.min(limit - rows.length, PAGE);
     const query = new URLSearchParams([...asked, ['limit', String(count)], ['offset', String(rows.length)]]);
-    const path = `/api/v1/conversations?${query}`;
+    const path = `/api/v1/conversations?${query.toString()}`;
     const answer = await ask(parts, { member, machine, path, signal, method: 'GET', headers: {}, isOwner: true });
     const chunks: Uint8Array[] = [];
     for await (const chunk of answer.body) chunks.push(chunk);

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { chatSendLookup } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
@@ -12,6 +13,7 @@ import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';
+import { temporaryFolder } from '../support/temporary.ts';
 
 const databases = chatDatabases();
 const ME = 'me@example.com';
@@ -197,7 +199,7 @@ test.each(['\ufffc', null])('an own file without a name (text %j) has no copy wi
 describe('a text that Postern sent to oneself, and whose own row never came, is known in its copy', () => {
   function sentTo(chat: string, time = '10:00:00') {
     const self = selfChat();
-    const store = sentPartStore(openStateDatabase(':memory:'));
+    const store = sentPartStore(openStateDatabase(join(temporaryFolder(), 'state.db')));
     const { origins } = openSentRows({
       lookup: chatSendLookup(self.connection),
       sentParts: store,

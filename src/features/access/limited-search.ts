@@ -29,7 +29,11 @@ export function limitedChatNames(names: ChatNames, chats: ReadableChats): ChatNa
   const readable = (ids: readonly string[]): readonly string[] => chats.filter(ids, (id) => id);
   return {
     conversations: (idOrAddress) => readable(names.conversations(idOrAddress)),
-    named: (name) => readable(names.named(name)),
+    named: (name) =>
+      names
+        .named(name)
+        .map(readable)
+        .filter((ids) => ids.length > 0),
     isAddress: (text) => names.isAddress(text) && (chats.isUnlisted || readable(names.conversations(text)).length > 0),
   };
 }

@@ -69,7 +69,7 @@ export function openMessages(options: FolderOptions, context: Context): Messages
     files,
     contacts: people,
     async conversationsOf(given) {
-      const direct = [...names.conversations(given), ...names.named(given)];
+      const direct = [...names.conversations(given), ...names.named(given).flat()];
       if (direct.length > 0) return direct;
       const addresses = (await people.named(given)).flatMap((person) => person.addresses);
       return addresses.flatMap((address) => names.conversations(address));

@@ -163,6 +163,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
     const seal = (event: unknown): Uint8Array =>
       sealEvent(envelope(), subject, {
         ...{ event: event as EventBody, machine, row: entry.rowId, atMs: clock.now() },
+        ...(entry.marks !== undefined && { marks: entry.marks }),
       });
     const whole = seal(body);
     const most = (connection.nc.info?.max_payload ?? 1024 * 1024) - ROOM_BYTES;

@@ -13,7 +13,7 @@ import type {
   SendRequest,
   SendResult,
 } from '../model/ports/sending-ports.ts';
-import { problem } from '../model/problems.ts';
+import { invalidRequest, problem } from '../model/problems.ts';
 import { assertAnswerable } from '../model/recipient.ts';
 import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
 import type { Confirmations } from './confirmations.ts';
@@ -163,7 +163,7 @@ export class Sender implements MessageSender {
       ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
       : await checkAttachments(request, this.#options.attachments);
     if (mistakes.length === 0) return { ...request, files };
-    throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+    throw invalidRequest(mistakes);
   }
 
   async #sendOnce(request: CheckedRequest, key: IdempotencyKey, hash: string): Promise<SendResult> {

@@ -67,12 +67,7 @@ export async function askService(
   await pauseMs(1000);
   const status = await answered(client.status());
   if (!isPosternError(status)) {
-    findings.push(
-      ...eventFindings(status),
-      ...webhookFindings(status.webhooks),
-      ...contactFindings(status),
-      ...searchFindings(status),
-    );
+    findings.push(...eventFindings(status), ...webhookFindings(status.webhooks), ...searchFindings(status));
   } else if (status.status !== 429) findings.push(troubleOf(status, address, start));
   else findings.push(unsure('status', 'The service is too busy (429) to report its status.'));
 
@@ -165,18 +160,6 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
       ? fault(name, sentence, 'The receiver is in your own network. Is it switched on?')
       : fault(name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
   });
-}
-
-/**
- * Returns no findings for a service before 0.2, which does not report contacts. Also returns none while contacts are
- * off or not loaded. The first request for names loads them.
- */
-function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
-  if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
-  if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
-  const advice =
-    'Switch on Full Disk Access for Postern. If a file is damaged, open Contacts, which creates it again. To do without names, set contacts.enabled = false in config.toml.';
-  return [finding('warning', 'contacts', contacts.message, advice)];
 }
 
 /**

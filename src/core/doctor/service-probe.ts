@@ -75,12 +75,7 @@ function statusTrouble(error: PosternError, { address, start }: Asking): Finding
 }
 
 function statusFindings(status: StatusReport): readonly Finding[] {
-  return [
-    ...eventFindings(status),
-    ...webhookFindings(status.webhooks),
-    ...contactFindings(status),
-    ...searchFindings(status),
-  ];
+  return [...eventFindings(status), ...webhookFindings(status.webhooks), ...searchFindings(status)];
 }
 
 /** Returns the findings about permissions, the account of Messages and the other programs that write to chat.db. */
@@ -178,18 +173,6 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
       ? fault(name, sentence, 'The receiver is in your own network. Is it switched on?')
       : fault(name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
   });
-}
-
-/**
- * Returns no findings for a service before 0.2, which does not report contacts. Also returns none while contacts are
- * off or not loaded. The first request for names loads them.
- */
-function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
-  if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
-  if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
-  const advice =
-    'Switch on Full Disk Access for Postern. If a file is damaged, open Contacts, which creates it again. To do without names, set contacts.enabled = false in config.toml.';
-  return [finding('warning', 'contacts', contacts.message, advice)];
 }
 
 /**

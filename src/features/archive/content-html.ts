@@ -3,7 +3,7 @@ import type { AppCard, LinkPreview, Poll } from '../../core/model/cards.ts';
 import type { MessagePart, TextRun } from '../../core/model/content.ts';
 import type { MessageDetails } from '../../core/model/details.ts';
 import { earlierTexts, effectNote } from '../../core/model/message-view.ts';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { appSentence, linkSentence } from '../../core/model/sentence.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 

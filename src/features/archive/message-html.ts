@@ -1,7 +1,7 @@
 import { EVENT_KINDS, type MessageDetails } from '../../core/model/details.ts';
 import type { Message } from '../../core/model/message.ts';
 import { shownReactions } from '../../core/model/message-view.ts';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { REACTION_SIGNS, type Reaction } from '../../core/model/reaction.ts';
 import { eventSentence } from '../../core/model/sentence.ts';
 import type { ArchivedFile } from './archived-line.ts';

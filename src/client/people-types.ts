@@ -1,3 +1,5 @@
+export type { Named as Contact } from '../core/model/ports/names-ports.ts';
+
 /**
  * An address that is on several Address Book cards with different names. Such an address does not join its cards into
  * one person (decision V4).
@@ -26,35 +28,4 @@ export interface Person {
   readonly conversations: readonly string[];
   /** The person's addresses that are also on cards with other names; absent if there are none. */
   readonly ambiguous?: readonly AmbiguousAddress[] | undefined;
-}
-
-/** Limits people to the addresses and conversations that exist for a limited key. */
-export interface PeopleView {
-  hasAddress(address: string): boolean;
-  /** Returns the ids of those conversations in `ids` that the key may read. */
-  conversations(ids: readonly string[]): readonly string[];
-}
-
-/** The people with one-to-one conversations (decision V4). Throws `chat_db_unavailable`. */
-export interface People {
-  /**
-   * Returns people whose name or addresses contain every word of `text`, sorted by name. People without a name come
-   * last.
-   */
-  search(text: string, limit: number, view?: PeopleView): Promise<readonly Person[]>;
-  /** Returns the person with this id; undefined if there is none. */
-  person(id: string, view?: PeopleView): Promise<Person | undefined>;
-}
-
-/** A one-to-one conversation. */
-export interface OneToOneChat {
-  readonly id: string;
-  /** The other person's address as stored. Contains several addresses only if chat.db is inconsistent. */
-  readonly members: readonly string[];
-}
-
-export interface OneToOneChats {
-  /** Returns a value that changes with each commit to chat.db. */
-  version(): unknown;
-  list(): Promise<readonly OneToOneChat[]>;
 }

@@ -1,8 +1,9 @@
 import * as z from 'zod';
-import type { Person } from '../model/ports/people-ports.ts';
-import { includeParameter } from './include-parameter.ts';
-import { limit } from './query-parameters.ts';
-import { shapeOf } from './shape.ts';
+import type { Contact, Person } from '../../client/people-types.ts';
+import { includeParameter } from '../../core/schema/include-parameter.ts';
+import { limit } from '../../core/schema/query-parameters.ts';
+import { shapeOf } from '../../core/schema/shape.ts';
+import type { ContactsHealth } from './ports.ts';
 
 /** One item of `GET /people` (decision V4). */
 export const personSchema = shapeOf<Person>()(
@@ -53,3 +54,33 @@ export const personMessagesQuery = z.object({
   cursor: z.string().optional().meta({ description: 'From a `Link` header.' }),
   include: includeParameter,
 });
+
+/** One item of `GET /contacts` (decision K2). */
+export const contactSchema = shapeOf<Contact>()(
+  z
+    .object({
+      name: z.string(),
+      addresses: z.array(z.string()).readonly().meta({
+        description: 'Complete numbers as `+15550100`, other numbers as written, e-mail addresses in lower case.',
+      }),
+      nickname: z.string().nullable(),
+      organization: z.string().nullable(),
+    })
+    .meta({ id: 'Contact' }),
+);
+
+/** Parameters of `GET /contacts`. */
+export const contactQuery = z.object({
+  q: z.string().max(200, 'The parameter `q` may have at most 200 characters.').default('').meta({
+    description: 'Words that all occur in the name, nickname, organization or addresses. Everyone if absent.',
+  }),
+  limit: limit(50, 200),
+});
+
+/** The state of the Address Book, as `GET /status` reports it. */
+export const contactsHealthSchema = shapeOf<ContactsHealth>()(
+  z.object({
+    state: z.enum(['off', 'not_loaded', 'loaded', 'failed']),
+    message: z.string().nullable().meta({ description: 'Why names are missing; null if no name is missing.' }),
+  }),
+).meta({ description: 'State of the names of people; absent until a client first asks for names.' });

@@ -1,6 +1,6 @@
-import type { Person } from '../../model/ports/people-ports.ts';
-import type { Column } from '../output/table.ts';
-import type { Served } from '../service-connection.ts';
+import type { Person } from '../../client/people-types.ts';
+import type { Column } from '../../core/cli/output/table.ts';
+import type { Served } from '../../core/cli/service-connection.ts';
 
 const COLUMNS: readonly Column[] = [
   { title: 'ID', style: () => 'dim' },

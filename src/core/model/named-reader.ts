@@ -1,23 +1,23 @@
-import { matchingChats } from '../../core/model/folded.ts';
-import type { IncludeSet } from '../../core/model/include.ts';
-import { conversationWithNames, messageWithNames } from '../../core/model/names.ts';
-import type { Contacts } from '../../core/model/ports/contacts-ports.ts';
-import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
+import { matchingChats } from './folded.ts';
+import type { IncludeSet } from './include.ts';
+import { conversationWithNames, messageWithNames } from './names.ts';
+import type { NameSource } from './ports/names-ports.ts';
+import type { MessageReader } from './ports/reading-ports.ts';
 
 /**
- * Returns a reader that adds the names of contacts to the results of `reader`, for queries that include `contacts`
+ * Returns a reader that adds the names of people to the results of `reader`, for queries that include `contacts`
  * (decision K1).
  */
-export function namedReader(reader: MessageReader, contacts: Contacts): MessageReader {
+export function namedReader(reader: MessageReader, naming: NameSource): MessageReader {
   /** Waits until the names are loaded and returns them. Returns undefined at once unless `include` has `contacts`. */
   const namesFor = async (include: IncludeSet | undefined) => {
     if (include?.has('contacts') !== true) return undefined;
-    await contacts.ready();
-    return contacts.names;
+    await naming.ready();
+    return naming.names;
   };
   const matching = async (q: string): Promise<readonly string[]> => {
-    const [chats] = await Promise.all([reader.chats(), contacts.ready()]);
-    const { names } = contacts;
+    const [chats] = await Promise.all([reader.chats(), naming.ready()]);
+    const { names } = naming;
     return matchingChats(chats, q, (address) => names.nameOf(address));
   };
   return {

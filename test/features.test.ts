@@ -30,7 +30,6 @@ const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
   'core: contacts': 5,
   'core: mcp': 2,
   'core: oauth': 2,
-  'core: overview': 2,
   'core: search': 1,
   'http: search': 2,
   'reader-worker: search': 4,
@@ -43,12 +42,11 @@ const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {
   'archive: contacts': 3,
   'mcp: search': 2,
   'oauth: access': 1,
-  'overview: access': 1,
   'scheduled: mcp': 3,
 };
 
 /** Folders of features/ whose code has moved there, but which have no `feature.ts` yet. The list only shrinks. */
-const NOT_YET_FEATURES = ['access', 'changes', 'console', 'contacts', 'mcp', 'oauth', 'overview', 'search'];
+const NOT_YET_FEATURES = ['access', 'changes', 'console', 'contacts', 'mcp', 'oauth', 'search'];
 
 /** What a feature shows to those that need it. */
 const SHARED_FILE = /^(?:port|types)\.ts$/;
@@ -84,20 +82,20 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 711,
+  access: 705,
   archive: 2,
   bluebubbles: 2,
   changes: 73,
-  console: 73,
+  console: 70,
   contacts: 148,
   fleet: 5,
   imsg: 1,
-  mcp: 114,
+  mcp: 113,
   media: 7,
   oauth: 54,
-  overview: 45,
-  scheduled: 51,
-  search: 282,
+  overview: 10,
+  scheduled: 50,
+  search: 281,
   simulator: 58,
 };
 

@@ -11,6 +11,7 @@ import {
   heldSendSchema,
 } from '../../schema/approval-schema.ts';
 import { auditSchema } from '../../schema/audit-schema.ts';
+import { configSchema } from '../../schema/config-schema.ts';
 import { contactSchema } from '../../schema/contacts-schema.ts';
 import { contentSchemas } from '../../schema/content-schema.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
@@ -33,7 +34,6 @@ import {
 } from '../../schema/key-schema.ts';
 import { sendBody } from '../../schema/message-request.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
-import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview-schema.ts';
 import { personSchema } from '../../schema/people-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
@@ -54,8 +54,6 @@ const SCHEMAS = {
   AnyEvent: anyEventSchema,
   Approval: approvalSchema,
   Config: configSchema,
-  Overview: overviewSchema,
-  Statistics: statisticsSchema,
   ApprovalDecision: approveBody,
   AuditEntry: auditSchema,
   ChangeEvent: changeEventSchema,

@@ -23,7 +23,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/features/access/limited-webhooks.ts: limitedWebhooks',
   'src/features/access/self-chat.ts: selfChatOf',
   'src/features/access/tapbacks.ts: tapbacks',
-  'src/core/http/routes/metrics-routes.ts: metricRoutes',
   'src/core/http/routes/webhooks-routes.ts: webhookRoutes',
   'src/client/event-socket.ts: eventSocket',
   'src/core/sender/delivery.ts: openDelivery',
@@ -32,7 +31,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/core/state/sent-parts-store.ts: sentPartStore',
   'src/core/state/webhooks-store.ts: webhookStore',
   // It is one list of cases or declarations, which reads from top to bottom.
-  'src/core/http/routes/metrics-routes.ts: getMetrics',
   'src/core/cli/access-commands.ts: declareKeyCommands',
   'src/core/cli/client-commands.ts: declareClientCommands',
   'src/core/cli/run-service.ts: startRefusal',

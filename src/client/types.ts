@@ -11,7 +11,6 @@ export type { ListedAttachment } from '../core/model/listed-attachment.ts';
 export type { Message, MessageStatus } from '../core/model/message.ts';
 export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../core/model/overview.ts';
 export type { Reaction, ReactionType } from '../core/model/reaction.ts';
-export type { Highlight, SearchHit } from '../core/model/search.ts';
 export type {
   KeyUse,
   StatisticKind,
@@ -39,3 +38,4 @@ export type * from './people-api.ts';
 export type { AmbiguousAddress, Contact, Person } from './people-types.ts';
 export type { ScheduledSend, ScheduledState } from './scheduled-types.ts';
 export type * from './search-results.ts';
+export type { Highlight, SearchHit, SearchReport } from './search-types.ts';

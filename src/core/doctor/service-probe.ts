@@ -6,7 +6,6 @@ import type { PermissionReport } from '../model/ports/permissions-ports.ts';
 import type { StatusReport, WebhookSummary } from '../model/status.ts';
 import { accountFinding, askedAccount } from './account-finding.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
-import { searchFindings } from './search-findings.ts';
 
 /** The findings about the running service, and its state. */
 export interface Asked {
@@ -67,7 +66,7 @@ export async function askService(
   await pauseMs(1000);
   const status = await answered(client.status());
   if (!isPosternError(status)) {
-    findings.push(...eventFindings(status), ...webhookFindings(status.webhooks), ...searchFindings(status));
+    findings.push(...eventFindings(status), ...webhookFindings(status.webhooks));
   } else if (status.status !== 429) findings.push(troubleOf(status, address, start));
   else findings.push(unsure('status', 'The service is too busy (429) to report its status.'));
 

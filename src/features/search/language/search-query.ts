@@ -2,8 +2,8 @@ import { isUnanswerable } from '../../../core/model/address.ts';
 import { NS_PER_MS } from '../../../core/model/durations.ts';
 import type { Mistake } from '../../../core/model/errors.ts';
 import type { Named } from '../../../core/model/ports/names-ports.ts';
-import type { SearchNames } from '../../../core/model/ports/search-ports.ts';
-import type { SearchQuery, SearchSender } from '../../../core/model/search.ts';
+import type { SearchNames } from '../ports.ts';
+import type { SearchQuery, SearchSender } from '../types.ts';
 import type { TypedName, TypedSearch } from './search-text.ts';
 
 /** Maximum number of candidates listed for an ambiguous name. */

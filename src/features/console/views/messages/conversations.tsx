@@ -236,6 +236,7 @@ export function Conversations(): VNode {
         id="conversation-list"
         class="scroll"
         data-rows
+        aria-busy={items.value === undefined}
         aria-label="Conversations"
         ref={list}
         hidden={isEmpty}

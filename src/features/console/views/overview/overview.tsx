@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import type { Overview } from '../../../../core/model/overview.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { type Verdict, verdictOf } from '../../../../core/model/verdict.ts';
-import { noteHeld } from '../../parts/held-watch.ts';
+import { watchHeld } from '../../parts/held-watch.ts';
 import { Button, CodeLine, Icon } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
 import { pause, viewOf, whileShown } from '../../parts/view.tsx';
@@ -37,7 +37,8 @@ async function read(options?: Asked): Promise<void> {
   const { status } = known;
   const atMs = Date.now();
   noteStatus(status);
-  if (status.held_sends !== undefined) noteHeld(status.held_sends);
+  // Begins to watch once there is a limited key.
+  if (status.held_sends !== undefined) watchHeld(status.held_sends);
   await Promise.all([may('read') && readDirectory().catch(() => {}), known.events && readDays()]);
   last.value = { known, atMs };
   if (isComplete.value) return;
@@ -71,8 +72,8 @@ function Cards(known: Known): VNode {
     <>
       <MacCards {...known.status} />
       <div class="cols">
-        {known.events && <EventCard events={known.events} since={known.since ?? ''} />}
-        <NeedsCard {...known} />
+        {known.events && <EventCard events={known.events} since={known.since ?? ''} day={known.day ?? ''} />}
+        <NeedsCard {...known} again={read} />
         {hasWebhooks && <WebhookCard webhooks={known.webhooks ?? []} />}
         {hasWebhooks && <SendCard {...known} />}
         <div class="c12 thirds">

@@ -139,13 +139,29 @@ export async function suggestions(text: string): Promise<readonly Entry[]> {
   await readDirectory().catch(() => {});
   const words = wordsOf(text);
   const found: Entry[] = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
-  if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
+  if (found.length < SUGGESTED && text !== '' && !isHub()) {
+    const others = await Promise.all([contactsFor(text), conversationsFor(text)]);
+    found.push(...others.flat());
+  }
   // Entries whose own name contains all the words come first. Entries with a match only elsewhere, such as in a
   // member's name, follow.
   const isNamed = ({ name }: Entry): boolean => words.every((word) => name.toLowerCase().includes(word));
   found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
   const seen = new Set<string>();
   return found.filter(({ id }) => !seen.has(id) && seen.add(id)).slice(0, SUGGESTED);
+}
+
+/** Asks the service for conversations, because the page knows only the newest. */
+async function conversationsFor(text: string): Promise<readonly Entry[]> {
+  try {
+    const path = `conversations?limit=${SUGGESTED}&include=${partsToInclude()}&q=${encodeURIComponent(text)}`;
+    const { items } = await pageOf<Conversation>(path, { isByItself: true });
+    noteConversations(items);
+    return items.map(entryOf);
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
+    return [];
+  }
 }
 
 async function contactsFor(text: string): Promise<readonly Entry[]> {

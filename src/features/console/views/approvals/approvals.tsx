@@ -43,7 +43,11 @@ const hasFocus = (id: string): boolean =>
 
 async function read(): Promise<void> {
   const all = await call<readonly Approval[]>('approvals?include=contacts');
-  names.value = await namesOfKeys(all.map(({ key_id: id }) => id));
+  // Somebody decides by the name of the key, so it is read even if few requests are left.
+  names.value = await namesOfKeys(
+    all.map(({ key_id: id }) => id),
+    {},
+  );
   const held =
     all.length < MOST
       ? all.filter(({ state }) => state === 'held')
@@ -140,15 +144,16 @@ function Approvals(): VNode {
   );
 }
 
-const None = (): VNode => (
-  <Empty
-    icon="hand"
-    title="No messages are waiting for approval"
-    text="Sends that need your decision appear here and in the menu bar. To try it, give an agent a key:"
-  >
-    <CodeLine text={commandOf('keys add agent --preset assistant --send "Ana Silva"')} />
-  </Empty>
-);
+const ABOUT = 'Sends that need your decision appear here and in the menu bar.';
+
+const None = (): VNode =>
+  names.value.size > 0 ? (
+    <Empty icon="hand" title="No messages are waiting for approval" text={ABOUT} />
+  ) : (
+    <Empty icon="hand" title="No messages are waiting for approval" text={`${ABOUT} To try it, give an agent a key:`}>
+      <CodeLine text={commandOf('keys add agent --preset assistant --send "Ana Silva"')} />
+    </Empty>
+  );
 
 const DecidedCard = (): VNode => (
   <Card

@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import type { Approval } from '../../../../core/model/approval.ts';
 import type { AuditAction, AuditEntry } from '../../../../core/model/audit.ts';
 import { Chip, SearchBox } from '../../parts/choices.tsx';
-import { Button, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
+import { Button, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { WindowList } from '../../parts/window-list.tsx';
@@ -130,7 +130,7 @@ const Audit = (): VNode => (
       </Button>
     </PageHead>
     <Filters />
-    <section class="card audit-box">
+    <section class={classes('card audit-box', entries.value?.every(({ count }) => count < 2) && 'once')}>
       {entries.value !== undefined && (shown.value.length === 0 ? <None /> : <Lines />)}
     </section>
   </>

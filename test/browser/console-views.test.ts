@@ -164,11 +164,13 @@ describe('the views of the console', () => {
   inBrowser('a person has one colour, in the list, in a group and beside it', async () => {
     const page = await goTo(`#/c/${encodeURIComponent(GARDEN)}`);
     await page.locator('#thread-title', { hasText: 'Garden' }).waitFor();
-    const colourOf = (place: string, initials: string): Promise<unknown> =>
-      page.evaluate(`(() => {
+    const colourOf = async (place: string, initials: string): Promise<unknown> => {
+      await page.locator(`${place} .avatar`, { hasText: initials }).first().waitFor({ state: 'attached' });
+      return page.evaluate(`(() => {
         const all = [...document.querySelectorAll('${place} .avatar')];
         return getComputedStyle(all.find(({ textContent }) => textContent === '${initials}')).backgroundColor;
       })()`);
+    };
     const places = ['#conversation-list a:not(:has(.pair))', '#message-list', '.info section:nth-child(2)'];
     const ofCho = await Promise.all(places.map((place) => colourOf(place, 'CT')));
     expect(new Set(ofCho).size).toBe(1);

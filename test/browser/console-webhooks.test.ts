@@ -58,7 +58,7 @@ describe('webhooks in the console', () => {
       await page.locator('#toast', { hasText: 'The receiver answered 204' }).waitFor();
       expect(receiver.deliveries[0]?.headers.authorization).toBe('Bearer only-mine');
       await page.getByRole('button', { name: 'Replay …' }).first().click();
-      await page.getByLabel('Time').fill('2020-01-01T00:00');
+      await page.locator('dialog [name="time"]').fill('2020-01-01T00:00');
       await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
       await page.locator('#toast', { hasText: /Delivering everything after .+2020.+\(row 0\) again/ }).waitFor();
       await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(1));

@@ -61,8 +61,8 @@ export const IconButton = ({ icon, label, kind = 'bare', ...props }: IconButtonP
   </Button>
 );
 
-/** Returns a command of which no word is broken at a hyphen, such as that of an option. */
-const unbroken = (text: string): ComponentChildren =>
+/** Returns a text with commands of which no word is broken at a hyphen, such as that of an option. */
+export const unbroken = (text: string): ComponentChildren =>
   text.split(/(\S*-\S*)/).map((word, index) => (index % 2 === 0 ? word : <span class="whole">{word}</span>));
 
 /** Shows one or more lines with a button that copies them. */

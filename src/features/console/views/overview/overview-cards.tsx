@@ -204,6 +204,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   chat_db_unavailable: 'chat.db could not be read',
   full_disk_access_denied: 'Full Disk Access was missing',
   automation_denied: 'Messages could not be automated',
+  webhook_dropped: 'Events were dropped',
   webhook_failing: 'Deliveries failed',
   webhook_held: 'Deliveries had to wait',
   webhook_paused: 'A receiver wants no more events',

@@ -6,7 +6,7 @@ import type { Overview } from '../../../../core/model/overview.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { type Verdict, verdictOf } from '../../../../core/model/verdict.ts';
 import { watchHeld } from '../../parts/held-watch.ts';
-import { Button, CodeLine, Icon } from '../../parts/parts.tsx';
+import { Button, CodeLine, Icon, unbroken } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
 import { pause, viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, call } from '../../service/api.ts';
@@ -100,6 +100,8 @@ async function check(): Promise<void> {
 
 function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly atMs: number }): VNode {
   const verdict = verdictOf(status);
+  // The button below replaces the command.
+  const isDropped = status.warnings?.some(({ code, title }) => code === 'webhook_dropped' && title === verdict.text);
   return (
     <section class={`verdict ${verdict.tone}`} aria-labelledby="verdict">
       <span class="seal">
@@ -107,7 +109,7 @@ function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly
       </span>
       <div class="grow">
         <h1 id="verdict">{verdict.text}</h1>
-        <p>{verdict.next}</p>
+        <p>{isDropped ? 'They can be delivered again: see below.' : unbroken(verdict.next)}</p>
       </div>
       <span class="quiet small hide-s">
         Checked {timeOf(atMs)} · up {spanOf(status.uptime_s)}

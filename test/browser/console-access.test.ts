@@ -161,6 +161,9 @@ describe('keys and approvals in the console', () => {
     const rows = page.locator('#audit-list .aud');
     await rows.filter({ hasText: 'not on its list' }).first().waitFor();
     await rows.filter({ hasText: 'Ben Okafor' }).first().waitFor();
+    // What was asked for and waits is one act.
+    await rows.filter({ hasText: 'waits for you' }).first().waitFor();
+    expect(await rows.filter({ hasText: 'asked' }).count()).toBe(0);
     // The title shows the error code.
     expect(await page.locator('#audit-list [title="recipient_not_allowed"]').count()).toBeGreaterThan(0);
     // On a phone a line says the same: who did what and when, with what outcome, and to whom.

@@ -161,6 +161,17 @@ describe('the views of the console', () => {
     expect(await page.textContent('.info .who p')).toBe('iMessage');
   });
 
+  inBrowser('tells two conversations of one name apart by their addresses', async () => {
+    const page = await goTo('#/messages');
+    for (const address of ['+15550100', 'ana@example.com']) {
+      const row = page.locator(`#conversation-list [data-id="any;-;${address}"]`);
+      await row.waitFor();
+      expect(await row.locator('.head-line bdi').textContent()).toBe(address);
+    }
+    const ben = page.locator(`#conversation-list [data-id="any;-;${BEN}"] .head-line bdi`);
+    expect(await ben.count()).toBe(0);
+  });
+
   inBrowser('a person has one colour, in the list, in a group and beside it', async () => {
     const page = await goTo(`#/c/${encodeURIComponent(GARDEN)}`);
     await page.locator('#thread-title', { hasText: 'Garden' }).waitFor();

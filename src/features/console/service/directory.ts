@@ -1,8 +1,8 @@
 // The conversations and people whose names the page knows: for suggestions, filters and titles.
 
+import type { Contact } from '../../../client/people-types.ts';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import type { Names } from '../../../core/model/names.ts';
-import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
 import { type AnswerPage, call, pageOf, statusOf } from './api.ts';
 import { onEvent } from './live.ts';
 import { isHub, partsToInclude } from './service.ts';

@@ -47,11 +47,11 @@ export function Hit({ message, highlights, choose }: FoundMessage & { readonly c
         }}
       >
         <span class="head-line">
-          <b class="cut" dir="auto">
+          <b class="cut who" dir="auto">
             {who}
           </b>
           {where !== who && (
-            <span class="quiet small cut" dir="auto">
+            <span class="quiet small cut where" dir="auto">
               {`in ${where}`}
             </span>
           )}

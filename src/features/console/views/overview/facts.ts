@@ -66,12 +66,14 @@ function webhooksFact({ webhooks }: StatusReport, waiting: number): HealthFact {
   const behind = webhooks.filter(({ state }) => state === 'failing' || state === 'held').length;
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
   const active = webhooks.length - paused;
+  const dropped = webhooks.reduce((sum, one) => sum + (one.dropped ?? 0), 0);
   return {
-    tone: behind > 0 ? 'warn' : 'good',
+    tone: dropped > 0 ? 'bad' : behind > 0 ? 'warn' : 'good',
     name: 'Webhooks',
     text:
       webhooks.length === 0 ? 'None' : behind > 0 ? `${behind} of ${active} behind` : `${active} of ${active} keep up`,
     more: listed([
+      ...(dropped > 0 ? [`${counted(dropped, 'event')} dropped`] : []),
       ...(behind > 0 && waiting > 0 ? [`${counted(waiting, 'event')} kept`] : []),
       ...(paused > 0 ? [`${paused} paused`] : []),
     ]),

@@ -19,15 +19,13 @@ function counted(texts: readonly string[]): Readonly<Record<string, number>> {
 }
 
 /** The files that may import a feature's declaration. */
-const LISTS = [`${FEATURES}list.ts`];
+const LISTS = [`${FEATURES}list.ts`, `${FEATURES}rows.ts`];
 /** The files that may import a list. */
 const ROOTS = ['src/main.ts', 'src/reader-worker.ts'];
 
 /** How often rooms of the core import a feature. The list only shrinks: lower a number here when it falls. */
 const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
   'core: access': 2,
-  'core: changes': 1,
-  'core: contacts': 5,
   'core: mcp': 2,
   'core: oauth': 2,
   'core: overview': 2,
@@ -38,9 +36,8 @@ const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
 
 /** How often a feature imports what another one does not show. The list only shrinks. */
 const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {
-  'access: contacts': 1,
   'access: mcp': 1,
-  'archive: contacts': 3,
+  'mcp: contacts': 1,
   'mcp: search': 2,
   'oauth: access': 1,
   'overview: access': 1,
@@ -48,7 +45,7 @@ const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {
 };
 
 /** Folders of features/ whose code has moved there, but which have no `feature.ts` yet. The list only shrinks. */
-const NOT_YET_FEATURES = ['access', 'changes', 'console', 'contacts', 'mcp', 'oauth', 'overview', 'search'];
+const NOT_YET_FEATURES = ['access', 'console', 'mcp', 'oauth', 'overview', 'search'];
 
 /** What a feature shows to those that need it. */
 const SHARED_FILE = /^(?:port|types)\.ts$/;
@@ -84,12 +81,12 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 711,
+  access: 710,
   archive: 2,
   bluebubbles: 2,
-  changes: 73,
+  changes: 55,
   console: 73,
-  contacts: 148,
+  contacts: 58,
   fleet: 5,
   imsg: 1,
   mcp: 114,
@@ -97,7 +94,7 @@ const NAMED: Readonly<Record<string, number>> = {
   oauth: 54,
   overview: 45,
   scheduled: 51,
-  search: 282,
+  search: 275,
   simulator: 58,
 };
 

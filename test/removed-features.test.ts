@@ -4,8 +4,7 @@ import { CompilerWithoutFeatures, deletedWith, featureNames } from './support/wi
 /** Features that leave errors behind, with their number. The list only shrinks. */
 const LEAVES_ERRORS: Readonly<Record<string, number>> = {
   access: 4,
-  changes: 1,
-  contacts: 9,
+  contacts: 3,
   mcp: 6,
   oauth: 2,
   overview: 2,

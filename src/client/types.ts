@@ -10,8 +10,6 @@ export type { KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.
 export type { ListedAttachment } from '../core/model/listed-attachment.ts';
 export type { Message, MessageStatus } from '../core/model/message.ts';
 export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../core/model/overview.ts';
-export type { Contact } from '../core/model/ports/contacts-ports.ts';
-export type { AmbiguousAddress, Person } from '../core/model/ports/people-ports.ts';
 export type { Reaction, ReactionType } from '../core/model/reaction.ts';
 export type { Highlight, SearchHit } from '../core/model/search.ts';
 export type {
@@ -38,5 +36,6 @@ export type * from './access-api.ts';
 export type * from './attachments-api.ts';
 export type * from './options.ts';
 export type * from './people-api.ts';
+export type { AmbiguousAddress, Contact, Person } from './people-types.ts';
 export type { ScheduledSend, ScheduledState } from './scheduled-types.ts';
 export type * from './search-results.ts';

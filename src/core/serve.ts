@@ -98,7 +98,6 @@ function metricsOf(core: Core) {
     published: core.channel.published,
     heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
     search: core.search.status(),
-    changes: core.detection.status(),
     messagesAccount: core.messagesAccounts.account,
     arrivalDelay: core.ages.delays.report(),
     ofFeatures: (gauge: Gauge) => {

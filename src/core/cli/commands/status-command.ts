@@ -2,7 +2,7 @@ import { isPosternError } from '../../../client/postern-client.ts';
 import type { Feature, ShownStatus } from '../../feature.ts';
 import { accountTrouble } from '../../model/messages-account.ts';
 import type { Overview } from '../../model/overview.ts';
-import type { ChangesReport, HubMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
+import type { HubMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
 import { type Verdict, verdictOf } from '../../model/verdict.ts';
 import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
@@ -108,7 +108,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
     newest_row: newestRow,
     newest_event: newest,
     webhooks,
-    changes,
     search,
     macs,
     permissions,
@@ -130,7 +129,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
     ...webhookLines(report),
-    ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...(account === undefined
       ? []
@@ -177,12 +175,6 @@ function webhooksText(webhooks: StatusReport['webhooks']): string {
     ...others.map((state) => `${count(state)} ${state}`),
     ...(gone.length === 0 ? [] : [`paused because the receiver answered 410: ${oneLine(gone.join(', '))}`]),
   ].join(', ');
-}
-
-function changesText({ state, logged }: ChangesReport): string {
-  return state === 'on'
-    ? `detected, ${logged} kept`
-    : 'detected in recent messages; older ones are still being read for the first time';
 }
 
 function searchText({

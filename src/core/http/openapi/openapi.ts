@@ -11,7 +11,6 @@ import {
   heldSendSchema,
 } from '../../schema/approval-schema.ts';
 import { auditSchema } from '../../schema/audit-schema.ts';
-import { contactSchema } from '../../schema/contacts-schema.ts';
 import { contentSchemas } from '../../schema/content-schema.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
 import {
@@ -34,7 +33,6 @@ import {
 import { sendBody } from '../../schema/message-request.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
 import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview-schema.ts';
-import { personSchema } from '../../schema/people-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
@@ -60,8 +58,6 @@ const SCHEMAS = {
   AuditEntry: auditSchema,
   ChangeEvent: changeEventSchema,
   ...contentSchemas,
-  Contact: contactSchema,
-  Person: personSchema,
   Conversation: conversationSchema,
   ConversationDetails: conversationDetailsSchema,
   Delivery: deliverySchema,

@@ -4,14 +4,12 @@ import { approvalRoutes } from './approvals-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { homeRoutes } from './home-routes.ts';
 import { keyRoutes } from './keys-routes.ts';
-import { peopleRoutes } from './people-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { webhookRoutes } from './webhooks-routes.ts';
 
 /** Returns the handlers that `withLazyRoutes` loads. */
 export function onDemandRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
   return {
-    ...peopleRoutes(),
     ...searchRoutes(),
     ...keyRoutes(access, home, ownUrl),
     ...auditRoutes(access),

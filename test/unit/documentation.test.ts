@@ -69,18 +69,6 @@ test('docs/api.md has every field of a message, a reaction and a conversation, a
   expect([...written].sort()).toEqual([...known].sort());
 });
 
-test('no page says something twice under two headings of the same name', () => {
-  const docs = new URL('../../docs/', import.meta.url);
-  const repeated = readdirSync(docs).flatMap((page) => {
-    if (!page.endsWith('.md')) return [];
-    const headings: readonly string[] = readFileSync(new URL(page, docs), 'utf8').match(/^## .+$/gm) ?? [];
-    return headings
-      .filter((heading, place) => headings.indexOf(heading) !== place)
-      .map((heading) => `${page} ${heading}`);
-  });
-  expect(repeated).toEqual([]);
-});
-
 test('docs/content.md has an example of each kind, as the service would write it', () => {
   const page = readFileSync(new URL('../../docs/content.md', import.meta.url), 'utf8');
   const [, lines = ''] = /\n## Each kind\n[\s\S]*?```json\n([\s\S]*?)```/.exec(page) ?? [];

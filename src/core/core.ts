@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { openStatistics } from '../features/overview/home-page.ts';
 import { openSearchIndex } from '../features/search/open-search.ts';
 import { chatDbNames, messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
@@ -13,6 +12,7 @@ import { ownerStatus } from './model/command-words.ts';
 import type { IncludeSet } from './model/include.ts';
 import { namedReader } from './model/named-reader.ts';
 import { rowOffset } from './model/offset.ts';
+import type { DeliveryWatcher } from './model/webhook.ts';
 import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
 import { openHeldFiles, openSender } from './open-sender.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
@@ -78,7 +78,6 @@ function openEvents(core: CoreBase & CoreMac) {
     ages,
     messages,
     json,
-    statistics: openStatistics({ state, host, closers, counters, channel: eventLog.channel, connection }),
     /** Resolves once the requested includes are loaded; undefined if they already are. */
     ready: (include: IncludeSet) => (include.has('contacts') ? naming.ready() : undefined),
   };
@@ -111,6 +110,7 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
   const { clock, log, version } = host;
   if (config.search.isEnabled) core.detecting.isAlwaysWanted = true;
   const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
+  const watchers: DeliveryWatcher[] = [];
   const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
   const webhooks = new Dispatcher({
     feed,
@@ -122,13 +122,20 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
     wires: core.wires,
     rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
     store: webhookStore(state, clock),
-    ...core.statistics.deliveryCounts(core.counters),
+    onOutcome(record, webhookId) {
+      core.counters.deliveries.inc({ outcome: record.outcome });
+      for (const watcher of watchers) watcher.countDelivery(record, webhookId);
+    },
+    onHeld: (webhookId) => {
+      for (const watcher of watchers) watcher.countHeld(webhookId);
+    },
     callerOf: (keyId) => access.loaded?.callerOf(keyId),
   });
   return {
     search,
     poster,
     webhooks,
+    watchDeliveries: (watcher: DeliveryWatcher): void => void watchers.push(watcher),
     webSockets: new WebSocketClients({ clock, log, ready }),
     streams: new HttpStreams({ feed, clock, log, ready }),
   };

@@ -200,12 +200,13 @@ async function takenPort(error: unknown, config: Config, platform: string, conte
   const who = isPostern
     ? ' by another Postern.'
     : `: ${isAppError(error) ? error.message : 'another program listens there.'}`;
-  const demo = 'A demo is running on this machine. Stop it with Ctrl+C in its terminal.';
   return {
     exitCode: EXIT.portTaken,
     sentence: `${host}:${port} is taken${who}`,
     details: [
-      ...((await isDemoRunning(context)) ? [demo] : []),
+      ...((await isDemoRunning(context))
+        ? ['A demo is running on this machine. Stop it with Ctrl+C in its terminal.']
+        : []),
       `To find it: ${finderOf(port, context)}`,
       platform === 'simulated'
         ? `Or choose another port: ${programText(context)} demo --port ${port + 1}`

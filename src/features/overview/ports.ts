@@ -1,8 +1,4 @@
-import type { ClientLines } from '../client-lines.ts';
-import type { EventType } from '../event.ts';
-import type { Scope } from '../key.ts';
-import type { Overview, ShownSetting } from '../overview.ts';
-import type { StatisticKind, StatisticSeries, StatisticSpan } from '../statistics.ts';
+import type { StatisticKind, StatisticSpan } from '../../client/overview-types.ts';
 
 /** One stored count: how often `name` occurred for `subject` in the span of time that begins at `atMs`. */
 export interface StatisticCount {
@@ -30,26 +26,4 @@ export interface StatisticStore {
   add(counts: readonly StatisticCount[], keptFrom: Readonly<Record<StatisticSpan, number>>): void;
   /** Returns the counts of spans that begin at `fromMs` or later. */
   read(kind: StatisticKind, span: StatisticSpan, fromMs: number): readonly StatisticCount[];
-}
-
-/** A message or reaction that chat.db has. */
-export interface PastEvent {
-  readonly rowId: number;
-  readonly atMs: number;
-  readonly type: EventType;
-}
-
-/** Returns the newest past events with a row id below `before`, newest first. Throws while chat.db is unreadable. */
-export type PastEvents = (before: number, limit: number) => readonly PastEvent[];
-
-/** The owner's home page, counters and settings. */
-export interface Home {
-  overview(): Promise<Overview>;
-  statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries>;
-  settings(): Promise<readonly ShownSetting[]>;
-  /**
-   * Returns the set-up lines for each client program that can use a key with these scopes. `url` is the service's
-   * address.
-   */
-  clientsOf(key: { readonly key: string; readonly scopes: readonly Scope[] }, url: string): readonly ClientLines[];
 }

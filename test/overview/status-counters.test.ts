@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
-import { counterLines, counterTables } from '../../src/core/cli/commands/status-counters.ts';
+import type { Overview } from '../../src/client/overview-types.ts';
 import { painter } from '../../src/core/cli/output/style.ts';
 import { columnsOf } from '../../src/core/cli/output/text.ts';
-import type { Overview } from '../../src/core/model/overview.ts';
+import { counterLines, counterTables } from '../../src/features/overview/shown.ts';
 import { PLAIN } from '../support/plain-context.ts';
 
 const NOW_MS = Date.parse('2026-11-23T12:00:00Z');

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Overview, StatisticSeries } from '../../src/client/overview-types.ts';
 import type { Approval } from '../../src/core/model/approval.ts';
 import type { AuditEntry } from '../../src/core/model/audit.ts';
-import type { Overview, ShownSetting } from '../../src/core/model/overview.ts';
-import type { StatisticSeries } from '../../src/core/model/statistics.ts';
+import type { ShownSetting } from '../../src/core/model/shown-setting.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import type { Webhook, WebhookStatus } from '../../src/core/model/webhook.ts';
 import { AccessFixture, ANA, BEN, MALLORY } from '../support/access-fixture.ts';

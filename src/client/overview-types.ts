@@ -1,6 +1,40 @@
-import type { Approval } from './approval.ts';
-import type { KeyUse, StatisticPoint, SubjectSeries } from './statistics.ts';
-import type { StatusReport } from './status.ts';
+import type { Approval } from '../core/model/approval.ts';
+import type { KeyUse } from '../core/model/key.ts';
+import type { StatusReport } from '../core/model/status.ts';
+
+/** The kinds of counts that are kept over time (decision Z1). */
+export type StatisticKind = 'events' | 'sends' | 'webhooks' | 'keys';
+
+export type StatisticSpan = 'minute' | 'hour' | 'day';
+
+/** The counts of one minute, hour or day. `counts` omits names with a count of 0. */
+export interface StatisticPoint {
+  /** The beginning of the span, ISO 8601 UTC. Days begin at midnight in the Mac's time zone. */
+  readonly at: string;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+/** The counts of one webhook or key. */
+export interface SubjectSeries {
+  readonly points: readonly StatisticPoint[];
+  /**
+   * Median response time of first attempts in milliseconds, accurate to 12 %. For webhooks only; null if there were no
+   * deliveries.
+   */
+  readonly median_ms?: number | null | undefined;
+  readonly p95_ms?: number | null | undefined;
+}
+
+/** Answer of `GET /stats/{kind}`: oldest span first, the current one last. */
+export interface StatisticSeries {
+  readonly by: StatisticSpan;
+  /** When counting began; earlier spans are empty. */
+  readonly since: string;
+  /** Present only for the kinds `events` and `sends`. */
+  readonly points?: readonly StatisticPoint[] | undefined;
+  /** Present only for the kinds `webhooks` and `keys`. Key: the id of a webhook or key. Value: its counts. */
+  readonly subjects?: Readonly<Record<string, SubjectSeries>> | undefined;
+}
 
 /** Facts about the machine that concern this service. Unknown sizes are absent. */
 export interface HostReport {
@@ -55,16 +89,4 @@ export interface Overview {
   /** The five held sends that expire soonest, soonest first; absent until there is a limited key. */
   readonly approvals?: readonly (Approval & { readonly key_name: string })[] | undefined;
   readonly host: HostReport;
-}
-
-/** One setting of config.toml (decision Z3). Secrets are left out. */
-export interface ShownSetting {
-  /** `section.key`, as in the file. */
-  readonly key: string;
-  readonly value: unknown;
-  readonly default: unknown;
-  readonly is_default: boolean;
-  /** Always true: Postern reads every setting only at startup. */
-  readonly needs_restart: true;
-  readonly description: string;
 }

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import type { Overview, ShownSetting } from '../model/overview.ts';
-import { STATISTIC_SPANS, type StatisticSeries } from '../model/statistics.ts';
-import { approvalSchema } from './approval-schema.ts';
-import { keyUseSchema } from './key-use-schema.ts';
-import { shapeOf } from './shape.ts';
-import { statusSchema } from './status-schema.ts';
+import type { Overview, StatisticSeries } from '../../client/overview-types.ts';
+import { approvalSchema } from '../../core/schema/approval-schema.ts';
+import { keyUseSchema } from '../../core/schema/key-use-schema.ts';
+import { shapeOf } from '../../core/schema/shape.ts';
+import { statusSchema } from '../../core/schema/status-schema.ts';
+import { STATISTIC_SPANS } from './spans.ts';
 
 const point = z.object({ at: z.string(), counts: z.record(z.string(), z.int()) });
 const points = z.array(point).readonly();
@@ -106,17 +106,3 @@ export const overviewSchema = shapeOf<Overview>()(
     })
     .meta({ id: 'Overview' }),
 );
-
-const settingSchema = shapeOf<ShownSetting>()(
-  z.object({
-    key: z.string(),
-    value: z.unknown(),
-    default: z.unknown(),
-    is_default: z.boolean(),
-    needs_restart: z.literal(true),
-    description: z.string(),
-  }),
-);
-
-/** Answer of `GET /config` (decision Z3). */
-export const configSchema = z.object({ settings: z.array(settingSchema).readonly() }).meta({ id: 'Config' });

@@ -1,10 +1,14 @@
-import type { Overview } from '../../model/overview.ts';
-import type { SubjectSeries } from '../../model/statistics.ts';
-import { webhookLabel } from '../../model/status.ts';
-import type { Context } from '../context.ts';
-import type { Style } from '../output/style.ts';
-import { type Column, table } from '../output/table.ts';
-import { shownTime } from '../output/time.ts';
+import type { Overview, SubjectSeries } from '../../client/overview-types.ts';
+import { isPosternError } from '../../client/postern-client.ts';
+import { LABEL_COLUMNS } from '../../core/cli/commands/status-command.ts';
+import type { ClientContext, Context } from '../../core/cli/context.ts';
+import type { Style } from '../../core/cli/output/style.ts';
+import { type Column, table } from '../../core/cli/output/table.ts';
+import { wrapped } from '../../core/cli/output/text.ts';
+import { shownTime } from '../../core/cli/output/time.ts';
+import type { Served } from '../../core/cli/service-connection.ts';
+import { webhookLabel } from '../../core/model/status.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 
 /** A line of counts in `postern status`. */
 export interface CounterLine {
@@ -28,6 +32,30 @@ const OUTCOMES: readonly (readonly [name: string, words: string])[] = [
   ['unknown', 'with unknown outcome'],
   ['refused', 'refused'],
 ];
+
+/** Reads the counters, and returns their lines of `postern status`: none if the service does not count. */
+export async function shownCounters(service: Served): Promise<readonly string[]> {
+  try {
+    const overview = await service.client.home.overview();
+    return [
+      ...counterLines(overview, systemClock.now()).flatMap((line) => shownCounter(line, service)),
+      ...counterTables(overview, service),
+    ];
+  } catch (error) {
+    // A hub has no counters, nor has an older service.
+    if (!isPosternError(error) || error.status !== 404) throw error;
+    return [];
+  }
+}
+
+function shownCounter(
+  { name, bars, text }: CounterLine,
+  { paint, columns, isTerminal }: ClientContext,
+): readonly string[] {
+  const before = isTerminal && bars !== undefined ? `${bars}  ` : '';
+  const [first = '', ...others] = wrapped(text, columns, LABEL_COLUMNS + before.length);
+  return [`${paint('bold', name.padEnd(LABEL_COLUMNS))}${paint('cyan', before)}${first.trimStart()}`, ...others];
+}
 
 /** Returns the lines that count the events of the last hour and today's sends. */
 export function counterLines({ events, sends, day }: Overview, nowMs: number): readonly CounterLine[] {

@@ -173,6 +173,14 @@ test('no page has two sections of one name', () => {
   expect(twice).toEqual([]);
 });
 
+test('the guide has at most 24 pages and 40,000 words', () => {
+  const docs = new URL('../../docs/', import.meta.url);
+  const pages = readdirSync(docs, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  const words = pages.flatMap((page) => readFileSync(new URL(page, docs), 'utf8').split(/\s+/).filter(Boolean));
+  expect(pages.length).toBeLessThanOrEqual(24);
+  expect(words.length).toBeLessThanOrEqual(40_000);
+});
+
 test('ARCHITECTURE.md names only files and folders that exist', () => {
   const root = new URL('../../', import.meta.url);
   const page = readFileSync(new URL('ARCHITECTURE.md', root), 'utf8');

@@ -87,7 +87,7 @@ describe('GET /search', () => {
     });
   });
 
-  test('a parameter conversation_id holds besides in:, and one that is not known has no messages', async () => {
+  test('finds what matches both conversation_id and in:, and nothing in an unknown conversation', async () => {
     await search('in:Garden', '&conversation_id=any;-;+15550100');
     expect(gateway.search.asked[0]?.conversations).toEqual([['any;+;chat42'], ['any;-;+15550100']]);
     const answer = await search('x', '&conversation_id=any;-;nobody');

@@ -128,7 +128,7 @@ describe('rows as no Messages writes them', () => {
     expect(status().problem).toBeUndefined();
   });
 
-  test('with a million equal words, bodies of a megabyte and more, or text that is none', async () => {
+  test('are indexed if they have a million equal words, bodies of a megabyte and more, or no text', async () => {
     const { fixture, start, complete, find } = create();
     const chat = fixture.chat('any;-;1');
     const body = (text: string) => encodeAttributedBody(text, [{ length: text.length, attributes: {} }]);
@@ -152,7 +152,7 @@ describe('rows as no Messages writes them', () => {
     expect(bodies(await find('')).length).toBe(56 - 1);
   });
 
-  test('that all have one date', async () => {
+  test('are found once each, page by page, if they all have one date', async () => {
     const { fixture, start, complete, page, ask } = create();
     const chat = fixture.chat('any;-;1');
     for (let n = 0; n < 1200; n += 1) fixture.message({ chat, text: 'same', date: n % 2 === 0 ? 0 : null });

@@ -21,9 +21,9 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
   'any;-;+15550100': ['any;-;+15550100'],
   chat42: ['any;+;chat42'],
 };
-const NAMED: Readonly<Record<string, readonly string[]>> = {
-  Garden: ['any;+;chat42'],
-  Family: ['any;+;chat1', 'any;+;chat2'],
+const NAMED: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  Garden: [['any;+;chat42']],
+  Family: [['any;+;chat1'], ['any;+;chat2']],
 };
 const chats: ChatNames = {
   conversations: (text) => IDS[text] ?? [],

@@ -43,7 +43,7 @@ describe('names in chat.db', () => {
   });
 
   test('a display name is found whatever its case and accents', () => {
-    expect(names.named('CAFE Zurich')).toEqual(['iMessage;+;chat42', 'iMessage;+;chat43']);
+    expect(names.named('CAFE Zurich')).toEqual([['iMessage;+;chat42'], ['iMessage;+;chat43']]);
     expect(names.named('')).toEqual([]);
     expect(names.named('cafe')).toEqual([]);
   });

@@ -149,7 +149,7 @@ describe('groups that chat_lookup joins are one conversation', () => {
     const names = chatDbNames(connection);
     expect(names.conversations(NEW)).toEqual([OLD, NEW]);
     expect(names.conversations('chat200')).toEqual([OLD, NEW]);
-    expect(names.named('trip')).toEqual([OLD, NEW]);
+    expect(names.named('trip')).toEqual([[OLD, NEW]]);
     expect(new IndexReader(connection).conversations(rows)).toEqual(rows.map(() => OLD));
   });
 

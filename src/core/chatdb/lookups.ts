@@ -283,7 +283,7 @@ export function chatDbNames(connection: Connection): ChatNames {
         const chats = rows
           .filter(([, displayName]) => folded(toText(displayName)) === wanted)
           .map(([rowId]) => snapshot.chat(rowId as number));
-        return [...new Set(chats)].flatMap((chat) => (chat === undefined || chat.guid === '' ? [] : allIds(chat)));
+        return [...new Set(chats)].flatMap((chat) => (chat === undefined || chat.guid === '' ? [] : [allIds(chat)]));
       });
     },
     isAddress: (text) =>

@@ -26,7 +26,11 @@ export const SEARCH: Port<CallerSearch> = {
     },
     chats: {
       conversations: (idOrAddress) => key.readable(all.chats.conversations(idOrAddress)),
-      named: (name) => key.readable(all.chats.named(name)),
+      named: (name) =>
+        all.chats
+          .named(name)
+          .map((ids) => key.readable(ids))
+          .filter((ids) => ids.length > 0),
       isAddress: (text) =>
         all.chats.isAddress(text) &&
         (key.conversations() === undefined || key.readable(all.chats.conversations(text)).length > 0),

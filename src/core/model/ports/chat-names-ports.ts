@@ -5,8 +5,8 @@ export interface ChatNames {
    * variant, an address, or the identifier in a group's id.
    */
   conversations(idOrAddress: string): readonly string[];
-  /** Returns the ids of the conversations with this display name. Ignores case and accents. */
-  named(name: string): readonly string[];
+  /** Returns all ids of each conversation with this display name. Ignores case and accents. */
+  named(name: string): readonly (readonly string[])[];
   /**
    * Reports whether chat.db knows somebody with this address, ignoring case. Short codes and company names are
    * addresses too.

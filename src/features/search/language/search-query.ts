@@ -67,7 +67,7 @@ async function senderOf(text: string, { naming, chats }: SearchNames): Promise<S
 async function conversationsOf(text: string, { naming, chats }: SearchNames): Promise<readonly string[] | string> {
   const byId = chats.conversations(text);
   if (byId.length > 0) return byId;
-  const groups = chats.named(text).map((id) => ({ ids: [id], shown: id }));
+  const groups = chats.named(text).map((ids) => ({ ids, shown: ids[0] ?? '' }));
   const people = (await naming.named(text))
     .map((person) => ({ ids: person.addresses.flatMap((one) => chats.conversations(one)), shown: candidate(person) }))
     .filter(({ ids }) => ids.length > 0);

@@ -1,8 +1,7 @@
 import { lazyMcpService } from '../features/mcp/lazy-service.ts';
 import { openIssuer } from '../features/oauth/open-issuer.ts';
-import { HomePage } from '../features/overview/home-page.ts';
 import type { Core } from './core.ts';
-import type { Gauge } from './feature.ts';
+import { clientsFor, type Gauge } from './feature.ts';
 import { macServer } from './http/mac-server.ts';
 import type { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
@@ -16,7 +15,7 @@ const SOCKETS_END_WITHIN_MS = 2000;
 
 /** Creates the server, and adds what works by itself once the server listens. */
 export async function serve(core: Core): Promise<HttpServer> {
-  const { config, host, closers, access, detector, webhooks, search, clockWatch } = core;
+  const { config, host, closers, access, detector, webhooks, clockWatch } = core;
   const mcp = openMcp(core);
   const http = await openHttp(core, mcp);
   core.ownListeners.watch(() => http.addresses);
@@ -37,7 +36,6 @@ export async function serve(core: Core): Promise<HttpServer> {
   closers.add('clock', { start: () => clockWatch.start(), close: () => clockWatch.close() });
   closers.add('webhooks', { start: () => webhooks.start(), end: () => webhooks.close(WORK_ENDS_WITHIN_MS) });
   closers.add('held sends', { start: () => access.loaded?.start() });
-  closers.add('search', { start: () => search.start(), close: () => search.close() });
   closers.add('WebSockets', { end: () => core.webSockets.close(SOCKETS_END_WITHIN_MS) });
   closers.add('streams', { end: () => core.streams.close(SOCKETS_END_WITHIN_MS) });
   closers.add('permissions', { end: () => core.permissions.close() });
@@ -69,7 +67,8 @@ async function openHttp(core: Core, mcp: McpService): Promise<HttpServer> {
     features: host.features,
     counters: core.counters,
     cli: host.cli,
-    home: new HomePage({ ...core, status: () => owner.status() }),
+    appSettings: () => settingsOf(core),
+    clients: (key, url) => clientsFor(key, url, core),
     settings: config.server,
     apiKey: config.auth.apiKey,
     callers: { owner, find: (key) => access.loaded?.find(key) },
@@ -87,6 +86,11 @@ async function openHttp(core: Core, mcp: McpService): Promise<HttpServer> {
   });
 }
 
+async function settingsOf({ config, host }: Core) {
+  const { settingsReport } = await import('./config/settings-report.ts');
+  return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
+}
+
 function metricsOf(core: Core) {
   const { webhooks, status } = core;
   return {
@@ -97,8 +101,6 @@ function metricsOf(core: Core) {
     newestEvent: core.feed.lastPublished().rowId,
     published: core.channel.published,
     heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
-    search: core.search.status(),
-    changes: core.detection.status(),
     messagesAccount: core.messagesAccounts.account,
     arrivalDelay: core.ages.delays.report(),
     ofFeatures: (gauge: Gauge) => {

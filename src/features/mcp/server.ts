@@ -131,8 +131,8 @@ function contextOf(parts: ServerParts): MakeContext {
     requestId,
     ownKey: () => parts.ownKey(caller),
     names: async () => {
-      await caller.contacts.ready();
-      const { names } = caller.contacts;
+      await caller.naming.ready();
+      const { names } = caller.naming;
       return (address) => names.nameOf(address);
     },
     signals: call === undefined ? [ending, keyEnd] : [ending, keyEnd, call.mcpReq.signal],

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { StatisticSeries, SubjectSeries } from '../../../../core/model/statistics.ts';
+import type { StatisticSeries, SubjectSeries } from '../../../../client/overview-types.ts';
 import { MAX_WEBHOOKS } from '../../../../core/model/webhook.ts';
 import { TickStrip } from '../../parts/charts.tsx';
 import { setTitle } from '../../parts/frame.ts';
@@ -14,7 +14,8 @@ import { currentRoute, type Route, type View } from '../../service/route.ts';
 import { commandOf, isHub, isOwner } from '../../service/service.ts';
 import { number } from '../../service/words.ts';
 import { deliveriesOf } from './deliveries.tsx';
-import { pathOf, sendTest, WebhookMenu } from './webhook-actions.tsx';
+import { pathOf } from './redeliver.ts';
+import { sendTest, WebhookMenu } from './webhook-actions.tsx';
 import { WebhookPage } from './webhook-detail.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import {

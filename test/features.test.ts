@@ -81,7 +81,7 @@ const NAMED: Readonly<Record<string, number>> = {
   bluebubbles: 2,
   changes: 55,
   console: 70,
-  contacts: 57,
+  contacts: 58,
   fleet: 5,
   imsg: 1,
   mcp: 113,
@@ -89,7 +89,7 @@ const NAMED: Readonly<Record<string, number>> = {
   oauth: 54,
   overview: 10,
   scheduled: 50,
-  search: 78,
+  search: 77,
   simulator: 58,
 };
 

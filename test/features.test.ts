@@ -28,8 +28,6 @@ const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
   'core: access': 2,
   'core: changes': 1,
   'core: contacts': 5,
-  'core: mcp': 2,
-  'core: oauth': 2,
   'core: search': 1,
   'http: search': 2,
   'reader-worker: search': 4,
@@ -38,15 +36,12 @@ const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
 /** How often a feature imports what another one does not show. The list only shrinks. */
 const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {
   'access: contacts': 1,
-  'access: mcp': 1,
   'archive: contacts': 3,
   'mcp: search': 2,
-  'oauth: access': 1,
-  'scheduled: mcp': 3,
 };
 
 /** Folders of features/ whose code has moved there, but which have no `feature.ts` yet. The list only shrinks. */
-const NOT_YET_FEATURES = ['access', 'changes', 'console', 'contacts', 'mcp', 'oauth', 'search'];
+const NOT_YET_FEATURES = ['access', 'changes', 'console', 'contacts', 'search'];
 
 /** What a feature shows to those that need it. */
 const SHARED_FILE = /^(?:port|types)\.ts$/;
@@ -59,6 +54,7 @@ const LIGHT_FILES = [
   'demo-commands.ts',
   'commands.ts',
   'settings.ts',
+  'clients.ts',
   'migrations.ts',
 ];
 
@@ -82,7 +78,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 705,
+  access: 703,
   archive: 2,
   bluebubbles: 2,
   changes: 73,
@@ -90,12 +86,12 @@ const NAMED: Readonly<Record<string, number>> = {
   contacts: 148,
   fleet: 5,
   imsg: 1,
-  mcp: 113,
+  mcp: 5,
   media: 7,
-  oauth: 54,
+  oauth: 5,
   overview: 10,
   scheduled: 50,
-  search: 281,
+  search: 278,
   simulator: 58,
 };
 

@@ -112,7 +112,7 @@ function openSends(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
 
 /** Opens what reads the event log: search, webhooks and streams. */
 async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
-  const { config, host, state, connection, thread, chatLog, feed, json, ready, access } = core;
+  const { config, host, state, connection, thread, chatLog, feed, json, ready } = core;
   const { clock, log, version } = host;
   const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
   const watchers: DeliveryWatcher[] = [];
@@ -134,8 +134,9 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
     onHeld: (webhookId) => {
       for (const watcher of watchers) watcher.countHeld(webhookId);
     },
-    callerOf: (keyId) => access.loaded?.callerOf(keyId),
+    callerOf: (keyId) => core.guests.callerOf(keyId),
   });
+  core.guests.onChange(({ keyId }) => webhooks.refresh(keyId));
   return {
     search,
     poster,
@@ -188,6 +189,10 @@ function openOwner(
     search: core.search,
     chats: chatDbNames(connection),
   };
+  core.guests.knownBy({
+    find: (key) => access.loaded?.find(key),
+    callerOf: (keyId) => access.loaded?.callerOf(keyId),
+  });
   access.loadedBy(async () => {
     const { accessParts } = await import('../features/access/access-parts.ts');
     return accessParts({
@@ -196,8 +201,6 @@ function openOwner(
       files: core.heldFiles,
       selfAddress: config.approval.selfAddress || access.selfAddress,
       owner: () => owner,
-      onKeyChange: (keyId) => webhooks.refresh(keyId),
-      callerOf: (keyId) => access.loaded?.callerOf(keyId),
     });
   });
   const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run, clock, awake, poster, messagesAccounts });

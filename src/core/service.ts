@@ -18,7 +18,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
   const closers = new Cleanup(host.log);
   try {
     const core = await openCore(config, host, closers);
-    const http = await serve(core);
+    const http = serve(core);
     for (const feature of host.features) await open(feature, core, http);
     await closers.start();
     // Called last, because V8 would otherwise collect garbage in the middle of startup.

@@ -4,10 +4,24 @@ import { bluebubbles } from './bluebubbles/feature.ts';
 import { canary } from './canary/feature.ts';
 import { fleet } from './fleet/feature.ts';
 import { imsg } from './imsg/feature.ts';
+import { mcp } from './mcp/feature.ts';
 import { media } from './media/feature.ts';
+import { oauth } from './oauth/feature.ts';
 import { overview } from './overview/feature.ts';
 import { scheduled } from './scheduled/feature.ts';
 import { simulator } from './simulator/feature.ts';
 
 /** The features of this program, in the order in which they are opened, and in which their commands are listed. */
-export const FEATURES: readonly Feature[] = [simulator, media, archive, scheduled, fleet, imsg, bluebubbles, overview, canary];
+export const FEATURES: readonly Feature[] = [
+  simulator,
+  media,
+  archive,
+  mcp,
+  oauth,
+  scheduled,
+  fleet,
+  imsg,
+  bluebubbles,
+  overview,
+  canary,
+];

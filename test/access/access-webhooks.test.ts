@@ -20,15 +20,16 @@ function webhooksOf(hosts: readonly string[] = []) {
     },
     change: () => Promise.reject(new Error('not used')),
   };
+  const ownListeners = new OwnListeners({
+    addresses: () => [3284, 3285].map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
+  });
+  ownListeners.addHost('messages.example');
   const webhooks = limitedWebhooks({
     webhooks: registry as unknown as WebhookRegistry,
     keyId: 'key',
     hosts: () => hosts,
     chats: new ReadableChats(() => [], {} as ChatDirectory),
-    ownListeners: new OwnListeners({
-      addresses: () => [3284, 3285].map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
-      issuerHost: 'messages.example',
-    }),
+    ownListeners,
     clock: new FakeClock(),
     note: () => {},
   });

@@ -1,5 +1,5 @@
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { channelContent, McpChannel } from '../../src/core/cli/mcp-channel.ts';
+import { channelContent, McpChannel } from '../../src/features/mcp/cli/mcp-channel.ts';
 import { callbackHost } from '../../src/core/model/callback-hosts.ts';
 import { boundedLines } from '../../src/features/imsg/bounded-lines.ts';
 import { imsgMessage } from '../../src/features/imsg/imsg-message.ts';

@@ -15,7 +15,7 @@ import { searchContacts } from '../../src/features/contacts/contact-search.ts';
 import { Envelope, memberKeys, newFleetKey } from '../../src/features/fleet/protocol/envelope.ts';
 import { openEvent } from '../../src/features/fleet/protocol/event.ts';
 import { parseMembership } from '../../src/features/fleet/protocol/membership.ts';
-import { indented, shortLine as mcpLine } from '../../src/features/mcp/text/visible.ts';
+import { indented, shortLine as mcpLine } from '../../src/core/tools/visible.ts';
 import { documentOf } from '../../src/features/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/features/search/index/searched-text.ts';
 import { parseSearch } from '../../src/features/search/language/search-text.ts';

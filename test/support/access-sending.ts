@@ -12,6 +12,7 @@ import type { Approval } from '../../src/core/model/approval.ts';
 import { OWNER } from '../../src/core/model/audit.ts';
 import type { Caller, MacCaller } from '../../src/core/model/caller.ts';
 import { isAppError } from '../../src/core/model/errors.ts';
+import { Guests } from '../../src/core/model/guests.ts';
 import { Ports } from '../../src/core/model/port.ts';
 import type { NewKey } from '../../src/core/model/ports/access-ports.ts';
 import type { SendAnswer, SendRequest } from '../../src/core/model/ports/sending-ports.ts';
@@ -40,7 +41,6 @@ import { plainJson } from './event-json.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryMessages } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';
-import { noSubscriptions } from './mcp-events.ts';
 import { newSender } from './new-sender.ts';
 
 export const ANA = '+15550100';
@@ -159,7 +159,6 @@ export class AccessSending {
       deferral: this.scheduler,
       ports,
       uploads: this.uploads,
-      subscriptions: noSubscriptions,
       ownListeners: new OwnListeners({ addresses: () => [] }),
       attachmentRoots: roots,
       selfAddress,
@@ -167,7 +166,7 @@ export class AccessSending {
       ownerInChatDb: chatDbOwner(this.#connection),
       clock: this.clock,
       log: this.log,
-      onKeyChange: () => {},
+      guests: new Guests(),
     });
   }
 

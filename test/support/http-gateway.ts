@@ -9,9 +9,9 @@ import type { Mistake } from '../../src/core/model/errors.ts';
 import type { Key } from '../../src/core/model/key.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
+import { Ports } from '../../src/core/model/port.ts';
 import type { Approvals } from '../../src/core/model/ports/access-ports.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
-import type { McpService } from '../../src/core/model/ports/mcp-ports.ts';
 import type { People } from '../../src/core/model/ports/people-ports.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/core/model/ports/reading-ports.ts';
 import type { ChatNames, SearchIndex, SearchPage } from '../../src/core/model/ports/search-ports.ts';
@@ -23,6 +23,11 @@ import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
+import { mcpCalls } from '../../src/features/mcp/calls.ts';
+import { mcp } from '../../src/features/mcp/feature.ts';
+import { MCP } from '../../src/features/mcp/port.ts';
+import type { McpService } from '../../src/features/mcp/ports.ts';
+import { type CallersSubscriptions, SUBSCRIPTIONS } from '../../src/features/mcp/subscriptions-port.ts';
 import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
@@ -89,9 +94,6 @@ const NO_UPLOADS: Uploads = {
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
-function notFound(): never {
-  throw problem('not_available', { what: 'this' });
-}
 const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(problem('not_found')) });
 
 /** The status of a service that has just started. */
@@ -215,6 +217,7 @@ export interface Call {
 }
 
 type Options = Partial<Omit<MacServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
+  readonly mcp?: { readonly mcp: McpService; readonly settings: { readonly allowOwnerKey: boolean } };
   readonly settings?: Partial<MacServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
   readonly limited?: Key;
@@ -231,7 +234,11 @@ export class HttpGateway {
   backend: BackendHealth = { connected: true, message: null };
   url = '';
 
-  private constructor({ settings, limited, ...options }: Options) {
+  private constructor({ settings, limited, mcp: given, ...options }: Options) {
+    const ports = new Ports();
+    ports.provide(MCP, mcpCalls(given?.mcp ?? NO_MCP, given?.settings ?? { allowOwnerKey: false }));
+    const none: CallersSubscriptions = { own: undefined, ofKey: () => none };
+    ports.provide(SUBSCRIPTIONS, none);
     const owner: Caller = {
       key: undefined,
       reader: this.reader,
@@ -244,14 +251,14 @@ export class HttpGateway {
       attachments: { open: async () => undefined },
       status: () => STATUS,
       approvals: notUsed,
-      port: () => notFound(),
+      port: (wanted) => ports.get(wanted),
       uploads: NO_UPLOADS,
       search: this.search,
       chats: CHAT_NAMES,
       ...options,
     };
     this.server = macServer({
-      features: [],
+      features: [mcp],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,
@@ -281,7 +288,6 @@ export class HttpGateway {
           changes: null,
           own_addresses: [],
         }),
-      mcp: { mcp: NO_MCP, settings: { allowOwnerKey: false } },
       openStream: () => Promise.reject(problem('not_found')),
       acceptWebSocket: () => {
         throw new Error('not used');

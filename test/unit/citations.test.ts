@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { ProblemText } from '../../src/core/model/problem-text.ts';
 import { PROBLEMS } from '../../src/core/model/problems.ts';
-import { SCHEDULED_PROBLEMS } from '../../src/features/scheduled/problems.ts';
+import { FEATURES } from '../../src/features/list.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -75,7 +75,7 @@ describe('a citation', () => {
 test('a comment that says what is thrown names an error that exists', () => {
   const code = SOURCES.map((path) => divided(read(path)).code).join('\n');
   const codes = new Set([
-    ...Object.keys(SCHEDULED_PROBLEMS),
+    ...FEATURES.flatMap(({ problems = {} }) => Object.keys(problems)),
     ...Object.entries(PROBLEMS).flatMap(([name, { code = name }]: [string, ProblemText]) => [name, code]),
     ...all(code, /new AppError\(\s*'(\w+)'/g),
   ]);

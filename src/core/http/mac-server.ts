@@ -12,7 +12,6 @@ import { attachmentRoutes } from './routes/attachments-routes.ts';
 import type { ReadSettings } from './routes/config-routes.ts';
 import { conversationRoutes } from './routes/conversations-routes.ts';
 import { type EventSource, eventRoutes } from './routes/events-routes.ts';
-import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
 import { messageRoutes } from './routes/messages-routes.ts';
 import { metricRoutes } from './routes/metrics-routes.ts';
 import { signInRoutes } from './routes/sign-in-routes.ts';
@@ -31,7 +30,6 @@ export interface MacServerParts
   readonly notReady: () => readonly string[];
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   readonly diagnose: Diagnose;
-  readonly mcp: McpRouteParts;
   readonly metrics: () => Metrics;
   readonly version: string;
   /** The features whose operations are served. */
@@ -64,7 +62,6 @@ function macRoutes(parts: MacServerParts, { closing, ownUrl }: RouteHost): reado
     ...eventRoutes({ ...parts, closing }),
     ...statusRoutes(parts.checkPermissions, ownUrl, parts.diagnose),
     ...signInRoutes({ apiKey, clock, ownUrl }),
-    ...mcpRoutes(parts.mcp),
     ...metricRoutes(parts.metrics, counters),
   };
   const handlers = withLazyRoutes(loaded, { ...parts, ownUrl });

@@ -119,12 +119,6 @@ export const ACCESS_PROBLEMS = {
     hint: 'Nothing was sent. The owner of Postern decides how much a key may send.',
     example: { window: 'in a minute', seconds: 42 },
   },
-  too_many_answers: {
-    status: 429,
-    detail: 'Answers to earlier requests have not been read yet: try again in {seconds} s.',
-    hint: 'Read the answers. Unread answers may total 16 MB for one key and 64 MB for all keys.',
-    example: { seconds: 5 },
-  },
   too_many_streams: {
     status: 429,
     detail: 'This key already has {max} WebSockets and event streams open.',

@@ -11,7 +11,6 @@ import type { People } from './ports/people-ports.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading-ports.ts';
 import type { SearchIndex, SearchNames } from './ports/search-ports.ts';
 import type { CallerSender } from './ports/sending-ports.ts';
-import type { Subscriptions } from './ports/subscriptions-ports.ts';
 import type { Uploads } from './ports/uploads-ports.ts';
 import type { WebhookRegistry } from './ports/webhooks-ports.ts';
 import { problem } from './problems.ts';
@@ -32,8 +31,6 @@ export interface Caller extends SearchNames {
   readonly sender: CallerSender;
   readonly uploads: Uploads;
   readonly webhooks: WebhookRegistry;
-  /** For a limited key: its subscriptions of MCP Events. */
-  readonly subscriptions?: Subscriptions;
   readonly search: SearchIndex;
   readonly approvals: Approvals;
   /** Returns a port that a feature added. Throws `not_available` if no feature of this service provides it. */

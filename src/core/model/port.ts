@@ -7,6 +7,10 @@ export interface Reach {
   has(scope: Scope): boolean;
   /** Reports whether the key may read the conversation, or the one-to-one conversation with this address. */
   mayRead(conversation: string): boolean;
+  /** Reports whether events may be posted to this URL for the key. */
+  mayCallBack(url: string): boolean;
+  /** Records that something which posts events for the key was registered or removed. */
+  noteCallback(target: string, outcome: string): void;
 }
 
 /**

@@ -118,12 +118,6 @@ export const PROBLEMS = {
     detail: 'Sign-in codes are made only over the Unix socket.',
     hint: '"postern open" makes one. To sign in without a code, enter the key in the console.',
   },
-  owner_key_at_mcp: {
-    status: 403,
-    detail:
-      "The owner's key is not accepted at /mcp, because an agent that has it may read everything and send to everyone.",
-    hint: 'Make a key for the agent with "postern keys add", or set allow_owner_key = true in the section [mcp] of config.toml.',
-  },
   not_found: { status: 404, detail: 'There is no such path.' },
   not_available: { status: 404, detail: 'This service does not offer {what}.', example: { what: 'notes' } },
   send_later_unavailable: {

@@ -14,6 +14,8 @@ export interface Route {
    * code in the body replaces the key, and only the service's own console may send it.
    */
   readonly key: 'header' | 'query' | 'none' | 'code';
+  /** True if only limited keys are meant: the refusal of a key does not say where to find the owner's. */
+  readonly isForLimitedKeys?: true;
   /**
    * The callers that may use the route. Handlers use only the ports of `exchange.caller`, which limit what a key can
    * read, send and receive.
@@ -84,7 +86,6 @@ export const ROUTES = {
   listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner' },
   makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
   signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
-  callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 

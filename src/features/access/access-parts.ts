@@ -3,7 +3,6 @@ import { MessagesDirectory } from '../../core/chatdb/lookups.ts';
 import { chatDbOwner } from '../../core/chatdb/owner.ts';
 import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
-import type { Caller } from '../../core/model/caller.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type { IdempotencyStore } from '../../core/model/ports/sending-ports.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
@@ -11,23 +10,13 @@ import { auditStore } from '../../core/state/audit-store.ts';
 import { keyStore } from '../../core/state/keys-store.ts';
 import { selfChatStore } from '../../core/state/self-chat-store.ts';
 import { namedReader } from '../contacts/named-reader.ts';
-import { LazySubscriptions } from '../mcp/lazy-subscriptions.ts';
 import { approvalStore } from './approvals-store.ts';
 import type { AccessParts } from './limited-access.ts';
 
 interface LimitedAccessParts
   extends Pick<
     AccessParts,
-    | 'owner'
-    | 'json'
-    | 'sender'
-    | 'deferral'
-    | 'ports'
-    | 'files'
-    | 'uploads'
-    | 'ownListeners'
-    | 'onKeyChange'
-    | 'selfAddress'
+    'owner' | 'json' | 'sender' | 'deferral' | 'ports' | 'files' | 'uploads' | 'ownListeners' | 'guests' | 'selfAddress'
   > {
   readonly config: Config;
   readonly host: Host;
@@ -36,7 +25,6 @@ interface LimitedAccessParts
   readonly idempotency: IdempotencyStore;
   /** Reads messages without the contacts' names, which `named` adds. */
   readonly messages: MessageReader;
-  readonly callerOf: (keyId: string) => Caller | undefined;
 }
 
 /** Creates the modules that only limited keys need. Loaded with the first key. */
@@ -57,7 +45,6 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     },
     directory: new MessagesDirectory(connection),
     named: namedReader,
-    subscriptions: new LazySubscriptions({ ...parts, feed: () => parts.owner().feed }),
     attachmentRoots: config.send.attachmentRoots,
     hasTapbacks: config.approval.selfAddress !== '',
     ownerInChatDb: chatDbOwner(connection),

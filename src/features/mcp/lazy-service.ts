@@ -3,10 +3,10 @@ import type { Caller } from '../../core/model/caller.ts';
 import type { CommandWords } from '../../core/model/command-words.ts';
 import type { KeyRecord } from '../../core/model/key.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
-import type { McpService } from '../../core/model/ports/mcp-ports.ts';
 import { problem } from '../../core/model/problems.ts';
-import type { EventErrorNumbers } from '../../core/model/subscription.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
+import type { McpService } from './ports.ts';
+import type { EventErrorNumbers } from './subscriptions/subscription.ts';
 
 export interface McpParts {
   readonly clock: Clock;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { APPROVAL_STATES, type Approval } from '../../../core/model/approval.ts';
-import { tool } from './tool.ts';
+import { tool } from '../../../core/tools/tool.ts';
 import { timeout, Wait } from './wait.ts';
 
 export const approvalsWait = tool({

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
-import { shortLine } from '../text/visible.ts';
-import { textOutput, tool } from './tool.ts';
+import { textOutput, tool } from '../../../core/tools/tool.ts';
+import { shortLine } from '../../../core/tools/visible.ts';
 
 const MAX_PEOPLE = 20;
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { allowedWait } from '../../../core/model/caller.ts';
 import { MAX_WAIT_S } from '../../../core/model/key.ts';
-import type { ToolContext } from './tool.ts';
+import type { ToolContext } from '../../../core/tools/tool.ts';
 
 const DEFAULT_S = 25;
 const PROGRESS_MS = 5000;

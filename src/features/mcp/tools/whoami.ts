@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { KeyRecord } from '../../../core/model/key.ts';
-import type { NameOf } from '../text/labels.ts';
-import { shortLine } from '../text/visible.ts';
-import { textOutput, tool } from './tool.ts';
+import type { NameOf } from '../../../core/tools/tool.ts';
+import { textOutput, tool } from '../../../core/tools/tool.ts';
+import { shortLine } from '../../../core/tools/visible.ts';
 
 const MAX_LISTED = 50;
 

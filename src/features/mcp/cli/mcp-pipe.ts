@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { latin1Header } from '../../client/transport.ts';
+import { latin1Header } from '../../../client/transport.ts';
 
 /** The service's address and the key to use. */
 export interface McpDestination {

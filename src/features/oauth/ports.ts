@@ -1,4 +1,4 @@
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../core/model/caller.ts';
 
 /** A request to Postern's OAuth authorization server, at the host of `oauth.issuer` (decision Y5). */
 export interface OAuthRequest {

@@ -1,8 +1,8 @@
-import type { EventType, LogEntry } from './event.ts';
-import { LATE_S } from './event.ts';
-import { eventFilter } from './event-filter.ts';
-import type { Narrowing, Reading } from './narrowing.ts';
-import type { Offset } from './offset.ts';
+import type { EventType, LogEntry } from '../../../core/model/event.ts';
+import { LATE_S } from '../../../core/model/event.ts';
+import { eventFilter } from '../../../core/model/event-filter.ts';
+import type { Narrowing, Reading } from '../../../core/model/narrowing.ts';
+import type { Offset } from '../../../core/model/offset.ts';
 
 /** The content of an event: only ids, or the message too. */
 export const EVENT_CONTENTS = ['ids', 'full'] as const;

@@ -1,4 +1,4 @@
-import type { Caller } from '../caller.ts';
+import type { Caller } from '../../core/model/caller.ts';
 
 /** One request of the Model Context Protocol over HTTP. */
 export interface McpRequest {

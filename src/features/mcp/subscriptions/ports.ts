@@ -1,11 +1,11 @@
-import type { Offset } from '../offset.ts';
+import type { Offset } from '../../../core/model/offset.ts';
 import type {
   StoredSubscription,
   SubscriptionGrant,
   SubscriptionHealth,
   SubscriptionRequest,
   SubscriptionTarget,
-} from '../subscription.ts';
+} from './subscription.ts';
 
 export interface SubscriptionStore {
   list(): readonly StoredSubscription[];

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
-import type { StoredSubscription, SubscriptionRequest } from '../../src/core/model/subscription.ts';
+import { mayCallBack } from '../../src/core/model/callback-hosts.ts';
+import type { ChangedKey } from '../../src/core/model/guests.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
-import type { LimitedKey } from '../../src/features/access/limited-key.ts';
-import { endForbidden, limitedSubscriptions } from '../../src/features/access/limited-subscriptions.ts';
+import { endForbidden, limitedSubscriptions } from '../../src/features/mcp/subscriptions/limited-subscriptions.ts';
+import type { StoredSubscription, SubscriptionRequest } from '../../src/features/mcp/subscriptions/subscription.ts';
 import { codeOf } from '../support/access-sending.ts';
 import { ANY_KEY } from '../support/any-key.ts';
 import { noSubscriptions, SECRET } from '../support/mcp-events.ts';
@@ -25,14 +26,18 @@ function subscriptions(ownPorts: readonly number[] = []) {
     remove: (id: string) => void ended.push(id),
     terminate: (keyId: string) => void ended.push(keyId),
   };
-  const own = limitedSubscriptions({
-    subscriptions: service as never,
-    key: () => ({ ...ANY_KEY, callback_hosts: HOSTS }),
-    ownListeners: new OwnListeners({
-      addresses: () => ownPorts.map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
-    }),
-    note: (target, outcome) => noted.push(`${outcome} ${target}`),
+  const ownListeners = new OwnListeners({
+    addresses: () => ownPorts.map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
   });
+  const own = limitedSubscriptions(
+    { subscriptions: service as never, ownListeners },
+    {
+      keyId: ANY_KEY.id,
+      has: (scope) => ANY_KEY.scopes.includes(scope),
+      mayCallBack: (url) => mayCallBack(HOSTS, url),
+      noteCallback: (target, outcome) => void noted.push(`${outcome} ${target}`),
+    },
+  );
   const subscribe = (url: string) =>
     own.subscribe({
       ...{ name: 'message.received', arguments: {}, url, secret: SECRET },
@@ -53,13 +58,16 @@ test('subscriptions to a host end when the owner takes the host away, and all wh
   const { service, ended, subscribe } = subscriptions();
   await subscribe('http://127.0.0.1:9/own');
   await subscribe('https://hooks.example/a');
-  const key = (hosts: readonly string[], isAlive = true): LimitedKey =>
-    ({ stored: { ...ANY_KEY, callback_hosts: hosts }, isAlive: () => isAlive }) as unknown as LimitedKey;
-  endForbidden(service as never, key(HOSTS), 0);
+  const key = (hosts: readonly string[], isAlive = true): ChangedKey => ({
+    keyId: ANY_KEY.id,
+    isAlive,
+    mayCallBack: (url) => mayCallBack(hosts, url),
+  });
+  endForbidden(service as never, key(HOSTS));
   expect(ended).toEqual([]);
-  endForbidden(service as never, key([]), 0);
+  endForbidden(service as never, key([]));
   expect(ended).toEqual(['sub_2']);
-  endForbidden(service as never, key(HOSTS, false), 0);
+  endForbidden(service as never, key(HOSTS, false));
   expect(ended).toEqual(['sub_2', ANY_KEY.id]);
 });
 

@@ -1,5 +1,5 @@
-import { type Event, isPosternError, type Message, type PosternClient } from '../../client/postern-client.ts';
-import { countedBlanks, visible, writtenOut } from '../model/visible.ts';
+import { type Event, isPosternError, type Message, type PosternClient } from '../../../client/postern-client.ts';
+import { countedBlanks, visible, writtenOut } from '../../../core/model/visible.ts';
 
 /**
  * Seconds that a message may take to arrive. Slower messages are skipped: iCloud delivered them later, and they are not

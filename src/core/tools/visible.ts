@@ -1,5 +1,5 @@
-import { memoized } from '../../../core/model/memoized.ts';
-import { countedBlanks, hexOf, writtenOut } from '../../../core/model/visible.ts';
+import { memoized } from '../model/memoized.ts';
+import { countedBlanks, hexOf, writtenOut } from '../model/visible.ts';
 
 /**
  * Line breaks of every kind, and every invisible character. The last two, U+2800 and U+1D159, are symbols that are

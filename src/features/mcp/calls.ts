@@ -1,14 +1,9 @@
-import type { McpService } from '../../model/ports/mcp-ports.ts';
-import { problem } from '../../model/problems.ts';
-import type { Answer } from '../answer.ts';
-import type { Exchange } from '../exchange.ts';
-import { BOTH, EVENT_STREAM, eventOf, JSON_TYPE, mcpFormats, responseIn } from '../mcp-formats.ts';
-import type { Handlers } from '../router.ts';
-
-export interface McpRouteParts {
-  readonly mcp: McpService;
-  readonly settings: { readonly allowOwnerKey: boolean };
-}
+import type { Answer } from '../../core/http/answer.ts';
+import type { Exchange } from '../../core/http/exchange.ts';
+import { BOTH, EVENT_STREAM, eventOf, JSON_TYPE, mcpFormats, responseIn } from './formats.ts';
+import type { McpCalls } from './port.ts';
+import type { McpService } from './ports.ts';
+import { mcpProblem } from './problems.ts';
 
 const NO_BATCH = refusal(400, -32_600, 'Invalid Request: batches are not supported. Send one message per request.');
 const NOT_ACCEPTABLE = refusal(
@@ -25,14 +20,14 @@ function refusal(status: number, code: number, message: string): Answer {
 }
 
 /**
- * Returns the handler for the Model Context Protocol (decision M1). It answers with JSON-RPC errors, but throws
+ * Returns what answers requests of the Model Context Protocol (decision M1). It answers with JSON-RPC errors, but throws
  * problems for a refused key and for a body that cannot be read.
  */
-export function mcpRoutes({ mcp, settings }: McpRouteParts) {
+export function mcpCalls(mcp: McpService, { allowOwnerKey }: { readonly allowOwnerKey: boolean }): McpCalls {
   return {
-    async callMcp(exchange): Promise<Answer> {
+    async call(exchange) {
       const { caller, signal, id } = exchange;
-      if (caller.key === undefined && !settings.allowOwnerKey) throw problem('owner_key_at_mcp');
+      if (caller.key === undefined && !allowOwnerKey) throw mcpProblem('owner_key_at_mcp');
       const body = await exchange.json();
       // Version 2025-06-18 of the protocol removed batches. Besides, the rate limit would count a whole batch as one
       // request.
@@ -54,12 +49,12 @@ export function mcpRoutes({ mcp, settings }: McpRouteParts) {
       if (json || status !== 200) return { status, content: { type, text } };
       return { status, content: { type: EVENT_STREAM, text: eventOf(text) } };
     },
-  } satisfies Partial<Handlers>;
+  };
 }
 
 /**
  * Returns the headers that the protocol's package needs. Omits the API key, which access control has already checked.
- * `accept` is what the package demands, because `callMcp` has read the client's own.
+ * `accept` is what the package demands, because `call` has read the client's own.
  */
 function headersOf({ request: { headers } }: Exchange): Readonly<Record<string, string>> {
   const given = Object.entries(headers).filter(([name]) => /^(?:content-type|mcp-[\w-]+)$/.test(name));

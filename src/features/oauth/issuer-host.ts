@@ -1,15 +1,16 @@
 import type { IncomingMessage } from 'node:http';
-import { AppError } from '../model/errors.ts';
-import type { OAuthAnswer, OAuthService } from '../model/ports/oauth-ports.ts';
-import { problem } from '../model/problems.ts';
-import type { AccessControl } from './access-control.ts';
-import type { Answer } from './answer.ts';
-import { MAX_FORM_BYTES, readJson, readUrlEncoded } from './body.ts';
-import type { Exchange } from './exchange.ts';
-import { KeylessRequests } from './keyless-requests.ts';
-import { isUninvited, sourceBySite } from './origin-policy.ts';
-import { RateLimit } from './rate-limit.ts';
-import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
+import type { AccessControl } from '../../core/http/access-control.ts';
+import type { Answer } from '../../core/http/answer.ts';
+import { MAX_FORM_BYTES, readJson, readUrlEncoded } from '../../core/http/body.ts';
+import type { Exchange } from '../../core/http/exchange.ts';
+import { KeylessRequests } from '../../core/http/keyless-requests.ts';
+import { isUninvited, sourceBySite } from '../../core/http/origin-policy.ts';
+import { RateLimit } from '../../core/http/rate-limit.ts';
+import type { OtherHost } from '../../core/http/server.ts';
+import { AppError } from '../../core/model/errors.ts';
+import { problem } from '../../core/model/problems.ts';
+import type { McpCalls } from '../mcp/port.ts';
+import type { OAuthAnswer, OAuthService } from './ports.ts';
 
 const TOKEN = /^Bearer +([\w-]{1,200}) *$/i;
 const PATHS: ReadonlySet<string> = new Set([
@@ -26,21 +27,19 @@ export interface IssuerHostParts {
   /** The setting `oauth.issuer`: the https origin at which a tunnel makes `/mcp` reachable from the internet. */
   readonly issuer: string;
   readonly oauth: OAuthService;
-  readonly access: AccessControl;
   readonly rateLimitPerMinute: number;
-  readonly mcp: McpRouteParts;
+  readonly mcp: McpCalls;
 }
 
 /**
  * Answers the requests whose Host is the issuer's. They come from the internet (decision Y5). Serves only `/mcp` with
  * an access token, and the metadata and endpoints of OAuth.
  */
-export class IssuerHost {
+export class IssuerHost implements OtherHost {
   readonly #parts: IssuerHostParts;
   readonly #hostname: string;
   readonly #limit: RateLimit;
   readonly #keyless = new KeylessRequests();
-  readonly #routes: ReturnType<typeof mcpRoutes>;
 
   constructor(parts: IssuerHostParts) {
     this.#parts = parts;
@@ -48,7 +47,6 @@ export class IssuerHost {
     // Requests without a valid token have their own rate limit, so that strangers cannot use up the limit that the
     // owner and programs share.
     this.#limit = new RateLimit(Math.max(1, Math.floor(parts.rateLimitPerMinute / 2)));
-    this.#routes = mcpRoutes({ ...parts.mcp, settings: { allowOwnerKey: false } });
   }
 
   /**
@@ -63,17 +61,17 @@ export class IssuerHost {
     );
   }
 
-  async receive(exchange: Exchange): Promise<void> {
+  async receive(exchange: Exchange, access: AccessControl): Promise<void> {
     try {
-      exchange.send(await this.#answer(exchange));
+      exchange.send(await this.#answer(exchange, access));
     } catch (error) {
       exchange.fail(error);
     }
   }
 
-  async #answer(exchange: Exchange): Promise<Answer> {
+  async #answer(exchange: Exchange, access: AccessControl): Promise<Answer> {
     const { path, headers, request } = exchange;
-    const { issuer, access, oauth } = this.#parts;
+    const { issuer, oauth } = this.#parts;
     const isMcp = path === '/mcp';
     const token = isMcp ? TOKEN.exec(exchange.header('authorization') ?? '')?.[1] : undefined;
     const caller = token === undefined ? undefined : oauth.find(token);
@@ -97,7 +95,7 @@ export class IssuerHost {
     if (exchange.method !== 'POST') {
       throw problem('method_not_allowed', { methods: 'POST' }, { headers: { Allow: 'POST' } });
     }
-    return this.#routes.callMcp(exchange);
+    return this.#parts.mcp.call(exchange);
   }
 
   async #oauth(exchange: Exchange): Promise<Answer> {

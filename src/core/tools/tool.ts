@@ -1,11 +1,13 @@
 import * as z from 'zod';
-import type { Caller } from '../../../core/model/caller.ts';
-import type { KeyRecord, Scope } from '../../../core/model/key.ts';
-import type { Clock } from '../../../core/model/ports/host-ports.ts';
-import type { Counters } from '../../../core/runtime/counters.ts';
-import type { Nonce } from '../text/fence.ts';
-import type { NameOf } from '../text/labels.ts';
-import type { LocalTime } from '../text/times.ts';
+import type { Caller } from '../model/caller.ts';
+import type { KeyRecord, Scope } from '../model/key.ts';
+import type { Clock } from '../model/ports/host-ports.ts';
+import type { Counters } from '../runtime/counters.ts';
+import type { Nonce } from './fence.ts';
+import type { LocalTime } from './times.ts';
+
+/** Returns the owner's name for an address; undefined if there is none or more than one. */
+export type NameOf = (address: string) => string | undefined;
 
 /** Everything that a tool can use during a call. The ports in `caller` show only what the calling key may read. */
 export interface ToolContext {

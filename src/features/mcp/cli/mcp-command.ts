@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import type { ClientContext } from '../context.ts';
-import { McpPipe } from '../mcp-pipe.ts';
-import { jsonLine, oneLine } from '../output/text.ts';
-import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../service-connection.ts';
+import type { ClientContext } from '../../../core/cli/context.ts';
+import { jsonLine, oneLine } from '../../../core/cli/output/text.ts';
+import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../../../core/cli/service-connection.ts';
+import { McpPipe } from './mcp-pipe.ts';
 
 export interface McpOptions extends ConnectionOptions {
   /** True to pass incoming messages on to Claude Code. */
@@ -13,7 +13,7 @@ export interface McpOptions extends ConnectionOptions {
 }
 
 /** `postern mcp`: serves MCP over stdin and stdout, for programs that start their own servers. */
-export function mcp(options: McpOptions, context: ClientContext): Promise<number> {
+export function mcpCommand(options: McpOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {
     const to = limitedDestinationOf(options, context);
     const writes = new Set<Promise<void>>();
@@ -36,7 +36,7 @@ export function mcp(options: McpOptions, context: ClientContext): Promise<number
 
     async function openChannel() {
       const [{ McpChannel }, { PosternClient }] = await Promise.all([
-        import('../mcp-channel.ts'),
+        import('./mcp-channel.ts'),
         import('../../../client/postern-client.ts'),
       ]);
       const { address: _address, ...destination } = to;

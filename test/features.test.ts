@@ -25,7 +25,6 @@ const ROOTS = ['src/main.ts', 'src/reader-worker.ts'];
 
 /** How often rooms of the core import a feature. The list only shrinks: lower a number here when it falls. */
 const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
-  'core: access': 2,
   'core: changes': 1,
   'core: contacts': 5,
   'core: search': 1,
@@ -41,7 +40,7 @@ const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {
 };
 
 /** Folders of features/ whose code has moved there, but which have no `feature.ts` yet. The list only shrinks. */
-const NOT_YET_FEATURES = ['access', 'changes', 'console', 'contacts', 'search'];
+const NOT_YET_FEATURES = ['changes', 'console', 'contacts', 'search'];
 
 /** What a feature shows to those that need it. */
 const SHARED_FILE = /^(?:port|types)\.ts$/;
@@ -55,6 +54,7 @@ const LIGHT_FILES = [
   'commands.ts',
   'settings.ts',
   'clients.ts',
+  'ended.ts',
   'migrations.ts',
 ];
 
@@ -78,19 +78,19 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 703,
+  access: 236,
   archive: 2,
   bluebubbles: 2,
   changes: 73,
-  console: 70,
-  contacts: 148,
+  console: 62,
+  contacts: 129,
   fleet: 5,
   imsg: 1,
   mcp: 5,
   media: 7,
   oauth: 5,
   overview: 10,
-  scheduled: 50,
+  scheduled: 37,
   search: 278,
   simulator: 58,
 };

@@ -63,6 +63,10 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   readonly statusPage?: () => Promise<(service: Served) => Promise<readonly string[]>>;
   /** Returns what doctor finds about this feature, on a machine whose configuration can be used. */
   findings?(examined: Examined): Promise<readonly Finding[]>;
+  /** Erases what held only for a chat.db that has been replaced. */
+  replaced?(state: Sqlite): void;
+  /** Ends, in the copy that becomes a backup, what a restored service must not continue. */
+  backedUp?(copy: Sqlite): void;
   /** Ends what must not survive a restored backup. Returns sentences for the person who restores. */
   restored?(state: Sqlite, nowMs: number): readonly string[];
   /** Creates the feature in a running service. Returns undefined, and loads nothing, if it is switched off. */

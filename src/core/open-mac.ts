@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { LazyAccess } from '../features/access/lazy-access.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { CommitDetector } from './chatdb/commit-detector.ts';
 import { ConvertedFiles } from './chatdb/converted-files.ts';
@@ -51,7 +50,6 @@ export async function openBase(config: Config, host: Host, closers: Cleanup) {
     idempotency: idempotencyStore(state),
     counters: new Counters(),
     ownListeners: new OwnListeners(),
-    access: new LazyAccess(),
     /** The running features, in the order of the list. Key: the feature's name. */
     running: new Map<string, Running>(),
     ports: new Ports(),

@@ -1,5 +1,5 @@
 import type { Core } from './core.ts';
-import { clientsFor, type Gauge } from './feature.ts';
+import type { Gauge } from './feature.ts';
 import { macServer } from './http/mac-server.ts';
 import type { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
@@ -11,7 +11,7 @@ const SOCKETS_END_WITHIN_MS = 2000;
 
 /** Creates the server, and adds what works by itself once the server listens. */
 export function serve(core: Core): HttpServer {
-  const { config, host, closers, access, detector, webhooks, search, clockWatch } = core;
+  const { config, host, closers, detector, webhooks, search, clockWatch } = core;
   const http = openHttp(core);
   core.ownListeners.watch(() => http.addresses);
   closers.add('HTTP', {
@@ -29,7 +29,6 @@ export function serve(core: Core): HttpServer {
   closers.add('socket', { start: () => listenOnSocket({ config, http, log: host.log }) });
   closers.add('clock', { start: () => clockWatch.start(), close: () => clockWatch.close() });
   closers.add('webhooks', { start: () => webhooks.start(), end: () => webhooks.close(WORK_ENDS_WITHIN_MS) });
-  closers.add('held sends', { start: () => access.loaded?.start() });
   closers.add('search', { start: () => search.start(), close: () => search.close() });
   closers.add('WebSockets', { end: () => core.webSockets.close(SOCKETS_END_WITHIN_MS) });
   closers.add('streams', { end: () => core.streams.close(SOCKETS_END_WITHIN_MS) });
@@ -39,7 +38,7 @@ export function serve(core: Core): HttpServer {
 }
 
 function openHttp(core: Core): HttpServer {
-  const { config, host, connection, access, owner, webSockets, streams, status } = core;
+  const { config, host, connection, owner, webSockets, streams, status } = core;
   return macServer({
     clock: host.clock,
     log: host.log,
@@ -48,11 +47,9 @@ function openHttp(core: Core): HttpServer {
     counters: core.counters,
     cli: host.cli,
     appSettings: () => settingsOf(core),
-    clients: (key, url) => clientsFor(key, url, core),
     settings: config.server,
     apiKey: config.auth.apiKey,
     callers: { owner, find: (key) => core.guests.find(key) },
-    access: () => access.load(),
     ready: core.ready,
     health: () => status.health(),
     notReady: () => (connection.health().connected ? [] : ['chat_db_unavailable']),

@@ -1,4 +1,5 @@
 import type { Feature } from '../core/feature.ts';
+import { access } from './access/feature.ts';
 import { archive } from './archive/feature.ts';
 import { bluebubbles } from './bluebubbles/feature.ts';
 import { canary } from './canary/feature.ts';
@@ -16,6 +17,7 @@ export const FEATURES: readonly Feature[] = [
   simulator,
   media,
   archive,
+  access,
   mcp,
   oauth,
   scheduled,

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ChatDirectory } from '../../src/core/model/ports/access-ports.ts';
+import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/core/model/ports/webhooks-ports.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { limitedWebhooks } from '../../src/features/access/limited-webhooks.ts';

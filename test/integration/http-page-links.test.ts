@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Operation } from '../../src/core/http/openapi/operation.ts';
-import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
-import type { AccessService } from '../../src/core/model/ports/access-ports.ts';
 import type { People, Person } from '../../src/core/model/ports/people-ports.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/core/schema/routes.ts';
+import { pathOf, type Route } from '../../src/core/schema/routes.ts';
+import { access } from '../../src/features/access/feature.ts';
+import { ACCESS } from '../../src/features/access/port.ts';
+import { ALL_OPERATIONS, ALL_ROUTES } from '../support/all-operations.ts';
 import { CONVERSATION, HttpGateway } from '../support/http-gateway.ts';
 
 /** A value of each parameter of the lists. A new parameter needs one here. */
@@ -40,7 +40,7 @@ const LINE = {
 };
 
 /** The lists that are read page by page. */
-const PAGED = (Object.entries(OPERATIONS) as [RouteId, Operation][]).filter(([, { answers }]) =>
+const PAGED = Object.entries(ALL_OPERATIONS).filter(([, { answers }]) =>
   Object.values(answers).some(({ headers = {} }) => 'Link' in headers),
 );
 
@@ -48,7 +48,8 @@ let gateway: HttpGateway;
 beforeAll(async () => {
   gateway = await HttpGateway.start({
     people: { search: async () => [], person: async () => PERSON } as unknown as People,
-    access: async () => ({ audit: { list: () => [LINE] } }) as unknown as AccessService,
+    features: [access],
+    provide: (ports) => ports.provide(ACCESS, { load: async () => ({ audit: { list: () => [LINE] } }) } as never),
   });
   gateway.reader.next = '700.-1 ü';
   gateway.search.next = '700 ü';
@@ -72,7 +73,10 @@ test.each(PAGED)('every parameter of %s is in the link to the next page', async 
   const asked = new URLSearchParams(
     Object.fromEntries(names.map((name) => [name, VALUES[name] ?? `no value for ${name}`])),
   );
-  const url = new URL(pathOf(ROUTES[id]).replace('{id}', encodeURIComponent(CONVERSATION.id)), 'http://127.0.0.1');
+  const url = new URL(
+    pathOf(ALL_ROUTES[id] as Route).replace('{id}', encodeURIComponent(CONVERSATION.id)),
+    'http://127.0.0.1',
+  );
   url.search = [...asked].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
   const pages: URL[] = [url];
   for (let page = 1; page <= 2; page += 1) {

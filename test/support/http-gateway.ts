@@ -10,7 +10,6 @@ import type { Key } from '../../src/core/model/key.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { Ports } from '../../src/core/model/port.ts';
-import type { Approvals } from '../../src/core/model/ports/access-ports.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { People } from '../../src/core/model/ports/people-ports.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/core/model/ports/reading-ports.ts';
@@ -94,7 +93,6 @@ const NO_UPLOADS: Uploads = {
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
-const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(problem('not_found')) });
 
 /** The status of a service that has just started. */
 export const STATUS: StatusReport = {
@@ -217,6 +215,8 @@ export interface Call {
 }
 
 type Options = Partial<Omit<MacServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
+  /** Adds ports of features. */
+  readonly provide?: (ports: Ports) => void;
   readonly mcp?: { readonly mcp: McpService; readonly settings: { readonly allowOwnerKey: boolean } };
   readonly settings?: Partial<MacServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
@@ -234,11 +234,12 @@ export class HttpGateway {
   backend: BackendHealth = { connected: true, message: null };
   url = '';
 
-  private constructor({ settings, limited, mcp: given, ...options }: Options) {
+  private constructor({ settings, limited, mcp: given, provide, ...options }: Options) {
     const ports = new Ports();
     ports.provide(MCP, mcpCalls(given?.mcp ?? NO_MCP, given?.settings ?? { allowOwnerKey: false }));
     const none: CallersSubscriptions = { own: undefined, ofKey: () => none };
     ports.provide(SUBSCRIPTIONS, none);
+    provide?.(ports);
     const owner: Caller = {
       key: undefined,
       reader: this.reader,
@@ -250,7 +251,6 @@ export class HttpGateway {
       people: NOBODY_KNOWN,
       attachments: { open: async () => undefined },
       status: () => STATUS,
-      approvals: notUsed,
       port: (wanted) => ports.get(wanted),
       uploads: NO_UPLOADS,
       search: this.search,
@@ -266,9 +266,7 @@ export class HttpGateway {
         owner,
         find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
-      access: () => Promise.reject(problem('not_found')),
       appSettings: () => Promise.reject(problem('not_found')),
-      clients: () => [],
       health: () => this.backend,
       notReady: () => [],
       metrics: () => ({

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { Caller } from '../../src/core/model/caller.ts';
-import type { Keys } from '../../src/core/model/ports/access-ports.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
+import { access } from '../../src/features/access/feature.ts';
+import type { Keys } from '../../src/features/access/ports.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { mcpCalls } from '../../src/features/mcp/calls.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
@@ -65,10 +66,9 @@ export async function openIssuerHost({
     },
   });
   const mcp = lazyMcpService({
-    features: [],
+    features: [access],
     ...{ clock: systemClock, log: collectingLog(), counters: new Counters(), version: '1', eventErrors: 'draft' },
     timeZone: () => 'UTC',
-    ownKey: () => Promise.reject(new Error('not used')),
   });
   const parts = { mcp, settings: { allowOwnerKey: true } };
   const gateway = await HttpGateway.start({

@@ -53,7 +53,6 @@ describe('what is not written', () => {
         associatedRows: 'reactions',
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
-      approval: { selfAddress: '' },
       webhooks: { allowedHosts: [], certificates: [] },
       contacts: {
         isEnabled: true,
@@ -66,6 +65,7 @@ describe('what is not written', () => {
         simulator: {},
         media: {},
         archive: {},
+        access: { selfAddress: '' },
         mcp: { allowOwnerKey: false, eventErrors: 'draft' },
         oauth: { issuer: '' },
         scheduled: {},

@@ -124,7 +124,6 @@ describe('the first launch', () => {
       'associated_rows',
       'confirm_ms',
       'attachment_roots',
-      'self',
       'allowed_hosts',
       'ca_file',
       'enabled',
@@ -133,6 +132,7 @@ describe('the first launch', () => {
       'enabled',
       'enabled',
       // Those of features.
+      'self',
       'allow_owner_key',
       'event_errors',
       'issuer',

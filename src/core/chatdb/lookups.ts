@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { addressOf, chatIdentity, groupId, withoutTags } from '../model/address.ts';
 import { isChatDbAway } from '../model/errors.ts';
 import { folded } from '../model/folded.ts';
-import type { ChatDirectory, ChatMembers } from '../model/ports/access-ports.ts';
+import type { ChatDirectory, ChatMembers } from '../model/ports/directory-ports.ts';
 import type { ChatNames } from '../model/ports/search-ports.ts';
 import type { OwnRow, SendLookup } from '../model/ports/sending-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';

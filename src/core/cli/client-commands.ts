@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SERVICE_CHOICES } from '../model/send-service.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { declareAccessCommands } from './access-commands.ts';
 import { WAIT_STATES } from './commands/send-wait.ts';
 import {
   connected,
@@ -144,7 +143,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/tail-command.ts')).tail)));
   declareAttachmentCommands(program, runs);
   declareWebhookCommands(program, runs);
-  declareAccessCommands(program, runs);
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */

@@ -29,8 +29,6 @@ export interface Config {
     readonly associatedRows: AssociatedRows;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
-  /** The owner's own address. Held sends are announced there, and the owner can decide by tapback. Empty: off. */
-  readonly approval: { readonly selfAddress: string };
   readonly webhooks: {
     readonly allowedHosts: readonly string[];
     /** Certificates in PEM that webhooks trust besides the usual ones. */
@@ -140,7 +138,6 @@ export function checkConfig(
       associatedRows: one(SETTINGS.associatedRows),
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
-    approval: { selfAddress: one(SETTINGS.selfAddress) },
     webhooks: { allowedHosts: all(SETTINGS.webhookHosts), certificates: certificates() },
     contacts: {
       isEnabled: one(SETTINGS.contactsEnabled),

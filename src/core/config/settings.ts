@@ -103,14 +103,6 @@ export const SETTINGS = {
     defaultValue: () => [],
     read: absolutePath,
   },
-  selfAddress: {
-    name: 'approval.self',
-    about:
-      'Your own address. In the conversation with yourself, you can then approve or reject by tapback what agents want to send. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
-    allowed: SELF_ADDRESS,
-    defaultValue: () => '',
-    read: ownAddress,
-  },
   webhookHosts: {
     name: 'webhooks.allowed_hosts',
     about:

@@ -1,6 +1,4 @@
 import { documentsOf, type Feature } from '../feature.ts';
-import type { ClientsOf } from '../model/client-lines.ts';
-import type { AccessService } from '../model/ports/access-ports.ts';
 import type { Metrics } from '../model/ports/metrics-ports.ts';
 import type { PermissionReport } from '../model/ports/permissions-ports.ts';
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
@@ -23,9 +21,7 @@ import { HttpServer, type HttpServerParts, type RouteHost } from './server.ts';
 export interface MacServerParts
   extends Omit<HttpServerParts, 'routes' | 'operations' | 'pages'>,
     Omit<EventSource, 'closing'> {
-  readonly access: () => Promise<AccessService>;
   readonly appSettings: ReadSettings;
-  readonly clients: ClientsOf;
   readonly health: () => BackendHealth;
   readonly notReady: () => readonly string[];
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
@@ -64,7 +60,7 @@ function macRoutes(parts: MacServerParts, { closing, ownUrl }: RouteHost): reado
     ...signInRoutes({ apiKey, clock, ownUrl }),
     ...metricRoutes(parts.metrics, counters),
   };
-  const handlers = withLazyRoutes(loaded, { ...parts, ownUrl });
+  const handlers = withLazyRoutes(loaded, parts);
   const own = (Object.keys(ROUTES) as RouteId[]).map((id) => ({ id, route: ROUTES[id], handler: handlers[id] }));
   return [...own, ...featureRoutes(parts.features)];
 }

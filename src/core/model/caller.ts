@@ -3,7 +3,6 @@ import type { LogEntry } from './event.ts';
 import type { IncludeSet } from './include.ts';
 import { type Key, MAX_WAIT_S, type Scope, type SendRight } from './key.ts';
 import type { Port } from './port.ts';
-import type { Approvals } from './ports/access-ports.ts';
 import type { NameLookup } from './ports/contacts-ports.ts';
 import type { EventFeed, RowFeed } from './ports/feed-ports.ts';
 import type { Cancel } from './ports/host-ports.ts';
@@ -32,7 +31,6 @@ export interface Caller extends SearchNames {
   readonly uploads: Uploads;
   readonly webhooks: WebhookRegistry;
   readonly search: SearchIndex;
-  readonly approvals: Approvals;
   /** Returns a port that a feature added. Throws `not_available` if no feature of this service provides it. */
   port<Service>(port: Port<Service>): Service;
   status(): StatusReport | Promise<StatusReport>;

@@ -1,6 +1,6 @@
-import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
 import { FILE_PROBLEMS } from './file-problems.ts';
+import { GUEST_PROBLEMS } from './guest-problems.ts';
 import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
 import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
@@ -12,7 +12,7 @@ export type { ProblemText } from './problem-text.ts';
  * documentation are created from this catalogue.
  */
 export const PROBLEMS = {
-  ...ACCESS_PROBLEMS,
+  ...GUEST_PROBLEMS,
   ...FILE_PROBLEMS,
   ...WEBHOOK_PROBLEMS,
   invalid_request: {

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Caller } from '../model/caller.ts';
-import type { KeyRecord, Scope } from '../model/key.ts';
+import type { Scope } from '../model/key.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
 import type { Counters } from '../runtime/counters.ts';
 import type { Nonce } from './fence.ts';
@@ -15,8 +15,6 @@ export interface ToolContext {
   readonly clock: Clock;
   readonly time: LocalTime;
   readonly nonce: Nonce;
-  /** The rights of the calling key, as the owner set them. */
-  readonly ownKey: () => Promise<KeyRecord>;
   readonly counters: Counters;
   readonly requestId: string;
   /** Returns the owner's names for people, as far as this caller may know them. */

@@ -1,22 +1,32 @@
 import type { Connection } from '../../core/chatdb/connection.ts';
 import { MessagesDirectory } from '../../core/chatdb/lookups.ts';
-import { chatDbOwner } from '../../core/chatdb/owner.ts';
 import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type { IdempotencyStore } from '../../core/model/ports/sending-ports.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
-import { auditStore } from '../../core/state/audit-store.ts';
-import { keyStore } from '../../core/state/keys-store.ts';
-import { selfChatStore } from '../../core/state/self-chat-store.ts';
 import { namedReader } from '../contacts/named-reader.ts';
-import { approvalStore } from './approvals-store.ts';
 import type { AccessParts } from './limited-access.ts';
+import { chatDbOwner } from './owner-in-chatdb.ts';
+import { approvalStore } from './state/approvals-store.ts';
+import { auditStore } from './state/audit-store.ts';
+import { keyStore } from './state/keys-store.ts';
+import { selfChatStore } from './state/self-chat-store.ts';
 
 interface LimitedAccessParts
   extends Pick<
     AccessParts,
-    'owner' | 'json' | 'sender' | 'deferral' | 'ports' | 'files' | 'uploads' | 'ownListeners' | 'guests' | 'selfAddress'
+    | 'owner'
+    | 'json'
+    | 'sender'
+    | 'deferral'
+    | 'ports'
+    | 'files'
+    | 'uploads'
+    | 'ownListeners'
+    | 'guests'
+    | 'selfAddress'
+    | 'hasTapbacks'
   > {
   readonly config: Config;
   readonly host: Host;
@@ -46,7 +56,6 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     directory: new MessagesDirectory(connection),
     named: namedReader,
     attachmentRoots: config.send.attachmentRoots,
-    hasTapbacks: config.approval.selfAddress !== '',
     ownerInChatDb: chatDbOwner(connection),
   };
 }

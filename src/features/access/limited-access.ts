@@ -1,25 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { OWNER } from '../../core/model/audit.ts';
 import { mayCallBack } from '../../core/model/callback-hosts.ts';
 import type { Caller, EventView, MacCaller } from '../../core/model/caller.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import type { Guests } from '../../core/model/guests.ts';
 import type { IncludeSet } from '../../core/model/include.ts';
 import type { Key, KeyRevocation } from '../../core/model/key.ts';
+import { OWNER } from '../../core/model/owner.ts';
 import type { Ports, Reach } from '../../core/model/port.ts';
-import type {
-  AccessService,
-  ApprovalStore,
-  Approvals,
-  AuditStore,
-  ChatDirectory,
-  KeyStore,
-} from '../../core/model/ports/access-ports.ts';
 import type { Contacts } from '../../core/model/ports/contacts-ports.ts';
 import type { Deferral, DueSend } from '../../core/model/ports/deferral-ports.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
-import type { OwnerInChatDb, SelfChatStore } from '../../core/model/ports/self-chat-ports.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../../core/model/ports/sending-ports.ts';
 import type { Uploads } from '../../core/model/ports/uploads-ports.ts';
 import { problem } from '../../core/model/problems.ts';
@@ -38,10 +30,14 @@ import { limitedChatNames, limitedSearch } from './limited-search.ts';
 import { limitedSender } from './limited-sender.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
 import { narrowed } from './narrowing.ts';
+import type { OwnerInChatDb } from './owner-in-chatdb.ts';
 import { ownerSender } from './owner-sender.ts';
+import type { AccessService, ApprovalStore, Approvals, AuditStore, KeyStore } from './ports.ts';
+import { accessProblem } from './problems.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
+import type { SelfChatStore } from './self-chat-ports.ts';
 import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
 import { tapbacks } from './tapbacks.ts';
 
@@ -154,6 +150,14 @@ export class LimitedAccess implements AccessService {
     });
     this.approvals = callerApprovals(this.#desk, clock, undefined, (to) => isNewRecipient(directory, to));
     this.owner = ownerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
+  }
+
+  /** Returns the held sends that a key may see. Throws `key_not_found`. */
+  approvalsOf(keyId: string): Approvals {
+    const key = this.keys.withId(keyId);
+    if (key === undefined) throw accessProblem('key_not_found');
+    const { directory, clock } = this.#parts;
+    return callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to));
   }
 
   /** Returns the number of sends that wait for a decision. */
@@ -284,7 +288,6 @@ export class LimitedAccess implements AccessService {
       search: limitedSearch(owner.search, chats, onRead),
       contacts,
       chats: limitedChatNames(owner.chats, chats),
-      approvals: callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to)),
       port: (wanted) => ports.narrowed(wanted, reach),
       status: async () =>
         narrowed(await owner.status(), statusRules(new Set(webhooks.list().map((one) => one.id))), chats),

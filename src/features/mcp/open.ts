@@ -8,11 +8,12 @@ import { LazySubscriptions } from './lazy-subscriptions.ts';
 import { MCP } from './port.ts';
 import type { MCP_SETTINGS } from './settings.ts';
 import { endForbidden, limitedSubscriptions } from './subscriptions/limited-subscriptions.ts';
+import type { Subscriptions } from './subscriptions/ports.ts';
 import { type CallersSubscriptions, SUBSCRIPTIONS } from './subscriptions-port.ts';
 
 /** Serves MCP. Its modules are loaded by the first request, and by a stored subscription. */
 export function openMcp(core: Core, settings: ValuesOf<typeof MCP_SETTINGS>): Running {
-  const { host, access, counters, feed, guests, ports } = core;
+  const { host, counters, feed, guests, ports } = core;
   const { clock, log, version, features, cli } = host;
   const { eventErrors } = settings;
   const service = lazyMcpService({
@@ -24,7 +25,6 @@ export function openMcp(core: Core, settings: ValuesOf<typeof MCP_SETTINGS>): Ru
     eventErrors,
     features,
     timeZone: () => localTimeZone(),
-    ownKey: async (caller) => (await access.load()).keys.mine(caller),
   });
   ports.provide(MCP, mcpCalls(service, settings));
   const subscriptions = new LazySubscriptions({
@@ -33,11 +33,11 @@ export function openMcp(core: Core, settings: ValuesOf<typeof MCP_SETTINGS>): Ru
     eventErrors,
     callerOf: (keyId) => guests.callerOf(keyId),
   });
-  const all: CallersSubscriptions = {
-    own: undefined,
-    ofKey: (key) => ({ ...all, own: limitedSubscriptions({ ...core, subscriptions }, key) }),
-  };
-  ports.provide(SUBSCRIPTIONS, all);
+  const only = (own?: Subscriptions): CallersSubscriptions => ({
+    own,
+    ofKey: (key) => only(limitedSubscriptions({ ...core, subscriptions }, key)),
+  });
+  ports.provide(SUBSCRIPTIONS, only());
   guests.onChange((key) => endForbidden(subscriptions, key));
   return {
     start: () => subscriptions.start(),

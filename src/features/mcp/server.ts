@@ -15,7 +15,6 @@ import type { Flow } from './flow.ts';
 import type { McpParts } from './lazy-service.ts';
 import { addConversationResource } from './resources.ts';
 import { MAX_ANSWER } from './text/lines.ts';
-import { approvalsWait } from './tools/approvals-wait.ts';
 import { argumentsSchema, unknownNote } from './tools/arguments.ts';
 import { attachmentsFetch } from './tools/attachments-fetch.ts';
 import { contactsResolve } from './tools/contacts-resolve.ts';
@@ -24,7 +23,6 @@ import { eventsPoll, eventsWait } from './tools/events-tools.ts';
 import { messagesRead } from './tools/messages-read.ts';
 import { messagesSearch } from './tools/messages-search.ts';
 import { messagesSend } from './tools/messages-send.ts';
-import { whoami } from './tools/whoami.ts';
 
 export interface ServerParts extends McpParts {
   readonly caller: Caller;
@@ -42,7 +40,6 @@ export interface ServerParts extends McpParts {
 }
 
 const TOOLS: readonly Tool[] = [
-  whoami,
   conversationsList,
   messagesRead,
   messagesSearch,
@@ -51,7 +48,6 @@ const TOOLS: readonly Tool[] = [
   eventsPoll,
   eventsWait,
   messagesSend,
-  approvalsWait,
 ];
 
 const INSTRUCTIONS =
@@ -129,7 +125,6 @@ function contextOf(parts: ServerParts): MakeContext {
     nonce: randomNonce,
     counters,
     requestId,
-    ownKey: () => parts.ownKey(caller),
     names: async () => {
       await caller.contacts.ready();
       const { names } = caller.contacts;

@@ -1,6 +1,6 @@
 import type { Caller } from '../../core/model/caller.ts';
-import type { Keys } from '../../core/model/ports/access-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
+import type { Keys } from '../access/port.ts';
 import { isRedirectOf, OAuthClients } from './clients.ts';
 import { OAuthConsents, refused } from './consents.ts';
 import { OAuthError } from './oauth-error.ts';

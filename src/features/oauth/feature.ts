@@ -4,8 +4,8 @@ import { issuerWarnings, OAUTH_SETTINGS } from './settings.ts';
 /** Lets hosted agents sign in at an address of the internet, and use MCP there. */
 export const oauth = feature({
   name: 'oauth',
-  // Serves its calls there.
-  needs: ['mcp'],
+  // A token stands for a limited key, and opens MCP.
+  needs: ['access', 'mcp'],
   settings: OAUTH_SETTINGS,
   check({ issuer }, config) {
     if (issuer === '') return {};

@@ -1,6 +1,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
+import { ACCESS } from '../access/port.ts';
 import { MCP } from '../mcp/port.ts';
 import { AuthorizationServer } from './authorization-server.ts';
 import { IssuerHost } from './issuer-host.ts';
@@ -8,10 +9,11 @@ import { oauthStore } from './oauth-store.ts';
 
 /** Answers requests from the internet: OAuth and MCP (decision Y5). */
 export function openOAuth(
-  { config, host, state, access, guests, ports, otherHosts, ownListeners }: Core,
+  { config, host, state, guests, ports, otherHosts, ownListeners }: Core,
   issuer: string,
 ): Running {
   const { clock } = host;
+  const access = ports.get(ACCESS);
   const ownerDigest = hash('sha256', config.auth.apiKey, 'buffer');
   const oauth = new AuthorizationServer({
     issuer,

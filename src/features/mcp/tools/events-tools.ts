@@ -15,6 +15,7 @@ import {
   textOutput,
   tool,
 } from '../../../core/tools/tool.ts';
+import { timeout, Wait } from '../../../core/tools/wait.ts';
 import { forAgents } from '../subscriptions/subscription.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
@@ -22,7 +23,6 @@ import { invalidCursor } from '../tool-cursor.ts';
 import { groupNames } from './group-names.ts';
 import { countNote, junk, junkNote } from './junk.ts';
 import { messagesWithDetails, WITH_DETAILS, withDetailsOf } from './messages-read.ts';
-import { timeout, Wait } from './wait.ts';
 
 /** Maximum number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
 const BATCH_SIZE = 200;

@@ -87,14 +87,6 @@ function answerOf(answer: SendAnswer) {
       state: 'dry_run',
     };
   }
-  if (answer.kind === 'held') {
-    const { id, expires_at: expires } = answer.approval;
-    return {
-      text: `Held: nothing was sent yet. The owner can decide until ${expires}; approvals_wait with id "${id}" returns the outcome.`,
-      state: 'held',
-      approval_id: id,
-    };
-  }
   if (answer.kind === 'deferred') return answer.deferred.told;
   const { confirmed, message, replayed } = answer;
   if (!confirmed) return { text: 'Handed to Messages. It is not known yet whether it went out.', state: 'pending' };

@@ -19,28 +19,18 @@ function counted(texts: readonly string[]): Readonly<Record<string, number>> {
 }
 
 /** The files that may import a feature's declaration. */
-const LISTS = [`${FEATURES}list.ts`];
+const LISTS = [`${FEATURES}list.ts`, `${FEATURES}rows.ts`];
 /** The files that may import a list. */
 const ROOTS = ['src/main.ts', 'src/reader-worker.ts'];
 
 /** How often rooms of the core import a feature. The list only shrinks: lower a number here when it falls. */
-const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
-  'core: changes': 1,
-  'core: contacts': 5,
-  'core: search': 1,
-  'http: search': 2,
-  'reader-worker: search': 4,
-};
+const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {};
 
 /** How often a feature imports what another one does not show. The list only shrinks. */
-const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {
-  'access: contacts': 1,
-  'archive: contacts': 3,
-  'mcp: search': 2,
-};
+const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {};
 
 /** Folders of features/ whose code has moved there, but which have no `feature.ts` yet. The list only shrinks. */
-const NOT_YET_FEATURES = ['changes', 'console', 'contacts', 'search'];
+const NOT_YET_FEATURES = ['console'];
 
 /** What a feature shows to those that need it. */
 const SHARED_FILE = /^(?:port|types)\.ts$/;
@@ -78,12 +68,12 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 236,
+  access: 235,
   archive: 2,
   bluebubbles: 2,
-  changes: 73,
+  changes: 55,
   console: 62,
-  contacts: 129,
+  contacts: 44,
   fleet: 5,
   imsg: 1,
   mcp: 5,
@@ -91,7 +81,7 @@ const NAMED: Readonly<Record<string, number>> = {
   oauth: 5,
   overview: 10,
   scheduled: 37,
-  search: 278,
+  search: 76,
   simulator: 58,
 };
 

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { namedReader } from '../features/contacts/named-reader.ts';
-import { openSearchIndex } from '../features/search/open-search.ts';
-import { chatDbNames, messageColumns } from './chatdb/lookups.ts';
+import { messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
 import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
+import { capabilitiesOf } from './feature.ts';
 import type { Host } from './host.ts';
 import type { MacCaller } from './model/caller.ts';
 import { ownerStatus } from './model/command-words.ts';
 import type { IncludeSet } from './model/include.ts';
+import { namedReader } from './model/named-reader.ts';
 import { rowOffset } from './model/offset.ts';
 import { OWNER } from './model/owner.ts';
 import type { DeliveryWatcher } from './model/webhook.ts';
@@ -37,14 +37,14 @@ export async function openCore(config: Config, host: Host, closers: Cleanup) {
   const mac = { ...base, ...openMac(base) };
   const events = { ...mac, ...openEvents(mac) };
   const sends = { ...events, ...openSends(events) };
-  const readers = { ...sends, ...(await openReaders(sends)) };
+  const readers = { ...sends, ...openReaders(sends) };
   return { ...readers, ...openOwner(readers) };
 }
 
 /** Opens the event log, and what reads and serialises its events. */
 function openEvents(core: CoreBase & CoreMac) {
-  const { config, host, closers, state, awake, connection, thread, chatLog, detector, onHealth } = core;
-  const { sentRows, reader, contacts, counters } = core;
+  const { config, host, closers, state, awake, connection, chatLog, detector, onHealth } = core;
+  const { sentRows, reader, naming, counters } = core;
   const { origins } = sentRows;
   const { noteHealth, ages, ...eventLog } = openEventLog({
     config,
@@ -52,16 +52,14 @@ function openEvents(core: CoreBase & CoreMac) {
     closers,
     state,
     connection,
-    thread,
     chatLog,
     awake,
     // The log must not publish a row that a send is about to mark as outgoing.
     isAwaited: (message) => origins.isAwaited(message, (one) => reader.attachmentNames(one)),
   });
-  const { publisher, detection, feed, channel } = eventLog;
+  const { publisher, feed } = eventLog;
   onHealth(noteHealth);
   detector.onCommit(() => publisher.publishPending());
-  detector.onCommit(() => detection.noteCommit());
   const messages = new OriginReader(reader, {
     added: (message, details) => {
       for (const column of details.undecoded ?? []) counters.undecoded.inc({ column });
@@ -71,21 +69,16 @@ function openEvents(core: CoreBase & CoreMac) {
   const json = eventSerializer({
     details: (message) => messages.details(message),
     reactionDetails: (reaction) => reader.reactionDetails(reaction),
-    names: () => contacts.names,
+    names: () => naming.names,
     offsetText: (...position) => feed.offsetText(...position),
   });
   return {
-    channel,
-    publisher,
-    detection,
-    feed,
-    /** The log of chat.db's rows, with their ages. */
-    agedLog: eventLog.messages,
+    ...eventLog,
     ages,
     messages,
     json,
     /** Resolves once the requested includes are loaded; undefined if they already are. */
-    ready: (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined),
+    ready: (include: IncludeSet) => (include.has('contacts') ? naming.ready() : undefined),
   };
 }
 
@@ -105,11 +98,10 @@ function openSends(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
   return { sender, ownerSends, uploads, heldFiles: openHeldFiles(config, host.log) };
 }
 
-/** Opens what reads the event log: search, webhooks and streams. */
-async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
-  const { config, host, state, connection, thread, chatLog, feed, json, ready } = core;
+/** Opens what reads the event log: webhooks and streams. */
+function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
+  const { config, host, state, feed, json, ready } = core;
   const { clock, log, version } = host;
-  const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
   const watchers: DeliveryWatcher[] = [];
   const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
   const webhooks = new Dispatcher({
@@ -133,7 +125,6 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
   });
   core.guests.onChange(({ keyId }) => webhooks.refresh(keyId));
   return {
-    search,
     poster,
     webhooks,
     watchDeliveries: (watcher: DeliveryWatcher): void => void watchers.push(watcher),
@@ -148,9 +139,9 @@ function openOwner(
     CoreMac &
     ReturnType<typeof openEvents> &
     ReturnType<typeof openSends> &
-    Awaited<ReturnType<typeof openReaders>>,
+    ReturnType<typeof openReaders>,
 ) {
-  const { config, host, awake, connection, messages, contacts, guests, ports, webhooks, poster } = core;
+  const { config, host, awake, connection, messages, naming, guests, ports, webhooks, poster } = core;
   const { clock, log, version, run } = host;
   const { chatDbPath, osascriptPath } = config.backend;
   const { messagesAccounts } = core;
@@ -164,27 +155,24 @@ function openOwner(
     database: connection,
     columns: () => messageColumns(connection),
     messages: core.chatLog,
-    changes: core.detection,
     delays: core.ages.delays,
+    capabilities: capabilitiesOf(config, host.features),
   });
   const owner: MacCaller = {
     key: undefined,
-    reader: namedReader(messages, contacts),
-    people: core.people,
+    reader: namedReader(messages, naming),
     attachments: core.files,
     feed: core.feed,
     json: core.json,
     sender: core.ownerSends,
     uploads: core.uploads.of(OWNER),
     webhooks,
-    contacts,
+    naming,
     port: (wanted) => ports.get(wanted),
     status: () => {
       const heldSends = guests.heldSends();
       return { ...ownerStatus(status.report(), host.cli), ...(heldSends !== undefined && { held_sends: heldSends }) };
     },
-    search: core.search,
-    chats: chatDbNames(connection),
   };
   const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run, clock, awake, poster, messagesAccounts });
   return { clockWatch, status, owner, diagnostics };

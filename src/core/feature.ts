@@ -57,6 +57,13 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   check?(values: ValuesOf<Table>, config: Config): CheckedSettings;
   /** Returns the texts of messages that Postern writes for this feature, and that lists leave out. */
   hides?(values: ValuesOf<Table>): HiddenText | undefined;
+  /**
+   * Reports whether the settings switch the feature on. Makes the feature's name a capability in the status, by which
+   * clients learn what a service can do.
+   */
+  isCapable?(values: ValuesOf<Table>): boolean;
+  /** Returns what keys besides the owner's see of the feature's member of the status. Without it, they see nothing. */
+  readonly shownToKeys?: (status: never) => object;
   /** Loads what `postern status` prints about the feature's member of the status. */
   readonly shown?: () => Promise<(status: never) => ShownStatus>;
   /** Loads the lines that `postern status` prints for the owner below the status. */
@@ -134,6 +141,26 @@ export interface FeatureDocument {
 /** Returns the feature. Exists so that the compiler infers the types of the settings' values. */
 export function feature<Table extends SettingTable>(one: Feature<Table>): Feature {
   return one;
+}
+
+/** Returns which features are capabilities of the service, and whether they are switched on. */
+export function capabilitiesOf(config: Config, features: readonly Feature[]): Readonly<Record<string, boolean>> {
+  return Object.fromEntries(
+    features.flatMap((one) => {
+      const isOn = one.isCapable?.(config.features[one.name] ?? {});
+      return isOn === undefined ? [] : [[one.name, isOn]];
+    }),
+  );
+}
+
+/** Returns what keys besides the owner's see of the members that features add to the status. */
+export function shownToKeys(status: object, features: readonly Feature[]): Readonly<Record<string, object>> {
+  const members = status as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    features.flatMap(({ name, shownToKeys: shown }) =>
+      shown === undefined || members[name] === undefined ? [] : [[name, shown(members[name] as never)]],
+    ),
+  );
 }
 
 /** Returns the messages that lists leave out. */

@@ -9,13 +9,14 @@ import type { Config } from './config/config.ts';
 import type { Running } from './feature.ts';
 import type { Host } from './host.ts';
 import type { OtherHost } from './http/server.ts';
-import { openChatDb, openContacts } from './inputs.ts';
+import { openChatDb } from './inputs.ts';
 import { MacPermissions } from './mac/mac-permissions.ts';
 import { openMessagesAccounts } from './mac/messages-accounts.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { Guests } from './model/guests.ts';
 import { Ports } from './model/port.ts';
 import { Deferrals } from './model/ports/deferral-ports.ts';
+import { Naming } from './model/ports/names-ports.ts';
 import type { WireEventJson } from './model/ports/wires-ports.ts';
 import { AwakeClock } from './runtime/awake-clock.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
@@ -56,6 +57,7 @@ export async function openBase(config: Config, host: Host, closers: Cleanup) {
     guests: new Guests(),
     /** The hosts, besides the server's own address, at which features answer requests. */
     otherHosts: [] as OtherHost[],
+    naming: new Naming(),
     deferrals: new Deferrals(),
     /** The serialisers of other programs' protocols. Key: `StoredWebhook.wire.protocol`. */
     wires: new Map<string, WireEventJson>(),
@@ -109,6 +111,5 @@ export function openMac({ config, host, closers, awake, state }: CoreBase) {
     reader: new ChatReader(connection, thread),
     chatLog: new ChatLog(connection),
     files: new ConvertedFiles(new AttachmentFiles(connection)),
-    ...openContacts({ config, host, closers, connection, thread }),
   };
 }

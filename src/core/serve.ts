@@ -11,7 +11,7 @@ const SOCKETS_END_WITHIN_MS = 2000;
 
 /** Creates the server, and adds what works by itself once the server listens. */
 export function serve(core: Core): HttpServer {
-  const { config, host, closers, detector, webhooks, search, clockWatch } = core;
+  const { config, host, closers, detector, webhooks, clockWatch } = core;
   const http = openHttp(core);
   core.ownListeners.watch(() => http.addresses);
   closers.add('HTTP', {
@@ -29,7 +29,6 @@ export function serve(core: Core): HttpServer {
   closers.add('socket', { start: () => listenOnSocket({ config, http, log: host.log }) });
   closers.add('clock', { start: () => clockWatch.start(), close: () => clockWatch.close() });
   closers.add('webhooks', { start: () => webhooks.start(), end: () => webhooks.close(WORK_ENDS_WITHIN_MS) });
-  closers.add('search', { start: () => search.start(), close: () => search.close() });
   closers.add('WebSockets', { end: () => core.webSockets.close(SOCKETS_END_WITHIN_MS) });
   closers.add('streams', { end: () => core.streams.close(SOCKETS_END_WITHIN_MS) });
   closers.add('permissions', { end: () => core.permissions.close() });
@@ -77,8 +76,6 @@ function metricsOf(core: Core) {
     newestEvent: core.feed.lastPublished().rowId,
     published: core.channel.published,
     heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
-    search: core.search.status(),
-    changes: core.detection.status(),
     messagesAccount: core.messagesAccounts.account,
     arrivalDelay: core.ages.delays.report(),
     ofFeatures: (gauge: Gauge) => {

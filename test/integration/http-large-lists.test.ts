@@ -6,7 +6,8 @@ import { encodeOffset, rowOffset } from '../../src/core/model/offset.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { MessageQuery, Page } from '../../src/core/model/ports/reading-ports.ts';
 import { eventSerializer } from '../../src/core/schema/event-json.ts';
-import { HttpGateway, MESSAGE, MemorySearch } from '../support/http-gateway.ts';
+import { PEOPLE } from '../../src/features/contacts/port.ts';
+import { HttpGateway, MESSAGE } from '../support/http-gateway.ts';
 
 const MAX_BYTES = 16_000_000;
 const KB = 1000;
@@ -63,16 +64,9 @@ function feedOf(all: readonly Message[]): RowFeed {
 }
 
 async function start(all: readonly Message[]): Promise<void> {
-  const search = new MemorySearch();
-  search.search = async (_, { limit, cursor }) =>
-    pageOf(
-      all.map(({ details: __, ...message }) => ({ message, highlights: [] })),
-      limit,
-      cursor,
-    );
   gateway = await HttpGateway.start({
-    search,
-    people: { search: async () => [], person: async () => ({ conversations: ['c'] }) } as never,
+    provide: (ports) =>
+      ports.provide(PEOPLE, { search: async () => [], person: async () => ({ conversations: ['c'] }) as never }),
     feed: feedOf(all),
     json: eventSerializer({
       details: async ({ id }) => all[Number(id) - 1]?.details,
@@ -81,6 +75,12 @@ async function start(all: readonly Message[]): Promise<void> {
     }),
     settings: { rateLimitPerMinute: 100_000 },
   });
+  gateway.search.search = async (_, { limit, cursor }) =>
+    pageOf(
+      all.map(({ details: __, ...message }) => ({ message, highlights: [] })),
+      limit,
+      cursor,
+    );
   gateway.reader.listMessages = async ({ limit, cursor }: MessageQuery) => pageOf(all, limit, cursor);
   gateway.reader.message = (id: string) => all[Number(id) - 1];
 }

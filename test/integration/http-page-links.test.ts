@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { People, Person } from '../../src/core/model/ports/people-ports.ts';
+import type { Person } from '../../src/client/types.ts';
 import { pathOf, type Route } from '../../src/core/schema/routes.ts';
 import { access } from '../../src/features/access/feature.ts';
 import { ACCESS } from '../../src/features/access/port.ts';
+import { contacts } from '../../src/features/contacts/feature.ts';
+import { PEOPLE } from '../../src/features/contacts/port.ts';
+import { search } from '../../src/features/search/feature.ts';
 import { ALL_OPERATIONS, ALL_ROUTES } from '../support/all-operations.ts';
 import { CONVERSATION, HttpGateway } from '../support/http-gateway.ts';
 
@@ -47,9 +50,11 @@ const PAGED = Object.entries(ALL_OPERATIONS).filter(([, { answers }]) =>
 let gateway: HttpGateway;
 beforeAll(async () => {
   gateway = await HttpGateway.start({
-    people: { search: async () => [], person: async () => PERSON } as unknown as People,
-    features: [access],
-    provide: (ports) => ports.provide(ACCESS, { load: async () => ({ audit: { list: () => [LINE] } }) } as never),
+    features: [access, contacts, search],
+    provide: (ports) => {
+      ports.provide(PEOPLE, { search: async () => [], person: async () => PERSON });
+      ports.provide(ACCESS, { load: async () => ({ audit: { list: () => [LINE] } }) } as never);
+    },
   });
   gateway.reader.next = '700.-1 ü';
   gateway.search.next = '700 ü';

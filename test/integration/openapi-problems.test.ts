@@ -15,6 +15,9 @@ import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const documents = await documentsOf(FEATURES);
+const routes: Readonly<Record<string, Route>> = Object.fromEntries(
+  [ROUTES, ...documents.map((one) => one.routes)].flatMap((one) => Object.entries(one)),
+);
 
 /**
  * Problems that need a limited key, a Unix socket, a broken connection, a minute of waiting, a file replaced at the
@@ -49,8 +52,6 @@ const NOT_PROVOKED_HERE = [
   '400 attachment_changed',
   '404 not_available',
   '404 changes_disabled',
-  '404 contacts_disabled',
-  '404 search_disabled',
   '408 request_timeout',
   '410 offset_expired',
   '500 internal_error',
@@ -59,9 +60,11 @@ const NOT_PROVOKED_HERE = [
   '503 too_many_without_key',
   '503 disk_full',
   '503 state_db_unavailable',
-  '503 search_unavailable',
   '503 shutting_down',
   '429 too_many_answers',
+  '404 contacts_disabled',
+  '404 search_disabled',
+  '503 search_unavailable',
   '429 too_many_scheduled',
   '404 scheduled_not_found',
   '409 scheduled_on_phone',
@@ -83,10 +86,6 @@ const { paths, components } = openApi('1.2.3', documents) as {
     readonly examples: Record<string, Example>;
   };
 };
-
-const routes: Readonly<Record<string, Route>> = Object.fromEntries(
-  [ROUTES, ...documents.map((one) => one.routes)].flatMap((table) => Object.entries<Route>(table)),
-);
 
 const nowhere = temporaryFolder();
 const provoked = new Set<string>();

@@ -54,14 +54,14 @@ describe('what is not written', () => {
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
       webhooks: { allowedHosts: [], certificates: [] },
-      contacts: {
-        isEnabled: true,
-        addressBookPath: `${HOME}/Library/Application Support/AddressBook`,
-        callingCode: '',
-      },
-      changes: { enabled: 'auto' },
-      search: { isEnabled: false },
       features: {
+        contacts: {
+          isEnabled: true,
+          addressBookPath: `${HOME}/Library/Application Support/AddressBook`,
+          callingCode: '',
+        },
+        changes: { enabled: 'auto' },
+        search: { isEnabled: false },
         simulator: {},
         media: {},
         archive: {},

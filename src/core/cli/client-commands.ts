@@ -71,12 +71,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       helpExamples('postern conversations --limit 5', 'postern conversations garden', 'postern conversations --unread'),
     )
     .action(runs(served(async () => (await import('./commands/conversations-command.ts')).conversations)));
-  connected(program.command('people'))
-    .description('List the people you have conversations with, each with all their addresses.')
-    .argument('[words...]', 'only those whose name or addresses contain every word')
-    .option('--limit <number>', 'maximum number (50), at most 200', count)
-    .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
-    .action(runs(served(async () => (await import('./commands/people-command.ts')).people)));
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'the conversation: its id, address or name')
@@ -103,20 +97,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(served(async () => (await import('./commands/messages-command.ts')).messages)));
-  connected(program.command('search'))
-    .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
-    .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
-    .option('--limit <number>', 'maximum number (20)', count)
-    .option('--status', 'show how much is indexed; on a terminal, keep showing it until the index is complete')
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern search dinner saturday',
-        `postern search '"see you" from:me after:2026-01-31 -work'`,
-        'postern search --status',
-      ),
-    )
-    .action(runs(served<[readonly string[]]>(async () => (await import('./commands/search-command.ts')).search)));
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .argument('[conversation]', 'only this conversation: its id, address or name', nonEmpty)

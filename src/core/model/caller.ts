@@ -3,12 +3,10 @@ import type { LogEntry } from './event.ts';
 import type { IncludeSet } from './include.ts';
 import { type Key, MAX_WAIT_S, type Scope, type SendRight } from './key.ts';
 import type { Port } from './port.ts';
-import type { NameLookup } from './ports/contacts-ports.ts';
 import type { EventFeed, RowFeed } from './ports/feed-ports.ts';
 import type { Cancel } from './ports/host-ports.ts';
-import type { People } from './ports/people-ports.ts';
+import type { NameLookup, NameSource } from './ports/names-ports.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading-ports.ts';
-import type { SearchIndex, SearchNames } from './ports/search-ports.ts';
 import type { CallerSender } from './ports/sending-ports.ts';
 import type { Uploads } from './ports/uploads-ports.ts';
 import type { WebhookRegistry } from './ports/webhooks-ports.ts';
@@ -20,17 +18,17 @@ import type { StatusReport } from './status.ts';
  * The caller of a request, with the interfaces that handlers use to serve the caller. The owner has the service's own
  * interfaces. A limited key has interfaces that are narrowed to its rights, so that no handler checks a right itself.
  */
-export interface Caller extends SearchNames {
+export interface Caller {
   /** Undefined for the owner, whose key is in config.toml. */
   readonly key: Key | undefined;
   readonly reader: MessageReader;
-  readonly people: People;
   readonly attachments: AttachmentReader;
   readonly feed: EventFeed;
   readonly sender: CallerSender;
   readonly uploads: Uploads;
   readonly webhooks: WebhookRegistry;
-  readonly search: SearchIndex;
+  /** The names of people. */
+  readonly naming: NameSource;
   /** Returns a port that a feature added. Throws `not_available` if no feature of this service provides it. */
   port<Service>(port: Port<Service>): Service;
   status(): StatusReport | Promise<StatusReport>;

@@ -141,25 +141,10 @@ export const PROBLEMS = {
     detail: 'There is no conversation with this id.',
     hint: 'The id is the whole chat guid that a list of conversations shows.',
   },
-  person_not_found: {
-    status: 404,
-    detail: 'There is no person with this id.',
-    hint: 'The list of people shows the ids; they change when cards in Contacts change.',
-  },
   changes_disabled: {
     status: 404,
     detail: 'Changes of existing messages are not detected here.',
     hint: 'Set changes.enabled to "auto" or true in config.toml and restart the service.',
-  },
-  contacts_disabled: {
-    status: 404,
-    detail: 'Names of people are switched off.',
-    hint: 'Set contacts.enabled = true in config.toml and start Postern again.',
-  },
-  search_disabled: {
-    status: 404,
-    detail: 'Search is switched off.',
-    hint: 'Set search.enabled = true in config.toml and start Postern again, which then indexes all messages.',
   },
   method_not_allowed: {
     status: 405,
@@ -240,13 +225,6 @@ export const PROBLEMS = {
     detail: 'Postern cannot write to state.db ({code}).',
     hint: 'Check the disk. The log of the service has the cause, under the X-Request-Id of this answer.',
     example: { code: 'SQLITE_IOERR' },
-  },
-  search_unavailable: {
-    status: 503,
-    mayHaveBeenSent: false,
-    detail: 'Search is not working: {reason}.',
-    hint: 'The status of the service shows the state of the index.',
-    example: { reason: 'the disk is full' },
   },
   shutting_down: {
     status: 503,

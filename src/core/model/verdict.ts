@@ -1,3 +1,4 @@
+import { capital } from './capital.ts';
 import { type StatusReport, type WebhookSummary, webhookLabel } from './status.ts';
 
 /** `text` says whether everything works. `next` gives the reason or the consequence; it may be empty. */
@@ -16,7 +17,7 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
  * the sentences name only the first of these problems.
  */
 export function verdictOf(report: StatusReport): Verdict {
-  const { backend, permissions, webhooks, search, macs, warnings = [], held_sends: held = 0 } = report;
+  const { backend, permissions, webhooks, macs, warnings = [], held_sends: held = 0 } = report;
   if (macs !== undefined) return hubVerdict(report, macs);
   const denied = permissions.filter(({ state }) => state === 'denied');
   if (!backend.connected) {
@@ -42,7 +43,7 @@ export function verdictOf(report: StatusReport): Verdict {
     ...(first === undefined
       ? []
       : [behind.length === 1 ? `${webhookLabel(first)} is behind` : `${inWords(behind.length)} webhooks are behind`]),
-    ...(search?.state === 'failing' ? ['search is not working'] : []),
+    ...warnings.flatMap(({ clause }) => clause ?? []),
   ];
   if (troubles.length > 0) {
     const next = waiting || whatIsKept(behind);
@@ -108,8 +109,4 @@ function inWords(count: number): string {
 
 function listed(items: readonly string[]): string {
   return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

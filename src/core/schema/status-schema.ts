@@ -4,7 +4,6 @@ import { MESSAGES_ACCOUNT_STATES } from '../model/messages-account.ts';
 import { PERMISSION_REASONS } from '../model/ports/permissions-ports.ts';
 import type { PermissionsAnswer, StatusReport } from '../model/status.ts';
 import { WEBHOOK_STATES } from '../model/webhook.ts';
-import { contactsHealthSchema } from './contacts-schema.ts';
 import { shapeOf } from './shape.ts';
 
 const backend = z.object({ connected: z.boolean(), message: z.string().nullable() });
@@ -23,36 +22,6 @@ const capabilities = z.record(
   z.string(),
   z.object({ available: z.boolean(), reason: z.enum(CAPABILITY_REASONS).optional() }),
 );
-
-const search = z.object({
-  state: z.enum(['building', 'complete', 'failing']),
-  indexed_rows: z.int(),
-  total_rows: z.int().meta({
-    description: 'Number of rows to index, at most: reactions are counted too, although they are not indexed.',
-  }),
-  indexed_from: z.string().nullable(),
-  problem: z.string().nullable(),
-  skipped_rows: z
-    .int()
-    .meta({
-      description:
-        'Number of messages that are found by their text only, because decoding their other content did not end. Absent if there are none.',
-    })
-    .optional(),
-  skipped_ids: z.array(z.string()).readonly().meta({ description: 'Ids of these messages, at most 20.' }).optional(),
-});
-
-const changes = z.object({
-  state: z.enum(['starting', 'on']).meta({
-    description:
-      '`starting` until every message has been examined once; until then, changes of old messages are missed.',
-  }),
-  logged: z.int().meta({ description: 'Number of changes kept for readers that resume.' }),
-  swept_at: z.string().nullable().meta({
-    description:
-      'When Postern last finished comparing all messages with what it had recorded of them; null before the first time.',
-  }),
-});
 
 const state = z.enum(['present', 'away']);
 const macs = z
@@ -178,11 +147,6 @@ export const statusSchema = shapeOf<StatusReport>()(
         description:
           'What this service can do on this Mac and this version of macOS, and why it cannot do the rest. Expect other names and reasons.',
       }),
-      contacts: contactsHealthSchema
-        .optional()
-        .meta({ description: 'State of the names of people; absent until a client first asks for names.' }),
-      changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
-      search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
       warnings: z
         .array(
           z.object({
@@ -190,6 +154,10 @@ export const statusSchema = shapeOf<StatusReport>()(
             text: z.string(),
             tone: z.enum(['warn', 'bad']),
             title: z.string(),
+            clause: z
+              .string()
+              .optional()
+              .meta({ description: 'The end of a sentence that begins with `Messages work;`.' }),
             menu: z.string().optional(),
             webhook: z.string().optional().meta({ description: 'The id of the webhook that the warning is about.' }),
           }),

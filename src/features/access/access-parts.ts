@@ -5,7 +5,6 @@ import type { Host } from '../../core/host.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type { IdempotencyStore } from '../../core/model/ports/sending-ports.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
-import { namedReader } from '../contacts/named-reader.ts';
 import type { AccessParts } from './limited-access.ts';
 import { chatDbOwner } from './owner-in-chatdb.ts';
 import { approvalStore } from './state/approvals-store.ts';
@@ -33,7 +32,7 @@ interface LimitedAccessParts
   readonly state: Sqlite;
   readonly connection: Connection;
   readonly idempotency: IdempotencyStore;
-  /** Reads messages without the contacts' names, which `named` adds. */
+  /** Reads messages without the names of people. */
   readonly messages: MessageReader;
 }
 
@@ -46,6 +45,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     reader,
     clock,
     log,
+    features: host.features,
     stores: {
       keys: keyStore(state),
       approvals: approvalStore(state, () => parts.deferral.openIds()),
@@ -54,7 +54,6 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
       selfChat: selfChatStore(state),
     },
     directory: new MessagesDirectory(connection),
-    named: namedReader,
     attachmentRoots: config.send.attachmentRoots,
     ownerInChatDb: chatDbOwner(connection),
   };

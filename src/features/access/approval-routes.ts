@@ -15,15 +15,15 @@ import { proveBody } from './schema/self-chat-schema.ts';
  */
 export const APPROVAL_HANDLERS: Readonly<Record<string, Handler>> = {
   async listApprovals({ query, caller }) {
-    const { contacts } = caller;
+    const { naming } = caller;
     const approvals = caller.port(APPROVALS).own;
     const { state, wait = 0, include } = readQuery(approvalsQuery, query);
     const list = await approvals.list({ state, waitMs: allowedWait(caller, wait) * MS_PER_S });
     if (include === undefined) return { status: 200, body: list };
-    await contacts.ready();
+    await naming.ready();
     const body = list.map((approval) => ({
       ...approval,
-      names: namesFor(approval.members, contacts.names),
+      names: namesFor(approval.members, naming.names),
       ...(approval.state === 'held' && { new_contact: approvals.isNewContact(approval) }),
     }));
     return { status: 200, body };

@@ -8,6 +8,8 @@ import { MCP_SETTINGS } from './settings.ts';
 /** Serves the Model Context Protocol: the tools, events and subscriptions of programs that a model drives. */
 export const mcp = feature({
   name: 'mcp',
+  // Some of its tools search, and resolve names.
+  needs: ['contacts', 'search'],
   settings: MCP_SETTINGS,
   problems: MCP_PROBLEMS,
   routes: {

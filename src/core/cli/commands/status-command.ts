@@ -1,6 +1,6 @@
 import type { Feature, ShownStatus } from '../../feature.ts';
 import { accountTrouble } from '../../model/messages-account.ts';
-import type { ChangesReport, HubMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
+import type { HubMac, StatusReport, WebhookSummary } from '../../model/status.ts';
 import { type Verdict, verdictOf } from '../../model/verdict.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
@@ -80,8 +80,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
     newest_row: newestRow,
     newest_event: newest,
     webhooks,
-    changes,
-    search,
     macs,
     permissions,
     messages_account: account,
@@ -102,8 +100,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
     ...webhookLines(report),
-    ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
-    ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...(account === undefined
       ? []
       : [
@@ -149,24 +145,6 @@ function webhooksText(webhooks: StatusReport['webhooks']): string {
     ...others.map((state) => `${count(state)} ${state}`),
     ...(gone.length === 0 ? [] : [`paused because the receiver answered 410: ${oneLine(gone.join(', '))}`]),
   ].join(', ');
-}
-
-function changesText({ state, logged }: ChangesReport): string {
-  return state === 'on'
-    ? `detected, ${logged} kept`
-    : 'detected in recent messages; older ones are still being read for the first time';
-}
-
-function searchText({
-  state,
-  indexed_rows: rows,
-  total_rows: total,
-  problem,
-  skipped_rows: skipped = 0,
-}: SearchReport): string {
-  if (state === 'failing') return oneLine(`does not work now: ${problem ?? 'the reason is not known'}`);
-  const text = state === 'complete' ? `${rows} messages` : `building the index, ${rows} of at most ${total} messages`;
-  return skipped === 0 ? text : `${text}, ${skipped} by their text only`;
 }
 
 function permissionStyle(state: StatusReport['permissions'][number]['state']): Style {

@@ -4,7 +4,6 @@ import { CHANGE_EVENT_TYPES } from '../../model/event.ts';
 import { PROBLEMS } from '../../model/problems.ts';
 import type { WebhookEventType } from '../../model/webhook.ts';
 import { configSchema } from '../../schema/config-schema.ts';
-import { contactSchema } from '../../schema/contacts-schema.ts';
 import { contentSchemas } from '../../schema/content-schema.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
 import {
@@ -18,11 +17,9 @@ import { healthSchema } from '../../schema/health-schema.ts';
 import { type Json, jsonSchema } from '../../schema/json-schema.ts';
 import { sendBody } from '../../schema/message-request.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
-import { personSchema } from '../../schema/people-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
-import { searchHitSchema } from '../../schema/search-schema.ts';
 import { acceptedSendSchema, dryRunSchema } from '../../schema/send-answer-schema.ts';
 import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
 import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
@@ -39,8 +36,6 @@ const SCHEMAS = {
   Config: configSchema,
   ChangeEvent: changeEventSchema,
   ...contentSchemas,
-  Contact: contactSchema,
-  Person: personSchema,
   Conversation: conversationSchema,
   ConversationDetails: conversationDetailsSchema,
   Delivery: deliverySchema,
@@ -55,7 +50,6 @@ const SCHEMAS = {
   Problem: problemSchema,
   Reaction: reactionSchema,
   Replay: replayBody,
-  SearchHit: searchHitSchema,
   SendRequest: sendBody,
   SignIn: signInSchema,
   SignInCode: signInCodeSchema,

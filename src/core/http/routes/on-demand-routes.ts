@@ -1,6 +1,4 @@
 import { configRoutes, type ReadSettings } from './config-routes.ts';
-import { peopleRoutes } from './people-routes.ts';
-import { searchRoutes } from './search-routes.ts';
 import { webhookRoutes } from './webhooks-routes.ts';
 
 export interface OnDemandParts {
@@ -9,5 +7,5 @@ export interface OnDemandParts {
 
 /** Returns the handlers that `withLazyRoutes` loads. */
 export function onDemandRoutes({ appSettings }: OnDemandParts) {
-  return { ...peopleRoutes(), ...searchRoutes(), ...webhookRoutes(), ...configRoutes(appSettings) };
+  return { ...webhookRoutes(), ...configRoutes(appSettings) };
 }

@@ -9,6 +9,7 @@ import {
   type KeyCheck,
   type KeyRecord,
   type KeyRevocation,
+  MAX_CAPS,
   MAX_WAIT_S,
   PRESETS,
   SCOPES,
@@ -140,7 +141,8 @@ function people(what: string) {
   });
 }
 
-function cap(name: keyof Caps, maximum: number) {
+function cap(name: keyof Caps) {
+  const maximum = MAX_CAPS[name];
   const error = `The cap \`${name}\` must be a whole number from 0 to ${maximum}.`;
   return z.int({ error }).min(0, error).max(maximum, error).optional();
 }
@@ -195,9 +197,9 @@ const settings = {
   caps: z
     .object(
       {
-        per_minute: cap('per_minute', 60),
-        per_day: cap('per_day', 200),
-        new_contacts_per_day: cap('new_contacts_per_day', 200),
+        per_minute: cap('per_minute'),
+        per_day: cap('per_day'),
+        new_contacts_per_day: cap('new_contacts_per_day'),
       },
       { error: '`caps` must be a JSON object.' },
     )

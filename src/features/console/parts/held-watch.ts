@@ -23,7 +23,7 @@ export const noteHeld = (count: number): void => setBadge('approvals', count, 'w
 
 /** `count` is the number of held sends in the status. */
 export function watchHeld(count: number): void {
-  noteHeld(count);
+  if (!isWatching || count > 0) noteHeld(count);
   if (isWatching) return;
   isWatching = true;
   void watch(count);

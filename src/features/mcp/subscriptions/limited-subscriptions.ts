@@ -16,7 +16,7 @@ interface LimitedSubscriptionsParts {
 /** Returns the subscriptions of one key. They may post only to hosts that the key's webhooks may use. */
 export function limitedSubscriptions(
   { subscriptions, ownListeners }: LimitedSubscriptionsParts,
-  key: Omit<Reach, 'mayRead'>,
+  key: Pick<Reach, 'keyId' | 'has' | 'mayCallBack' | 'noteCallback'>,
 ): Subscriptions {
   const { keyId: id } = key;
   const assertScope = (): void => {

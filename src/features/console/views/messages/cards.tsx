@@ -68,7 +68,13 @@ function LinkCard(link: LinkPreview): VNode {
   );
 }
 
-function PollCard({ poll: { question, options }, names }: { readonly poll: Poll; readonly names?: Names }): VNode {
+function PollCard({
+  poll: { question, options },
+  names,
+}: {
+  readonly poll: Poll;
+  readonly names?: Names | undefined;
+}): VNode {
   const most = Math.max(1, ...options.map(({ votes }) => votes.length));
   return (
     <div class="bubble bare poll">
@@ -147,10 +153,6 @@ const LocationBubble = ({ name, latitude, longitude, url }: LocationPin): VNode 
     <span class="small quiet">Location</span>
   </Bubble>
 );
-
-/** Returns the earlier texts of an edited message, oldest first. */
-export const earlierTexts = (edits: readonly PartEdits[] = []): PartEdits['history'] =>
-  edits.flatMap(({ history }) => history.slice(0, -1));
 
 export const History = ({ texts }: { readonly texts: PartEdits['history'] }): VNode => (
   <ol class="history">

@@ -21,9 +21,10 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/features/access/self-chat.ts: selfChatOf',
   'src/features/access/tapbacks.ts: tapbacks',
   'src/client/event-socket.ts: eventSocket',
+  'src/features/access/state/audit-store.ts: auditStore',
   'src/core/state/webhooks-store.ts: webhookStore',
   // It is one list of cases or declarations, which reads from top to bottom.
-  'src/core/cli/access-commands.ts: declareKeyCommands',
+  'src/features/access/commands.ts: declareKeyCommands',
   'src/core/cli/client-commands.ts: declareClientCommands',
   'src/core/config/config.ts: checkConfig',
   'src/features/simulator/demo-commands.ts: declareDemoCommands',

@@ -28,7 +28,6 @@ const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
   'core: access': 2,
   'core: mcp': 2,
   'core: oauth': 2,
-  'core: overview': 2,
 };
 
 /** How often a feature imports what another one does not show. The list only shrinks. */
@@ -37,12 +36,11 @@ const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {
   'mcp: contacts': 1,
   'mcp: search': 1,
   'oauth: access': 1,
-  'overview: access': 1,
   'scheduled: mcp': 3,
 };
 
 /** Folders of features/ whose code has moved there, but which have no `feature.ts` yet. The list only shrinks. */
-const NOT_YET_FEATURES = ['access', 'console', 'mcp', 'oauth', 'overview'];
+const NOT_YET_FEATURES = ['access', 'console', 'mcp', 'oauth'];
 
 /** What a feature shows to those that need it. */
 const SHARED_FILE = /^(?:port|types)\.ts$/;
@@ -78,20 +76,20 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 710,
+  access: 704,
   archive: 2,
   bluebubbles: 2,
   changes: 55,
-  console: 73,
+  console: 70,
   contacts: 57,
   fleet: 5,
   imsg: 1,
-  mcp: 114,
+  mcp: 113,
   media: 7,
   oauth: 54,
-  overview: 45,
-  scheduled: 51,
-  search: 78,
+  overview: 10,
+  scheduled: 50,
+  search: 77,
   simulator: 58,
 };
 

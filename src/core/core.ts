@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import { openStatistics } from '../features/overview/home-page.ts';
 import { messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
 import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
@@ -12,6 +11,7 @@ import { ownerStatus } from './model/command-words.ts';
 import type { IncludeSet } from './model/include.ts';
 import { namedReader } from './model/named-reader.ts';
 import { rowOffset } from './model/offset.ts';
+import type { DeliveryWatcher } from './model/webhook.ts';
 import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
 import { openHeldFiles, openSender } from './open-sender.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
@@ -77,7 +77,6 @@ function openEvents(core: CoreBase & CoreMac) {
     ages,
     messages,
     json,
-    statistics: openStatistics({ state, host, closers, counters, channel: eventLog.channel, connection }),
     /** Resolves once the requested includes are loaded; undefined if they already are. */
     ready: (include: IncludeSet) => (include.has('contacts') ? naming.ready() : undefined),
   };
@@ -108,6 +107,7 @@ function openSends(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
 function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
   const { config, host, state, feed, json, ready, access } = core;
   const { clock, log, version } = host;
+  const watchers: DeliveryWatcher[] = [];
   const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
   const webhooks = new Dispatcher({
     feed,
@@ -119,12 +119,19 @@ function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
     wires: core.wires,
     rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
     store: webhookStore(state, clock),
-    ...core.statistics.deliveryCounts(core.counters),
+    onOutcome(record, webhookId) {
+      core.counters.deliveries.inc({ outcome: record.outcome });
+      for (const watcher of watchers) watcher.countDelivery(record, webhookId);
+    },
+    onHeld: (webhookId) => {
+      for (const watcher of watchers) watcher.countHeld(webhookId);
+    },
     callerOf: (keyId) => access.loaded?.callerOf(keyId),
   });
   return {
     poster,
     webhooks,
+    watchDeliveries: (watcher: DeliveryWatcher): void => void watchers.push(watcher),
     webSockets: new WebSocketClients({ clock, log, ready }),
     streams: new HttpStreams({ feed, clock, log, ready }),
   };

@@ -7,6 +7,7 @@ import { contacts } from './contacts/feature.ts';
 import { fleet } from './fleet/feature.ts';
 import { imsg } from './imsg/feature.ts';
 import { media } from './media/feature.ts';
+import { overview } from './overview/feature.ts';
 import { scheduled } from './scheduled/feature.ts';
 import { search } from './search/feature.ts';
 import { simulator } from './simulator/feature.ts';
@@ -23,5 +24,6 @@ export const FEATURES: readonly Feature[] = [
   fleet,
   imsg,
   bluebubbles,
+  overview,
   canary,
 ];

@@ -155,22 +155,19 @@ describe('the console, when an answer comes late', () => {
     const { page } = there();
     const text = 'Only once, please';
     // The answer already has the row that the stream is about to report.
-    await page.route(
-      '**/api/v1/events?after=*',
-      async (route) => {
-        const response = await route.fetch();
-        const events = (await response.json()) as readonly { readonly data: { readonly id: string } }[];
-        const id = String(Number(events.at(-1)?.data.id) + 1);
-        const data = { id, guid: id, body: text, sender: '+15550100', conversation_id: ANA, attachments: [] };
-        const more = { timestamp: new Date().toISOString(), is_from_me: false, status: 'delivered' };
-        await route.fulfill({ response, json: [...events, { type: 'message.received', data: { ...data, ...more } }] });
-      },
-      { times: 1 },
-    );
+    await page.route('**/api/v1/events?after=*', async (route) => {
+      const response = await route.fetch();
+      const events = (await response.json()) as readonly { readonly data: { readonly id: string } }[];
+      const id = String(Number(events.at(-1)?.data.id) + 1);
+      const data = { id, guid: id, body: text, sender: '+15550100', conversation_id: ANA, attachments: [] };
+      const more = { timestamp: new Date().toISOString(), is_from_me: false, status: 'delivered' };
+      await route.fulfill({ response, json: [...events, { type: 'message.received', data: { ...data, ...more } }] });
+    });
     await goTo('#/events');
     await page.reload();
     const rows = page.locator('#events .ev[data-key]', { hasText: text });
     await rows.waitFor();
+    await page.unroute('**/api/v1/events?after=*');
     const before = await rows.getAttribute('data-key');
     await there().command({ do: 'receive', from: '+15550100', text });
     await page.locator(`#events .ev[data-key]:not([data-key="${before}"])`, { hasText: text }).waitFor();

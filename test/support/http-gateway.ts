@@ -265,7 +265,8 @@ export class HttpGateway {
         find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
       access: () => Promise.reject(problem('not_found')),
-      home: new Proxy({} as MacServerParts['home'], { get: () => () => Promise.reject(problem('not_found')) }),
+      appSettings: () => Promise.reject(problem('not_found')),
+      clients: () => [],
       health: () => this.backend,
       notReady: () => [],
       metrics: () => ({

@@ -9,7 +9,13 @@ const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
 
-const DECISIONS = new Set(all(read('docs/project/decisions.md'), /^\*\*([A-Z]{1,2}\d{0,2})\b/gm));
+/** The pages that hold decisions: one for the core, and one beside each feature. */
+const DECISION_PAGES = [
+  'docs/project/contract.md',
+  ...readdirSync(join(ROOT, 'src/features')).map((name) => `src/features/${name}/docs.md`),
+].filter((path) => existsSync(join(ROOT, path)));
+const DECISION_IDS = DECISION_PAGES.flatMap((path) => all(read(path), /^\*\*([A-Z]{1,2}\d{0,2})\b/gm));
+const DECISIONS = new Set(DECISION_IDS);
 const RULES = all(read('docs/project/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
 const KNOWN = new Set([...DECISIONS, ...RULES]);
 
@@ -31,6 +37,10 @@ function divided(text: string): { readonly comments: string; readonly code: stri
   const pattern = /\/\*[\s\S]*?\*\/|(?<![:'"`\\/])\/\/.*$/gm;
   return { comments: (text.match(pattern) ?? []).join('\n'), code: text.replace(pattern, '') };
 }
+
+test('no two decisions have the same id', () => {
+  expect(DECISION_IDS).toHaveLength(DECISIONS.size);
+});
 
 describe('a citation', () => {
   test('leads to a decision or a rule of the contract that exists', () => {

@@ -72,6 +72,7 @@ describe('what is not written', () => {
         fleet: { file: '', machine: '', backfillHours: 24, changes: false },
         imsg: {},
         bluebubbles: { host: '127.0.0.1', port: 0 },
+        overview: {},
         canary: { selfAddress: '' },
       },
     });

@@ -56,8 +56,6 @@ export const ROUTES = {
   replayWebhook: { method: 'POST', path: '/webhooks/{id}/replay', key: 'header', access: ['webhooks'] },
   listEvents: { method: 'GET', path: '/events', key: 'header', access: ['events'] },
   getStatus: { method: 'GET', path: '/status', key: 'header', access: 'key' },
-  getOverview: { method: 'GET', path: '/overview', key: 'header', access: 'owner' },
-  getStatistics: { method: 'GET', path: '/stats/{kind}', key: 'header', access: 'owner' },
   getConfig: { method: 'GET', path: '/config', key: 'header', access: 'owner' },
   checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner' },
   runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' },

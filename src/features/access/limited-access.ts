@@ -7,7 +7,7 @@ import type { LogEntry } from '../../core/model/event.ts';
 import type { IncludeSet } from '../../core/model/include.ts';
 import type { Key, KeyRevocation } from '../../core/model/key.ts';
 import { namedReader } from '../../core/model/named-reader.ts';
-import type { Ports, Reach } from '../../core/model/port.ts';
+import type { Ports } from '../../core/model/port.ts';
 import type {
   AccessService,
   ApprovalStore,
@@ -33,17 +33,18 @@ import { deferredCheck } from './deferred-rights.ts';
 import { KeyRing } from './key-ring.ts';
 import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
-import { isListedAddress, limitedNames } from './limited-names.ts';
+import { limitedNames } from './limited-names.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
 import { limitedSender } from './limited-sender.ts';
 import { endForbidden, limitedSubscriptions } from './limited-subscriptions.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
 import { narrowed } from './narrowing.ts';
 import { ownerSender } from './owner-sender.ts';
+import { reachOf } from './reach.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
-import { MESSAGE, MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
+import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
 import { tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {
@@ -249,19 +250,7 @@ export class LimitedAccess implements AccessService {
       details: (details) => narrowed(details, MESSAGE_DETAILS, chats),
       reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
     };
-    const reach: Reach = {
-      keyId: id,
-      has: (scope) => key.stored.scopes.includes(scope),
-      mayRead: (conversation) => chats.has(conversation),
-      lists: (address) => isListedAddress(key.stored, address),
-      readable: (ids) => chats.ids(ids),
-      conversations: () => (chats.isUnlisted ? undefined : chats.guids()),
-      read(messages) {
-        const readable = chats.rows(messages, (message) => message);
-        onRead(new Set(readable.map((message) => message.conversation_id)));
-        return new Map(readable.map((message) => [message, narrowed(message, MESSAGE, chats)]));
-      },
-    };
+    const reach = reachOf(key, chats, onRead);
     const { idempotency, audit: auditStore } = stores;
     const note = (target: string, outcome: string) => audit.note({ keyId: id, action: 'webhook', target, outcome });
     const posting = { ownListeners: this.#parts.ownListeners, note };

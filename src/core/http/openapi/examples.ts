@@ -254,4 +254,16 @@ export const examples = {
       problem: null,
     },
   },
+  config: {
+    settings: [
+      {
+        key: 'server.port',
+        value: 3001,
+        default: 3001,
+        is_default: true,
+        needs_restart: true,
+        description: 'The TCP port of the HTTP server. 0 takes any free one; the log says which.',
+      },
+    ],
+  },
 } as const;

@@ -140,6 +140,9 @@ export function hasWords({ name, detail, id }: Entry, text: string): boolean {
   return wordsOf(text).every((word) => all.includes(word));
 }
 
+/** Reports whether somebody types a number or an e-mail address instead of a name. */
+export const isAddress = (text: string): boolean => /^\+?\d[\d\s().-]*$|^\S+@\S+$/.test(text);
+
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
 
 /**

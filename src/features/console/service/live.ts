@@ -104,13 +104,17 @@ function add(event: LiveEvent, atMs: number, isExact: boolean): void {
 const rowOf = ({ type, data }: LiveEvent): string | undefined =>
   !CHANGES.has(type) && 'id' in data ? data.id : undefined;
 
-/** Reads the newest events from before the page was opened. Later calls do nothing. */
+/** Reads the newest events from before the page was opened. Does nothing once they are read. */
 export async function readEarlier(): Promise<void> {
   if (hasEarlier || isHub()) return;
   hasEarlier = true;
   const row = knownStatus().newest_event.row_id;
   const path = `events?after=${Math.max(0, row - BEFORE)}&limit=${BEFORE}&include=${partsToInclude()}`;
-  const events = await call<readonly RowEvent[]>(path).catch(() => []);
+  const events = await call<readonly RowEvent[]>(path).catch(() => undefined);
+  if (events === undefined) {
+    hasEarlier = false;
+    return;
+  }
   const known = new Set(taken.map(({ event }) => rowOf(event)));
   const earlier = events
     .filter(({ data }) => !known.has(data.id))

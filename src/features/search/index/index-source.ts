@@ -1,16 +1,17 @@
+import { basename } from 'node:path';
 import type { SearchedTextKind } from '../../../client/search-types.ts';
 import { attachmentContentsOf } from '../../../core/chatdb/attachment-details.ts';
 import { perSchema } from '../../../core/chatdb/chatdb-handle.ts';
-import { MESSAGE_COLUMNS } from '../../../core/chatdb/columns.ts';
+import { ATTACHMENT_COLUMNS, MESSAGE_COLUMNS, toText } from '../../../core/chatdb/columns.ts';
 import type { Connection } from '../../../core/chatdb/connection.ts';
 import { RowBudget } from '../../../core/chatdb/content/row-budget.ts';
-import { toMessage } from '../../../core/chatdb/message.ts';
+import { toMessage, toMessageWithFiles } from '../../../core/chatdb/message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from '../../../core/chatdb/message-list.ts';
 import { isListed, isNotHidden, messageParts } from '../../../core/chatdb/queries.ts';
 import { listedChat } from '../../../core/chatdb/row-chat.ts';
 import { rowContentOf } from '../../../core/chatdb/row-content.ts';
 import { hasContent, isMessage } from '../../../core/chatdb/row-kinds.ts';
-import type { Snapshot } from '../../../core/chatdb/snapshot.ts';
+import type { Snapshot, StoredAttachment } from '../../../core/chatdb/snapshot.ts';
 import type { MessageContent } from '../../../core/model/content.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { ReaderThread } from '../../../core/runtime/reader-thread.ts';
@@ -22,14 +23,35 @@ import type { SearchableMessage } from '../types.ts';
 const MAX_TEXT = 8192;
 const SOUND = /\.(?:caf|amr|m4a)$/i;
 
+/** Returns the message of a row with everything that it is found by. */
+function searchable(snapshot: Snapshot, row: Row, notes: DecodingNotes): SearchableMessage {
+  const { message, files } = toMessageWithFiles(row, snapshot);
+  const fileNames = files.flatMap(namesOf);
+  const texts = textsOf(snapshot, message, row.at(-1) === 1, notes);
+  return { ...message, ...(fileNames.length > 0 && { fileNames }), ...(texts.length > 0 && { texts }) };
+}
+
+/** Returns the name on disk and the name that is shown, if they differ. */
+function namesOf({ path, row }: StoredAttachment): readonly string[] {
+  const { transferName } = ATTACHMENT_COLUMNS.at;
+  const onDisk = path === null ? '' : basename(path);
+  const shown = toText(row[transferName]);
+  return shown === '' || shown === onDisk ? [onDisk] : [shown, ...(onDisk === '' ? [] : [onDisk])];
+}
+
 /**
- * Returns the message with its searchable texts besides the body, such as a link's title. Decodes the row's content
- * only if `hasMore` is true or a file may have a transcript, because most rows have nothing besides their text.
+ * Returns the texts of a message besides the body, such as a link's title. Decodes the row's content only if `hasMore` is
+ * true or a file may have a transcript, because most rows have nothing besides their text.
  */
-function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, notes: DecodingNotes): SearchableMessage {
+function textsOf(
+  snapshot: Snapshot,
+  message: Message,
+  hasMore: boolean,
+  notes: DecodingNotes,
+): NonNullable<SearchableMessage['texts']> {
   const rowId = Number(message.id);
   const hasSound = message.attachments.some((path) => SOUND.test(path));
-  if ((!hasMore && !hasSound) || notes.isSkipped(rowId)) return message;
+  if ((!hasMore && !hasSound) || notes.isSkipped(rowId)) return [];
   notes.begin(rowId);
   const budget = new RowBudget();
   const content: MessageContent = (hasMore ? rowContentOf(snapshot, message, false, budget)?.content : undefined) ?? {};
@@ -43,10 +65,9 @@ function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, note
     ['app', [app?.title, app?.subtitle, app?.caption, app?.subcaption, app?.summary]],
     ['subject', [subject]],
   ];
-  const texts = found
+  return found
     .map(([kind, parts]) => [kind, parts.filter(Boolean).join('\n').slice(0, MAX_TEXT)] as const)
     .filter(([, text]) => text !== '');
-  return texts.length === 0 ? message : { ...message, texts };
 }
 
 /**
@@ -93,9 +114,7 @@ export class IndexReader implements SearchedSource {
 
   searchable(rowIds: readonly number[], notes: DecodingNotes): readonly (SearchableMessage | undefined)[] {
     return this.#connection.read((snapshot) =>
-      rowsOf(snapshot, rowIds).map(
-        (row) => row && searchable(snapshot, toMessage(row, snapshot), row.at(-1) === 1, notes),
-      ),
+      rowsOf(snapshot, rowIds).map((row) => row && searchable(snapshot, row, notes)),
     );
   }
 

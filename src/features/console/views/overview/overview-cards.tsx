@@ -1,7 +1,7 @@
 // The cards of the overview: Macs, webhooks, sends, keys and the machine.
 
 import type { VNode } from 'preact';
-import type { KeyOverview, Overview, WebhookOverview } from '../../../../core/model/overview.ts';
+import type { KeyOverview, Overview, WebhookOverview } from '../../../../client/overview-types.ts';
 import { type HubMac, type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
 import { Meter, PartBar, Sparkline, TickStrip } from '../../parts/charts.tsx';
 import { Card, CodeLine, type Column, Empty, Facts, type Mark, State, Table } from '../../parts/parts.tsx';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { IndexReader } from '../../src/core/chatdb/index-source.ts';
 import type { Message } from '../../src/core/model/message.ts';
-import type { SearchQuery } from '../../src/core/model/search.ts';
+import { IndexReader } from '../../src/features/search/index/index-source.ts';
 import { parseSearch } from '../../src/features/search/language/search-text.ts';
 import { Finder, matcherOf } from '../../src/features/search/query/finder.ts';
+import type { SearchQuery } from '../../src/features/search/types.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';

@@ -10,7 +10,7 @@ import { Token } from '../../parts/token.tsx';
 import { call, upload } from '../../service/api.ts';
 import { nameOf } from '../../service/directory.ts';
 import { areChangesLive } from '../../service/live.ts';
-import { enterSends } from '../../service/preferences.ts';
+import { enterSends, MODIFIER } from '../../service/preferences.ts';
 import { goTo, pathOfConversation } from '../../service/route.ts';
 import { isHub, partsToInclude } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
@@ -190,7 +190,6 @@ function TextBox(): VNode {
   const { id, isNew, conversation } = openState.value;
   const name = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
   const isText = /^(?:SMS|RCS)$/.test(conversation?.details?.service ?? '');
-  const modifier = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl+';
   return (
     <textarea
       id="body"
@@ -198,7 +197,7 @@ function TextBox(): VNode {
       rows={1}
       dir="auto"
       aria-label={isNew ? 'Message' : `Message to ${name}`}
-      placeholder={`${isText ? 'Text message' : 'iMessage'}${enterSends() ? '' : ` (${modifier}Enter sends)`}`}
+      placeholder={`${isText ? 'Text message' : 'iMessage'}${enterSends() ? '' : ` (${MODIFIER}Enter sends)`}`}
       onInput={grow}
       onPaste={({ clipboardData }) => addFiles(clipboardData?.files ?? [])}
       onKeyDown={pressed}

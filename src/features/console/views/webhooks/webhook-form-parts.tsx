@@ -3,8 +3,8 @@
 import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
 import { Field } from '../../parts/choices.tsx';
-import { Button, Card, CodeLine } from '../../parts/parts.tsx';
-import { toast } from '../../parts/toast.ts';
+import { Button, Card, CodeLine, Icon } from '../../parts/parts.tsx';
+import { copy, toast } from '../../parts/toast.ts';
 import { commandOf } from '../../service/service.ts';
 
 interface SecretProps {
@@ -39,6 +39,11 @@ export function SecretField({ secret, isStored, change }: SecretProps): VNode {
           />
         </Field>
       </div>
+      {secret !== '' && (
+        <Button kind="icon" aria-label="Copy the secret" run={() => copy(secret)}>
+          <Icon name="copy" />
+        </Button>
+      )}
       <Button run={make}>Make one</Button>
     </div>
   );

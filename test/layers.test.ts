@@ -45,7 +45,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   cli: ['model', 'runtime', 'schema', 'config', 'chatdb', 'mac', 'state', 'doctor', 'core', 'client', 'installer'],
   features: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
-    ...['http', 'doctor', 'core', 'cli', 'client', 'reader-worker'],
+    ...['http', 'doctor', 'core', 'cli', 'client'],
   ],
   client: ['model', 'runtime'],
   // chatdb: the uninstaller asks which staged files Messages still shows.
@@ -58,7 +58,11 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 const ROOMS_OF_FEATURES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   console: { service: [], parts: ['service'], views: ['service', 'parts'], app: ['service', 'parts', 'views'] },
   fleet: { protocol: [], agent: ['protocol', 'settings.ts'], hub: ['protocol', 'problems.ts'], setup: ['protocol'] },
-  search: { language: [], index: ['query'], query: ['index'] },
+  search: {
+    language: ['ports.ts', 'types.ts'],
+    index: ['query', 'ports.ts', 'problems.ts', 'types.ts'],
+    query: ['index', 'ports.ts', 'problems.ts', 'types.ts'],
+  },
 };
 
 /** The rooms that may use an outside package, or a module of Node that touches the machine. */

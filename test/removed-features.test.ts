@@ -7,7 +7,7 @@ const LEAVES_ERRORS: Readonly<Record<string, number>> = {
   contacts: 3,
   mcp: 6,
   oauth: 2,
-  search: 7,
+  search: 8,
 };
 
 /** Why more than three features go together. Key: the feature that is deleted. */

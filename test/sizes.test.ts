@@ -23,7 +23,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/client/event-socket.ts: eventSocket',
   'src/core/state/webhooks-store.ts: webhookStore',
   // It is one list of cases or declarations, which reads from top to bottom.
-  'src/core/http/routes/metrics-routes.ts: getMetrics',
   'src/core/cli/access-commands.ts: declareKeyCommands',
   'src/core/cli/client-commands.ts: declareClientCommands',
   'src/core/config/config.ts: checkConfig',

@@ -10,7 +10,6 @@ export type { KeyRecord, KeyRevocation, KeyUse, Preset, Scope } from '../core/mo
 export type { ListedAttachment } from '../core/model/listed-attachment.ts';
 export type { Message, MessageStatus } from '../core/model/message.ts';
 export type { Reaction, ReactionType } from '../core/model/reaction.ts';
-export type { Highlight, SearchHit } from '../core/model/search.ts';
 export type { ShownSetting } from '../core/model/shown-setting.ts';
 export type { StatusReport, WebhookSummary } from '../core/model/status.ts';
 export type { Upload } from '../core/model/upload.ts';
@@ -32,3 +31,4 @@ export type * from './people-api.ts';
 export type { AmbiguousAddress, Contact, Person } from './people-types.ts';
 export type { ScheduledSend, ScheduledState } from './scheduled-types.ts';
 export type * from './search-results.ts';
+export type { Highlight, SearchHit, SearchReport } from './search-types.ts';

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { openSearchIndex } from '../features/search/open-search.ts';
-import { chatDbNames, messageColumns } from './chatdb/lookups.ts';
+import { messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
 import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
@@ -38,7 +37,7 @@ export async function openCore(config: Config, host: Host, closers: Cleanup) {
   const mac = { ...base, ...openMac(base) };
   const events = { ...mac, ...openEvents(mac) };
   const sends = { ...events, ...openSends(events) };
-  const readers = { ...sends, ...(await openReaders(sends)) };
+  const readers = { ...sends, ...openReaders(sends) };
   return { ...readers, ...openOwner(readers) };
 }
 
@@ -104,12 +103,10 @@ function openSends(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
   return { sender, uploads, heldFiles: openHeldFiles(config, host.log) };
 }
 
-/** Opens what reads the event log: search, webhooks and streams. */
-async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
-  const { config, host, state, connection, thread, chatLog, feed, json, ready, access } = core;
+/** Opens what reads the event log: webhooks and streams. */
+function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
+  const { config, host, state, feed, json, ready, access } = core;
   const { clock, log, version } = host;
-  if (config.search.isEnabled) core.detecting.isAlwaysWanted = true;
-  const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
   const watchers: DeliveryWatcher[] = [];
   const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
   const webhooks = new Dispatcher({
@@ -132,7 +129,6 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
     callerOf: (keyId) => access.loaded?.callerOf(keyId),
   });
   return {
-    search,
     poster,
     webhooks,
     watchDeliveries: (watcher: DeliveryWatcher): void => void watchers.push(watcher),
@@ -147,7 +143,7 @@ function openOwner(
     CoreMac &
     ReturnType<typeof openEvents> &
     ReturnType<typeof openSends> &
-    Awaited<ReturnType<typeof openReaders>>,
+    ReturnType<typeof openReaders>,
 ) {
   const { config, host, awake, connection, messages, naming, access, ports, webhooks, poster } = core;
   const { clock, log, version, run } = host;
@@ -179,8 +175,6 @@ function openOwner(
     approvals: access.ownerApprovals(),
     port: (wanted) => ports.get(wanted),
     status: () => ({ ...ownerStatus(status.report(), host.cli), ...access.heldSends() }),
-    search: core.search,
-    chats: chatDbNames(connection),
   };
   access.loadedBy(async () => {
     const { accessParts } = await import('../features/access/access-parts.ts');

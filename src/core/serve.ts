@@ -15,7 +15,7 @@ const SOCKETS_END_WITHIN_MS = 2000;
 
 /** Creates the server, and adds what works by itself once the server listens. */
 export async function serve(core: Core): Promise<HttpServer> {
-  const { config, host, closers, access, detector, webhooks, search, clockWatch } = core;
+  const { config, host, closers, access, detector, webhooks, clockWatch } = core;
   const mcp = openMcp(core);
   const http = await openHttp(core, mcp);
   core.ownListeners.watch(() => http.addresses);
@@ -36,7 +36,6 @@ export async function serve(core: Core): Promise<HttpServer> {
   closers.add('clock', { start: () => clockWatch.start(), close: () => clockWatch.close() });
   closers.add('webhooks', { start: () => webhooks.start(), end: () => webhooks.close(WORK_ENDS_WITHIN_MS) });
   closers.add('held sends', { start: () => access.loaded?.start() });
-  closers.add('search', { start: () => search.start(), close: () => search.close() });
   closers.add('WebSockets', { end: () => core.webSockets.close(SOCKETS_END_WITHIN_MS) });
   closers.add('streams', { end: () => core.streams.close(SOCKETS_END_WITHIN_MS) });
   closers.add('permissions', { end: () => core.permissions.close() });
@@ -102,7 +101,6 @@ function metricsOf(core: Core) {
     newestEvent: core.feed.lastPublished().rowId,
     published: core.channel.published,
     heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
-    search: core.search.status(),
     messagesAccount: core.messagesAccounts.account,
     arrivalDelay: core.ages.delays.report(),
     ofFeatures: (gauge: Gauge) => {

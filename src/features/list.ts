@@ -9,12 +9,14 @@ import { imsg } from './imsg/feature.ts';
 import { media } from './media/feature.ts';
 import { overview } from './overview/feature.ts';
 import { scheduled } from './scheduled/feature.ts';
+import { search } from './search/feature.ts';
 import { simulator } from './simulator/feature.ts';
 
 /** The features of this program, in the order in which they are opened, and in which their commands are listed. */
 export const FEATURES: readonly Feature[] = [
   contacts,
   changes,
+  search,
   simulator,
   media,
   archive,

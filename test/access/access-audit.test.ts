@@ -151,7 +151,7 @@ describe('an audit log that is full', () => {
     );
   });
 
-  test('grows on when all of it are sends and decisions', async () => {
+  test('keeps all of its sends and decisions, and grows if it has nothing else', async () => {
     const caller = service.caller({ expires_at: null });
     await service.send(caller);
     const note = { keyId: caller.key?.id ?? '', action: 'approval', outcome: 'denied' } as const;

@@ -81,7 +81,7 @@ test('a summary of many changes is there for every key: without it a copy stays 
   );
 });
 
-test('lines of other kinds do not wash out the sends that caps count', async () => {
+test('the sends that caps count stay, however many other lines there are', async () => {
   const caller = service.caller({ caps: { per_day: 1, per_minute: 60 } });
   await service.send(caller);
   const store = auditStore(service.state);

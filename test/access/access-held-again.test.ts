@@ -140,7 +140,7 @@ describe('approvals that ended', () => {
     });
   }
 
-  test('grow without end: they are gone 30 days after their time was over, and what waits stays', async () => {
+  test('are gone 30 days after their time was over, and what waits stays', async () => {
     const caller = service.caller({ ...always, expires_at: null });
     const { id } = await service.hold(caller);
     await service.access.approvals.deny(id);

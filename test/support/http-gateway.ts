@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
+import type { SearchHit } from '../../src/client/types.ts';
 import { type MacServerParts, macServer } from '../../src/core/http/mac-server.ts';
 import type { HttpServer } from '../../src/core/http/server.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
@@ -11,20 +12,23 @@ import type { Message } from '../../src/core/model/message.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { Ports } from '../../src/core/model/port.ts';
 import type { Approvals } from '../../src/core/model/ports/access-ports.ts';
+import type { ChatNames } from '../../src/core/model/ports/chat-names-ports.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { McpService } from '../../src/core/model/ports/mcp-ports.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/core/model/ports/reading-ports.ts';
-import type { ChatNames, SearchIndex, SearchPage } from '../../src/core/model/ports/search-ports.ts';
 import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import type { Uploads } from '../../src/core/model/ports/uploads-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
-import type { SearchHit, SearchQuery, SearchStatus } from '../../src/core/model/search.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { contacts } from '../../src/features/contacts/feature.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { CONTACTS } from '../../src/features/contacts/port.ts';
+import { search } from '../../src/features/search/feature.ts';
+import { SEARCH } from '../../src/features/search/port.ts';
+import type { CallerSearch, SearchPage } from '../../src/features/search/ports.ts';
+import type { SearchQuery, SearchStatus } from '../../src/features/search/types.ts';
 import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
@@ -170,8 +174,15 @@ class MemorySender implements CallerSender {
   }
 }
 
+const CHAT_NAMES: ChatNames = {
+  conversations: (text) => (CONVERSATION.id.endsWith(text) ? [CONVERSATION.id] : []),
+  named: () => [],
+  isAddress: () => false,
+};
+
 /** An index that finds `hits` and records its queries. */
-export class MemorySearch implements SearchIndex {
+export class MemorySearch implements CallerSearch {
+  chats: ChatNames = CHAT_NAMES;
   readonly asked: (SearchQuery & SearchPage)[] = [];
   hits: readonly SearchHit[] = [{ message: MESSAGE, highlights: [[0, 5]] }];
   next: string | undefined;
@@ -190,12 +201,6 @@ export class MemorySearch implements SearchIndex {
 }
 
 const NOBODY = { clients: 0, missed: 0 };
-
-const CHAT_NAMES: ChatNames = {
-  conversations: (text) => (CONVERSATION.id.endsWith(text) ? [CONVERSATION.id] : []),
-  named: () => [],
-  isAddress: () => false,
-};
 
 export interface HttpAnswer {
   readonly status: number;
@@ -233,6 +238,7 @@ export class HttpGateway {
   private constructor({ settings, limited, provide, ...options }: Options) {
     const ports = new Ports();
     ports.provide(CONTACTS, noContacts);
+    ports.provide(SEARCH, this.search);
     provide?.(ports);
     const owner: Caller = {
       key: undefined,
@@ -247,12 +253,10 @@ export class HttpGateway {
       approvals: notUsed,
       port: (wanted) => ports.get(wanted),
       uploads: NO_UPLOADS,
-      search: this.search,
-      chats: CHAT_NAMES,
       ...options,
     };
     this.server = macServer({
-      features: [contacts],
+      features: [contacts, search],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,
@@ -268,7 +272,6 @@ export class HttpGateway {
       metrics: () => ({
         heldWebhooks: 0,
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, webSockets: NOBODY, streams: NOBODY },
-        search: this.search.status(),
       }),
       counters: new Counters(),
       version: '0.0.0',

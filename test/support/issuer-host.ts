@@ -39,8 +39,7 @@ export async function openIssuerHost({
   // These members are enough to list the tools.
   const caller = {
     key: ANY_KEY,
-    search: new MemorySearch(),
-    port: () => noContacts,
+    port: ({ name }: { readonly name: string }) => (name === 'search' ? new MemorySearch() : noContacts),
     webhooks: {},
     reader: {},
   } as unknown as Caller;

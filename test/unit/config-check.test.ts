@@ -57,7 +57,6 @@ describe('what is not written', () => {
       webhooks: { allowedHosts: [], certificates: [] },
       mcp: { allowOwnerKey: false, eventErrors: 'draft' },
       oauth: { issuer: '' },
-      search: { isEnabled: false },
       features: {
         contacts: {
           isEnabled: true,
@@ -65,6 +64,7 @@ describe('what is not written', () => {
           callingCode: '',
         },
         changes: { enabled: 'auto' },
+        search: { isEnabled: false },
         simulator: {},
         media: {},
         archive: {},

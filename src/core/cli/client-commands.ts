@@ -98,20 +98,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(served(async () => (await import('./commands/messages-command.ts')).messages)));
-  connected(program.command('search'))
-    .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
-    .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
-    .option('--limit <number>', 'maximum number (20)', count)
-    .option('--status', 'show how much is indexed; on a terminal, keep showing it until the index is complete')
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern search dinner saturday',
-        `postern search '"see you" from:me after:2026-01-31 -work'`,
-        'postern search --status',
-      ),
-    )
-    .action(runs(served<[readonly string[]]>(async () => (await import('./commands/search-command.ts')).search)));
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .argument('[conversation]', 'only this conversation: its id, address or name', nonEmpty)

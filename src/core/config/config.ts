@@ -40,7 +40,6 @@ export interface Config {
   /** An empty issuer switches OAuth off. */
   readonly oauth: { readonly issuer: string };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
-  readonly search: { readonly isEnabled: boolean };
   /** The values of each feature's section. Key: the feature's name. */
   readonly features: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
@@ -137,7 +136,6 @@ export function checkConfig(
     webhooks: { allowedHosts: all(SETTINGS.webhookHosts), certificates: certificates() },
     oauth: { issuer: one(SETTINGS.oauthIssuer) },
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey), eventErrors: one(SETTINGS.eventErrors) },
-    search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     features: Object.fromEntries(features.map(({ name, settings = {} }) => [name, sectionValues(settings)])),
   };
   for (const one of features) {

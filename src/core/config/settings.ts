@@ -149,14 +149,6 @@ export const SETTINGS = {
     defaultValue: () => '',
     read: (written) => (written === '' || isSecureOrigin(written) ? String(written) : undefined),
   },
-  isSearchEnabled: {
-    name: 'search.enabled',
-    about:
-      'Whether messages can be searched. true creates search.db in the folder of this file, an index of all messages about a tenth of the size of the database. false deletes it.',
-    allowed: 'true or false',
-    defaultValue: () => false,
-    read: (written) => (typeof written === 'boolean' ? written : undefined),
-  },
 } satisfies Readonly<Record<string, Setting>>;
 
 /**

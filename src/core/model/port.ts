@@ -1,4 +1,5 @@
 import type { Scope } from './key.ts';
+import type { Message } from './message.ts';
 import { problem } from './problems.ts';
 
 /** The reach of a limited key. Features narrow their ports by it, and see no other part of a key. */
@@ -11,6 +12,13 @@ export interface Reach {
   lists(address: string): boolean;
   /** Returns the ids of those conversations in `ids` that the key may read. */
   readable(ids: readonly string[]): readonly string[];
+  /** Returns the ids of all conversations that the key may read; undefined if its list names none and allows all. */
+  conversations(): readonly string[] | undefined;
+  /**
+   * Returns those of the messages that the key may read, as the key sees them, and records that it has read them. Key:
+   * the message as given.
+   */
+  read(messages: readonly Message[]): ReadonlyMap<Message, Message>;
 }
 
 /**

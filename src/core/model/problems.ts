@@ -152,11 +152,6 @@ export const PROBLEMS = {
     detail: 'Changes of existing messages are not detected here.',
     hint: 'Set changes.enabled to "auto" or true in config.toml and restart the service.',
   },
-  search_disabled: {
-    status: 404,
-    detail: 'Search is switched off.',
-    hint: 'Set search.enabled = true in config.toml and start Postern again, which then indexes all messages.',
-  },
   method_not_allowed: {
     status: 405,
     detail: 'This path allows {methods}.',
@@ -236,13 +231,6 @@ export const PROBLEMS = {
     detail: 'Postern cannot write to state.db ({code}).',
     hint: 'Check the disk. The log of the service has the cause, under the X-Request-Id of this answer.',
     example: { code: 'SQLITE_IOERR' },
-  },
-  search_unavailable: {
-    status: 503,
-    mayHaveBeenSent: false,
-    detail: 'Search is not working: {reason}.',
-    hint: 'The status of the service shows the state of the index.',
-    example: { reason: 'the disk is full' },
   },
   shutting_down: {
     status: 503,

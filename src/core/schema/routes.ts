@@ -39,7 +39,6 @@ export const ROUTES = {
     key: 'header',
     access: ['read'],
   },
-  searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] },
   registerWebhook: { method: 'POST', path: '/webhooks', key: 'header', access: ['webhooks'] },
   listWebhooks: { method: 'GET', path: '/webhooks', key: 'header', access: ['webhooks'] },
   deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },

@@ -35,7 +35,6 @@ import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { isListedAddress, limitedNames } from './limited-names.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
-import { limitedChatNames, limitedSearch } from './limited-search.ts';
 import { limitedSender } from './limited-sender.ts';
 import { endForbidden, limitedSubscriptions } from './limited-subscriptions.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
@@ -44,7 +43,7 @@ import { ownerSender } from './owner-sender.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
-import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
+import { MESSAGE, MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
 import { tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {
@@ -256,6 +255,12 @@ export class LimitedAccess implements AccessService {
       mayRead: (conversation) => chats.has(conversation),
       lists: (address) => isListedAddress(key.stored, address),
       readable: (ids) => chats.ids(ids),
+      conversations: () => (chats.isUnlisted ? undefined : chats.guids()),
+      read(messages) {
+        const readable = chats.rows(messages, (message) => message);
+        onRead(new Set(readable.map((message) => message.conversation_id)));
+        return new Map(readable.map((message) => [message, narrowed(message, MESSAGE, chats)]));
+      },
     };
     const { idempotency, audit: auditStore } = stores;
     const note = (target: string, outcome: string) => audit.note({ keyId: id, action: 'webhook', target, outcome });
@@ -288,9 +293,7 @@ export class LimitedAccess implements AccessService {
         subscriptions: this.#parts.subscriptions,
         key: () => key.stored,
       }),
-      search: limitedSearch(owner.search, chats, onRead),
       naming,
-      chats: limitedChatNames(owner.chats, chats),
       approvals: callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to)),
       port: (wanted) => ports.narrowed(wanted, reach),
       async status() {

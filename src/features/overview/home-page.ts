@@ -143,7 +143,7 @@ export class HomePage implements OverviewService {
     const [disk, chat, index, macos] = await Promise.all([
       statfs(config.dir).catch(() => undefined),
       bytesOf(config.backend.chatDbPath, `${config.backend.chatDbPath}-wal`),
-      config.search.isEnabled ? bytesOf(join(config.dir, 'search.db')) : undefined,
+      config.features.search?.isEnabled === true ? bytesOf(join(config.dir, 'search.db')) : undefined,
       this.#version(),
     ]);
     return {

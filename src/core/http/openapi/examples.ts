@@ -101,7 +101,6 @@ export const examples = {
   health: { status: 'ok', backend: { connected: true, message: null } },
   received,
   sent,
-  searchHit: { message: received, highlights: [[8, 13]] },
   provisional: { ...sent, id: '', guid: '', conversation_id: '', sender: 'me', status: 'pending' },
   conversation,
   event: eventOf('message.received'),

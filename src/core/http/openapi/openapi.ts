@@ -36,7 +36,6 @@ import { messageSchema } from '../../schema/message-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
-import { searchHitSchema } from '../../schema/search-schema.ts';
 import { proveBody, selfChatSchema } from '../../schema/self-chat-schema.ts';
 import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
 import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
@@ -77,7 +76,6 @@ const SCHEMAS = {
   Problem: problemSchema,
   Reaction: reactionSchema,
   Replay: replayBody,
-  SearchHit: searchHitSchema,
   SelfChat: selfChatSchema,
   SelfChatCode: proveBody,
   SendRequest: sendBody,

@@ -4,7 +4,6 @@ import { approvalRoutes } from './approvals-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { configRoutes, type ReadSettings } from './config-routes.ts';
 import { keyRoutes } from './keys-routes.ts';
-import { searchRoutes } from './search-routes.ts';
 import { webhookRoutes } from './webhooks-routes.ts';
 
 export interface OnDemandParts {
@@ -17,7 +16,6 @@ export interface OnDemandParts {
 /** Returns the handlers that `withLazyRoutes` loads. */
 export function onDemandRoutes({ access, appSettings, clients, ownUrl }: OnDemandParts) {
   return {
-    ...searchRoutes(),
     ...keyRoutes(access, clients, ownUrl),
     ...auditRoutes(access),
     ...approvalRoutes(access),

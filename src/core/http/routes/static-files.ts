@@ -113,8 +113,8 @@ export function staticFiles(
   made.set(
     '/openapi.json',
     cached(async () => {
-      const [{ openApi }, documents] = await Promise.all([import('../openapi/openapi.ts'), documentsOf(features)]);
-      return documentOf(openApi(version, documents));
+      const { openApi } = await import('../openapi/openapi.ts');
+      return documentOf(openApi(version, await documentsOf(features)));
     }),
   );
   return new Pages(made);

@@ -1,7 +1,8 @@
 // The facts under the verdict, such as whether chat.db is readable.
 
+import type { SearchReport } from '../../../../client/search-types.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
-import type { SearchReport, StatusReport } from '../../../../core/model/status.ts';
+import type { StatusReport } from '../../../../core/model/status.ts';
 import type { Verdict } from '../../../../core/model/verdict.ts';
 import { counted, listed, number, spanOf } from '../../service/words.ts';
 
@@ -16,14 +17,14 @@ export interface HealthFact {
 
 /** `waiting` is the number of events that wait for webhooks. */
 export function healthFacts(status: StatusReport, waiting: number): readonly HealthFact[] {
-  const { permissions, macs, search } = status;
+  const { permissions, macs } = status;
   return [
     readingFact(status),
     ...(macs === undefined ? [] : [macsFact(macs)]),
     ...permissions.map((permission) => permissionFact(permission, status.messages?.answer_ms)),
     ...('canary' in status ? [canaryFact(status.canary as CanaryReport)] : []),
     webhooksFact(status, waiting),
-    ...(search === undefined ? [] : [searchFact(search)]),
+    ...('search' in status ? [searchFact(status.search as SearchReport)] : []),
   ];
 }
 

@@ -1,10 +1,11 @@
 import * as z from 'zod';
-import { isTimeZone } from '../model/day-start.ts';
-import { type Highlight, MAX_SEARCH_CHARACTERS, SEARCHED_TEXTS, type SearchHit } from '../model/search.ts';
-import { includeParameter } from './include-parameter.ts';
-import { messageSchema } from './message-schema.ts';
-import { junkParameter, limit } from './query-parameters.ts';
-import { shapeOf } from './shape.ts';
+import type { Highlight, SearchHit, SearchReport } from '../../client/search-types.ts';
+import { isTimeZone } from '../../core/model/day-start.ts';
+import { includeParameter } from '../../core/schema/include-parameter.ts';
+import { messageSchema } from '../../core/schema/message-schema.ts';
+import { junkParameter, limit } from '../../core/schema/query-parameters.ts';
+import { shapeOf } from '../../core/schema/shape.ts';
+import { MAX_SEARCH_CHARACTERS, SEARCHED_TEXTS } from './types.ts';
 
 const highlightSchema = shapeOf<Highlight>()(z.tuple([z.int(), z.int()]).readonly());
 
@@ -48,3 +49,24 @@ export const searchParameters = z.object({
   include: includeParameter,
   junk: junkParameter,
 });
+
+/** The member `search` of the status. */
+export const searchReportSchema = shapeOf<SearchReport>()(
+  z.object({
+    state: z.enum(['building', 'complete', 'failing']),
+    indexed_rows: z.int(),
+    total_rows: z.int().meta({
+      description: 'Number of rows to index, at most: reactions are counted too, although they are not indexed.',
+    }),
+    indexed_from: z.string().nullable(),
+    problem: z.string().nullable(),
+    skipped_rows: z
+      .int()
+      .meta({
+        description:
+          'Number of messages that are found by their text only, because decoding their other content did not end. Absent if there are none.',
+      })
+      .optional(),
+    skipped_ids: z.array(z.string()).readonly().meta({ description: 'Ids of these messages, at most 20.' }).optional(),
+  }),
+).meta({ description: 'The search index; absent while search is switched off.' });

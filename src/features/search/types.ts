@@ -1,4 +1,5 @@
-import type { Message } from './message.ts';
+import type { SearchedTextKind } from '../../client/search-types.ts';
+import type { Message } from '../../core/model/message.ts';
 
 /** The longest search, in characters. */
 export const MAX_SEARCH_CHARACTERS = 500;
@@ -37,12 +38,14 @@ export interface SearchQuery {
   readonly beforeMs?: number | undefined;
 }
 
-/** A match in the message's `body`, as UTF-16 offsets. The end is exclusive. */
-export type Highlight = readonly [start: number, end: number];
-
 /** Searchable texts of a message besides its body. */
-export const SEARCHED_TEXTS = ['transcript', 'link', 'poll', 'app', 'subject'] as const;
-export type SearchedTextKind = (typeof SEARCHED_TEXTS)[number];
+export const SEARCHED_TEXTS = [
+  'transcript',
+  'link',
+  'poll',
+  'app',
+  'subject',
+] as const satisfies readonly SearchedTextKind[];
 
 /** A message with its searchable texts besides the body. */
 export interface SearchableMessage extends Message {
@@ -52,15 +55,6 @@ export interface SearchableMessage extends Message {
    */
   readonly fileNames?: readonly string[] | undefined;
   readonly texts?: readonly (readonly [kind: SearchedTextKind, text: string])[] | undefined;
-}
-
-export interface SearchHit {
-  /** The message in its current state in chat.db. */
-  readonly message: Message;
-  /** The matches in the body, in order and without overlap; empty for a hit by file name. */
-  readonly highlights: readonly Highlight[];
-  /** The kind of another text that contains a search term missing from the body. Absent if there is no such text. */
-  readonly in?: SearchedTextKind | undefined;
 }
 
 /** The state of the search index. */

@@ -1,9 +1,8 @@
-import type { SearchReport, StatusReport } from '../model/status.ts';
-import { type Finding, finding, ok } from './finding.ts';
+import type { SearchReport } from '../../client/search-types.ts';
+import { type Finding, finding, ok } from '../../core/doctor/finding.ts';
 
-/** Returns no findings if search is off. */
-export function searchFindings({ search }: StatusReport): readonly Finding[] {
-  if (search === undefined) return [];
+/** Returns what doctor says about the index. */
+export function searchFindings(search: SearchReport): readonly Finding[] {
   const { state, problem, indexed_rows: rows, total_rows: total } = search;
   if (problem !== null) {
     const hint = 'The rest of Postern is not affected. Make room on the disk, or look at the log.';

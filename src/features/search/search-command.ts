@@ -1,15 +1,14 @@
-import type { PosternClient, SearchFilter, SearchHit, SearchResults } from '../../../client/postern-client.ts';
-import { isTimeZone } from '../../model/day-start.ts';
-import type { Clock } from '../../model/ports/host-ports.ts';
-import type { Highlight } from '../../model/search.ts';
-import type { SearchReport } from '../../model/status.ts';
-import { localTimeZone, pause, systemClock } from '../../runtime/clock.ts';
-import { EXIT } from '../context.ts';
-import { MESSAGE_LIST, messageRow } from '../output/event-line.ts';
-import { isColoured } from '../output/style.ts';
-import { sayTable } from '../output/table.ts';
-import { printable } from '../output/text.ts';
-import { type ConnectionOptions, Refusal, type Served } from '../service-connection.ts';
+import type { PosternClient, SearchFilter, SearchHit, SearchResults } from '../../client/postern-client.ts';
+import type { Highlight, SearchReport } from '../../client/search-types.ts';
+import { EXIT } from '../../core/cli/context.ts';
+import { MESSAGE_LIST, messageRow } from '../../core/cli/output/event-line.ts';
+import { isColoured } from '../../core/cli/output/style.ts';
+import { sayTable } from '../../core/cli/output/table.ts';
+import { printable } from '../../core/cli/output/text.ts';
+import { type ConnectionOptions, Refusal, type Served } from '../../core/cli/service-connection.ts';
+import { isTimeZone } from '../../core/model/day-start.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
+import { localTimeZone, pause, systemClock } from '../../core/runtime/clock.ts';
 
 export interface SearchOptions extends ConnectionOptions {
   readonly limit?: number;
@@ -25,7 +24,7 @@ const BAR_COLUMNS = 30;
 const PREVIOUS_LINE = '\x1b[1A\x1b[2K';
 
 /** `postern search`: prints the messages that contain `words`, newest first. */
-export async function search(
+export async function searchCommand(
   words: readonly string[],
   { limit = 20, status = false, json = false }: SearchOptions,
   service: Served,
@@ -93,7 +92,7 @@ async function showIndex(isJson: boolean, { client, isTerminal, answer, stdout, 
 }
 
 async function reportOf(client: PosternClient): Promise<SearchReport> {
-  const { search: report } = await client.status();
+  const { search: report } = (await client.status()) as { readonly search?: SearchReport };
   if (report !== undefined) return report;
   throw new Refusal(
     EXIT.refusedInput,

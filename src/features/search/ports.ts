@@ -1,7 +1,12 @@
-import type { Message } from '../message.ts';
-import type { SearchableMessage, SearchHit, SearchQuery, SearchStatus } from '../search.ts';
-import type { NameSource } from './names-ports.ts';
-import type { Page } from './reading-ports.ts';
+import type { SearchHit, SearchReport } from '../../client/search-types.ts';
+import type { ListedRow, ListedRows } from '../../core/chatdb/message-list.ts';
+import type { Message } from '../../core/model/message.ts';
+import type { ChatNames } from '../../core/model/ports/chat-names-ports.ts';
+import type { NameSource } from '../../core/model/ports/names-ports.ts';
+import type { Page } from '../../core/model/ports/reading-ports.ts';
+import type { SearchableMessage, SearchQuery, SearchStatus } from './types.ts';
+
+export type { ListedRow, ListedRows, SearchReport };
 
 export interface SearchPage {
   /** Maximum number of hits on the page, at least 1. */
@@ -21,42 +26,16 @@ export interface SearchIndex {
   search(query: SearchQuery, page: SearchPage): Promise<Page<SearchHit>>;
 }
 
-/** Looks up the conversations and senders that a search names. */
-export interface ChatNames {
-  /**
-   * Returns the ids of the conversations that the text may refer to, best first. The text is a conversation id in any
-   * variant, an address, or the identifier in a group's id.
-   */
-  conversations(idOrAddress: string): readonly string[];
-  /** Returns the ids of the conversations with this display name. Ignores case and accents. */
-  named(name: string): readonly string[];
-  /**
-   * Reports whether chat.db knows somebody with this address, ignoring case. Short codes and company names are
-   * addresses too.
-   */
-  isAddress(text: string): boolean;
+/** The search of a caller. */
+export interface CallerSearch extends SearchIndex {
+  /** The conversations and senders that a query can name. */
+  readonly chats: ChatNames;
 }
 
 /** The sources in which a search looks up the names of people and conversations. */
 export interface SearchNames {
   readonly naming: NameSource;
   readonly chats: ChatNames;
-}
-
-/** A message that `GET /messages` would list, without its text. */
-export interface ListedRow {
-  readonly rowId: number;
-  /** The message's date, in seconds since 2001-01-01T00:00:00Z. */
-  readonly second: number;
-  /** Approximate size of the message's text in bytes. */
-  readonly bytes: number;
-}
-
-export interface ListedRows {
-  /** The messages, in order of their dates, newest first. */
-  readonly rows: readonly ListedRow[];
-  /** Pass this as `after` to get the next page; absent on the last page. */
-  readonly next?: string;
 }
 
 /**

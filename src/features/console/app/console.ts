@@ -154,7 +154,7 @@ async function showView(): Promise<void> {
   try {
     const next = await view;
     if (own !== turns) return;
-    if (shown !== next) put(next);
+    put(next);
     await next.show(route);
   } catch (error) {
     if (own !== turns) return;
@@ -177,8 +177,9 @@ function awaitView(name: string, title: string): void {
   coming.value = title;
 }
 
-/** Shows a view in place of the one that is shown. */
+/** Shows a view in place of the one that is shown, and of a title that stood for a view. */
 function put(next: View): void {
+  if (shown === next && !next.root.hidden) return;
   if (shown !== undefined) shown.root.hidden = true;
   const main = element('main');
   if (!next.root.isConnected) main.append(next.root);

@@ -151,12 +151,17 @@ export async function suggestions(text: string): Promise<readonly Entry[]> {
   return found.filter(({ id }) => !seen.has(id) && seen.add(id)).slice(0, SUGGESTED);
 }
 
+/** A text whose conversations are all known, so that those of a longer text are too. */
+let answered: string | undefined;
+
 /** Asks the service for conversations, because the page knows only the newest. */
 async function conversationsFor(text: string): Promise<readonly Entry[]> {
+  if (answered !== undefined && text.startsWith(answered)) return [];
   try {
     const path = `conversations?limit=${SUGGESTED}&include=${partsToInclude()}&q=${encodeURIComponent(text)}`;
-    const { items } = await pageOf<Conversation>(path, { isByItself: true });
+    const { items, next } = await pageOf<Conversation>(path, { isByItself: true });
     noteConversations(items);
+    if (next === undefined) answered = text;
     return items.map(entryOf);
   } catch (error) {
     if (statusOf(error) === undefined) throw error;

@@ -1,6 +1,5 @@
 // All types of the client's answers and options.
-export type { Approval, ApprovalState } from '../core/model/approval.ts';
-export type { AuditAction, AuditEntry } from '../core/model/audit.ts';
+
 export type { ClientLines } from '../core/model/client-lines.ts';
 export type { Conversation } from '../core/model/conversation.ts';
 export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../core/model/details.ts';
@@ -24,6 +23,7 @@ export type {
   WebhookTestResult,
 } from '../core/model/webhook.ts';
 export type * from './access-api.ts';
+export type { Approval, ApprovalState, AuditAction, AuditEntry } from './access-types.ts';
 export type * from './attachments-api.ts';
 export type * from './options.ts';
 export type * from './overview-types.ts';

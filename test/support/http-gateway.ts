@@ -11,10 +11,8 @@ import type { Key } from '../../src/core/model/key.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { Ports } from '../../src/core/model/port.ts';
-import type { Approvals } from '../../src/core/model/ports/access-ports.ts';
 import type { ChatNames } from '../../src/core/model/ports/chat-names-ports.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
-import type { McpService } from '../../src/core/model/ports/mcp-ports.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/core/model/ports/reading-ports.ts';
 import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import type { Uploads } from '../../src/core/model/ports/uploads-ports.ts';
@@ -25,6 +23,11 @@ import { Counters } from '../../src/core/runtime/counters.ts';
 import { contacts } from '../../src/features/contacts/feature.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { CONTACTS } from '../../src/features/contacts/port.ts';
+import { mcpCalls } from '../../src/features/mcp/calls.ts';
+import { mcp } from '../../src/features/mcp/feature.ts';
+import { MCP } from '../../src/features/mcp/port.ts';
+import type { McpService } from '../../src/features/mcp/ports.ts';
+import { type CallersSubscriptions, SUBSCRIPTIONS } from '../../src/features/mcp/subscriptions-port.ts';
 import { search } from '../../src/features/search/feature.ts';
 import { SEARCH } from '../../src/features/search/port.ts';
 import type { CallerSearch, SearchPage } from '../../src/features/search/ports.ts';
@@ -94,7 +97,6 @@ const NO_UPLOADS: Uploads = {
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
-const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(problem('not_found')) });
 
 /** The status of a service that has just started. */
 export const STATUS: StatusReport = {
@@ -217,6 +219,7 @@ export interface Call {
 }
 
 type Options = Partial<Omit<MacServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
+  readonly mcp?: { readonly mcp: McpService; readonly settings: { readonly allowOwnerKey: boolean } };
   readonly settings?: Partial<MacServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
   readonly limited?: Key;
@@ -235,10 +238,13 @@ export class HttpGateway {
   backend: BackendHealth = { connected: true, message: null };
   url = '';
 
-  private constructor({ settings, limited, provide, ...options }: Options) {
+  private constructor({ settings, limited, mcp: given, provide, ...options }: Options) {
     const ports = new Ports();
     ports.provide(CONTACTS, noContacts);
     ports.provide(SEARCH, this.search);
+    ports.provide(MCP, mcpCalls(given?.mcp ?? NO_MCP, given?.settings ?? { allowOwnerKey: false }));
+    const none: CallersSubscriptions = { own: undefined, ofKey: () => none };
+    ports.provide(SUBSCRIPTIONS, none);
     provide?.(ports);
     const owner: Caller = {
       key: undefined,
@@ -250,13 +256,12 @@ export class HttpGateway {
       naming: noContacts,
       attachments: { open: async () => undefined },
       status: () => STATUS,
-      approvals: notUsed,
       port: (wanted) => ports.get(wanted),
       uploads: NO_UPLOADS,
       ...options,
     };
     this.server = macServer({
-      features: [contacts, search],
+      features: [contacts, search, mcp],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,
@@ -264,9 +269,7 @@ export class HttpGateway {
         owner,
         find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
-      access: () => Promise.reject(problem('not_found')),
       appSettings: () => Promise.reject(problem('not_found')),
-      clients: () => [],
       health: () => this.backend,
       notReady: () => [],
       metrics: () => ({
@@ -284,7 +287,6 @@ export class HttpGateway {
           changes: null,
           own_addresses: [],
         }),
-      mcp: { mcp: NO_MCP, settings: { allowOwnerKey: false } },
       openStream: () => Promise.reject(problem('not_found')),
       acceptWebSocket: () => {
         throw new Error('not used');

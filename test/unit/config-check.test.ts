@@ -53,10 +53,7 @@ describe('what is not written', () => {
         associatedRows: 'reactions',
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
-      approval: { selfAddress: '' },
       webhooks: { allowedHosts: [], certificates: [] },
-      mcp: { allowOwnerKey: false, eventErrors: 'draft' },
-      oauth: { issuer: '' },
       features: {
         contacts: {
           isEnabled: true,
@@ -68,6 +65,9 @@ describe('what is not written', () => {
         simulator: {},
         media: {},
         archive: {},
+        access: { selfAddress: '' },
+        mcp: { allowOwnerKey: false, eventErrors: 'draft' },
+        oauth: { issuer: '' },
         scheduled: {},
         fleet: { file: '', machine: '', backfillHours: 24, changes: false },
         imsg: {},

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { allowedWait } from '../../src/core/model/caller.ts';
-import { keyBody } from '../../src/core/schema/key-schema.ts';
-import type { ToolContext } from '../../src/features/mcp/tools/tool.ts';
-import { Wait } from '../../src/features/mcp/tools/wait.ts';
+import type { ToolContext } from '../../src/core/tools/tool.ts';
+import { Wait } from '../../src/core/tools/wait.ts';
+import { keyBody } from '../../src/features/access/schema/key-schema.ts';
 import { ANY_KEY } from '../support/any-key.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

@@ -1,6 +1,6 @@
-import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
 import { FILE_PROBLEMS } from './file-problems.ts';
+import { GUEST_PROBLEMS } from './guest-problems.ts';
 import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
 import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
@@ -12,7 +12,7 @@ export type { ProblemText } from './problem-text.ts';
  * documentation are created from this catalogue.
  */
 export const PROBLEMS = {
-  ...ACCESS_PROBLEMS,
+  ...GUEST_PROBLEMS,
   ...FILE_PROBLEMS,
   ...WEBHOOK_PROBLEMS,
   invalid_request: {
@@ -117,12 +117,6 @@ export const PROBLEMS = {
     status: 403,
     detail: 'Sign-in codes are made only over the Unix socket.',
     hint: '"postern open" makes one. To sign in without a code, enter the key in the console.',
-  },
-  owner_key_at_mcp: {
-    status: 403,
-    detail:
-      "The owner's key is not accepted at /mcp, because an agent that has it may read everything and send to everyone.",
-    hint: 'Make a key for the agent with "postern keys add", or set allow_owner_key = true in the section [mcp] of config.toml.',
   },
   not_found: { status: 404, detail: 'There is no such path.' },
   not_available: { status: 404, detail: 'This service does not offer {what}.', example: { what: 'notes' } },

@@ -266,4 +266,5 @@ export const examples = {
       },
     ],
   },
+  dryRun: { would: 'hold', to: '+15550100', members: ['+15550100'], text: 'On my way' },
 } as const;

@@ -1,7 +1,6 @@
 import { attachmentQuery } from '../../schema/attachment-request.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
 import { messageQuery, sendBody, singleMessageQuery } from '../../schema/message-request.ts';
-import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
 import { CHAT_DB, MADE, NEXT_OF_MACS, type Operation, SENDING, STATE_DB } from './operation.ts';
 
@@ -70,7 +69,7 @@ export const MESSAGE_OPERATIONS = {
     body: { schema: sendBody, example: { recipient: '+15550100', body: 'On my way' } },
     files: SEND_FORM,
     answers: {
-      200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: accessExamples.dryRun },
+      200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: examples.dryRun },
       201: {
         description: 'Sent, and its row was found in chat.db.',
         schema: 'Message',
@@ -79,25 +78,16 @@ export const MESSAGE_OPERATIONS = {
       },
       202: {
         description:
-          'Handed to Messages, but its row is not in chat.db yet; or held until the owner decides; or taken over to be sent later.',
+          'Handed to Messages, but its row is not in chat.db yet; or taken over, to be sent later or once the owner agrees.',
         schema: 'AcceptedSend',
         examples: {
           provisional: { summary: 'Handed to Messages', value: examples.provisional },
-          held: {
-            summary: 'Held',
-            value: { approval: accessExamples.approval, console: `/console#/approvals/${accessExamples.approval.id}` },
-          },
         },
       },
     },
     problems: [
       'recipient_not_allowed',
       'attachment_not_allowed',
-      'send_denied',
-      'already_decided',
-      'approval_expired',
-      'cap_reached',
-      'too_many_held',
       'send_later_unavailable',
       'upload_not_found',
       'invalid_form',

@@ -2,7 +2,7 @@
 // service answers a request only when a send is held or `WAIT_S` has passed, so that the badge costs about one request
 // a minute.
 
-import type { Approval } from '../../../core/model/approval.ts';
+import type { Approval } from '../../../client/access-types.ts';
 import { call } from '../service/api.ts';
 import { setBadge } from './frame.ts';
 

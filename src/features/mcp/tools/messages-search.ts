@@ -2,12 +2,12 @@ import * as z from 'zod';
 import type { SearchHit } from '../../../client/types.ts';
 import { invalidRequest } from '../../../core/model/problems.ts';
 import { withoutJunk } from '../../../core/model/without-junk.ts';
+import { listed } from '../../../core/tools/fence.ts';
+import { conversationId, itemLimit, textOutput, tool } from '../../../core/tools/tool.ts';
 import { parseSearch, SEARCH, searchQueryOf } from '../../search/port.ts';
-import { listed } from '../text/fence.ts';
 import { fittingPage } from './fitting-page.ts';
 import { countNote, junk, junkNote } from './junk.ts';
 import { detailed, messageLines } from './messages-read.ts';
-import { conversationId, itemLimit, textOutput, tool } from './tool.ts';
 
 const EXCERPT = 400;
 const BEFORE_THE_HIT = 150;

@@ -3,7 +3,8 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Approval, HeldFile } from '../../../../core/model/approval.ts';
+import type { Approval } from '../../../../client/access-types.ts';
+import type { HeldFile } from '../../../../core/model/held-file.ts';
 import { visibleParts } from '../../../../core/model/visible.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { Exactly } from '../../parts/exactly.tsx';

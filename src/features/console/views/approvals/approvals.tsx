@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { Approval, ApprovalState } from '../../../../core/model/approval.ts';
+import type { Approval, ApprovalState } from '../../../../client/access-types.ts';
 import { noteHeld, onHeld } from '../../parts/held-watch.ts';
 import { Card, CodeLine, Empty, PageHead, Tag } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';

@@ -2,8 +2,7 @@
 
 import { computed, signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { Approval } from '../../../../core/model/approval.ts';
-import type { AuditAction, AuditEntry } from '../../../../core/model/audit.ts';
+import type { Approval, AuditAction, AuditEntry } from '../../../../client/access-types.ts';
 import { Chip, SearchBox } from '../../parts/choices.tsx';
 import { Button, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';

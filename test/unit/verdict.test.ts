@@ -12,7 +12,7 @@ const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary 
   last_outcome: null,
   last_error: null,
 });
-const mac = (id: string, state: HubMac['state']): HubMac => ({ id, state, machines: [] });
+const mac = (id: string, state: HubMac['state']): HubMac => ({ id, state, path: '', machines: [] });
 
 describe('the verdict on a webhook that drops', () => {
   const report = (webhooks: readonly WebhookSummary[], more: Partial<StatusReport> = {}): StatusReport => ({

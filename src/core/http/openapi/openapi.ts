@@ -98,8 +98,23 @@ const SCHEMAS = {
   WebhookTest: webhookTestSchema,
 } as const;
 
-/** Returns the OpenAPI 3.1 document, made from the schemas that check the requests. */
-export function openApi(version: string, documents: readonly LoadedDocument[] = []): Json {
+/** The operations of a service, but for those of its features. */
+export type Contract = readonly Omit<Described, 'catalogue'>[];
+
+const CONTRACT: Contract = (Object.keys(ROUTES) as RouteId[]).map((id) => ({
+  id,
+  route: ROUTES[id],
+  operation: OPERATIONS[id],
+}));
+
+/**
+ * Returns the OpenAPI 3.1 document, made from the schemas that check the requests. The contract of a Mac is the default.
+ */
+export function openApi(
+  version: string,
+  documents: readonly LoadedDocument[] = [],
+  contract: Contract = CONTRACT,
+): Json {
   return {
     openapi: '3.1.1',
     info: {
@@ -126,7 +141,7 @@ export function openApi(version: string, documents: readonly LoadedDocument[] = 
       { name: 'Agents', description: 'For programs that a model drives' },
       { name: 'Service', description: 'The service itself' },
     ],
-    paths: paths(documents),
+    paths: paths(documents, contract),
     webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
     components: {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
@@ -149,7 +164,7 @@ function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string
   };
 }
 
-function paths(documents: readonly LoadedDocument[]): Json {
+function paths(documents: readonly LoadedDocument[], contract: Contract): Json {
   const made: Record<string, Record<string, Json>> = {};
   const catalogue = catalogueOf(documents);
   const add = (id: string, route: Route, operation: Operation): void => {
@@ -159,9 +174,8 @@ function paths(documents: readonly LoadedDocument[]): Json {
       [route.method.toLowerCase()]: operationJson({ id, route, operation, catalogue }),
     };
   };
-  for (const id of Object.keys(ROUTES) as RouteId[]) {
-    const operation = id === 'sendMessage' ? withDeferred(OPERATIONS[id], documents) : OPERATIONS[id];
-    add(id, ROUTES[id], operation);
+  for (const { id, route, operation } of contract) {
+    add(id, route, id === 'sendMessage' ? withDeferred(operation, documents) : operation);
   }
   for (const { routes, operations } of documents) {
     for (const [id, operation] of Object.entries(operations)) {

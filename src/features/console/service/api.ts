@@ -1,8 +1,9 @@
 import { mayAskByItself, noteLimit } from './budget.ts';
 import { keptKey } from './kept-key.ts';
+import { placePath } from './place.ts';
 
 /** The URL is relative to the page, so that it also works behind a proxy that adds a folder to the path. */
-export const API = new URL('api/v1/', location.href);
+export const API = new URL(`${placePath}api/v1/`, location.href);
 
 let key = keptKey();
 
@@ -135,9 +136,14 @@ async function ask(
   if (isByItself && !mayAskByItself()) {
     throw new Refusal(0, { detail: 'Not loaded, to stay within the request limit.' });
   }
+  const url = new URL(path, API);
+  // Ids and links come from answers. None leads to another service, which would get this page's key.
+  if (!url.href.startsWith(API.href)) {
+    throw new Refusal(0, { detail: 'The service gave an address that is not its own.' });
+  }
   let response: Response;
   try {
-    response = await fetch(new URL(path, API), {
+    response = await fetch(url, {
       ...options,
       signal: signal ?? null,
       headers: { ...headers, 'X-API-Key': asHeader(asked) },

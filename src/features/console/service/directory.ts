@@ -6,7 +6,8 @@ import type { Names } from '../../../core/model/names.ts';
 import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
 import { type AnswerPage, call, pageOf, statusOf } from './api.ts';
 import { onEvent } from './live.ts';
-import { isHub, partsToInclude } from './service.ts';
+import { macOf } from './place.ts';
+import { ALL_PARTS, serves } from './service.ts';
 import { addressIn, personOf } from './words.ts';
 
 /** A person or a group that a field suggests. */
@@ -16,6 +17,8 @@ export interface Entry {
   readonly detail: string;
   readonly isGroup: boolean;
   readonly conversation?: string;
+  /** The Mac that the conversation is on, if the service lists those of several. */
+  readonly mac?: string | undefined;
 }
 
 /** A person as an avatar shows them. */
@@ -28,7 +31,9 @@ export interface Face {
 const AT_ONCE = 50;
 const SUGGESTED = 8;
 
+/** Key: the id, after the Mac if the service lists the conversations of several. */
 const known = new Map<string, Conversation>();
+const placeIn = (id: string, mac?: string): string => (mac === undefined ? id : `${mac} ${id}`);
 /** The newest conversations; undefined after each event. */
 let newest: Promise<AnswerPage<Conversation>> | undefined;
 let isRead = false;
@@ -40,8 +45,8 @@ export const nameOf = ({ display_name: name, participants, id, names }: Conversa
 export const conversationOf = (id: string): Conversation | undefined => known.get(id);
 
 /** Returns the name of a known conversation. */
-export function nameIn(id: string): string | undefined {
-  const conversation = known.get(id);
+export function nameIn(id: string, mac?: string): string | undefined {
+  const conversation = known.get(placeIn(id, mac));
   return conversation && nameOf(conversation);
 }
 
@@ -61,7 +66,7 @@ export function recipientOf({ to, members = [], names }: Recipient): string {
 }
 
 export function noteConversations(conversations: readonly Conversation[]): void {
-  for (const conversation of conversations) known.set(conversation.id, conversation);
+  for (const conversation of conversations) known.set(placeIn(conversation.id, macOf(conversation)), conversation);
 }
 
 export const isGroup = ({ id, details, participants }: Conversation): boolean =>
@@ -88,6 +93,17 @@ export const peopleIn = (conversation: Conversation): readonly Face[] =>
       }))
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
+/** Returns the last message of a conversation, as a list shows it. */
+export function lastWords(conversation: Conversation): string {
+  const { details, names } = conversation;
+  const last = details?.last_message;
+  if (!last) return '';
+  const text = (last.sentence ?? last.body) || 'Attachment';
+  const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
+  // Puts no name before the sentence of a group event, because that sentence begins with the name.
+  return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
+}
+
 /** Reads the newest conversations. Callers share one answer until the next live event, unless `isFresh` is true. */
 export function newestConversations({
   isByItself,
@@ -97,7 +113,7 @@ export function newestConversations({
   readonly isFresh?: boolean;
 } = {}): Promise<AnswerPage<Conversation>> {
   if (newest !== undefined && !isFresh) return newest;
-  const own = pageOf<Conversation>(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`, { isByItself });
+  const own = pageOf<Conversation>(`conversations?limit=${AT_ONCE}&include=${ALL_PARTS}`, { isByItself });
   newest = own;
   own.then(
     ({ items }) => {
@@ -126,11 +142,12 @@ function entryOf(conversation: Conversation): Entry {
     ? participants.map((address) => personOf(address, conversation.names)).join(', ')
     : (participants[0] ?? addressIn(id));
   return {
-    id: isGroup(conversation) || isHub() ? id : (participants[0] ?? id),
+    id: isGroup(conversation) ? id : (participants[0] ?? id),
     name: nameOf(conversation),
     detail,
     isGroup: isGroup(conversation),
     conversation: id,
+    mac: macOf(conversation),
   };
 }
 
@@ -150,7 +167,7 @@ export async function suggestions(text: string): Promise<readonly Entry[]> {
   await readDirectory().catch(() => {});
   const words = wordsOf(text);
   const found: Entry[] = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
-  if (found.length < SUGGESTED && text !== '' && !isHub()) found.push(...(await contactsFor(text)));
+  if (found.length < SUGGESTED && text !== '' && serves('listContacts')) found.push(...(await contactsFor(text)));
   // Entries whose own name contains all the words come first. Entries with a match only elsewhere, such as in a
   // member's name, follow.
   const isNamed = ({ name }: Entry): boolean => words.every((word) => name.toLowerCase().includes(word));

@@ -1,13 +1,20 @@
 // Stores the key with which the console and the API reference make requests. The key is stored for this tab only,
-// unless the user chooses to remember it on this device.
+// unless the user chooses to remember it on this device. A Mac behind the service has a key of its own only if somebody
+// signed in there with another one.
 
-const NAME = 'postern-key';
+import { placePath } from './place.ts';
 
-export const keptKey = (): string => sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME) ?? '';
+const SHARED = 'postern-key';
+const NAME = SHARED + (placePath && ` ${placePath}`);
 
-export const isRemembered = (): boolean => localStorage.getItem(NAME) !== null;
+const stored = (name: string): string => sessionStorage.getItem(name) ?? localStorage.getItem(name) ?? '';
+
+export const keptKey = (): string => stored(NAME) || stored(SHARED);
+
+export const isRemembered = (): boolean => [NAME, SHARED].some((name) => localStorage.getItem(name) !== null);
 
 export function keepKey(key: string, isForDevice: boolean): void {
+  if (key === keptKey() && stored(NAME) === '') return;
   sessionStorage.setItem(NAME, key);
   if (isForDevice) localStorage.setItem(NAME, key);
   else localStorage.removeItem(NAME);

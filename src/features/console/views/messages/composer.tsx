@@ -9,9 +9,10 @@ import { busily } from '../../parts/toast.ts';
 import { call, upload } from '../../service/api.ts';
 import { nameOf } from '../../service/directory.ts';
 import { areChangesLive } from '../../service/live.ts';
+import { placeName } from '../../service/place.ts';
 import { enterSends } from '../../service/preferences.ts';
 import { goTo, pathOfConversation } from '../../service/route.ts';
-import { isHub, partsToInclude } from '../../service/service.ts';
+import { ALL_PARTS } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { showConversations } from './conversations.tsx';
 import { openState } from './open-state.ts';
@@ -50,8 +51,7 @@ function grow(): void {
 }
 
 export function addFiles(added: Iterable<File>): void {
-  // A hub accepts no files.
-  if (!isHub()) files.value = [...files.value, ...added];
+  files.value = [...files.value, ...added];
 }
 
 function target(): string {
@@ -117,7 +117,7 @@ async function noteSent(message: Message, startHash: string): Promise<void> {
   if (id !== '' && !areChangesLive()) lookAgain(id, 0);
 }
 
-const pathWithDetails = (id: string): string => `messages/${id}?include=${partsToInclude()}`;
+const pathWithDetails = (id: string): string => `messages/${id}?include=${ALL_PARTS}`;
 
 /** Reads a message again with details, because the size of a picture decides whether to convert it. */
 const withDetails = (message: Message): Promise<Message> =>
@@ -179,7 +179,7 @@ export const Composer = (): VNode => (
   >
     <FileList />
     <div class="row bottom">
-      {!isHub() && <IconButton icon="clip" label="Attach files" run={() => chooser.current?.click()} />}
+      <IconButton icon="clip" label="Attach files" run={() => chooser.current?.click()} />
       <input
         id="files"
         ref={chooser}
@@ -208,6 +208,7 @@ function TextBox(): VNode {
   const { id, isNew, conversation } = openState.value;
   const name = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
   const isText = /^(?:SMS|RCS)$/.test(conversation?.details?.service ?? '');
+  const from = placeName === undefined ? '' : ` from ${placeName}`;
   const modifier = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl+';
   return (
     <textarea
@@ -215,8 +216,8 @@ function TextBox(): VNode {
       ref={body}
       rows={1}
       dir="auto"
-      aria-label={isNew ? 'Message' : `Message to ${name}`}
-      placeholder={`${isText ? 'Text message' : 'iMessage'}${enterSends() ? '' : ` (${modifier}Enter sends)`}`}
+      aria-label={`${isNew ? 'Message' : `Message to ${name}`}${from}`}
+      placeholder={`${isText ? 'Text message' : 'iMessage'}${from}${enterSends() ? '' : ` (${modifier}Enter sends)`}`}
       onInput={grow}
       onPaste={({ clipboardData }) => addFiles(clipboardData?.files ?? [])}
       onKeyDown={pressed}

@@ -216,7 +216,9 @@ describeWithNats('the console at a hub', () => {
       await page.evaluate(`location.hash = '#/${view}'`);
       await page.locator(`[data-place="${view}"][aria-current]`).first().waitFor();
     }
-    await page.evaluate(`document.querySelector('#conversation-list').scrollTo(0, 1e6)`);
+    // Asks for the next page of the list, which the Mac says is another Mac's.
+    await page.getByRole('button', { name: 'Unread' }).click();
+    await page.locator('#conversation-list .conv').first().waitFor();
     // Each of these is shown as text or saved, and nothing was asked of another Mac, the hub itself or a stranger.
     expect(await page.evaluate('document.title')).not.toBe('taken');
     expect(await page.evaluate('document.cookie')).toBe('');
@@ -236,7 +238,7 @@ const POISON = {
   'set-cookie': 'taken=1; Path=/',
   'clear-site-data': '"storage"',
   'content-security-policy': "script-src 'unsafe-inline'",
-  link: '<https://evil.example/next>; rel="next"',
+  link: '</macs/m1/api/v1/conversations>; rel="next"',
   refresh: '0; url=https://evil.example/',
 };
 const STATUS = {

@@ -9,8 +9,7 @@ RUN_MARK := node_modules/.for-running
 ALL_MARK := node_modules/.package-lock.json
 RUN_PACKAGES := $(if $(wildcard $(ALL_MARK)),$(if $(wildcard $(RUN_MARK)),$(RUN_MARK),$(ALL_MARK)),$(RUN_MARK))
 PACKAGES := $(if $(wildcard $(RUN_MARK)),node_modules/.complete,$(ALL_MARK))
-CHECKS := test/support/checks/node_modules/.package-lock.json
-NODE_22 := test/support/node-22/node_modules/.package-lock.json
+PROGRAMS := test/support/programs/node_modules/.package-lock.json
 PROGRAM := dist/main.js
 # The program, and the types of its modules checked and written.
 BUILD := dist/.complete
@@ -49,15 +48,15 @@ release: $(BUILD) ## pack release/postern-VERSION.tgz, which npm installs withou
 mcpb: $(PACKAGES) ## pack dist/postern.mcpb, for clients that install MCP bundles
 	@node installer/mcpb/build.mjs
 
-test: $(BUILD) $(NODE_22) ## run the tests
+test: $(BUILD) $(PROGRAMS) ## run the tests
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ '/test/($(SLOW))/'
 
-test-slow: $(BUILD) $(NODE_22) ## what takes longer: costs, pages in a browser, faults, fleets, installation
+test-slow: $(BUILD) $(PROGRAMS) ## what takes longer: costs, pages in a browser, faults, fleets, installation
 	npm test --silent -- --runInBand test/cost
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ /test/faults/fleet -- test/browser test/faults test/fleet test/install
 	npm test --silent -- --runInBand test/faults/fleet
 
-test-long: $(BUILD) $(NODE_22) ## hours: every fault, and random tests asked far more often (TESTS=FILE)
+test-long: $(BUILD) $(PROGRAMS) ## hours: every fault, and random tests asked far more often (TESTS=FILE)
 	TEST_FORM=long npm test --silent -- --runInBand --verbose $(TESTS)
 
 lint: $(PACKAGES) ## check style
@@ -66,7 +65,7 @@ lint: $(PACKAGES) ## check style
 typecheck: $(PACKAGES) ## check the types
 	npm run --silent typecheck
 
-check: typecheck lint $(CHECKS) ## types, style, unused code
+check: typecheck lint $(PROGRAMS) ## types, style, unused code
 	npm run --silent unused
 
 bench: $(BUILD) ## benchmark against alternatives, into bench/RESULTS.md
@@ -95,9 +94,10 @@ $(RUN_MARK): package-lock.json tools/package-lock.json
 	npm ci --omit=dev --omit=optional --no-audit --no-fund
 	@touch $@
 
-# The Node of an installed agent, for the tests that need one, and what only checks need.
-$(NODE_22) $(CHECKS): test/support/%/node_modules/.package-lock.json: test/support/%/package-lock.json
-	npm ci --prefix test/support/$* --no-audit --no-fund
+# Programs of others that tests drive, and what finds unused code.
+$(PROGRAMS): test/support/programs/package-lock.json
+	npm ci --prefix test/support/programs --ignore-scripts --no-audit --no-fund
+	cd test/support/programs/node_modules/bun && node install.js
 	@touch $@
 
 $(PROGRAM): $(RUN_PACKAGES) $(SOURCES)

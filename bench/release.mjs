@@ -8,7 +8,7 @@ import { summary } from './figures.mjs';
 
 const ROOT = new URL('../', import.meta.url).pathname;
 /** The packed file contains no SQLite, so it needs a Node that has one. `make test` installs it. */
-const NODE_22 = `${ROOT}test/support/node-22/`;
+const NODE_22 = `${ROOT}test/support/programs/`;
 const MIB = 2 ** 20;
 
 export async function releaseRows({ rounds }) {

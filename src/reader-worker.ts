@@ -1,17 +1,16 @@
 // The thread behind `ReaderThread`. Runs everything that can take long, on its own connection to chat.db.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Connection } from './core/chatdb/connection.ts';
-import { Fingerprints } from './core/chatdb/fingerprints.ts';
 import { IndexReader } from './core/chatdb/index-source.ts';
 import { ListReader } from './core/chatdb/reader.ts';
 import type { AssociatedRows } from './core/model/associated-rows.ts';
 import { errorCode, isAppError } from './core/model/errors.ts';
 import type { HiddenText } from './core/model/hidden-text.ts';
 import type { Log } from './core/model/ports/host-ports.ts';
-import { checkpoint } from './core/runtime/checkpoint.ts';
 import type { ThreadAnswer, ThreadCall, ThreadError } from './core/runtime/reader-thread.ts';
 import { sqliteLibrary } from './core/runtime/sqlite.ts';
 import { DecodedRowNote, type SharedRow } from './core/runtime/watched-row.ts';
+import { ROW_FEATURES } from './features/rows.ts';
 import type { IndexWriter } from './features/search/index/index-writer.ts';
 import type { Finder } from './features/search/query/finder.ts';
 
@@ -47,50 +46,49 @@ const log: Log = {
 };
 const decoding = new DecodedRowNote(row);
 const connection = new Connection({ path, home, log, associatedRows, hidden, decoding });
-/** The objects of this thread whose methods the main thread can call. */
+
+/** The objects of this thread whose methods the main thread can call. Features have more. */
 export interface ThreadTargets {
   readonly lists: ListReader;
   readonly index: IndexReader;
-  readonly prints: Pick<Fingerprints, 'range' | 'origins'>;
   readonly finder: Pick<Finder, 'find'>;
   readonly writer: Pick<IndexWriter, 'add' | 'put' | 'advance' | 'merge'>;
-  readonly files: { readonly checkpoint: typeof checkpoint };
 }
 
+/** An object of this thread. Some have a method `close`, which releases files. */
 type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
 const index = new IndexReader(connection);
-let finder: Finder | undefined;
-let writer: IndexWriter | undefined;
-const lists = new ListReader(connection);
-const prints = new Fingerprints(connection);
-const files = { checkpoint };
-
-const targets: { readonly [Name in keyof ThreadTargets]: () => ThreadTargets[Name] | Promise<ThreadTargets[Name]> } = {
-  lists: () => lists,
+const own: { readonly [Name in keyof ThreadTargets]: () => ThreadTargets[Name] | Promise<ThreadTargets[Name]> } = {
+  lists: () => new ListReader(connection),
   index: () => index,
-  prints: () => prints,
-  files: () => files,
   // The modules of search are loaded on first use.
-  finder: async () => (finder ??= new (await import('./features/search/query/finder.ts')).Finder(index)),
-  writer: async () => (writer ??= new (await import('./features/search/index/index-writer.ts')).IndexWriter(index)),
+  finder: async () => new (await import('./features/search/query/finder.ts')).Finder(index),
+  writer: async () => new (await import('./features/search/index/index-writer.ts')).IndexWriter(index),
 };
+const makers = Object.assign(own, ...ROW_FEATURES.map((one) => one(connection))) as Readonly<
+  Record<string, () => Target | Promise<Target>>
+>;
+/** The objects that were called at least once. Key: the name. */
+const made = new Map<string, Promise<Target>>();
 
-parentPort?.on('message', (call: ThreadCall) => {
-  if (call !== undefined) return void answer(call);
-  finder?.close();
-  writer?.close();
+parentPort?.on('message', (call: ThreadCall) => void (call === undefined ? end() : answer(call)));
+
+async function end(): Promise<void> {
+  for (const one of made.values()) (await one).close?.();
   connection.close();
   parentPort?.close();
-});
+}
 
 async function answer({ id, target: name, method, args }: Exclude<ThreadCall, undefined>): Promise<void> {
   try {
-    const target = (await targets[name as keyof ThreadTargets]()) as unknown as Target;
+    const target = made.get(name) ?? Promise.resolve(makers[name]?.() ?? {});
+    made.set(name, target);
+    const object = await target;
     // Notices if chat.db was replaced by another file. The main thread notices by polling; this thread checks before
     // each call.
     connection.check();
-    post({ id, value: target[method]?.(...args) });
+    post({ id, value: object[method]?.(...args) });
   } catch (error) {
     post({ id, error: plain(error) });
   }

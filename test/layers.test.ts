@@ -95,9 +95,13 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Names that several modules may export because they mean the same thing: the simulator writes the property lists that
- * `mac` reads, and `create` makes a view of the console.
+ * `mac` reads, `create` makes a view of the console, and a feature's declaration loads its `HANDLERS`, its `DOCUMENT` and
+ * its `TOOLS`.
  */
-const SAME_THING: ReadonlySet<string> = new Set(['PlistDictionary', 'PlistValue', 'create']);
+const SAME_THING: ReadonlySet<string> = new Set([
+  ...['PlistDictionary', 'PlistValue', 'create'],
+  ...['HANDLERS', 'DOCUMENT', 'TOOLS'],
+]);
 
 /** The module that parses URLs from outside, and the files that parse others or those that it has checked. */
 const URL_PARSERS: readonly string[] = [

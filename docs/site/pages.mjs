@@ -4,7 +4,6 @@ export const NAVIGATION = {
   Start: [
     ['docs/README.md', 'What is where', 'Which page answers what, and the words of the project.'],
     ['README.md', 'Postern', 'What it is, what it needs, and how to start the simulated Mac with one command.'],
-    ['docs/tour.md', 'A tour', 'Read, send and receive messages on the simulated Mac with curl.'],
     ['docs/install.md', '', 'Install the agent on a Mac so that it runs at every login, and what is put where.'],
     [
       'docs/permissions.md',
@@ -60,7 +59,7 @@ export const NAVIGATION = {
     ['docs/recipes/README.md', 'Recipes', 'Small complete programs to copy, in Python, TypeScript, Go and shell.'],
   ],
   Reference: [
-    ['docs/api.md', '', 'Every endpoint, parameter, event, stream and error of the REST API and the WebSocket.'],
+    ['docs/api.md', '', 'A tour with curl, then every endpoint, parameter, event, stream and error of the REST API.'],
     ['docs/cli.md', '', 'Every command of postern with its options, exit codes and examples.'],
     ['docs/configuration.md', '', 'Every key of config.toml with its type, default and meaning.'],
     [
@@ -86,15 +85,14 @@ export const NAVIGATION = {
       'Guarantees',
       'What is guaranteed about events and sends, each with the test that shows it.',
     ],
-    ['docs/project/contract.md', '', 'The numbered rules that a client of API version 1 may rely on.'],
-    ['docs/project/decisions.md', '', 'The numbered choices that settle what the contract leaves open.'],
+    [
+      'docs/project/contract.md',
+      '',
+      'The numbered rules that a client of API version 1 may rely on, and the choices that they leave open.',
+    ],
     ['ARCHITECTURE.md', 'How it is built', 'The core, the features, the two paths of a message, and the reasons.'],
     ['CONTRIBUTING.md', '', 'How to run, test and change Postern.'],
-    [
-      'docs/project/mac-checklist.md',
-      '',
-      'What can only be checked on a real Mac, and what only the owner can publish.',
-    ],
+    ['docs/project/mac-checklist.md', '', 'What can only be checked on a real Mac, in the order in which it helps us.'],
   ],
 };
 

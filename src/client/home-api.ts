@@ -1,5 +1,5 @@
-import type { Overview, ShownSetting } from '../core/model/overview.ts';
-import type { StatisticKind, StatisticSeries, StatisticSpan } from '../core/model/statistics.ts';
+import type { ShownSetting } from '../core/model/shown-setting.ts';
+import type { Overview, StatisticKind, StatisticSeries, StatisticSpan } from './overview-types.ts';
 import { queryOf, type Requests } from './request.ts';
 
 /** Reads the data of the console's home page, the counts over time, and the settings in use. */

@@ -1,6 +1,6 @@
 import type { Message } from '../core/model/message.ts';
-import type { Person } from '../core/model/ports/people-ports.ts';
 import type { Included } from './options.ts';
+import type { Person } from './people-types.ts';
 import { queryOf, type Requests } from './request.ts';
 
 export interface PersonMessageFilter extends Included {

@@ -2,7 +2,6 @@ import type { Conversation } from '../core/model/conversation.ts';
 import type { Diagnostics } from '../core/model/diagnostics.ts';
 import type { Event } from '../core/model/event.ts';
 import type { Message } from '../core/model/message.ts';
-import type { Contact } from '../core/model/ports/contacts-ports.ts';
 import type { Clock } from '../core/model/ports/host-ports.ts';
 import type { BackendHealth } from '../core/model/ports/reading-ports.ts';
 import type { DryRun } from '../core/model/ports/sending-ports.ts';
@@ -33,6 +32,7 @@ import type {
   WebhookEdits,
 } from './options.ts';
 import { PeopleApi } from './people-api.ts';
+import type { Contact } from './people-types.ts';
 import { isPosternError, notPostern, PosternError, resumeOf } from './postern-error.ts';
 import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, queryOf, RECONNECT_MS, Requests, STEADY_MS } from './request.ts';
 import { ScheduledApi } from './scheduled-api.ts';

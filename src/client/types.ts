@@ -6,22 +6,12 @@ export type { Conversation } from '../core/model/conversation.ts';
 export type { AttachmentDetails, MessageDetails, MessageKind, Origin, TransferState } from '../core/model/details.ts';
 export type { ChangeEvent, ChangeName, Event, EventType } from '../core/model/event.ts';
 export type { Include } from '../core/model/include.ts';
-export type { KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.ts';
+export type { KeyRecord, KeyRevocation, KeyUse, Preset, Scope } from '../core/model/key.ts';
 export type { ListedAttachment } from '../core/model/listed-attachment.ts';
 export type { Message, MessageStatus } from '../core/model/message.ts';
-export type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../core/model/overview.ts';
-export type { Contact } from '../core/model/ports/contacts-ports.ts';
-export type { AmbiguousAddress, Person } from '../core/model/ports/people-ports.ts';
 export type { Reaction, ReactionType } from '../core/model/reaction.ts';
 export type { Highlight, SearchHit } from '../core/model/search.ts';
-export type {
-  KeyUse,
-  StatisticKind,
-  StatisticPoint,
-  StatisticSeries,
-  StatisticSpan,
-  SubjectSeries,
-} from '../core/model/statistics.ts';
+export type { ShownSetting } from '../core/model/shown-setting.ts';
 export type { StatusReport, WebhookSummary } from '../core/model/status.ts';
 export type { Upload } from '../core/model/upload.ts';
 export type {
@@ -37,6 +27,8 @@ export type {
 export type * from './access-api.ts';
 export type * from './attachments-api.ts';
 export type * from './options.ts';
+export type * from './overview-types.ts';
 export type * from './people-api.ts';
+export type { AmbiguousAddress, Contact, Person } from './people-types.ts';
 export type { ScheduledSend, ScheduledState } from './scheduled-types.ts';
 export type * from './search-results.ts';

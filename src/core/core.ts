@@ -1,17 +1,18 @@
 import { join } from 'node:path';
-import { namedReader } from '../features/contacts/named-reader.ts';
-import { openStatistics } from '../features/overview/home-page.ts';
 import { openSearchIndex } from '../features/search/open-search.ts';
 import { chatDbNames, messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
 import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
+import { capabilitiesOf } from './feature.ts';
 import type { Host } from './host.ts';
 import { OWNER } from './model/audit.ts';
 import type { MacCaller } from './model/caller.ts';
 import { ownerStatus } from './model/command-words.ts';
 import type { IncludeSet } from './model/include.ts';
+import { namedReader } from './model/named-reader.ts';
 import { rowOffset } from './model/offset.ts';
+import type { DeliveryWatcher } from './model/webhook.ts';
 import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
 import { openHeldFiles, openSender } from './open-sender.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
@@ -43,8 +44,8 @@ export async function openCore(config: Config, host: Host, closers: Cleanup) {
 
 /** Opens the event log, and what reads and serialises its events. */
 function openEvents(core: CoreBase & CoreMac) {
-  const { config, host, closers, state, awake, connection, thread, chatLog, detector, onHealth } = core;
-  const { sentRows, reader, contacts, counters } = core;
+  const { config, host, closers, state, awake, connection, chatLog, detector, onHealth } = core;
+  const { sentRows, reader, naming, counters } = core;
   const { origins } = sentRows;
   const { noteHealth, ages, ...eventLog } = openEventLog({
     config,
@@ -52,16 +53,14 @@ function openEvents(core: CoreBase & CoreMac) {
     closers,
     state,
     connection,
-    thread,
     chatLog,
     awake,
     // The log must not publish a row that a send is about to mark as outgoing.
     isAwaited: (message) => origins.isAwaited(message, (one) => reader.attachmentNames(one)),
   });
-  const { publisher, detection, feed, channel } = eventLog;
+  const { publisher, feed } = eventLog;
   onHealth(noteHealth);
   detector.onCommit(() => publisher.publishPending());
-  detector.onCommit(() => detection.noteCommit());
   const messages = new OriginReader(reader, {
     added: (message, details) => {
       for (const column of details.undecoded ?? []) counters.undecoded.inc({ column });
@@ -71,22 +70,16 @@ function openEvents(core: CoreBase & CoreMac) {
   const json = eventSerializer({
     details: (message) => messages.details(message),
     reactionDetails: (reaction) => reader.reactionDetails(reaction),
-    names: () => contacts.names,
+    names: () => naming.names,
     offsetText: (...position) => feed.offsetText(...position),
   });
   return {
-    channel,
-    publisher,
-    detection,
-    feed,
-    /** The log of chat.db's rows, with their ages. */
-    agedLog: eventLog.messages,
+    ...eventLog,
     ages,
     messages,
     json,
-    statistics: openStatistics({ state, host, closers, counters, channel, connection }),
     /** Resolves once the requested includes are loaded; undefined if they already are. */
-    ready: (include: IncludeSet) => (include.has('contacts') ? contacts.ready() : undefined),
+    ready: (include: IncludeSet) => (include.has('contacts') ? naming.ready() : undefined),
   };
 }
 
@@ -115,7 +108,9 @@ function openSends(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
 async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
   const { config, host, state, connection, thread, chatLog, feed, json, ready, access } = core;
   const { clock, log, version } = host;
+  if (config.search.isEnabled) core.detecting.isAlwaysWanted = true;
   const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
+  const watchers: DeliveryWatcher[] = [];
   const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
   const webhooks = new Dispatcher({
     feed,
@@ -127,13 +122,20 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
     wires: core.wires,
     rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
     store: webhookStore(state, clock),
-    ...core.statistics.deliveryCounts(core.counters),
+    onOutcome(record, webhookId) {
+      core.counters.deliveries.inc({ outcome: record.outcome });
+      for (const watcher of watchers) watcher.countDelivery(record, webhookId);
+    },
+    onHeld: (webhookId) => {
+      for (const watcher of watchers) watcher.countHeld(webhookId);
+    },
     callerOf: (keyId) => access.loaded?.callerOf(keyId),
   });
   return {
     search,
     poster,
     webhooks,
+    watchDeliveries: (watcher: DeliveryWatcher): void => void watchers.push(watcher),
     webSockets: new WebSocketClients({ clock, log, ready }),
     streams: new HttpStreams({ feed, clock, log, ready }),
   };
@@ -147,7 +149,7 @@ function openOwner(
     ReturnType<typeof openSends> &
     Awaited<ReturnType<typeof openReaders>>,
 ) {
-  const { config, host, awake, connection, messages, contacts, access, ports, webhooks, poster } = core;
+  const { config, host, awake, connection, messages, naming, access, ports, webhooks, poster } = core;
   const { clock, log, version, run } = host;
   const { chatDbPath, osascriptPath } = config.backend;
   const { messagesAccounts } = core;
@@ -161,20 +163,19 @@ function openOwner(
     database: connection,
     columns: () => messageColumns(connection),
     messages: core.chatLog,
-    changes: core.detection,
     delays: core.ages.delays,
+    capabilities: capabilitiesOf(config, host.features),
   });
   const owner: MacCaller = {
     key: undefined,
-    reader: namedReader(messages, contacts),
-    people: core.people,
+    reader: namedReader(messages, naming),
     attachments: core.files,
     feed: core.feed,
     json: core.json,
     sender: access.ownerSender(core.sender, core.deferrals),
     uploads: core.uploads.of(OWNER),
     webhooks,
-    contacts,
+    naming,
     approvals: access.ownerApprovals(),
     port: (wanted) => ports.get(wanted),
     status: () => ({ ...ownerStatus(status.report(), host.cli), ...access.heldSends() }),

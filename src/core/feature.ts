@@ -2,14 +2,16 @@ import type { Command } from 'commander';
 import type * as z from 'zod';
 import type { Tool } from '../features/mcp/tools/tool.ts';
 import type { Runs } from './cli/declaration.ts';
+import type { Served } from './cli/service-connection.ts';
 import type { Config } from './config/config.ts';
 import type { SettingTable, ValuesOf } from './config/setting.ts';
 import type { Core } from './core.ts';
 import type { Finding } from './doctor/finding.ts';
+import type { Host } from './host.ts';
 import type { Operation } from './http/openapi/operation.ts';
 import type { Handler } from './http/router.ts';
 import type { HttpServer } from './http/server.ts';
-import type { ClientLines, ClientSetup } from './model/client-lines.ts';
+import { type ClientLines, type ClientSetup, type ClientsOf, clientLines } from './model/client-lines.ts';
 import type { HiddenText } from './model/hidden-text.ts';
 import type { ProblemText } from './model/problem-text.ts';
 import type { StatusReport, StatusWarning } from './model/status.ts';
@@ -55,8 +57,17 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   check?(values: ValuesOf<Table>, config: Config): { readonly mistakes?: readonly string[] };
   /** Returns the texts of messages that Postern writes for this feature, and that lists leave out. */
   hides?(values: ValuesOf<Table>): HiddenText | undefined;
+  /**
+   * Reports whether the settings switch the feature on. Makes the feature's name a capability in the status, by which
+   * clients learn what a service can do.
+   */
+  isCapable?(values: ValuesOf<Table>): boolean;
+  /** Returns what keys besides the owner's see of the feature's member of the status. Without it, they see nothing. */
+  readonly shownToKeys?: (status: never) => object;
   /** Loads what `postern status` prints about the feature's member of the status. */
   readonly shown?: () => Promise<(status: never) => ShownStatus>;
+  /** Loads the lines that `postern status` prints for the owner below the status. */
+  readonly statusPage?: () => Promise<(service: Served) => Promise<readonly string[]>>;
   /** Returns what doctor finds about this feature, on a machine whose configuration can be used. */
   findings?(examined: Examined): Promise<readonly Finding[]>;
   /** Ends what must not survive a restored backup. Returns sentences for the person who restores. */
@@ -120,9 +131,41 @@ export function feature<Table extends SettingTable>(one: Feature<Table>): Featur
   return one;
 }
 
+/** Returns which features are capabilities of the service, and whether they are switched on. */
+export function capabilitiesOf(config: Config, features: readonly Feature[]): Readonly<Record<string, boolean>> {
+  return Object.fromEntries(
+    features.flatMap((one) => {
+      const isOn = one.isCapable?.(config.features[one.name] ?? {});
+      return isOn === undefined ? [] : [[one.name, isOn]];
+    }),
+  );
+}
+
+/** Returns what keys besides the owner's see of the members that features add to the status. */
+export function shownToKeys(status: object, features: readonly Feature[]): Readonly<Record<string, object>> {
+  const members = status as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    features.flatMap(({ name, shownToKeys: shown }) =>
+      shown === undefined || members[name] === undefined ? [] : [[name, shown(members[name] as never)]],
+    ),
+  );
+}
+
 /** Returns the messages that lists leave out. */
 export function hiddenTexts(config: Config, features: readonly Feature[]): readonly HiddenText[] {
   return features.flatMap((one) => one.hides?.(config.features[one.name] ?? {}) ?? []);
+}
+
+/** Returns the set-up lines of a new key, those of the features last. */
+export function clientsFor(
+  { key: secret, scopes }: Parameters<ClientsOf>[0],
+  url: string,
+  { config, host: { invocation, features } }: { readonly config: Config; readonly host: Host },
+): readonly ClientLines[] {
+  if (invocation === undefined) return [];
+  const setup = { secret, scopes, url, invocation };
+  const more = features.flatMap((one) => one.clients?.(setup, config.features[one.name], config.server) ?? []);
+  return clientLines({ ...setup, more });
 }
 
 /** The part of a feature in the documents of the API, with its routes and problems. */

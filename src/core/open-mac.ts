@@ -10,12 +10,13 @@ import { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config/config.ts';
 import type { Running } from './feature.ts';
 import type { Host } from './host.ts';
-import { openChatDb, openContacts } from './inputs.ts';
+import { openChatDb } from './inputs.ts';
 import { MacPermissions } from './mac/mac-permissions.ts';
 import { openMessagesAccounts } from './mac/messages-accounts.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
 import { Ports } from './model/port.ts';
 import { Deferrals } from './model/ports/deferral-ports.ts';
+import { Naming } from './model/ports/names-ports.ts';
 import type { WireEventJson } from './model/ports/wires-ports.ts';
 import { AwakeClock } from './runtime/awake-clock.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
@@ -54,6 +55,7 @@ export async function openBase(config: Config, host: Host, closers: Cleanup) {
     /** The running features, in the order of the list. Key: the feature's name. */
     running: new Map<string, Running>(),
     ports: new Ports(),
+    naming: new Naming(),
     deferrals: new Deferrals(),
     /** The serialisers of other programs' protocols. Key: `StoredWebhook.wire.protocol`. */
     wires: new Map<string, WireEventJson>(),
@@ -107,6 +109,5 @@ export function openMac({ config, host, closers, awake, state }: CoreBase) {
     reader: new ChatReader(connection, thread),
     chatLog: new ChatLog(connection),
     files: new ConvertedFiles(new AttachmentFiles(connection)),
-    ...openContacts({ config, host, closers, connection, thread }),
   };
 }

@@ -1,8 +1,7 @@
 import { lazyMcpService } from '../features/mcp/lazy-service.ts';
 import { openIssuer } from '../features/oauth/open-issuer.ts';
-import { HomePage } from '../features/overview/home-page.ts';
 import type { Core } from './core.ts';
-import type { Gauge } from './feature.ts';
+import { clientsFor, type Gauge } from './feature.ts';
 import { macServer } from './http/mac-server.ts';
 import type { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
@@ -69,7 +68,8 @@ async function openHttp(core: Core, mcp: McpService): Promise<HttpServer> {
     features: host.features,
     counters: core.counters,
     cli: host.cli,
-    home: new HomePage({ ...core, status: () => owner.status() }),
+    appSettings: () => settingsOf(core),
+    clients: (key, url) => clientsFor(key, url, core),
     settings: config.server,
     apiKey: config.auth.apiKey,
     callers: { owner, find: (key) => access.loaded?.find(key) },
@@ -87,6 +87,11 @@ async function openHttp(core: Core, mcp: McpService): Promise<HttpServer> {
   });
 }
 
+async function settingsOf({ config, host }: Core) {
+  const { settingsReport } = await import('./config/settings-report.ts');
+  return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
+}
+
 function metricsOf(core: Core) {
   const { webhooks, status } = core;
   return {
@@ -98,7 +103,6 @@ function metricsOf(core: Core) {
     published: core.channel.published,
     heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
     search: core.search.status(),
-    changes: core.detection.status(),
     messagesAccount: core.messagesAccounts.account,
     arrivalDelay: core.ages.delays.report(),
     ofFeatures: (gauge: Gauge) => {

@@ -2,11 +2,26 @@ import type { Feature } from '../core/feature.ts';
 import { archive } from './archive/feature.ts';
 import { bluebubbles } from './bluebubbles/feature.ts';
 import { canary } from './canary/feature.ts';
+import { changes } from './changes/feature.ts';
+import { contacts } from './contacts/feature.ts';
 import { fleet } from './fleet/feature.ts';
 import { imsg } from './imsg/feature.ts';
 import { media } from './media/feature.ts';
+import { overview } from './overview/feature.ts';
 import { scheduled } from './scheduled/feature.ts';
 import { simulator } from './simulator/feature.ts';
 
 /** The features of this program, in the order in which they are opened, and in which their commands are listed. */
-export const FEATURES: readonly Feature[] = [simulator, media, archive, scheduled, fleet, imsg, bluebubbles, canary];
+export const FEATURES: readonly Feature[] = [
+  contacts,
+  changes,
+  simulator,
+  media,
+  archive,
+  scheduled,
+  fleet,
+  imsg,
+  bluebubbles,
+  overview,
+  canary,
+];

@@ -1,9 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { NameLookup } from '../../src/core/model/ports/contacts-ports.ts';
-import type { OneToOneChat, PeopleView } from '../../src/core/model/ports/people-ports.ts';
+import type { OneToOneChat } from '../../src/core/chatdb/one-to-one-chats.ts';
+import type { NameLookup } from '../../src/core/model/ports/names-ports.ts';
 import { type AddressOwner, type Card, groupCards } from '../../src/features/contacts/card-groups.ts';
 import { PeopleReader } from '../../src/features/contacts/people-reader.ts';
+import type { PeopleView } from '../../src/features/contacts/ports.ts';
 
 const ANA = '+15550100';
 const MAIL = 'ana@example.com';

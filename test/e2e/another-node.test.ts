@@ -94,7 +94,7 @@ onOldNode('without npm it names the reason and what to install', () => {
 });
 
 test('the listed packages are those that the tests install, so that a new version changes both', () => {
-  const lock = readFileSync(join(ROOT, 'test/support/node-22/package-lock.json'), 'utf8');
+  const lock = readFileSync(join(ROOT, 'test/support/programs/package-lock.json'), 'utf8');
   const { packages } = JSON.parse(lock) as { packages: Record<string, { version?: string; integrity?: string }> };
   for (const { name, version, integrity } of Object.values(NODE_PACKAGES)) {
     const { version: installed, integrity: locked } = packages[`node_modules/${name}`] ?? {};

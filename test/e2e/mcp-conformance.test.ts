@@ -10,7 +10,7 @@ import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 
 const SUITE = fileURLToPath(
-  new URL('../support/node-22/node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
+  new URL('../support/programs/node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 );
 /** Scenarios that cannot pass here, by revision, with the reasons. */
 const EXPECTED_FAILURES = fileURLToPath(new URL('../support/mcp-conformance/', import.meta.url));

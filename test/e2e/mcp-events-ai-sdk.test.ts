@@ -10,7 +10,7 @@ import { limitedKey } from '../support/limited-key.ts';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const PACKAGE = new URL('../support/mcp-events/node_modules/@ai-sdk/mcp/dist/index.js', import.meta.url);
+const PACKAGE = new URL('../support/programs/node_modules/@ai-sdk/mcp/dist/index.js', import.meta.url);
 const isThere = existsSync(PACKAGE);
 const ANA = '+15550100';
 const folder = temporaryFolder();
@@ -87,7 +87,7 @@ async function serve(handler: (request: Request) => Promise<Response>): Promise<
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
 }
 
-testIf(isThere, 'npm ci --prefix test/support/mcp-events installs @ai-sdk/mcp')(
+testIf(isThere, 'npm ci --prefix test/support/programs installs @ai-sdk/mcp')(
   'the AI SDK lists, subscribes, is challenged, receives, refreshes, and learns of a gap and of the end',
   async () => {
     const { experimental_createMCPClient: createClient, experimental_createMCPEventWebhook: createWebhook } =

@@ -106,9 +106,9 @@ test('server.json is what a registry takes, for this version, with the key as a 
   expect(variables.find(({ name }) => name === 'POSTERN_API_KEY')).toMatchObject({ isRequired: true, isSecret: true });
 });
 
-const VALIDATOR = join(REPOSITORY, 'test/support/mcpb/node_modules/@anthropic-ai/mcpb/dist/cli/cli.js');
+const VALIDATOR = join(REPOSITORY, 'test/support/programs/node_modules/@anthropic-ai/mcpb/dist/cli/cli.js');
 
-testIf(existsSync(VALIDATOR), 'needs npm ci --prefix test/support/mcpb')(
+testIf(existsSync(VALIDATOR), 'needs npm ci --prefix test/support/programs')(
   'the official validator takes the manifest of the bundle',
   () => {
     const manifest = join(REPOSITORY, 'installer/mcpb/manifest.json');

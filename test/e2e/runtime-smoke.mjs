@@ -150,9 +150,12 @@ try {
 }
 
 function runtimeOf(name) {
-  if (name === 'bun') return [join(root, 'test/support/bun/node_modules/.bin/bun'), 'src/main.ts'];
-  const packages = join(root, 'test/support/node-22/node_modules');
-  const found = name === 'node-22' && existsSync(packages) && readdirSync(packages).find((one) => /^node-/.test(one));
+  if (name === 'bun') return [join(root, 'test/support/programs/node_modules/.bin/bun'), 'src/main.ts'];
+  const packages = join(root, 'test/support/programs/node_modules');
+  const found =
+    name === 'node-22' &&
+    existsSync(packages) &&
+    readdirSync(packages).find((one) => /^node-(?:linux|darwin|bin-darwin)-/.test(one));
   if (found) return [join(packages, found, 'bin/node'), 'dist/main.js'];
   throw new Error('usage: runtime-smoke.mjs bun|node-22 (the latter after: make test)');
 }

@@ -194,7 +194,8 @@ test('postern status says whether changes are detected, and how search is doing'
   const status = async (): Promise<string> =>
     (await postern(['status', '--url', gateway.url, '--key-file', keyFile])).stdout;
   expect(await status()).not.toMatch(/Changes|Search/);
-  reports = [{ ...STATUS, search: BUILDING, changes: { state: 'on', logged: 12, swept_at: '2026-01-01T00:00:00Z' } }];
+  const changes = { state: 'on', logged: 12, swept_at: '2026-01-01T00:00:00Z' };
+  reports = [Object.assign({ changes }, STATUS, { search: BUILDING })];
   const stdout = await status();
   expect(stdout).toMatch(/^Changes {5}detected, 12 kept$/m);
   expect(stdout).toMatch(/^Search {6}building the index, 520 of at most 1000 messages$/m);

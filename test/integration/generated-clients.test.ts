@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/temporary.ts';
 
 const documents = await documentsOf(FEATURES);
 
-const PACKAGES = fileURLToPath(new URL('../support/api-clients/node_modules', import.meta.url));
+const PACKAGES = fileURLToPath(new URL('../support/programs/node_modules', import.meta.url));
 const IDS = Object.keys(ROUTES) as RouteId[];
 const isRun = isLong && existsSync(PACKAGES);
 // Folders of a file whose tests are all skipped are not removed.
@@ -80,7 +80,7 @@ function compile(folder: string): void {
   run('typescript/bin/tsc', ['-p', folder]);
 }
 
-const inLongForm = testIf(isRun, 'long form only, after npm ci --prefix test/support/api-clients');
+const inLongForm = testIf(isRun, 'long form only');
 
 inLongForm(`openapi-typescript: one call of each operation compiles`, () => {
   const folder = prepare('openapi-typescript');

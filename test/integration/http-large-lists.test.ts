@@ -6,6 +6,7 @@ import { encodeOffset, rowOffset } from '../../src/core/model/offset.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { MessageQuery, Page } from '../../src/core/model/ports/reading-ports.ts';
 import { eventSerializer } from '../../src/core/schema/event-json.ts';
+import { PEOPLE } from '../../src/features/contacts/port.ts';
 import { HttpGateway, MESSAGE, MemorySearch } from '../support/http-gateway.ts';
 
 const MAX_BYTES = 16_000_000;
@@ -72,7 +73,8 @@ async function start(all: readonly Message[]): Promise<void> {
     );
   gateway = await HttpGateway.start({
     search,
-    people: { search: async () => [], person: async () => ({ conversations: ['c'] }) } as never,
+    provide: (ports) =>
+      ports.provide(PEOPLE, { search: async () => [], person: async () => ({ conversations: ['c'] }) as never }),
     feed: feedOf(all),
     json: eventSerializer({
       details: async ({ id }) => all[Number(id) - 1]?.details,

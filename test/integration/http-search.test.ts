@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Contact } from '../../src/core/model/ports/contacts-ports.ts';
+import type { Contact } from '../../src/client/types.ts';
 import type { ChatNames } from '../../src/core/model/ports/search-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
@@ -33,8 +33,8 @@ const chats: ChatNames = {
 
 let gateway: HttpGateway;
 beforeEach(async () => {
-  const contacts = { ...noContacts, named: async (name: string) => CONTACTS.filter((one) => one.name === name) };
-  gateway = await HttpGateway.start({ contacts, chats, settings: { rateLimitPerMinute: 1_000_000 } });
+  const naming = { ...noContacts, named: async (name: string) => CONTACTS.filter((one) => one.name === name) };
+  gateway = await HttpGateway.start({ naming, chats, settings: { rateLimitPerMinute: 1_000_000 } });
 });
 afterEach(() => gateway.close());
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { Contacts } from '../../src/core/model/ports/contacts-ports.ts';
+import type { NameSource } from '../../src/core/model/ports/names-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import type { HttpGateway } from '../support/http-gateway.ts';
@@ -112,9 +112,8 @@ describe('an argument', () => {
 describe('a name as recipient', () => {
   const person = (name: string, ...addresses: string[]) => ({ name, addresses, nickname: null, organization: null });
   const people = [person('Ben Okafor', '+15550101'), person('Ana', '+15550100', 'ana@example.com')];
-  const contacts: Contacts = {
+  const naming: NameSource = {
     ...noContacts,
-    health: () => ({ state: 'loaded', message: null }),
     named: async (name) => people.filter((one) => one.name === name),
   };
   const sender = {
@@ -127,7 +126,7 @@ describe('a name as recipient', () => {
     ['Ana', /^“Ana” is a name\. Ask which address is meant: Ana: \+15550100, ana@example\.com\. Nothing/],
     ['Nobody', /^“Nobody” is a name, and nobody with this name is known\. Nothing was sent\. Use a number/],
   ])('%s is answered with the addresses that the key may read', async (to, sentence) => {
-    const gateway = await open({ contacts, sender });
+    const gateway = await open({ naming, sender });
     const { isError, content } = await callTool(gateway, 'messages_send', { to, text: 'hi' });
     expect([isError, content[0]?.text]).toEqual([true, expect.stringMatching(sentence)]);
   });

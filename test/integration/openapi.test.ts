@@ -75,9 +75,9 @@ interface Finding {
   readonly location: readonly { readonly pointer?: string }[];
 }
 const LINTER = fileURLToPath(
-  new URL('../support/checks/node_modules/@redocly/openapi-core/lib/index.js', import.meta.url),
+  new URL('../support/programs/node_modules/@redocly/openapi-core/lib/index.js', import.meta.url),
 );
-const inChecks = testIf(existsSync(LINTER), 'needs npm ci --prefix test/support/checks');
+const inChecks = testIf(existsSync(LINTER), 'needs npm ci --prefix test/support/programs');
 
 describe('the OpenAPI document', () => {
   inChecks('lints clean', async () => {

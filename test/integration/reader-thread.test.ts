@@ -6,6 +6,7 @@ import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { ReaderThread } from '../../src/core/runtime/reader-thread.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import type { ChangeTargets } from '../../src/features/changes/rows.ts';
 import type { ThreadTargets } from '../../src/reader-worker.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { testIf } from '../support/conditions.ts';
@@ -45,7 +46,7 @@ function open() {
   const log = collectingLog();
   const connection = new Connection({ path, home: '/home', log });
   const script = new URL('../../dist/src/reader-worker.js', import.meta.url);
-  const thread = new ReaderThread<ThreadTargets>({ path, home: '/home', clock, log, script });
+  const thread = new ReaderThread<ThreadTargets & ChangeTargets>({ path, home: '/home', clock, log, script });
   toClose.push(
     () => connection.close(),
     () => thread.close(),

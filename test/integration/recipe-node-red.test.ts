@@ -11,7 +11,7 @@ import { freePort, KEY, type Service } from '../support/service.ts';
 import { BARE_ENVIRONMENT, temporaryFolder } from '../support/temporary.ts';
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url));
-const RED = join(REPOSITORY, 'test/support/node-red/node_modules/node-red/red.js');
+const RED = join(REPOSITORY, 'test/support/programs/node_modules/node-red/red.js');
 
 // Folders of a file whose tests are all skipped are not removed.
 const root = existsSync(RED) ? temporaryFolder() : '';
@@ -53,7 +53,7 @@ async function startNodeRed(service: Service): Promise<string> {
   return `http://127.0.0.1:${port}/postern`;
 }
 
-const run = testIf(existsSync(RED), 'needs npm ci --prefix test/support/node-red');
+const run = testIf(existsSync(RED), 'needs npm ci --prefix test/support/programs');
 
 run(
   `the flow for Node-RED answers a question once, and nobody without the header`,

@@ -11,7 +11,7 @@ import { freePort } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const BUN = join(ROOT, 'test/support/bun/node_modules/.bin/bun');
+const BUN = join(ROOT, 'test/support/programs/node_modules/.bin/bun');
 const folder = temporaryFolder();
 
 interface Case {
@@ -29,7 +29,10 @@ const RUNTIMES: readonly (readonly [library: string, program: string | undefined
 /** Elsewhere the runtimes are optional, but CI without them would prove nothing. */
 const present = RUNTIMES.filter(([, program]) => program !== undefined || process.env.CI !== undefined);
 for (const [library] of RUNTIMES.filter((one) => !present.includes(one))) {
-  testIf(false, 'needs npm ci --prefix test/support/bun, or make test')(`SQLite through ${library}`, () => undefined);
+  testIf(false, 'needs npm ci --prefix test/support/programs, or make test')(
+    `SQLite through ${library}`,
+    () => undefined,
+  );
 }
 const outputs = new Map<string, readonly Case[]>();
 

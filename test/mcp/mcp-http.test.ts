@@ -1,8 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { Contacts } from '../../src/core/model/ports/contacts-ports.ts';
+import type { Ports } from '../../src/core/model/port.ts';
 import type { AttachmentFile } from '../../src/core/model/ports/reading-ports.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
+import { CONTACTS } from '../../src/features/contacts/port.ts';
 import { eventually } from '../support/eventually.ts';
 import { type HttpAnswer, type HttpGateway, KEY, MESSAGE } from '../support/http-gateway.ts';
 import {
@@ -243,13 +244,9 @@ describe('searching', () => {
 test('an ambiguous name gives everybody it may mean, never one of them', async () => {
   const person = (name: string, ...addresses: string[]) => ({ name, addresses, nickname: null, organization: null });
   const people = [person('Ana Silva', '+15550100'), person('Ana Costa', 'ana@example.com')];
-  const contacts: Contacts = {
-    ...noContacts,
-    health: () => ({ state: 'loaded', message: null }),
-    named: async (name) => people.filter((one) => one.name === name),
-    search: async () => people,
-  };
-  const gateway = await open(true, {}, { contacts });
+  const naming = { ...noContacts, named: async (name: string) => people.filter((one) => one.name === name) };
+  const provide = (ports: Ports) => ports.provide(CONTACTS, { isOn: true, search: async () => people });
+  const gateway = await open(true, {}, { naming, provide });
   const one = await call(gateway, 'contacts_resolve', { name: 'Ana Silva' });
   expect(one.structuredContent).toEqual({ text: 'Ana Silva: +15550100' });
   const both = await call(gateway, 'contacts_resolve', { name: 'Ana' });

@@ -278,6 +278,16 @@ describe('lines', () => {
     );
   });
 
+  test('says how a message was changed and sent', () => {
+    const edits = { edited_at: '2026-01-02T23:31:00Z' };
+    const noted = (details: Partial<MessageDetails>) => text([message('hm', { details: { ...DETAILS, ...details } })]);
+    expect(noted({ effect: { name: 'slam', id: 'com.apple.MobileSMS.expressivesend.impact', on: 'bubble' } })).toMatch(
+      /: hm\n\+ sent with slam$/,
+    );
+    expect(noted({ ...edits, unsent_parts: [1, 2] })).toMatch(/: hm\n\+ 2 parts unsent$/);
+    expect(noted({ ...edits, unsent_parts: [] })).toMatch(/: hm\n\+ edited$/);
+  });
+
   test('say what was voted, and nothing that looks like another line', () => {
     const poll = {
       options: [

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import type { PastEvent, PastEvents } from '../../src/core/model/ports/home-ports.ts';
+import type { PastEvent, PastEvents } from '../../src/core/chatdb/past-events.ts';
 import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
@@ -149,11 +149,11 @@ describe('counters over time', () => {
 
   test('tell a webhook’s typical response time within 12 percent, without retries and tests', () => {
     const { statistics } = opened();
-    for (let n = 0; n < 90; n += 1) statistics.countDelivery('w', delivery(40));
-    for (let n = 0; n < 10; n += 1) statistics.countDelivery('w', delivery(1200));
-    statistics.countDelivery('w', delivery(9000, { attempts: 3 }));
-    statistics.countDelivery('w', delivery(9000, { event: 'webhook.test' }));
-    statistics.countDelivery('w', delivery(7000, { outcome: 'dropped', attempts: 3 }));
+    for (let n = 0; n < 90; n += 1) statistics.countDelivery(delivery(40), 'w');
+    for (let n = 0; n < 10; n += 1) statistics.countDelivery(delivery(1200), 'w');
+    statistics.countDelivery(delivery(9000, { attempts: 3 }), 'w');
+    statistics.countDelivery(delivery(9000, { event: 'webhook.test' }), 'w');
+    statistics.countDelivery(delivery(7000, { outcome: 'dropped', attempts: 3 }), 'w');
     const { points = [], median_ms: median, p95_ms: p95 } = statistics.series('webhooks', 'hour', 24).get('w') ?? {};
     expect(points.at(-1)?.counts).toEqual({ delivered: 100, retried: 1, dropped: 1 });
     expect(Math.abs((median ?? 0) / 40 - 1)).toBeLessThan(0.12);

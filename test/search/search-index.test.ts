@@ -144,6 +144,36 @@ describe('a message is found', () => {
     expect(await find('"pdf boarding"')).toEqual([]);
   });
 
+  test('by the name of a file that has no path, and by a name that differs from that on disk', async () => {
+    const { fixture, chat, start, complete, find } = prepared();
+    const [absent, nameless, renamed, none] = ['', '', '', 'plain text'].map((text) =>
+      fixture.message({ chat, text: text || '\uFFFC' }),
+    );
+    fixture.attach(absent ?? 0, null, { transfer_name: 'Boarding pass.pdf' });
+    fixture.attach(nameless ?? 0, ' ');
+    fixture.attach(renamed ?? 0, '~/Library/Messages/Attachments/ab/IMG_0001.heic', { transfer_name: 'Kitten.heic' });
+    await start();
+    await complete();
+    expect(ids(await find('boarding'))).toEqual([absent]);
+    expect(ids(await find('kitten'))).toEqual([renamed]);
+    expect(ids(await find('img_0001'))).toEqual([renamed]);
+    expect(ids(await find('has:attachment')).toSorted()).toEqual([absent, nameless, renamed].toSorted());
+    expect(ids(await find('plain'))).toEqual([none]);
+  });
+
+  test('by the name of a file whose path comes later, and still once the path is there', async () => {
+    const { fixture, chat, start, complete, find } = prepared();
+    const row = fixture.message({ chat, text: '\uFFFC' });
+    const attachment = fixture.attach(row, null, { transfer_name: 'Boarding pass.pdf' });
+    await start();
+    await complete();
+    expect(ids(await find('boarding'))).toEqual([row]);
+    fixture.sqlite
+      .prepare('UPDATE attachment SET filename = ? WHERE ROWID = ?')
+      .run('~/Library/Messages/Attachments/ab/Boarding pass.pdf', attachment);
+    expect(ids(await find('boarding has:attachment'))).toEqual([row]);
+  });
+
   test.each([
     ['page', 'about', 'link'],
     ['poll', 'soup', 'poll'],

@@ -152,7 +152,7 @@ export class AccessSending {
       // Nothing here reads through the owner's other ports.
       owner: () => ({ webhooks: { list: () => [] }, feed }) as unknown as MacCaller,
       reader,
-      named: (plain) => plain,
+      features: [],
       json: plainJson(),
       sender: this.sender,
       files,

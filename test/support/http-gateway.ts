@@ -9,10 +9,10 @@ import type { Mistake } from '../../src/core/model/errors.ts';
 import type { Key } from '../../src/core/model/key.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
+import { Ports } from '../../src/core/model/port.ts';
 import type { Approvals } from '../../src/core/model/ports/access-ports.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { McpService } from '../../src/core/model/ports/mcp-ports.ts';
-import type { People } from '../../src/core/model/ports/people-ports.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/core/model/ports/reading-ports.ts';
 import type { ChatNames, SearchIndex, SearchPage } from '../../src/core/model/ports/search-ports.ts';
 import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../src/core/model/ports/sending-ports.ts';
@@ -22,7 +22,9 @@ import type { SearchHit, SearchQuery, SearchStatus } from '../../src/core/model/
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
+import { contacts } from '../../src/features/contacts/feature.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
+import { CONTACTS } from '../../src/features/contacts/port.ts';
 import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
@@ -81,7 +83,6 @@ const NO_MCP: McpService = {
   },
   close: () => Promise.resolve(),
 };
-const NOBODY_KNOWN: People = { search: async () => [], person: async () => undefined };
 const NO_UPLOADS: Uploads = {
   add: () => Promise.reject(problem('not_found')),
   files: () => [],
@@ -89,9 +90,6 @@ const NO_UPLOADS: Uploads = {
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
-function notFound(): never {
-  throw problem('not_available', { what: 'this' });
-}
 const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(problem('not_found')) });
 
 /** The status of a service that has just started. */
@@ -103,7 +101,6 @@ export const STATUS: StatusReport = {
   newest_event: { row_id: 7, age_s: null },
   webhooks: [],
   permissions: [],
-  contacts: { state: 'off', message: null },
 };
 
 /** A reader that knows one message and one conversation, and records its requests. */
@@ -218,6 +215,8 @@ type Options = Partial<Omit<MacServerParts, 'settings' | 'callers'> & Omit<Calle
   readonly settings?: Partial<MacServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
   readonly limited?: Key;
+  /** Adds ports of features. */
+  readonly provide?: (ports: Ports) => void;
 };
 
 /** The real HTTP server on port 0, with in-memory ports behind it. */
@@ -231,7 +230,10 @@ export class HttpGateway {
   backend: BackendHealth = { connected: true, message: null };
   url = '';
 
-  private constructor({ settings, limited, ...options }: Options) {
+  private constructor({ settings, limited, provide, ...options }: Options) {
+    const ports = new Ports();
+    ports.provide(CONTACTS, noContacts);
+    provide?.(ports);
     const owner: Caller = {
       key: undefined,
       reader: this.reader,
@@ -239,19 +241,18 @@ export class HttpGateway {
       webhooks: this.webhooks,
       feed: NO_FEED,
       json: plainJson(),
-      contacts: noContacts,
-      people: NOBODY_KNOWN,
+      naming: noContacts,
       attachments: { open: async () => undefined },
       status: () => STATUS,
       approvals: notUsed,
-      port: () => notFound(),
+      port: (wanted) => ports.get(wanted),
       uploads: NO_UPLOADS,
       search: this.search,
       chats: CHAT_NAMES,
       ...options,
     };
     this.server = macServer({
-      features: [],
+      features: [contacts],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,
@@ -260,14 +261,14 @@ export class HttpGateway {
         find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
       access: () => Promise.reject(problem('not_found')),
-      home: new Proxy({} as MacServerParts['home'], { get: () => () => Promise.reject(problem('not_found')) }),
+      appSettings: () => Promise.reject(problem('not_found')),
+      clients: () => [],
       health: () => this.backend,
       notReady: () => [],
       metrics: () => ({
         heldWebhooks: 0,
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, webSockets: NOBODY, streams: NOBODY },
         search: this.search.status(),
-        changes: { state: 'off', logged: 0, sweptAtMs: null },
       }),
       counters: new Counters(),
       version: '0.0.0',

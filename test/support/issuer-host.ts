@@ -40,7 +40,7 @@ export async function openIssuerHost({
   const caller = {
     key: ANY_KEY,
     search: new MemorySearch(),
-    contacts: noContacts,
+    port: () => noContacts,
     webhooks: {},
     reader: {},
   } as unknown as Caller;

@@ -17,7 +17,8 @@ export const withQuickNpm =
 /** A client of a service in which everything works. */
 export const reportClient: ReportClient = {
   health: () => Promise.resolve({ status: 'ok', backend: { connected: true, message: null } }),
-  status: () => Promise.resolve(examples.status),
+  // With a member that a feature adds.
+  status: () => Promise.resolve(Object.assign({ contacts: { state: 'loaded', message: null } }, examples.status)),
   checkPermissions: () => Promise.resolve(examples.permissions),
   diagnostics: () => Promise.resolve(examples.diagnostics),
   send: () => Promise.resolve({ ...examples.sent, id: '1207' }),

@@ -44,6 +44,30 @@ test('a row from somebody else is no twin, and none that overtook it', () => {
   expect([earlier.twinOf(row), earlier.hasLater(row, other)]).toEqual([undefined, false]);
 });
 
+test('rows of groups that are one conversation are compared as of one', () => {
+  const { fixture, earlier } = conversation();
+  const handle_id = fixture.handle(ANA);
+  const group = (name: string) => fixture.chat(`any;+;${name}`, [ANA]);
+  const [older, newer, other] = [group('chat100'), group('chat200'), group('chat300')];
+  for (const chat of [older, newer]) fixture.insert('chat_lookup', { identifier: 'one', domain: `d${chat}`, chat });
+  const at = (chat: number, time: string): number =>
+    fixture.message({ chat, handle_id, text: 'ok', date: appleNs(`2026-01-01T${time}Z`) });
+  const first = at(older, '22:45:00');
+  const again = at(newer, '22:45:00');
+  const last = at(newer, '22:50:00');
+  const elsewhere = at(other, '22:45:00');
+  expect(earlier.twinOf(again)).toMatchObject({ id: String(first) });
+  expect(earlier.twinOf(elsewhere)).toBeUndefined();
+  expect([first, again, elsewhere].map((row) => earlier.hasLater(row, last))).toEqual([true, true, false]);
+});
+
+test('a row that is in no chat was not overtaken', () => {
+  const { at, earlier } = conversation();
+  const row = at('22:45:00', { chat: null });
+  const later = at('22:50:00', { chat: null });
+  expect(earlier.hasLater(row, later)).toBe(false);
+});
+
 test('a row was overtaken by a later one of its conversation and sender, up to a row id', () => {
   const { at, earlier } = conversation();
   at('22:40:00');

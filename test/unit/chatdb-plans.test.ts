@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { readSchemaInfo } from '../../src/core/chatdb/chatdb-handle.ts';
 import { unreadQueriesOf } from '../../src/core/chatdb/conversation-details.ts';
+import { joinedSqlOf } from '../../src/core/chatdb/joined-chats.ts';
 import { dateQueriesOf, listQueriesOf, orderQueriesOf } from '../../src/core/chatdb/list-queries.ts';
 import { queriesOf } from '../../src/core/chatdb/queries.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
@@ -95,6 +96,17 @@ describe.each(MACOS_SCHEMAS)('on the %s schema', (schema) => {
     for (const sql of [order.latest, order.odd ?? '']) {
       expect(plan(sql).filter((step) => /SCAN (?!c\b|\(?subquery|CONSTANT ROW)/.test(step))).toEqual([]);
     }
+  });
+
+  test('groups that are one conversation are found in the index of their identifiers', () => {
+    const sql = joinedSqlOf(schemaInfo);
+    expect(sql !== undefined).toBe(schema === 'macos-26' || schema === 'macos-27');
+    const steps = plan(sql ?? 'SELECT 1');
+    // The table has a row for each chat and is read once for each state of chat.db.
+    expect(
+      steps.filter((step) => /^SCAN (?!shared|\(?subquery|chat_lookup USING INDEX|CONSTANT ROW)/.test(step)),
+    ).toEqual([]);
+    expect(steps.filter((step) => /TEMP B-TREE FOR GROUP BY|AUTOMATIC/.test(step))).toEqual([]);
   });
 
   test('the newest rows are read from the index of dates', () => {

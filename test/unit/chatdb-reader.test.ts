@@ -172,7 +172,7 @@ describe('a list of messages', () => {
 });
 
 describe('a conversation', () => {
-  test('is found under every variant of its id, and under no other', async () => {
+  test('is found under every variant of its id and its address, and under no other', async () => {
     const { fixture, reader } = open();
     const any = fixture.chat('any;-;+15550100');
     fixture.message({ chat: any });
@@ -183,6 +183,8 @@ describe('a conversation', () => {
       'SMS;-;+15550100',
       'RCS;-;+15550100',
       'sms;-;+15550100',
+      '+15550100',
+      '+1 (555) 0100',
     ]) {
       expect((await reader.conversation(id))?.id).toBe('any;-;+15550100');
       const page = await reader.listMessages({ conversationId: id, order: 'desc', limit: 1, offset: 0 });
@@ -193,7 +195,7 @@ describe('a conversation', () => {
     }
     for (const id of [
       'any;+;+15550100',
-      '+15550100',
+      '15550100',
       'carrier;-;+15550100',
       '',
       ';',

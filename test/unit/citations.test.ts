@@ -3,13 +3,19 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { ProblemText } from '../../src/core/model/problem-text.ts';
 import { PROBLEMS } from '../../src/core/model/problems.ts';
-import { SCHEDULED_PROBLEMS } from '../../src/features/scheduled/problems.ts';
+import { FEATURES } from '../../src/features/list.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, found = '']) => found);
 
-const DECISIONS = new Set(all(read('docs/project/decisions.md'), /^\*\*([A-Z]{1,2}\d{0,2})\b/gm));
+/** The pages that hold decisions: one for the core, and one beside each feature. */
+const DECISION_PAGES = [
+  'docs/project/contract.md',
+  ...readdirSync(join(ROOT, 'src/features')).map((name) => `src/features/${name}/docs.md`),
+].filter((path) => existsSync(join(ROOT, path)));
+const DECISION_IDS = DECISION_PAGES.flatMap((path) => all(read(path), /^\*\*([A-Z]{1,2}\d{0,2})\b/gm));
+const DECISIONS = new Set(DECISION_IDS);
 const RULES = all(read('docs/project/contract.md'), /^- \*\*(\d+\.\d+)\*\*/gm);
 const KNOWN = new Set([...DECISIONS, ...RULES]);
 
@@ -31,6 +37,10 @@ function divided(text: string): { readonly comments: string; readonly code: stri
   const pattern = /\/\*[\s\S]*?\*\/|(?<![:'"`\\/])\/\/.*$/gm;
   return { comments: (text.match(pattern) ?? []).join('\n'), code: text.replace(pattern, '') };
 }
+
+test('no two decisions have the same id', () => {
+  expect(DECISION_IDS).toHaveLength(DECISIONS.size);
+});
 
 describe('a citation', () => {
   test('leads to a decision or a rule of the contract that exists', () => {
@@ -75,7 +85,7 @@ describe('a citation', () => {
 test('a comment that says what is thrown names an error that exists', () => {
   const code = SOURCES.map((path) => divided(read(path)).code).join('\n');
   const codes = new Set([
-    ...Object.keys(SCHEDULED_PROBLEMS),
+    ...FEATURES.flatMap(({ problems = {} }) => Object.keys(problems)),
     ...Object.entries(PROBLEMS).flatMap(([name, { code = name }]: [string, ProblemText]) => [name, code]),
     ...all(code, /new AppError\(\s*'(\w+)'/g),
   ]);

@@ -55,16 +55,16 @@ describe('what is not written', () => {
       send: { confirmMs: 3000, attachmentRoots: [] },
       approval: { selfAddress: '' },
       webhooks: { allowedHosts: [], certificates: [] },
-      contacts: {
-        isEnabled: true,
-        addressBookPath: `${HOME}/Library/Application Support/AddressBook`,
-        callingCode: '',
-      },
       mcp: { allowOwnerKey: false, eventErrors: 'draft' },
       oauth: { issuer: '' },
-      changes: { enabled: 'auto' },
       search: { isEnabled: false },
       features: {
+        contacts: {
+          isEnabled: true,
+          addressBookPath: `${HOME}/Library/Application Support/AddressBook`,
+          callingCode: '',
+        },
+        changes: { enabled: 'auto' },
         simulator: {},
         media: {},
         archive: {},
@@ -72,6 +72,7 @@ describe('what is not written', () => {
         fleet: { file: '', machine: '', backfillHours: 24, changes: false },
         imsg: {},
         bluebubbles: { host: '127.0.0.1', port: 0 },
+        overview: {},
         canary: { selfAddress: '' },
       },
     });

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/core/chatdb/connection.ts';
 import { ChatReader } from '../../src/core/chatdb/reader.ts';
-import type { Contacts } from '../../src/core/model/ports/contacts-ports.ts';
+import { namedReader } from '../../src/core/model/named-reader.ts';
+import type { NameSource } from '../../src/core/model/ports/names-ports.ts';
 import type { MessageReader } from '../../src/core/model/ports/reading-ports.ts';
-import { namedReader } from '../../src/features/contacts/named-reader.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -31,8 +31,12 @@ beforeAll(() => {
     fixture.close();
     connection.close();
   };
-  const contacts = { ready: async () => {}, names: { nameOf: (address: string) => NAMES[address] } };
-  reader = namedReader(new ChatReader(connection), contacts as unknown as Contacts);
+  const naming: NameSource = {
+    ready: async () => {},
+    names: { nameOf: (address) => NAMES[address] },
+    named: async () => [],
+  };
+  reader = namedReader(new ChatReader(connection), naming);
 });
 
 afterAll(() => close());

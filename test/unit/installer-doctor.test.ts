@@ -52,7 +52,6 @@ const report: StatusReport = {
   newest_row: 12,
   newest_event: { row_id: 12, age_s: 1 },
   webhooks: [],
-  contacts: { state: 'off', message: null },
   permissions: [
     { name: 'full_disk_access', state: 'granted', detail: 'May be read.' },
     { name: 'automation', state: 'denied', detail: 'May not be controlled.' },

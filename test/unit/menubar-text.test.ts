@@ -11,7 +11,6 @@ const fine: StatusReport = {
   newest_row: 12,
   newest_event: { row_id: 12, age_s: 125 },
   webhooks: [],
-  contacts: { state: 'off', message: null },
   permissions: [
     { name: 'full_disk_access', state: 'granted', detail: '' },
     { name: 'automation', state: 'granted', detail: '' },

@@ -3,7 +3,7 @@ import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { LogEntry } from '../../src/core/model/event.ts';
 import { includeSet, NO_INCLUDES } from '../../src/core/model/include.ts';
 import { encodeOffset, rowOffset } from '../../src/core/model/offset.ts';
-import type { NameLookup } from '../../src/core/model/ports/contacts-ports.ts';
+import type { NameLookup } from '../../src/core/model/ports/names-ports.ts';
 import type { Reaction, ReactionDetails } from '../../src/core/model/reaction.ts';
 import { eventSerializer } from '../../src/core/schema/event-json.ts';
 

@@ -30,6 +30,22 @@ describe('a raw query', () => {
     expect(query.get('x')).toBe('+ y');
   });
 
+  test.each([
+    ['c=%201555010', '+1555010'],
+    ['c=%201%20(555)%20010-0100', '+1 (555) 010-0100'],
+    ['c=iMessage;-;%201555010', 'iMessage;-;+1555010'],
+    ['c=dinner%20from:%201555010%20in:%201555011', 'dinner from:+1555010 in:+1555011'],
+  ])('has a plus again where another program made a blank of it: %s', (raw, value) => {
+    expect(parseQuery(raw).get('c')).toBe(value);
+  });
+
+  test.each([' ', ' 12345', ' dinner', 'call 1555010', ' 1555010 dinner tonight at', 'any;+; 1555010', '1555010 '])(
+    'keeps other blanks: %j',
+    (value) => {
+      expect(parseQuery(`c=${encodeURIComponent(value)}`).get('c')).toBe(value);
+    },
+  );
+
   test('may have empty parts, names without a value, and values with an equals sign', () => {
     expect([...parseQuery('&a&&b=&c=1=2&')]).toEqual([
       ['a', ''],

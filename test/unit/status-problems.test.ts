@@ -86,9 +86,8 @@ describe('the status', () => {
       permissions: { known: [], answer: undefined } as unknown as StatusParts['permissions'],
       delays: { report: () => undefined, warning: () => undefined },
       messagesAccounts: { account: undefined, warning: () => undefined },
-      contacts: { health: () => ({ state: 'off', message: null }) } as unknown as StatusParts['contacts'],
+      capabilities: {},
       search: { status: () => ({ isEnabled: false }) } as unknown as StatusParts['search'],
-      changes: { status: () => ({ state: 'off' }) } as unknown as StatusParts['changes'],
     };
     const closers = new Cleanup(log);
     return { clock, log, now, closers, status: openStatus({ ...parts, closers }) };

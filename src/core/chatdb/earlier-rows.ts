@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import type { Message } from '../model/message.ts';
 import type { EarlierRows } from '../model/ports/row-ages-ports.ts';
 import { perSchema } from './chatdb-handle.ts';
-import { INT_PARAM, MESSAGE_COLUMNS } from './columns.ts';
+import { INT_PARAM, MESSAGE_COLUMNS, TEXT_PARAM } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { messageOf, toMessage } from './message.ts';
 import { messageParts } from './queries.ts';
@@ -25,11 +25,15 @@ const earlierSql = perSchema((schema) => {
     twins: `SELECT ${columns} FROM ${schema.messagesByIndex} m
       WHERE m.date BETWEEN ${INT_PARAM} AND ${INT_PARAM} AND m.date > 0 AND m.ROWID < ${INT_PARAM} AND ${isMessage(schema)}
       ORDER BY m.ROWID LIMIT ${MAX_ROWS}`,
-    /** Is there a later row of the same chat and sender? Parameters: row id, highest row id. */
+    /** The row id of the chat of a row. */
+    chat: `SELECT ${anyChat(schema)} FROM message m WHERE m.ROWID = ${INT_PARAM}`,
+    /**
+     * Is there a later row of the same sender in one of these chats? Parameters: row id, highest row id, a JSON array of
+     * row ids of chats.
+     */
     later: `SELECT 1 FROM message r CROSS JOIN ${schema.messagesByIndex} m ON m.date > r.date
       WHERE r.ROWID = ${INT_PARAM} AND m.ROWID <= ${INT_PARAM} AND m.handle_id = r.handle_id
-        AND m.is_from_me = r.is_from_me AND ${anyChat(schema)} = (
-          SELECT chat_id FROM chat_message_join WHERE message_id = r.ROWID LIMIT 1)
+        AND m.is_from_me = r.is_from_me AND ${anyChat(schema)} IN (SELECT value FROM json_each(${TEXT_PARAM}))
       LIMIT 1`,
   };
 });
@@ -39,9 +43,12 @@ export function earlierRows(connection: Connection): EarlierRows {
   return {
     twinOf: (rowId) => connection.read((snapshot) => twinOf(snapshot, rowId)),
     hasLater: (rowId, upTo) =>
-      connection.read(({ database }) => {
-        const sql = earlierSql(database.schema)?.later;
-        return sql !== undefined && database.get(sql, rowId, upTo) !== undefined;
+      connection.read((snapshot) => {
+        const { database } = snapshot;
+        const sql = earlierSql(database.schema);
+        const chat = snapshot.chat(Number(sql && database.get(sql.chat, rowId)?.[0]));
+        if (sql === undefined || chat === undefined) return false;
+        return database.get(sql.later, rowId, upTo, JSON.stringify(chat.rowIds)) !== undefined;
       }),
   };
 }

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { MessageContent } from '../model/content.ts';
 import type { Message } from '../model/message.ts';
 import type { DecodingNotes, IndexSource, ListedRows, SearchedSource } from '../model/ports/search-ports.ts';
@@ -6,29 +7,50 @@ import type { ReaderThread } from '../runtime/reader-thread.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
 import { perSchema } from './chatdb-handle.ts';
-import { MESSAGE_COLUMNS } from './columns.ts';
+import { ATTACHMENT_COLUMNS, MESSAGE_COLUMNS, toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { RowBudget } from './content/row-budget.ts';
-import { toMessage } from './message.ts';
+import { toMessage, toMessageWithFiles } from './message.ts';
 import { behindCursor, EVERYTHING, type List, listedRows } from './message-list.ts';
 import { isListed, isNotHidden, messageParts } from './queries.ts';
 import { listedChat } from './row-chat.ts';
 import { rowContentOf } from './row-content.ts';
 import { hasContent, isMessage } from './row-kinds.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshot, StoredAttachment } from './snapshot.ts';
 
 /** Maximum length of each text besides the body, in UTF-16 units. The rest of a longer text cannot be searched. */
 const MAX_TEXT = 8192;
 const SOUND = /\.(?:caf|amr|m4a)$/i;
 
+/** Returns the message of a row with everything that it is found by. */
+function searchable(snapshot: Snapshot, row: Row, notes: DecodingNotes): SearchableMessage {
+  const { message, files } = toMessageWithFiles(row, snapshot);
+  const fileNames = files.flatMap(namesOf);
+  const texts = textsOf(snapshot, message, row.at(-1) === 1, notes);
+  return { ...message, ...(fileNames.length > 0 && { fileNames }), ...(texts.length > 0 && { texts }) };
+}
+
+/** Returns the name on disk and the name that is shown, if they differ. */
+function namesOf({ path, row }: StoredAttachment): readonly string[] {
+  const { transferName } = ATTACHMENT_COLUMNS.at;
+  const onDisk = path === null ? '' : basename(path);
+  const shown = toText(row[transferName]);
+  return shown === '' || shown === onDisk ? [onDisk] : [shown, ...(onDisk === '' ? [] : [onDisk])];
+}
+
 /**
- * Returns the message with its searchable texts besides the body, such as a link's title. Decodes the row's content
- * only if `hasMore` is true or a file may have a transcript, because most rows have nothing besides their text.
+ * Returns the texts of a message besides the body, such as a link's title. Decodes the row's content only if `hasMore` is
+ * true or a file may have a transcript, because most rows have nothing besides their text.
  */
-function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, notes: DecodingNotes): SearchableMessage {
+function textsOf(
+  snapshot: Snapshot,
+  message: Message,
+  hasMore: boolean,
+  notes: DecodingNotes,
+): NonNullable<SearchableMessage['texts']> {
   const rowId = Number(message.id);
   const hasSound = message.attachments.some((path) => SOUND.test(path));
-  if ((!hasMore && !hasSound) || notes.isSkipped(rowId)) return message;
+  if ((!hasMore && !hasSound) || notes.isSkipped(rowId)) return [];
   notes.begin(rowId);
   const budget = new RowBudget();
   const content: MessageContent = (hasMore ? rowContentOf(snapshot, message, false, budget)?.content : undefined) ?? {};
@@ -42,10 +64,9 @@ function searchable(snapshot: Snapshot, message: Message, hasMore: boolean, note
     ['app', [app?.title, app?.subtitle, app?.caption, app?.subcaption, app?.summary]],
     ['subject', [subject]],
   ];
-  const texts = found
+  return found
     .map(([kind, parts]) => [kind, parts.filter(Boolean).join('\n').slice(0, MAX_TEXT)] as const)
     .filter(([, text]) => text !== '');
-  return texts.length === 0 ? message : { ...message, texts };
 }
 
 /**
@@ -92,9 +113,7 @@ export class IndexReader implements SearchedSource {
 
   searchable(rowIds: readonly number[], notes: DecodingNotes): readonly (SearchableMessage | undefined)[] {
     return this.#connection.read((snapshot) =>
-      rowsOf(snapshot, rowIds).map(
-        (row) => row && searchable(snapshot, toMessage(row, snapshot), row.at(-1) === 1, notes),
-      ),
+      rowsOf(snapshot, rowIds).map((row) => row && searchable(snapshot, row, notes)),
     );
   }
 

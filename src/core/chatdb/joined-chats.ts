@@ -12,7 +12,7 @@ export interface JoinedChats {
  * SQL for each group that shares an identifier with another chat: the identifier, the chat and its latest row.
  * Undefined before macOS 26, which has no `chat_lookup`.
  */
-const joinedSql = perSchema((schema) => {
+export const joinedSqlOf = perSchema((schema) => {
   if (!schema.hasTable('chat_lookup')) return undefined;
   const isGroup = schema.hasColumn('chat', 'style') ? 'c.style = 43' : "instr(c.guid, ';+;') > 0";
   return `SELECT l.identifier, c.ROWID, (SELECT max(j.message_id) FROM chat_message_join j WHERE j.chat_id = c.ROWID)
@@ -27,7 +27,7 @@ const joinedSql = perSchema((schema) => {
  * by every identifier that they share, also through a third one. Source: imessage-exporter #581 and #628.
  */
 export function joinedChatsIn(database: ChatDbHandle): ReadonlyMap<number, JoinedChats> {
-  const sql = joinedSql(database.schema);
+  const sql = joinedSqlOf(database.schema);
   const latest = new Map<number, number>();
   const setOf = new Map<number, Set<number>>();
   const firstOf = new Map<string, number>();

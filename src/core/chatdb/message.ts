@@ -7,7 +7,7 @@ import type { Chat } from './chat.ts';
 import { ENTRY_COLUMNS, instantAt, isoOf, MESSAGE_COLUMNS, STATUS_CODE, toText } from './columns.ts';
 import { editedBody } from './edited-body.ts';
 import { targetOf } from './reaction-target.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshot, StoredAttachment } from './snapshot.ts';
 
 const { at } = MESSAGE_COLUMNS;
 
@@ -23,7 +23,7 @@ const STATUSES: Readonly<Record<number, MessageStatus>> = {
   [STATUS_CODE.unsent]: 'pending',
 };
 
-const NO_ATTACHMENTS: readonly string[] = [];
+const NO_ATTACHMENTS: readonly StoredAttachment[] = [];
 
 /** Returns the message of a row; undefined for an unknown row id and for a reaction (decision B8). */
 export function messageOf(snapshot: Snapshot, rowId: number): Message | undefined {
@@ -39,23 +39,36 @@ export function messagesOf(snapshot: Snapshot, rowIds: readonly number[]): reado
 
 /** Returns the message of a row. The row's columns must be `MESSAGE_COLUMNS`, or begin with them. */
 export function toMessage(row: Row, snapshot: Snapshot): Message {
+  return toMessageWithFiles(row, snapshot).message;
+}
+
+/** A message, and the attachments that it lists, also those without a path. */
+interface MessageWithFiles {
+  readonly message: Message;
+  readonly files: readonly StoredAttachment[];
+}
+
+/** Returns what `toMessage` returns, with the attachments that were read for it. */
+export function toMessageWithFiles(row: Row, snapshot: Snapshot): MessageWithFiles {
   const status = row[at.status] as number;
   const rowId = row[at.rowId] as number;
   const chat = row[at.chat] === null ? undefined : snapshot.chat(row[at.chat] as number);
   const isFromMe = status >= STATUS_CODE.scheduled;
   const body = bodyOf(row, snapshot);
   const hasAttachments = row[at.attachments] !== 0 || countPlaceholders(body) > 0;
-  return {
+  const files = hasAttachments ? snapshot.listedAttachments(rowId) : NO_ATTACHMENTS;
+  const message = {
     id: String(rowId),
     guid: toText(row[at.guid]),
     conversation_id: chat === undefined ? '' : chat.guid,
     sender: isFromMe ? ownAddress(row, chat) : senderOf(row, chat, snapshot),
     body: cleanBody(body),
-    attachments: hasAttachments ? snapshot.attachments(rowId) : NO_ATTACHMENTS,
+    attachments: files.flatMap(({ path }) => path ?? []),
     timestamp: isoOf(instantAt(row, at.date)),
     is_from_me: isFromMe,
     status: STATUSES[status] ?? 'pending',
   };
+  return { message, files };
 }
 
 /** Returns the stored text of a row, including the placeholder characters for attachments and balloons. */

@@ -1,10 +1,22 @@
 import { chatIdentity } from '../model/address.ts';
-import type { OneToOneChat, OneToOneChats } from '../model/ports/people-ports.ts';
 import type { ReaderThread } from '../runtime/reader-thread.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { type Snapshot, STYLE_GROUP } from './snapshot.ts';
+
+/** A one-to-one conversation. */
+export interface OneToOneChat {
+  readonly id: string;
+  /** The other person's address as stored. Contains several addresses only if chat.db is inconsistent. */
+  readonly members: readonly string[];
+}
+
+export interface OneToOneChats {
+  /** Returns a value that changes with each commit to chat.db. */
+  version(): unknown;
+  list(): Promise<readonly OneToOneChat[]>;
+}
 
 /**
  * SQL that selects the guid of each one-to-one chat and the address of a member, one row per member. A chat without

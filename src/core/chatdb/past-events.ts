@@ -1,9 +1,19 @@
-import type { PastEvent, PastEvents } from '../model/ports/home-ports.ts';
+import type { EventType } from '../model/event.ts';
 import { perSchema } from './chatdb-handle.ts';
 import { columnList, instantAt, toUnixMs } from './columns.ts';
 import type { Connection } from './connection.ts';
 import { column, isNotHidden } from './queries.ts';
 import { isMessage, isPartOfPoll, isScheduled } from './row-kinds.ts';
+
+/** A message or reaction that chat.db has. */
+export interface PastEvent {
+  readonly rowId: number;
+  readonly atMs: number;
+  readonly type: EventType;
+}
+
+/** Returns the newest past events with a row id below `before`, newest first. Throws while chat.db is unreadable. */
+export type PastEvents = (before: number, limit: number) => readonly PastEvent[];
 
 const COLUMNS = columnList({ rowId: 'value', date: 'date', kind: 'value' });
 

@@ -3,7 +3,6 @@ import type { MessageDetails } from '../model/details.ts';
 import { NO_INCLUDES } from '../model/include.ts';
 import type { Message } from '../model/message.ts';
 import type { Marks } from '../model/narrowing.ts';
-import type { OneToOneChat } from '../model/ports/people-ports.ts';
 import type {
   ConversationQuery,
   MessageQuery,
@@ -32,7 +31,7 @@ import {
   mergedKeys,
 } from './message-list.ts';
 import { namedChatsIn } from './named-chats.ts';
-import { oneToOneChatsIn } from './one-to-one-chats.ts';
+import { type OneToOneChat, oneToOneChatsIn } from './one-to-one-chats.ts';
 import { reactionDetailsOf } from './reaction-details.ts';
 import type { Damage } from './read-around.ts';
 import { chatsOf, RecentConversations, type StoredOrder } from './recent-conversations.ts';

@@ -241,12 +241,12 @@ export class RecentConversations {
 /**
  * Returns the chats that an id may refer to: first the one whose guid it is, then those without a filter tag (decision
  * AB3), then by newest message (decision B4). An id that no chat has, but that looks like a group's, refers to that group
- * (decision AB8).
+ * (decision AB8), and an address alone to the conversation with that person.
  */
 export function chatsOf(snapshot: Snapshot, id: string): readonly Chat[] {
   const exact = snapshot.chatsWithId(id);
-  const group = exact.length === 0 ? groupId(id) : undefined;
-  const chats = group === undefined ? exact : snapshot.chatsWithId(group);
+  const meant = groupId(id) ?? (id.includes(';') ? id : `any;-;${id}`);
+  const chats = exact.length > 0 || meant === id ? exact : snapshot.chatsWithId(meant);
   if (chats.length < 2) return chats;
   return chats
     .map((chat) => ({ chat, bound: boundOf(snapshot, chat), rank: rankOf(chat, id) }))

@@ -2,6 +2,8 @@ import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 
 /** More than any row id of a chat. */
 const CHATS = 1_000_000_000_000;
+/** Number of a row's joins among which its chat is chosen. Each chat of the row does so: in two or three, as seen. */
+const COMPARED = 16;
 
 /** SQL that ranks the chat `c` among the chats of the row `m` by decision AB1, 0 first. `r` is the join of both. */
 const rankOf = perSchema((schema) => {
@@ -76,6 +78,7 @@ export function lacksJoin(schema: SchemaInfo): string {
 
 /** The rank and the row id are one number, because a minimum needs no sort. */
 function bestChat(schema: SchemaInfo, table: string): string {
-  return `(SELECT min((${rankOf(schema)}) * ${CHATS} + r.chat_id) % ${CHATS} FROM ${table} r
-    CROSS JOIN chat c ON c.ROWID = r.chat_id WHERE r.message_id = m.ROWID)`;
+  return `(SELECT min((${rankOf(schema)}) * ${CHATS} + r.chat_id) % ${CHATS}
+    FROM (SELECT chat_id FROM ${table} WHERE message_id = m.ROWID ORDER BY ROWID LIMIT ${COMPARED}) r
+    CROSS JOIN chat c ON c.ROWID = r.chat_id)`;
 }

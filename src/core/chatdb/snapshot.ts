@@ -17,7 +17,8 @@ import { type Queries, queriesOf } from './queries.ts';
 import { Spellings } from './spellings.ts';
 
 /** One file listed by a message. */
-interface ListedAttachment {
+/** An attachment that a message lists. */
+export interface StoredAttachment {
   /** The attachment's number in `GET /messages/{id}/attachments/{n}`. */
   readonly n: number;
   /** Null if chat.db names no file. */
@@ -216,7 +217,7 @@ export class Snapshot {
    * previews and of unsent parts are not listed, but `n` counts them, so that hiding a file changes no other file's
    * number (decision U8).
    */
-  listedAttachments(rowId: number): readonly ListedAttachment[] {
+  listedAttachments(rowId: number): readonly StoredAttachment[] {
     const { at } = ATTACHMENT_COLUMNS;
     const rows = this.database.all(this.queries.attachments, rowId);
     const left = rows.some((row) => row[at.isPartlyUnsent] === 1) ? this.#attachmentsInBody(rowId) : undefined;

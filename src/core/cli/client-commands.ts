@@ -72,12 +72,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       helpExamples('postern conversations --limit 5', 'postern conversations garden', 'postern conversations --unread'),
     )
     .action(runs(served(async () => (await import('./commands/conversations-command.ts')).conversations)));
-  connected(program.command('people'))
-    .description('List the people you have conversations with, each with all their addresses.')
-    .argument('[words...]', 'only those whose name or addresses contain every word')
-    .option('--limit <number>', 'maximum number (50), at most 200', count)
-    .addHelpText('after', helpExamples('postern people', 'postern people silva', "postern people --json | jq '.[0]'"))
-    .action(runs(served(async () => (await import('./commands/people-command.ts')).people)));
   connected(program.command('messages'))
     .description('List the newest messages, oldest at the top. With --json the newest comes first.')
     .argument('[conversation]', 'the conversation: its id, address or name')

@@ -1,9 +1,9 @@
 import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
+import type { Contact } from '../../client/types.ts';
 import { isUnanswerable, normalAddress, rightsAddress } from '../model/address.ts';
 import type { Conversation } from '../model/conversation.ts';
 import { editDistance } from '../model/edit-distance.ts';
 import { folded } from '../model/folded.ts';
-import type { Contact } from '../model/ports/contacts-ports.ts';
 import { EXIT } from './context.ts';
 import { oneLine } from './output/text.ts';
 import { Refusal } from './service-connection.ts';

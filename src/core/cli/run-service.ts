@@ -167,27 +167,8 @@ async function startRefusal(
       return { exitCode, sentence: `Postern does not start: ${message}`, details: hint === undefined ? [] : [hint] };
     }
     case 'port_taken':
-    case 'EADDRINUSE': {
-      const other =
-        platform === 'simulated'
-          ? `Or choose another port: ${programText(context)} demo --port ${port + 1}`
-          : `Or set another server.port in ${path}.`;
-      const isPostern = await isPosternAt(urlOf(config.server));
-      const who = isPostern
-        ? ' by another Postern.'
-        : `: ${isAppError(error) ? error.message : 'another program listens there.'}`;
-      return {
-        exitCode: EXIT.portTaken,
-        sentence: `${host}:${port} is taken${who}`,
-        details: [
-          ...((await isDemoRunning(context))
-            ? ['A demo is running on this machine. Stop it with Ctrl+C in its terminal.']
-            : []),
-          `To find it: ${finderOf(port, context)}`,
-          other,
-        ],
-      };
-    }
+    case 'EADDRINUSE':
+      return takenPort(error, config, platform, context);
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -211,4 +192,25 @@ async function startRefusal(
         details: ['Check the disk, and who owns that folder and its files.'],
       };
   }
+}
+
+async function takenPort(error: unknown, config: Config, platform: string, context: Context): Promise<StartRefusal> {
+  const { host, port } = config.server;
+  const isPostern = await isPosternAt(urlOf(config.server));
+  const who = isPostern
+    ? ' by another Postern.'
+    : `: ${isAppError(error) ? error.message : 'another program listens there.'}`;
+  return {
+    exitCode: EXIT.portTaken,
+    sentence: `${host}:${port} is taken${who}`,
+    details: [
+      ...((await isDemoRunning(context))
+        ? ['A demo is running on this machine. Stop it with Ctrl+C in its terminal.']
+        : []),
+      `To find it: ${finderOf(port, context)}`,
+      platform === 'simulated'
+        ? `Or choose another port: ${programText(context)} demo --port ${port + 1}`
+        : `Or set another server.port in ${configPath(config.dir)}.`,
+    ],
+  };
 }

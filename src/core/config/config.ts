@@ -37,20 +37,9 @@ export interface Config {
     /** Certificates in PEM that webhooks trust besides the usual ones. */
     readonly certificates: readonly string[];
   };
-  readonly contacts: {
-    readonly isEnabled: boolean;
-    readonly addressBookPath: string;
-    /** Calling code for Address Book numbers without a calling code. "": the calling code of the Mac's own number. */
-    readonly callingCode: string;
-  };
   /** An empty issuer switches OAuth off. */
   readonly oauth: { readonly issuer: string };
   readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
-  /**
-   * "auto" detects changes while search is on. While search is off, "auto" detects them until 30 days after the last
-   * request for changes.
-   */
-  readonly changes: { readonly enabled: 'auto' | boolean };
   readonly search: { readonly isEnabled: boolean };
   /** The values of each feature's section. Key: the feature's name. */
   readonly features: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -146,14 +135,8 @@ export function checkConfig(
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
     approval: { selfAddress: one(SETTINGS.selfAddress) },
     webhooks: { allowedHosts: all(SETTINGS.webhookHosts), certificates: certificates() },
-    contacts: {
-      isEnabled: one(SETTINGS.contactsEnabled),
-      addressBookPath: one(SETTINGS.addressBookPath),
-      callingCode: one(SETTINGS.callingCode),
-    },
     oauth: { issuer: one(SETTINGS.oauthIssuer) },
     mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey), eventErrors: one(SETTINGS.eventErrors) },
-    changes: { enabled: one(SETTINGS.changeDetection) },
     search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     features: Object.fromEntries(features.map(({ name, settings = {} }) => [name, sectionValues(settings)])),
   };

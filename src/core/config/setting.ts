@@ -31,6 +31,13 @@ export type ValuesOf<Table extends SettingTable> = {
   readonly [Name in keyof Table]: Exclude<ReturnType<Table[Name]['read']>, undefined>;
 };
 
+/** Returns the values of a section without a configuration. */
+export function usualValues(table: SettingTable, environment: Environment): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(table).map(([key, one]) => [key, one.read(one.defaultValue(environment), environment)]),
+  );
+}
+
 export function integer(name: string, least: number, most: number, defaultValue: number, about: string) {
   return {
     name,

@@ -1,4 +1,4 @@
-import type { ShownSetting } from '../model/overview.ts';
+import type { ShownSetting } from '../model/shown-setting.ts';
 import { allSettings, type Config } from './config.ts';
 import type { Environment } from './environment.ts';
 import type { Setting } from './setting.ts';

@@ -125,27 +125,6 @@ export const SETTINGS = {
     'webhooks.ca_file',
     'A PEM file with certificates that webhooks trust besides the usual ones: those of your own authority, or of a receiver that signed its own. Read at the start.',
   ),
-  contactsEnabled: {
-    name: 'contacts.enabled',
-    about:
-      'Whether clients may ask for the names of people. Postern opens the Address Book at the first such request, and only reads it.',
-    allowed: 'true or false',
-    defaultValue: () => true,
-    read: (written) => (typeof written === 'boolean' ? written : undefined),
-  },
-  addressBookPath: path(
-    'contacts.address_book_path',
-    () => '$HOME/Library/Application Support/AddressBook',
-    'The folder in which Contacts keeps the Address Book.',
-  ),
-  callingCode: {
-    name: 'contacts.calling_code',
-    about:
-      'The calling code of Address Book numbers that are written without one, such as "46". Empty: that of your own number in Messages.',
-    allowed: 'the digits of a calling code, without + and 00, or empty',
-    defaultValue: () => '',
-    read: (written) => (typeof written === 'string' && /^(?:[1-9]\d{0,2})?$/.test(written) ? written : undefined),
-  },
   allowOwnerKey: {
     name: 'mcp.allow_owner_key',
     about:
@@ -170,14 +149,6 @@ export const SETTINGS = {
     defaultValue: () => '',
     read: (written) => (written === '' || isSecureOrigin(written) ? String(written) : undefined),
   },
-  changeDetection: {
-    name: 'changes.enabled',
-    about:
-      'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" detects them while search is on, and for 30 days after a client last asked for changes.',
-    allowed: '"auto", true or false',
-    defaultValue: () => 'auto',
-    read: (written) => (written === 'auto' || typeof written === 'boolean' ? written : undefined),
-  } satisfies Setting<'auto' | boolean>,
   isSearchEnabled: {
     name: 'search.enabled',
     about:

@@ -94,7 +94,9 @@ async function askClient(client: ReportClient, options: ReportOptions): Promise<
   const { prompt, watchSeconds } = options;
   const { backend } = await client.health();
   if (prompt) await client.checkPermissions().catch(ignored);
-  const { version, uptime_s, permissions, newest_row, newest_event, webhooks, contacts } = await client.status();
+  const status = await client.status();
+  const { version, uptime_s, permissions, newest_row, newest_event, webhooks } = status;
+  const { contacts } = status as { readonly contacts?: { readonly state: string; readonly message: string | null } };
   const isGranted = permissions.some(({ name, state }) => name === 'automation' && state === 'granted');
   const asks = prompt || isGranted || options.sendToMe !== undefined;
   const watch = (seconds: number): Promise<Diagnostics | undefined> =>

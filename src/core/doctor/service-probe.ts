@@ -17,33 +17,25 @@ export interface Asked {
   readonly status?: StatusReport | undefined;
 }
 
+interface Asking {
+  /** The service's address, as shown in findings. */
+  readonly address: string;
+  readonly program: string;
+  readonly start: string;
+  readonly prompt: boolean;
+  readonly pauseMs: (ms: number) => Promise<void>;
+  /** The setting `backend.associated_rows`. */
+  readonly associatedRows: AssociatedRows;
+  /** Path of the configuration file. */
+  readonly configFile: string;
+}
+
 /**
  * Asks a Mac's service for its health, status and diagnostics, and with `prompt` for its permissions. Waits a second
  * before it asks for the status, and again before the permissions.
  */
-export async function askService(
-  client: PosternClient,
-  {
-    address,
-    program,
-    start,
-    prompt,
-    pauseMs,
-    associatedRows,
-    configFile,
-  }: {
-    /** The service's address, as shown in findings. */
-    readonly address: string;
-    readonly program: string;
-    readonly start: string;
-    readonly prompt: boolean;
-    readonly pauseMs: (ms: number) => Promise<void>;
-    /** The setting `backend.associated_rows`. */
-    readonly associatedRows: AssociatedRows;
-    /** Path of the configuration file. */
-    readonly configFile: string;
-  },
-): Promise<Asked> {
+export async function askService(client: PosternClient, asking: Asking): Promise<Asked> {
+  const { address, start, pauseMs } = asking;
   const health = await answered(client.health());
   if (isPosternError(health)) {
     const isBusy = health.status === 429;
@@ -53,44 +45,60 @@ export async function askService(
     return { findings: [found], isUp: isBusy, isConnected: false };
   }
   const { connected, message } = health.backend;
-  const findings: Finding[] = [ok('service', `The service answers at ${address}.`)];
-  findings.push(
-    connected
-      ? ok('connection', message ?? 'The service reads the messages database.')
-      : fault(
-          'connection',
-          message ?? 'The service cannot read the messages database.',
-          'See full_disk_access and chat_database.',
-        ),
-  );
+  const connection = connected
+    ? ok('connection', message ?? 'The service reads the messages database.')
+    : fault(
+        'connection',
+        message ?? 'The service cannot read the messages database.',
+        'See full_disk_access and chat_database.',
+      );
 
   await pauseMs(1000);
-  const status = await answered(client.status());
-  if (!isPosternError(status)) {
-    findings.push(
-      ...eventFindings(status),
-      ...webhookFindings(status.webhooks),
-      ...contactFindings(status),
-      ...searchFindings(status),
-    );
-  } else if (status.status !== 429) findings.push(troubleOf(status, address, start));
-  else findings.push(unsure('status', 'The service is too busy (429) to report its status.'));
+  const answer = await answered(client.status());
+  const status = isPosternError(answer) ? undefined : answer;
+  return {
+    findings: [
+      ok('service', `The service answers at ${address}.`),
+      connection,
+      ...(isPosternError(answer) ? [statusTrouble(answer, asking)] : statusFindings(answer)),
+      ...(await macFindings(client, status, asking)),
+    ],
+    isUp: true,
+    isConnected: connected,
+    status,
+  };
+}
 
-  let reports = isPosternError(status) ? [] : status.permissions;
+function statusTrouble(error: PosternError, { address, start }: Asking): Finding {
+  if (error.status !== 429) return troubleOf(error, address, start);
+  return unsure('status', 'The service is too busy (429) to report its status.');
+}
+
+function statusFindings(status: StatusReport): readonly Finding[] {
+  return [...eventFindings(status), ...webhookFindings(status.webhooks), ...searchFindings(status)];
+}
+
+/** Returns the findings about permissions, the account of Messages and the other programs that write to chat.db. */
+async function macFindings(
+  client: PosternClient,
+  status: StatusReport | undefined,
+  { program, prompt, pauseMs, associatedRows, configFile }: Asking,
+): Promise<readonly Finding[]> {
+  let reports = status?.permissions ?? [];
   if (prompt) {
     await pauseMs(1000);
     const checked = await answered(client.checkPermissions());
     if (!isPosternError(checked)) reports = checked.permissions;
   }
-  findings.push(...reports.map((report) => permission(report, program, prompt)));
+  const findings = reports.map((report) => permission(report, program, prompt));
   const isAllowed = reports.some(({ name, state }) => name === 'automation' && state === 'granted');
   const seen = await answered(client.diagnostics({ seconds: 0, ...(prompt && isAllowed && { ask: 'messages' }) }));
-  const known = isPosternError(status) ? undefined : status.messages_account;
+  const account = status?.messages_account;
   if (prompt && isAllowed) findings.push(askedAccount(isPosternError(seen) ? undefined : seen.accounts));
-  else if (known !== undefined) findings.push(accountFinding(known.state));
+  else if (account !== undefined) findings.push(accountFinding(account.state));
   const apps = isPosternError(seen) ? undefined : appMessages(seen, associatedRows, configFile);
   if (apps !== undefined) findings.push(finding('ok', 'app_messages', ...apps));
-  return { findings, isUp: true, isConnected: connected, status: isPosternError(status) ? undefined : status };
+  return findings;
 }
 
 function answered<Body>(answer: Promise<Body>): Promise<Body | PosternError> {
@@ -165,18 +173,6 @@ function webhookFindings(webhooks: readonly WebhookSummary[]): readonly Finding[
       ? fault(name, sentence, 'The receiver is in your own network. Is it switched on?')
       : fault(name, sentence, `Look at the receiver. Its last deliveries: ${command('deliveries')}`);
   });
-}
-
-/**
- * Returns no findings for a service before 0.2, which does not report contacts. Also returns none while contacts are
- * off or not loaded. The first request for names loads them.
- */
-function contactFindings({ contacts }: Partial<StatusReport>): readonly Finding[] {
-  if (contacts === undefined || contacts.state === 'off' || contacts.state === 'not_loaded') return [];
-  if (contacts.message === null) return [ok('contacts', 'The Address Book can be read.')];
-  const advice =
-    'Switch on Full Disk Access for Postern. If a file is damaged, open Contacts, which creates it again. To do without names, set contacts.enabled = false in config.toml.';
-  return [finding('warning', 'contacts', contacts.message, advice)];
 }
 
 /**

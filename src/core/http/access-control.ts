@@ -14,6 +14,7 @@ import {
   SOCKET_POLICY,
 } from './origin-policy.ts';
 import { RateLimit } from './rate-limit.ts';
+import type { ServedRoute } from './router.ts';
 
 export interface AccessSettings extends OriginSettings {
   readonly rateLimitPerMinute: number;
@@ -23,6 +24,8 @@ export interface AccessControlParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
   readonly callers: Callers;
+  /** The operations that are served. */
+  readonly routes: readonly Pick<ServedRoute, 'route'>[];
   /**
    * Paths of pages that contain no data of the user, such as `/console`. GET and HEAD requests for them need no key and
    * are not counted (decision E9).
@@ -31,20 +34,6 @@ export interface AccessControlParts {
   /** Recognises paths whose requests are passed on to another service, which checks and counts them. */
   readonly isPassedOn?: ((path: string) => boolean) | undefined;
 }
-
-/**
- * Key: the path of an operation that needs no key in a header. Value: the operation takes the key from the query
- * (`query`), needs no key (`none`), or needs a sign-in code (`code`). Only an exact match counts. Any other spelling of
- * a path needs a key in a header, which is the safe default.
- */
-const KEY_LOCATIONS: ReadonlyMap<string, 'query' | 'none' | 'code'> = new Map(
-  Object.values(ROUTES).flatMap((route) => (route.key === 'header' ? [] : [[pathOf(route), route.key]])),
-);
-
-/** The paths of operations that are not under `API`, the prefix of all others. */
-const OUTSIDE: ReadonlySet<string> = new Set(
-  Object.values(ROUTES).flatMap((route: Route) => (route.isOutside === true ? [route.path] : [])),
-);
 
 /** The paths that balancers ask, some of them without a Host. */
 const PROBED: ReadonlySet<string> = new Set(['/ready', pathOf(ROUTES.getHealth)]);
@@ -75,16 +64,27 @@ export class AccessControl {
   readonly #keys: ApiKeys;
   readonly #callers: Callers;
   readonly #openPaths: Pick<ReadonlySet<string>, 'has'>;
+  /**
+   * Key: the path of an operation that needs no key in a header. Value: the operation takes the key from the query
+   * (`query`), needs no key (`none`), or needs a sign-in code (`code`). Only an exact match counts. Any other spelling of
+   * a path needs a key in a header, which is the safe default.
+   */
+  readonly #keyLocations: ReadonlyMap<string, Route['key']>;
+  /** The paths of operations that are not under `API`, the prefix of all others. */
+  readonly #outside: ReadonlySet<string>;
   readonly #isPassedOn: (path: string) => boolean;
   readonly #keyless = new KeylessRequests();
 
-  constructor({ settings, apiKey, callers, openPaths, isPassedOn = () => false }: AccessControlParts) {
+  constructor({ settings, apiKey, callers, routes, openPaths, isPassedOn = () => false }: AccessControlParts) {
     this.newGuard = () => new OriginPolicy(settings);
     this.guard = this.newGuard();
     this.#limit = new RateLimit(settings.rateLimitPerMinute);
     this.#keys = new ApiKeys(apiKey, callers);
     this.#callers = callers;
     this.#openPaths = openPaths;
+    const all: readonly Route[] = routes.map(({ route }) => route);
+    this.#keyLocations = new Map(all.filter(({ key }) => key !== 'header').map((one) => [pathOf(one), one.key]));
+    this.#outside = new Set(all.filter(({ isOutside }) => isOutside).map(pathOf));
     this.#isPassedOn = isPassedOn;
   }
 
@@ -111,11 +111,11 @@ export class AccessControl {
     if (source === 'listed') allowOrigin(headers, request.headers.origin ?? '');
     if (isOpenPage) return undefined;
     if (this.#isPassedOn(path)) return this.#admitPassedOn(exchange, source === 'listed');
-    if (isNowhere(path) && !this.#openPaths.has(path)) throw problem('not_found');
+    if (this.#isNowhere(path) && !this.#openPaths.has(path)) throw problem('not_found');
     await this.#limit.count(headers);
     const isPreflight = method === 'OPTIONS' && 'access-control-request-method' in request.headers;
     if (isPreflight && source === 'listed') return PREFLIGHT;
-    const keyLocation = KEY_LOCATIONS.get(path);
+    const keyLocation = this.#keyLocations.get(path);
     if (keyLocation === 'none' && isReading) return undefined;
     if (keyLocation === 'code') {
       // A browser sends an Origin with every POST, so a POST without one is not from the console.
@@ -213,6 +213,14 @@ export class AccessControl {
   }
 
   /**
+   * Reports whether a path is neither under `API` nor an operation outside it. Also true for the console's pages, which
+   * the caller checks separately.
+   */
+  #isNowhere(path: string): boolean {
+    return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !this.#outside.has(path);
+  }
+
+  /**
    * Counts a request without a valid key as open until its answer has been read, because the request uses memory for
    * that long. If too many are open, throws `too_many_without_key`, or `rate_limited` if the rate limit is reached as
    * well. Does not count requests at the Unix socket.
@@ -225,14 +233,6 @@ export class AccessControl {
     if (headers.RateLimit === undefined) await this.#limit.count(headers);
     throw refusal;
   }
-}
-
-/**
- * Reports whether a path is neither under `API` nor an operation outside it. Also true for the console's pages, which
- * the caller checks separately.
- */
-function isNowhere(path: string): boolean {
-  return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !OUTSIDE.has(path);
 }
 
 function allowOrigin(headers: Headers, origin: string): void {

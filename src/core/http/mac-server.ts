@@ -1,6 +1,6 @@
 import { documentsOf, type Feature } from '../feature.ts';
+import type { ClientsOf } from '../model/client-lines.ts';
 import type { AccessService } from '../model/ports/access-ports.ts';
-import type { Home } from '../model/ports/home-ports.ts';
 import type { Metrics } from '../model/ports/metrics-ports.ts';
 import type { PermissionReport } from '../model/ports/permissions-ports.ts';
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
@@ -9,6 +9,7 @@ import { featureRoutes } from './feature-routes.ts';
 import { withLazyRoutes } from './lazy-routes.ts';
 import type { OperationOf, ServedRoute } from './router.ts';
 import { attachmentRoutes } from './routes/attachments-routes.ts';
+import type { ReadSettings } from './routes/config-routes.ts';
 import { conversationRoutes } from './routes/conversations-routes.ts';
 import { type EventSource, eventRoutes } from './routes/events-routes.ts';
 import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
@@ -24,7 +25,8 @@ export interface MacServerParts
   extends Omit<HttpServerParts, 'routes' | 'operations' | 'pages'>,
     Omit<EventSource, 'closing'> {
   readonly access: () => Promise<AccessService>;
-  readonly home: Home;
+  readonly appSettings: ReadSettings;
+  readonly clients: ClientsOf;
   readonly health: () => BackendHealth;
   readonly notReady: () => readonly string[];
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
@@ -70,7 +72,7 @@ function macRoutes(parts: MacServerParts, { closing, ownUrl }: RouteHost): reado
     ...mcpRoutes(parts.mcp),
     ...metricRoutes(parts.metrics, counters),
   };
-  const handlers = withLazyRoutes(loaded, parts.access, parts.home, ownUrl);
+  const handlers = withLazyRoutes(loaded, { ...parts, ownUrl });
   const own = (Object.keys(ROUTES) as RouteId[]).map((id) => ({ id, route: ROUTES[id], handler: handlers[id] }));
   return [...own, ...featureRoutes(parts.features)];
 }

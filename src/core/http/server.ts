@@ -28,7 +28,7 @@ import {
 } from './http-connection.ts';
 import type { IssuerHost } from './issuer-host.ts';
 import { Pipelines } from './pipeline.ts';
-import { normalizeTarget } from './request-target.ts';
+import { fixedPaths, normalizeTarget } from './request-target.ts';
 import { type OperationOf, Router, type ServedRoute } from './router.ts';
 import type { OpenPages } from './routes/static-files.ts';
 
@@ -97,6 +97,7 @@ export class HttpServer implements ExchangeContext {
   readonly #pipelines: Pipelines;
   readonly #stopping = new AbortController();
   readonly #issuer: IssuerHost | undefined;
+  readonly #fixed: ReadonlySet<string>;
   #url = '';
   #closing: Promise<void> | undefined;
 
@@ -109,9 +110,10 @@ export class HttpServer implements ExchangeContext {
     this.cli = parts.cli;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
-    this.#access = new AccessControl({ ...parts, openPaths: pages });
-    this.#issuer = parts.issuer?.(this.#access);
     const routes = parts.routes({ closing: this.#stopping.signal, ownUrl: () => this.#url });
+    this.#fixed = fixedPaths(routes.map(({ route }) => route));
+    this.#access = new AccessControl({ ...parts, routes, openPaths: pages });
+    this.#issuer = parts.issuer?.(this.#access);
     this.#router = new Router(routes, pages, parts.operations);
   }
 
@@ -209,7 +211,7 @@ export class HttpServer implements ExchangeContext {
       else this.#pipelines.of(socket).end(() => refuseUnreadable(this, socket, error));
     };
     const receive = (request: IncomingMessage, response: ServerResponse): void => {
-      normalizeTarget(request);
+      normalizeTarget(request, this.#fixed);
       if (hasTooManyHeaders(request)) {
         refuse(request.socket, problem('too_many_headers'));
         return;
@@ -225,7 +227,7 @@ export class HttpServer implements ExchangeContext {
     server.on('checkExpectation', receive);
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
-      normalizeTarget(request);
+      normalizeTarget(request, this.#fixed);
       const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
       // `withoutUpgrade` puts the request back into the socket. This must happen before `whenAnswered` waits, because

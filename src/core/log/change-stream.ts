@@ -10,6 +10,8 @@ const BATCH_CHANGES = 64;
 export interface ChangeStreamParts {
   readonly log: ChangeLog & { state(): { readonly isOn: boolean } };
   readonly messages: MessageLog;
+  /** Reports whether this service detects changes at all. Default: it does. */
+  readonly isDetected?: () => boolean;
 }
 
 /**
@@ -19,10 +21,12 @@ export interface ChangeStreamParts {
 export class ChangeStream {
   readonly #log: ChangeStreamParts['log'];
   readonly #messages: MessageLog;
+  readonly #isDetected: () => boolean;
   #channel: Channel | undefined;
   #generation = 0;
 
-  constructor({ log, messages }: ChangeStreamParts) {
+  constructor({ log, messages, isDetected = () => true }: ChangeStreamParts) {
+    this.#isDetected = isDetected;
     this.#log = log;
     this.#messages = messages;
   }
@@ -37,7 +41,7 @@ export class ChangeStream {
    * first read.
    */
   get isOn(): boolean {
-    return this.#log.state().isOn;
+    return this.#isDetected() && this.#log.state().isOn;
   }
 
   /** Id of the newest row in this stream; 0 without a channel. Changes of later rows are not reported. */

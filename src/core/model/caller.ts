@@ -4,10 +4,9 @@ import type { IncludeSet } from './include.ts';
 import { type Key, MAX_WAIT_S, type Scope, type SendRight } from './key.ts';
 import type { Port } from './port.ts';
 import type { Approvals } from './ports/access-ports.ts';
-import type { NameLookup } from './ports/contacts-ports.ts';
 import type { EventFeed, RowFeed } from './ports/feed-ports.ts';
 import type { Cancel } from './ports/host-ports.ts';
-import type { People } from './ports/people-ports.ts';
+import type { NameLookup } from './ports/names-ports.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading-ports.ts';
 import type { SearchIndex, SearchNames } from './ports/search-ports.ts';
 import type { CallerSender } from './ports/sending-ports.ts';
@@ -26,7 +25,6 @@ export interface Caller extends SearchNames {
   /** Undefined for the owner, whose key is in config.toml. */
   readonly key: Key | undefined;
   readonly reader: MessageReader;
-  readonly people: People;
   readonly attachments: AttachmentReader;
   readonly feed: EventFeed;
   readonly sender: CallerSender;

@@ -58,11 +58,12 @@ export interface CapabilityFacts {
   readonly hasColumn: ((name: string) => boolean) | undefined;
   readonly maySend: boolean;
   readonly isSearchOn: boolean;
-  readonly areContactsOn: boolean;
+  /** The capabilities that features have, and whether they are switched on. */
+  readonly ofFeatures: Readonly<Record<string, boolean>>;
 }
 
 /** Returns the capabilities of a Postern that serves a single Mac. */
-export function macCapabilities({ hasColumn, maySend, isSearchOn, areContactsOn }: CapabilityFacts): Capabilities {
+export function macCapabilities({ hasColumn, maySend, isSearchOn, ofFeatures }: CapabilityFacts): Capabilities {
   return {
     ...all(['send', ...SEND_MEMBERS], maySend ? undefined : 'not_permitted'),
     ...all(NOT_SCRIPTABLE, 'not_scriptable'),
@@ -73,7 +74,9 @@ export function macCapabilities({ hasColumn, maySend, isSearchOn, areContactsOn 
       }),
     ),
     ...all(['search'], isSearchOn ? undefined : 'switched_off'),
-    ...all(['contacts'], areContactsOn ? undefined : 'switched_off'),
+    ...Object.fromEntries(
+      Object.entries(ofFeatures).map(([name, isOn]) => [name, capability(isOn ? undefined : 'switched_off')]),
+    ),
   };
 }
 

@@ -13,6 +13,14 @@ export interface ClientSetup {
   readonly more?: readonly ClientLines[];
 }
 
+/**
+ * Returns the set-up lines for each client program that can use a key with these scopes. `url` is the service's address.
+ */
+export type ClientsOf = (
+  key: { readonly key: string; readonly scopes: readonly Scope[] },
+  url: string,
+) => readonly ClientLines[];
+
 /** The lines with which one client is set up to use Postern. */
 export interface ClientLines {
   readonly client: string;

@@ -1,5 +1,3 @@
-import type { KeyUse } from './statistics.ts';
-
 /** The form of a limited key's secret. The first group is the key's id. */
 export const LIMITED_KEY = /^postern_([0-9a-f]{8})_[\w-]{43}$/;
 
@@ -133,3 +131,13 @@ export const MAX_WAIT_S = 50;
 export const MAX_KEYS = 1000;
 
 export const DEFAULT_CAPS: Caps = { per_minute: 10, per_day: 100, new_contacts_per_day: 5 };
+
+/** Numbers from the audit log: how often a limited key read, asked to send, sent, and was refused. */
+export interface KeyUse {
+  readonly read: number;
+  readonly asked: number;
+  readonly sent: number;
+  readonly refused: number;
+}
+
+export const NO_USE: KeyUse = { read: 0, asked: 0, sent: 0, refused: 0 };

@@ -1,7 +1,7 @@
 import type { Conversation } from './conversation.ts';
 import type { MessageDetails } from './details.ts';
 import type { Message } from './message.ts';
-import type { NameLookup } from './ports/contacts-ports.ts';
+import type { NameLookup } from './ports/names-ports.ts';
 import type { Reaction } from './reaction.ts';
 import { eventSentence } from './sentence.ts';
 

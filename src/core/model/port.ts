@@ -7,6 +7,10 @@ export interface Reach {
   has(scope: Scope): boolean;
   /** Reports whether the key may read the conversation, or the one-to-one conversation with this address. */
   mayRead(conversation: string): boolean;
+  /** Reports whether the key's list for reading or for sending names the address. */
+  lists(address: string): boolean;
+  /** Returns the ids of those conversations in `ids` that the key may read. */
+  readable(ids: readonly string[]): readonly string[];
 }
 
 /**

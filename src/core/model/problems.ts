@@ -147,20 +147,10 @@ export const PROBLEMS = {
     detail: 'There is no conversation with this id.',
     hint: 'The id is the whole chat guid that a list of conversations shows.',
   },
-  person_not_found: {
-    status: 404,
-    detail: 'There is no person with this id.',
-    hint: 'The list of people shows the ids; they change when cards in Contacts change.',
-  },
   changes_disabled: {
     status: 404,
     detail: 'Changes of existing messages are not detected here.',
     hint: 'Set changes.enabled to "auto" or true in config.toml and restart the service.',
-  },
-  contacts_disabled: {
-    status: 404,
-    detail: 'Names of people are switched off.',
-    hint: 'Set contacts.enabled = true in config.toml and start Postern again.',
   },
   search_disabled: {
     status: 404,

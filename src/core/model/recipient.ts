@@ -1,9 +1,16 @@
 import { chatIdentity, groupId, isUnanswerable, withoutTags } from './address.ts';
-import { problem } from './problems.ts';
+import { invalidRequest, problem } from './problems.ts';
 
 /** Reports whether a recipient is the name of a person or of a sender such as AXISBK-S, and no id. */
 export function isName(recipient: string): boolean {
-  return chatIdentity(recipient) === undefined && groupId(recipient) === undefined && isUnanswerable(recipient);
+  return chatIdentity(recipient) === undefined && !isAnswerable(recipient);
+}
+
+/** Reports whether somebody can answer to a recipient: not a name, nor the id of a conversation with a name. */
+export function isAnswerable(recipient: string): boolean {
+  if (groupId(recipient) !== undefined) return true;
+  const { style, identifier } = chatIdentity(recipient) ?? { style: '-', identifier: recipient };
+  return style !== '-' || !isUnanswerable(identifier);
 }
 
 /**
@@ -12,14 +19,8 @@ export function isName(recipient: string): boolean {
  */
 export function assertAnswerable(recipient: string): void {
   if (isName(recipient)) throw problem('recipient_is_name');
-  const { style, identifier } = chatIdentity(recipient) ?? {};
-  if (style !== '-' || identifier === undefined) return;
-  if (groupId(recipient) !== undefined || !isUnanswerable(identifier)) return;
-  const shown = withoutTags(identifier);
+  if (isAnswerable(recipient)) return;
+  const shown = withoutTags(chatIdentity(recipient)?.identifier ?? '');
   const message = `${shown} is the name of a sender and no number or e-mail address, so it cannot be answered.`;
-  throw problem(
-    'invalid_request',
-    { summary: 'This message cannot be sent.' },
-    { mistakes: [{ pointer: '/recipient', message }] },
-  );
+  throw invalidRequest([{ pointer: '/recipient', message }]);
 }

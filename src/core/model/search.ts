@@ -46,6 +46,11 @@ export type SearchedTextKind = (typeof SEARCHED_TEXTS)[number];
 
 /** A message with its searchable texts besides the body. */
 export interface SearchableMessage extends Message {
+  /**
+   * The names of its attachments, also of those without a path, which `attachments` lacks; "" for one without a name.
+   * Absent if there are no attachments.
+   */
+  readonly fileNames?: readonly string[] | undefined;
   readonly texts?: readonly (readonly [kind: SearchedTextKind, text: string])[] | undefined;
 }
 

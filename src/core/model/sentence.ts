@@ -2,6 +2,7 @@ import type { AppCard, DigitalTouch, LinkPreview, Poll } from './cards.ts';
 import type { MessageContent } from './content.ts';
 import type { MessageDetails } from './details.ts';
 import type { Message } from './message.ts';
+import { changeNotes } from './message-view.ts';
 import type { Names } from './names.ts';
 import type { ReactionDetails } from './reaction.ts';
 
@@ -10,20 +11,20 @@ const MAX_CHARACTERS = 200;
 const MAX_READ = 2000;
 const NO_NAMES: Names = {};
 
-type Told = MessageContent &
+type DescribedRow = MessageContent &
   Pick<MessageDetails, 'retracted_at' | 'edited_at' | 'attachments'> & {
     readonly kind: MessageDetails['kind'] | ReactionDetails['kind'];
     /** True if the row has a text that could not be read. */
     readonly isTextUnread?: boolean;
   };
-type Said = Pick<Message, 'body' | 'sender' | 'is_from_me'>;
-type ToldEvent = Pick<Told, 'group_event' | 'location_share'> & Partial<Pick<Told, 'kind'>>;
+type WrittenRow = Pick<Message, 'body' | 'sender' | 'is_from_me'>;
+type ConversationEvent = Pick<DescribedRow, 'group_event' | 'location_share'> & Partial<Pick<DescribedRow, 'kind'>>;
 
 /**
  * Returns one sentence for a row (decision V1): one line of at most 200 characters. The sentence has a subject for an
  * event ("Ana added Ben."), but none for content ("Poll: Pizza, Soup"). Apple's texts are quoted, not interpreted.
  */
-export function sentenceOf(message: Said, details: Told, names: Names = NO_NAMES): string {
+export function sentenceOf(message: WrittenRow, details: DescribedRow, names: Names = NO_NAMES): string {
   if (details.retracted_at !== null) return 'Unsent a message';
   const event = eventSentence(message, details, names);
   if (event !== undefined) return event;
@@ -49,8 +50,8 @@ export function bodySentence(text: string, max = MAX_CHARACTERS): string {
 
 /** Describes an event of a conversation, such as a new member. Returns undefined for a row with content. */
 export function eventSentence(
-  person: Pick<Said, 'sender' | 'is_from_me'>,
-  details: ToldEvent,
+  person: Pick<WrittenRow, 'sender' | 'is_from_me'>,
+  details: ConversationEvent,
   names: Names,
 ): string | undefined {
   const words = eventWords(person, details, names);
@@ -58,8 +59,8 @@ export function eventSentence(
 }
 
 function eventWords(
-  { sender, is_from_me: isOwn }: Pick<Said, 'sender' | 'is_from_me'>,
-  details: ToldEvent,
+  { sender, is_from_me: isOwn }: Pick<WrittenRow, 'sender' | 'is_from_me'>,
+  details: ConversationEvent,
   names: Names,
 ): string | undefined {
   const nameOf = (address: string): string => (Object.hasOwn(names, address) ? (names[address] ?? address) : address);
@@ -100,7 +101,7 @@ function eventWords(
 }
 
 /** Describes a card, a poll or a file; returns undefined for a row that is plain text. */
-function cardSentence(body: string, details: Told): string | undefined {
+function cardSentence(body: string, details: DescribedRow): string | undefined {
   const { kind, link, app, poll, digital_touch: touch } = details;
   if (details.poll_update !== undefined) return 'Added an option to a poll';
   switch (kind) {
@@ -124,7 +125,7 @@ function cardSentence(body: string, details: Told): string | undefined {
 }
 
 /** Describes a message without text by its attachments. */
-function fileSentence({ transcript, attachments, parts = [] }: Told): string | undefined {
+function fileSentence({ transcript, attachments, parts = [] }: DescribedRow): string | undefined {
   if (transcript !== undefined) return `Voice message: “${bodySentence(transcript)}”`;
   const [file, another] = attachments;
   if (file === undefined) return undefined;
@@ -155,7 +156,7 @@ const FILE_KINDS = [
 
 const fiveDigits = (degrees: number): string => String(Math.round(degrees * 100_000) / 100_000);
 
-function stickerSentence(sticker: NonNullable<Told['attachments'][number]['sticker']>): string {
+function stickerSentence(sticker: NonNullable<DescribedRow['attachments'][number]['sticker']>): string {
   switch (sticker.source) {
     case 'genmoji':
       return sticker.description === undefined ? 'Genmoji' : `Genmoji: ${sticker.description}`;
@@ -169,23 +170,19 @@ function stickerSentence(sticker: NonNullable<Told['attachments'][number]['stick
 }
 
 /** Returns the text with a space in place of each attachment. */
-function textOf(body: string, { parts }: Told): string {
+function textOf(body: string, { parts }: DescribedRow): string {
   if (parts === undefined) return body;
   return parts.map(({ text }) => text.slice(0, MAX_READ).replaceAll('\uFFFC', ' ')).join(' ');
 }
 
 /** Returns the notes that follow the sentence in brackets, such as "edited" or "2 attachments". */
-function notesOf(details: Told, isText: boolean): readonly string[] {
-  const { effect, scheduled, unsent_parts: unsent = [], edited_at: edited } = details;
+function notesOf(details: DescribedRow, isText: boolean): readonly string[] {
+  const { scheduled } = details;
   const notes: string[] = [];
   if (details.isTextUnread === true && details.kind === 'message' && !isText) notes.push('text could not be read');
   const files = isText ? countOfFiles(details) : 0;
   if (files > 0) notes.push(files === 1 ? '1 attachment' : `${files} attachments`);
-  if (unsent.length > 0) notes.push(unsent.length === 1 ? 'one part unsent' : `${unsent.length} parts unsent`);
-  if (edited !== null && unsent.length === 0) notes.push('edited');
-  if (effect !== undefined) {
-    notes.push(effect.name === 'other' ? 'sent with an effect' : `sent with ${effect.name.replaceAll('_', ' ')}`);
-  }
+  notes.push(...changeNotes(details));
   if (scheduled !== undefined) notes.push(`to be sent ${scheduled.for.slice(0, 16).replace('T', ' ')}`);
   return notes;
 }
@@ -194,7 +191,7 @@ function notesOf(details: Told, isText: boolean): readonly string[] {
  * Returns the number of attachments, not counting inline images. Uses the number of placeholders if it is higher,
  * because the list of attachments may be late.
  */
-function countOfFiles({ attachments, parts = [] }: Told): number {
+function countOfFiles({ attachments, parts = [] }: DescribedRow): number {
   const runs = parts.flatMap((part) => part.runs ?? []);
   const placeholders = runs.filter((run) => run.attachment_guid !== undefined && run.inline !== true).length;
   const pictures = runs.filter((run) => run.inline === true).length;

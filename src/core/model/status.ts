@@ -2,7 +2,6 @@ import type { ArrivalDelay } from './arrival-delay.ts';
 import type { Capabilities } from './capabilities.ts';
 import type { CommandWords } from './command-words.ts';
 import type { MessagesAccount } from './messages-account.ts';
-import type { ContactsHealth } from './ports/contacts-ports.ts';
 import type { MessagesAnswer, PermissionReport } from './ports/permissions-ports.ts';
 import type { BackendHealth } from './ports/reading-ports.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookHealth, WebhookStatus } from './webhook.ts';
@@ -80,19 +79,6 @@ export interface SearchReport {
   readonly skipped_rows?: number | undefined;
   /** The ids of the first of these messages. */
   readonly skipped_ids?: readonly string[] | undefined;
-}
-
-/** The state of change detection. */
-export interface ChangesReport {
-  /**
-   * `starting`: the first sweep, which examines every message once, has not finished. Until then, changes of old
-   * messages are not seen.
-   */
-  readonly state: 'starting' | 'on';
-  /** Number of changes kept for readers that resume. */
-  readonly logged: number;
-  /** When a sweep last finished examining every message; null before the first. */
-  readonly swept_at: string | null;
 }
 
 /** A Mac, as a hub sees it. */
@@ -180,10 +166,6 @@ export interface StatusReport {
   readonly problems?: readonly StatusProblem[] | undefined;
   /** The abilities of the service. Earlier versions omit this member. */
   readonly capabilities?: Capabilities | undefined;
-  /** State of the contacts, from which people's names are read. Absent until a client first asks for names. */
-  readonly contacts?: ContactsHealth | undefined;
-  /** State of change detection; absent while changes are not detected. */
-  readonly changes?: ChangesReport | undefined;
   /** State of the search index; absent while search is switched off. */
   readonly search?: SearchReport | undefined;
   /** The problems that features and webhooks report. Absent if there are none. */

@@ -1,3 +1,4 @@
+import { capital } from './capital.ts';
 import { type StatusReport, type WebhookSummary, webhookLabel } from './status.ts';
 
 /** `text` says whether everything works. `next` gives the reason or the consequence; it may be empty. */
@@ -108,8 +109,4 @@ function inWords(count: number): string {
 
 function listed(items: readonly string[]): string {
   return items.length < 2 ? (items[0] ?? '') : `${items.slice(0, -1).join(', ')} and ${items.at(-1)}`;
-}
-
-function capital(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -225,3 +225,11 @@ export interface WebhookTestResult {
   /** The beginning of the answer's body; null if there was none. */
   readonly answer: string | null;
 }
+
+/** Sees what becomes of deliveries. */
+export interface DeliveryWatcher {
+  /** Called with the outcome of a delivery. */
+  countDelivery(record: DeliveryRecord, webhookId: string): void;
+  /** Called when a webhook begins to hold its events. */
+  countHeld(webhookId: string): void;
+}

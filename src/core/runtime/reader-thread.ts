@@ -116,6 +116,11 @@ export class ReaderThread<Targets> {
     });
   }
 
+  /** Returns this thread as one that also has the objects of a feature. */
+  with<More>(): ReaderThread<More> {
+    return this as unknown as ReaderThread<More>;
+  }
+
   /** Gives a row up after a second from now on, because the service is stopping. */
   hurry(): void {
     this.#maxLooks = 1;

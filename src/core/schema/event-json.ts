@@ -5,7 +5,7 @@ import { type IncludeSet, NO_INCLUDES } from '../model/include.ts';
 import type { Message } from '../model/message.ts';
 import { messageWithNames, reactionWithNames } from '../model/names.ts';
 import type { Offset } from '../model/offset.ts';
-import type { NameLookup } from '../model/ports/contacts-ports.ts';
+import type { NameLookup } from '../model/ports/names-ports.ts';
 import type { Reaction, ReactionDetails } from '../model/reaction.ts';
 
 /**

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { KeyUse } from '../model/statistics.ts';
+import type { KeyUse } from '../model/key.ts';
 import { shapeOf } from './shape.ts';
 
 /** Number of actions of a limited key today, by kind. */

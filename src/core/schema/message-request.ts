@@ -9,7 +9,7 @@ import { list, NOT_AN_OBJECT, text } from './text.ts';
 
 /** Parameters of `GET /messages` (decisions B9, B10). */
 export const messageQuery = z.object({
-  conversation_id: z.string().optional().meta({ description: 'Chat guid, in any variant.' }),
+  conversation_id: z.string().optional().meta({ description: 'Chat guid, in any variant, or an address.' }),
   since: since.optional(),
   order,
   limit: limit(50, 200),

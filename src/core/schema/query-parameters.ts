@@ -5,10 +5,13 @@ import { invalidRequest } from '../model/problems.ts';
 import { parseInstant } from './instant.ts';
 import { StrictQuery, strictQueryMistakes, withMaximum } from './strict.ts';
 
+/** The blank that other programs make of the `+` of a number: at the start, in a chat's guid, after `from:` or `in:`. */
+const LOST_PLUS = /(^|;-;) (?=\d[\d ().-]{5,30}$)|((?:^|\s)-?(?:from|in):) (?=\d{7,15}(?:\s|$))/gi;
+
 /**
  * Decodes a raw query string. A `+` in any parameter stays a plus, not a blank (decision B11), because people paste
- * addresses as they are written. Throws `invalid_request` with every parameter that has malformed percent-encoding or a
- * NUL.
+ * addresses as they are written; a plus that another program has turned into a blank is one again. Throws
+ * `invalid_request` with every parameter that has malformed percent-encoding or a NUL.
  */
 export function parseQuery(raw: string, isStrict = false): URLSearchParams {
   const query = isStrict ? new StrictQuery() : new URLSearchParams();
@@ -22,7 +25,7 @@ export function parseQuery(raw: string, isStrict = false): URLSearchParams {
       const message = 'The query must be percent-encoded UTF-8 without a NUL character.';
       mistakes.push({ pointer: `?${name ?? ''}`, message });
     } else {
-      query.append(name, value);
+      query.append(name, value.replaceAll(LOST_PLUS, '$1$2+'));
     }
   }
   if (mistakes.length > 0) throw invalidRequest(mistakes);

@@ -31,7 +31,10 @@ export const searchParameters = z.object({
     maxLength: MAX_SEARCH_CHARACTERS,
     examples: ['from:me "see you" after:2026-01-31'],
   }),
-  conversation_id: z.string().optional().meta({ description: 'Only this conversation: chat guid, in any variant.' }),
+  conversation_id: z
+    .string()
+    .optional()
+    .meta({ description: 'Only this conversation: chat guid, in any variant, or an address.' }),
   time_zone: z
     .string()
     .refine(isTimeZone, 'The parameter `time_zone` must be the name of a time zone, as in America/New_York.')

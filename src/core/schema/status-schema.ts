@@ -4,7 +4,6 @@ import { MESSAGES_ACCOUNT_STATES } from '../model/messages-account.ts';
 import { PERMISSION_REASONS } from '../model/ports/permissions-ports.ts';
 import type { PermissionsAnswer, StatusReport } from '../model/status.ts';
 import { WEBHOOK_STATES } from '../model/webhook.ts';
-import { contactsHealthSchema } from './contacts-schema.ts';
 import { shapeOf } from './shape.ts';
 
 const backend = z.object({ connected: z.boolean(), message: z.string().nullable() });
@@ -40,18 +39,6 @@ const search = z.object({
     })
     .optional(),
   skipped_ids: z.array(z.string()).readonly().meta({ description: 'Ids of these messages, at most 20.' }).optional(),
-});
-
-const changes = z.object({
-  state: z.enum(['starting', 'on']).meta({
-    description:
-      '`starting` until every message has been examined once; until then, changes of old messages are missed.',
-  }),
-  logged: z.int().meta({ description: 'Number of changes kept for readers that resume.' }),
-  swept_at: z.string().nullable().meta({
-    description:
-      'When Postern last finished comparing all messages with what it had recorded of them; null before the first time.',
-  }),
 });
 
 const state = z.enum(['present', 'away']);
@@ -193,10 +180,6 @@ export const statusSchema = shapeOf<StatusReport>()(
         description:
           'What this service can do on this Mac and this version of macOS, and why it cannot do the rest. Expect other names and reasons.',
       }),
-      contacts: contactsHealthSchema
-        .optional()
-        .meta({ description: 'State of the names of people; absent until a client first asks for names.' }),
-      changes: changes.optional().meta({ description: 'Detection of changes; absent while it is off.' }),
       search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
       warnings: z
         .array(

@@ -38,21 +38,26 @@ interface Part {
   readonly content: Content;
 }
 
-/** Returns a function that hands one message to Messages, part by part, and waits for the row of the first part. */
-export function openDelivery({ messages, lookup, confirmations, clock, log, staging, signal }: DeliveryOptions) {
-  return deliver;
+/** Hands messages to Messages, part by part, and waits for the row of the first part. */
+export class Delivery {
+  readonly #options: DeliveryOptions;
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+  }
 
   /** Returns the first part's expectation. Throws the AppError to answer with. */
-  async function deliver(request: CheckedRequest): Promise<Expectation | undefined> {
+  async deliver(request: CheckedRequest): Promise<Expectation | undefined> {
+    const { lookup, confirmations, clock, log, signal } = this.#options;
     const { requestId, recipient } = request;
     const startedMs = clock.monotonic();
     const partsSent: string[] = [];
     const expectations: Expectation[] = [];
     try {
-      const parts = await partsOf(request);
+      const parts = await this.#partsOf(request);
       let chosen = chosenPlan(request, lookup.chats(recipient), lookup);
       for (const { pointer, content } of parts) {
-        const delivered = await deliverPart(request, chosen, content, partsSent);
+        const delivered = await this.#deliverPart(request, chosen, content, partsSent);
         expectations.push(delivered.expectation);
         partsSent.push(pointer);
         // If this part was sent by the fallback, the parts after it use the fallback too.
@@ -66,7 +71,7 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
     const [first] = expectations;
     if (first !== undefined) {
       await confirmations.wait(first, signal);
-      const error = misdirected(first, { lookup, confirmations });
+      const error = misdirected(first, this.#options);
       if (error !== undefined) {
         log.warn('a send to a group went to another conversation', { requestId, row_id: first.rowId ?? null });
         throw error;
@@ -81,26 +86,28 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
    * Returns the parts to send: the body first, then each attachment (decision D1). Makes all copies before anything is
    * sent, so that a full disk leaves no half-sent message.
    */
-  async function partsOf({ body, files }: CheckedRequest): Promise<readonly Part[]> {
+  async #partsOf({ body, files }: CheckedRequest): Promise<readonly Part[]> {
     const attached = await Promise.all(
-      files.map(async (file) => ({ pointer: file.pointer, content: { attachment: await ready(file) } })),
+      files.map(async (file) => ({ pointer: file.pointer, content: { attachment: await this.#ready(file) } })),
     );
     return body === '' ? attached : [{ pointer: '/body', content: { body } }, ...attached];
   }
 
   /** Returns the path that Messages receives: that of a copy if files are staged, else the file's real path. */
-  async function ready(file: CheckedFile): Promise<string> {
+  async #ready(file: CheckedFile): Promise<string> {
+    const { staging } = this.#options;
     if (staging !== undefined) return staging.copy(file);
     await (await openChecked(file)).close();
     return file.realPath;
   }
 
-  async function deliverPart(
+  async #deliverPart(
     request: SendRequest,
     chosen: ChosenPlan,
     content: Content,
     partsSent: readonly string[],
   ): Promise<{ readonly expectation: Expectation; readonly chosen: ChosenPlan }> {
+    const { messages, confirmations, signal } = this.#options;
     const { plan: to, fallback, reason } = chosen;
     const chat: ExpectedChat = to.address === null ? 'any' : { address: to.address };
     await confirmations.settle(content, signal);
@@ -122,15 +129,15 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
       },
     }).finally(() => confirmations.end(expectation));
     const bySms: ChosenPlan | undefined = fallback && { plan: fallback, reason: 'asked' };
-    if (outcome.kind === 'done' || (await wasWritten(outcome, expectation))) {
-      if (bySms === undefined || !(await hasFailed(expectation))) return { expectation, chosen };
-      return deliverPart(request, bySms, content, partsSent);
+    if (outcome.kind === 'done' || (await this.#wasWritten(outcome, expectation))) {
+      if (bySms === undefined || !(await this.#hasFailed(expectation))) return { expectation, chosen };
+      return this.#deliverPart(request, bySms, content, partsSent);
     }
     const failure = sendFailure(outcome, partsSent);
     // A part that may have been sent stays expected, so that a later send does not take its row.
     if (failure.code === 'send_failed' && !leadsToNext(outcome)) confirmations.giveUp(expectation);
     else if (!mayHaveBeenSent({ code: failure.code })) confirmations.drop(expectation);
-    if (bySms !== undefined && leadsToNext(outcome)) return deliverPart(request, bySms, content, partsSent);
+    if (bySms !== undefined && leadsToNext(outcome)) return this.#deliverPart(request, bySms, content, partsSent);
     throw failure;
   }
 
@@ -138,7 +145,8 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
    * Reports whether Messages wrote the part's row although the run failed. No number of an error but those that lead to
    * the next attempt proves that nothing was sent.
    */
-  async function wasWritten(outcome: RunOutcome, expectation: Expectation): Promise<boolean> {
+  async #wasWritten(outcome: RunOutcome, expectation: Expectation): Promise<boolean> {
+    const { confirmations, signal } = this.#options;
     if (outcome.kind !== 'failed' || sendFailure(outcome, []).code !== 'send_failed' || leadsToNext(outcome)) {
       return false;
     }
@@ -151,7 +159,8 @@ export function openDelivery({ messages, lookup, confirmations, clock, log, stag
    * Waits for the part's row, and reports whether Messages marked it as failed. Returns false if the row is missing or
    * still pending, because the part may still be sent.
    */
-  async function hasFailed(expectation: Expectation): Promise<boolean> {
+  async #hasFailed(expectation: Expectation): Promise<boolean> {
+    const { lookup, confirmations, signal } = this.#options;
     await confirmations.wait(expectation, signal);
     const { rowId } = expectation;
     if (rowId === undefined) return false;
@@ -221,7 +230,7 @@ export async function attemptInTurn(options: AttemptsOptions): Promise<RunOutcom
  */
 function misdirected(
   expectation: Expectation,
-  { lookup, confirmations }: { readonly lookup: TolerantLookup; readonly confirmations: Confirmations },
+  { lookup, confirmations }: Pick<DeliveryOptions, 'lookup' | 'confirmations'>,
 ): AppError | undefined {
   const { rowId, afterRowId, chat, content } = expectation;
   if (rowId !== undefined || afterRowId === undefined || typeof chat === 'string') return undefined;

@@ -8,7 +8,7 @@ import type { HeldFile } from '../model/approval.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import type { Log } from '../model/ports/host-ports.ts';
 import type { GivenFiles, HeldFiles } from '../model/ports/sending-ports.ts';
-import { problem } from '../model/problems.ts';
+import { invalidRequest, problem } from '../model/problems.ts';
 import { type AttachmentRules, checkAttachments, HELD_FILES, openChecked } from './checked-attachments.ts';
 
 export interface HeldCopiesParts {
@@ -29,7 +29,7 @@ export class HeldCopies implements HeldFiles {
   async copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]> {
     const { mistakes, files } = await checkAttachments(given, this.#parts.rules);
     if (mistakes.length > 0) {
-      throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+      throw invalidRequest(mistakes);
     }
     const held: HeldFile[] = [];
     try {

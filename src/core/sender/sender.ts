@@ -13,11 +13,11 @@ import type {
   SendRequest,
   SendResult,
 } from '../model/ports/sending-ports.ts';
-import { problem } from '../model/problems.ts';
+import { invalidRequest, problem } from '../model/problems.ts';
 import { assertAnswerable } from '../model/recipient.ts';
 import { type AttachmentRules, checkAttachments } from './checked-attachments.ts';
 import type { Confirmations } from './confirmations.ts';
-import { type CheckedRequest, openDelivery } from './delivery.ts';
+import { type CheckedRequest, Delivery } from './delivery.ts';
 import { type EarlierSend, Idempotency, requestHash } from './idempotency.ts';
 import type { Expectation } from './row-owners.ts';
 import type { SentRows } from './sent-rows.ts';
@@ -59,7 +59,7 @@ export class Sender implements MessageSender {
   readonly #lookup: TolerantLookup;
   readonly #confirmations: Confirmations;
   readonly #idempotency: Idempotency;
-  readonly #deliver: ReturnType<typeof openDelivery>;
+  readonly #delivery: Delivery;
   readonly #staging: Staging | undefined;
   readonly #stop = new AbortController();
 
@@ -70,7 +70,7 @@ export class Sender implements MessageSender {
     this.#confirmations = rows.confirmations;
     this.#idempotency = new Idempotency(options.idempotency, clock, log);
     this.#staging = folder === undefined ? undefined : new Staging({ folder, lookup: this.#lookup, clock, log });
-    this.#deliver = openDelivery({
+    this.#delivery = new Delivery({
       messages,
       lookup: this.#lookup,
       confirmations: this.#confirmations,
@@ -163,7 +163,7 @@ export class Sender implements MessageSender {
       ? { mistakes: [{ pointer: '/body', message: 'There is nothing to send.' }], files: [] }
       : await checkAttachments(request, this.#options.attachments);
     if (mistakes.length === 0) return { ...request, files };
-    throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+    throw invalidRequest(mistakes);
   }
 
   async #sendOnce(request: CheckedRequest, key: IdempotencyKey, hash: string): Promise<SendResult> {
@@ -173,7 +173,7 @@ export class Sender implements MessageSender {
     if (earlier !== undefined) return this.#replay(request, key, earlier);
     let expectation: Expectation | undefined;
     try {
-      expectation = await this.#deliver(request);
+      expectation = await this.#delivery.deliver(request);
     } catch (error) {
       this.#idempotency.keepFailure(key, error);
       throw error;
@@ -183,7 +183,7 @@ export class Sender implements MessageSender {
   }
 
   async #sendNow(request: CheckedRequest): Promise<SendResult> {
-    const expectation = await this.#deliver(request);
+    const expectation = await this.#delivery.deliver(request);
     return this.#answer(request, expectation?.rowId, false);
   }
 

@@ -4,8 +4,6 @@ import { macCapabilities } from '../model/capabilities.ts';
 import { errorCode } from '../model/errors.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import type { MessagesAccount } from '../model/messages-account.ts';
-import type { ChangeStatus } from '../model/ports/changes-ports.ts';
-import type { Contacts } from '../model/ports/contacts-ports.ts';
 import type { MessageLog } from '../model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { PermissionReport, Permissions } from '../model/ports/permissions-ports.ts';
@@ -43,11 +41,11 @@ export interface StatusParts {
     lastDelivery(id: string): DeliveryRecord | undefined;
   };
   readonly permissions: Permissions;
-  readonly contacts: Contacts;
   readonly delays: { report(): ArrivalDelay | undefined; warning(): string | undefined };
   readonly messagesAccounts: { readonly account: MessagesAccount | undefined; warning(): StatusWarning | undefined };
   readonly search: SearchIndex;
-  readonly changes: { status(): ChangeStatus };
+  /** The capabilities that features have, and whether they are switched on. */
+  readonly capabilities: Readonly<Record<string, boolean>>;
   /** The features of this service. Key: the feature's name. */
   readonly running: ReadonlyMap<string, Pick<Running, 'status' | 'warning'>>;
 }
@@ -155,10 +153,8 @@ export class Status {
         hasColumn: this.#parts.columns(),
         maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',
         isSearchOn: index.isEnabled,
-        areContactsOn: this.#parts.contacts.health().state !== 'off',
+        ofFeatures: this.#parts.capabilities,
       }),
-      ...this.#contactsReport(),
-      ...this.#changesReport(),
       ...(index.isEnabled && { search: searchReport(index) }),
       ...this.#featureReports(),
       ...(warnings.length > 0 && { warnings }),
@@ -173,18 +169,6 @@ export class Status {
   #featureReports(): Readonly<Record<string, object | true>> {
     const reports = [...this.#parts.running].map(([name, one]) => [name, one.status?.()] as const);
     return Object.fromEntries(reports.filter((one): one is [string, object | true] => one[1] !== undefined));
-  }
-
-  #contactsReport(): Pick<StatusReport, 'contacts'> {
-    const contacts = this.#parts.contacts.health();
-    return contacts.state === 'not_loaded' ? {} : { contacts };
-  }
-
-  #changesReport(): Pick<StatusReport, 'changes'> {
-    const { state, logged, sweptAtMs } = this.#parts.changes.status();
-    if (state === 'off') return {};
-    const sweptAt = sweptAtMs === null ? null : isoSecond(sweptAtMs);
-    return { changes: { state, logged, swept_at: sweptAt } };
   }
 
   #searchWarning(): string | null {

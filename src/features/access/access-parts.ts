@@ -10,7 +10,6 @@ import type { Sqlite } from '../../core/runtime/sqlite.ts';
 import { auditStore } from '../../core/state/audit-store.ts';
 import { keyStore } from '../../core/state/keys-store.ts';
 import { selfChatStore } from '../../core/state/self-chat-store.ts';
-import { namedReader } from '../contacts/named-reader.ts';
 import { LazySubscriptions } from '../mcp/lazy-subscriptions.ts';
 import { approvalStore } from './approvals-store.ts';
 import type { AccessParts } from './limited-access.ts';
@@ -34,7 +33,7 @@ interface LimitedAccessParts
   readonly state: Sqlite;
   readonly connection: Connection;
   readonly idempotency: IdempotencyStore;
-  /** Reads messages without the contacts' names, which `named` adds. */
+  /** Reads messages without the names of people. */
   readonly messages: MessageReader;
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
@@ -48,6 +47,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
     reader,
     clock,
     log,
+    features: host.features,
     stores: {
       keys: keyStore(state),
       approvals: approvalStore(state, () => parts.deferral.openIds()),
@@ -56,7 +56,6 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
       selfChat: selfChatStore(state),
     },
     directory: new MessagesDirectory(connection),
-    named: namedReader,
     subscriptions: new LazySubscriptions({ ...parts, feed: () => parts.owner().feed }),
     attachmentRoots: config.send.attachmentRoots,
     hasTapbacks: config.approval.selfAddress !== '',

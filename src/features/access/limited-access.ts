@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { type Feature, shownToKeys } from '../../core/feature.ts';
 import { OWNER } from '../../core/model/audit.ts';
 import { mayCallBack } from '../../core/model/callback-hosts.ts';
 import type { Caller, EventView, MacCaller } from '../../core/model/caller.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import type { IncludeSet } from '../../core/model/include.ts';
 import type { Key, KeyRevocation } from '../../core/model/key.ts';
+import { namedReader } from '../../core/model/named-reader.ts';
 import type { Ports, Reach } from '../../core/model/port.ts';
 import type {
   AccessService,
@@ -14,7 +16,6 @@ import type {
   ChatDirectory,
   KeyStore,
 } from '../../core/model/ports/access-ports.ts';
-import type { Contacts } from '../../core/model/ports/contacts-ports.ts';
 import type { Deferral, DueSend } from '../../core/model/ports/deferral-ports.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
@@ -30,9 +31,9 @@ import { callerApprovals } from './caller-approvals.ts';
 import { remaining } from './caps.ts';
 import { deferredCheck } from './deferred-rights.ts';
 import { KeyRing } from './key-ring.ts';
-import { limitedContacts, limitedPeople } from './limited-contacts.ts';
 import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
+import { isListedAddress, limitedNames } from './limited-names.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
 import { limitedChatNames, limitedSearch } from './limited-search.ts';
 import { limitedSender } from './limited-sender.ts';
@@ -66,14 +67,13 @@ export interface AccessParts {
   readonly directory: ChatDirectory;
   /** Returns the owner's caller. Limited keys get the same ports, restricted to what each key may use. */
   readonly owner: () => MacCaller;
-  /** The message reader that adds no names from the Address Book. */
+  /** The message reader that adds no names of people. */
   readonly reader: MessageReader;
-  /** Wraps a reader so that it adds names from `contacts` if a request includes them. */
-  readonly named: (reader: MessageReader, contacts: Contacts) => MessageReader;
   /** Serialises an event as far as a limited key may see it. */
   readonly json: (entry: LogEntry, include: IncludeSet, view: EventView) => string | Promise<string>;
   readonly sender: MessageSender;
   readonly deferral: Deferral;
+  readonly features: readonly Feature[];
   /** The ports that features add to callers. */
   readonly ports: Ports;
   readonly files: HeldFiles;
@@ -235,17 +235,17 @@ export class LimitedAccess implements AccessService {
   }
 
   #makeCaller(key: LimitedKey): Caller {
-    const { stores, directory, clock, reader: plain, named, json, ports } = this.#parts;
+    const { stores, directory, clock, reader: plain, json, ports, features } = this.#parts;
     const { audit } = this;
     const owner = this.#parts.owner();
     const { id } = key.stored;
     const chats = new ReadableChats(() => key.stored.read, directory, this.#parts.hasTapbacks);
-    const contacts = limitedContacts(owner.contacts, () => key.stored, chats);
+    const naming = limitedNames(owner.naming, () => key.stored);
     const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
-    const reader = named(limitedReader({ reader: plain, directory, chats, onRead }), contacts);
+    const reader = namedReader(limitedReader({ reader: plain, directory, chats, onRead }), naming);
     const view: EventView = {
       get names() {
-        return contacts.names;
+        return naming.names;
       },
       details: (details) => narrowed(details, MESSAGE_DETAILS, chats),
       reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
@@ -254,6 +254,8 @@ export class LimitedAccess implements AccessService {
       keyId: id,
       has: (scope) => key.stored.scopes.includes(scope),
       mayRead: (conversation) => chats.has(conversation),
+      lists: (address) => isListedAddress(key.stored, address),
+      readable: (ids) => chats.ids(ids),
     };
     const { idempotency, audit: auditStore } = stores;
     const note = (target: string, outcome: string) => audit.note({ keyId: id, action: 'webhook', target, outcome });
@@ -265,7 +267,6 @@ export class LimitedAccess implements AccessService {
         return key.stored;
       },
       reader,
-      people: limitedPeople(owner.people, () => key.stored, chats),
       attachments: limitedAttachments(owner.attachments, reader),
       feed: limitedFeed(
         owner.feed,
@@ -288,12 +289,15 @@ export class LimitedAccess implements AccessService {
         key: () => key.stored,
       }),
       search: limitedSearch(owner.search, chats, onRead),
-      contacts,
+      naming,
       chats: limitedChatNames(owner.chats, chats),
       approvals: callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to)),
       port: (wanted) => ports.narrowed(wanted, reach),
-      status: async () =>
-        narrowed(await owner.status(), statusRules(new Set(webhooks.list().map((one) => one.id))), chats),
+      async status() {
+        const status = await owner.status();
+        const own = new Set(webhooks.list().map((one) => one.id));
+        return { ...narrowed(status, statusRules(own), chats), ...shownToKeys(status, features) };
+      },
       canSend: (recipient) => sendRight(directory, key, recipient),
       streams: { open: () => key.openStream() },
       onRefused: (code) => audit.noteRefusal(id, code),

@@ -17,7 +17,7 @@ import type {
   SendAnswer,
   SendRequest,
 } from '../../core/model/ports/sending-ports.ts';
-import { problem } from '../../core/model/problems.ts';
+import { invalidRequest, problem } from '../../core/model/problems.ts';
 import { comparableSend, sendOptions } from '../../core/model/send-service.ts';
 import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
@@ -263,7 +263,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
     }
     const mistakes = await sender.attachmentMistakes(paths);
     if (mistakes.length > 0) {
-      throw problem('invalid_request', { summary: 'This message cannot be sent.' }, { mistakes });
+      throw invalidRequest(mistakes);
     }
   }
 

@@ -10,6 +10,7 @@ export class ReadableChats {
   readonly #hasClosed: boolean;
   readonly #known = new Map<string, boolean>();
   #guids: readonly string[] | undefined;
+  #set: { readonly guids: readonly string[]; readonly ids: ReadonlySet<string> } | undefined;
   #listed: AccessList | undefined;
   #version: unknown;
 
@@ -88,6 +89,15 @@ export class ReadableChats {
     );
     this.#guids = [...new Set(chats.filter((chat) => mayRead(list, chat)).flatMap(idsOf))];
     return this.#guids;
+  }
+
+  /** Keeps the ids of the conversations that the key may read. Fit for many ids. */
+  ids(all: readonly string[]): readonly string[] {
+    if (this.isUnlisted) return this.filter(all, (id) => id);
+    const guids = this.guids();
+    if (this.#set?.guids !== guids) this.#set = { guids, ids: new Set(guids) };
+    const { ids } = this.#set;
+    return all.filter((id) => ids.has(id));
   }
 
   #isReadable(guid: string): boolean {

@@ -4,7 +4,7 @@ import type { Key, SendRight } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
-import { assertAnswerable, isName } from '../../core/model/recipient.ts';
+import { assertAnswerable, isAnswerable, isName } from '../../core/model/recipient.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { areSameMembers, type Destination, destinationOf, maySend } from './policy.ts';
 
@@ -36,6 +36,7 @@ export function allowedDestination(directory: ChatDirectory, key: LimitedKey, re
  * nothing.
  */
 export function sendRight(directory: ChatDirectory, { stored: key }: LimitedKey, recipient: string): SendRight {
+  if (!isAnswerable(recipient)) return 'no';
   const destination = resolveRecipient(directory, recipient);
   if (!key.scopes.includes('send') || destination === undefined || !maySend(key.send, destination)) return 'no';
   return isHeld(key, isNewContact(directory, destination)) ? 'held' : 'yes';

@@ -1,7 +1,6 @@
 import type { Conversation } from '../../core/model/conversation.ts';
 import type { LastMessage, MessageDetails } from '../../core/model/details.ts';
 import type { Message } from '../../core/model/message.ts';
-import type { Contact } from '../../core/model/ports/contacts-ports.ts';
 import type { Reaction, ReactionDetails } from '../../core/model/reaction.ts';
 import type { SearchHit } from '../../core/model/search.ts';
 import type { StatusReport } from '../../core/model/status.ts';
@@ -123,14 +122,6 @@ export const CONVERSATION: Rules<Conversation> = {
 
 export const SEARCH_HIT: Rules<SearchHit> = { message: MESSAGE, highlights: whole, in: 'shown' };
 
-/** Selects what a limited key sees of a contact: `isListed` says which addresses. */
-export const contactRules = (isListed: (address: string) => boolean): Rules<Contact> => ({
-  name: 'shown',
-  nickname: 'shown',
-  organization: 'shown',
-  addresses: (all) => all.filter(isListed),
-});
-
 /**
  * Selects what a limited key sees of a delivery of its webhook. Not the answer: the receiver can be any program on
  * this machine, and the key must not read its output.
@@ -181,8 +172,6 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
   arrival_delay: whole,
   problems: 'hidden',
   capabilities: whole,
-  contacts: { state: 'shown', message: 'shown' },
-  changes: { state: 'shown', logged: 'shown', swept_at: 'shown' },
   search: {
     state: 'shown',
     indexed_rows: 'shown',

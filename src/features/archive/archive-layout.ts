@@ -6,7 +6,7 @@ import { memoized } from '../../core/model/memoized.ts';
 
 export const MANIFEST = 'manifest.json';
 export const LOG = 'log.ndjson';
-export const PEOPLE = 'people.json';
+export const PEOPLE_FILE = 'people.json';
 export const FIRST_PAGE = 'index.html';
 export const CONVERSATIONS = 'conversations';
 export const FILES = 'files';
@@ -42,7 +42,7 @@ export function chainOf(path: string): { readonly key: string; readonly year: st
 
 /** Reports whether a run makes the file with this path from the lines or from Contacts, whenever it is missing. */
 export function isGenerated(path: string): boolean {
-  return [FIRST_PAGE, PEOPLE, INDEX].includes(path) || PAGE.test(path);
+  return [FIRST_PAGE, PEOPLE_FILE, INDEX].includes(path) || PAGE.test(path);
 }
 
 /** Returns the path of a stored file with this SHA-256. */

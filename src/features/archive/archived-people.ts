@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
-import { PEOPLE } from './archive-layout.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
+import { PEOPLE_FILE } from './archive-layout.ts';
 import { readWhole, writeWhole } from './private-files.ts';
 
 /**
@@ -8,7 +8,7 @@ import { readWhole, writeWhole } from './private-files.ts';
  * has stays in the file.
  */
 export function archivedPeople(folder: string, addresses: readonly string[], now: NameLookup): NameLookup {
-  const path = join(folder, PEOPLE);
+  const path = join(folder, PEOPLE_FILE);
   const before = readWhole(path);
   const names = new Map(namesIn(before));
   for (const address of addresses) {

@@ -1,7 +1,9 @@
+import { capital } from '../../core/model/capital.ts';
 import type { AppCard, LinkPreview, Poll } from '../../core/model/cards.ts';
 import type { MessagePart, TextRun } from '../../core/model/content.ts';
 import type { MessageDetails } from '../../core/model/details.ts';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import { earlierTexts, effectNote } from '../../core/model/message-view.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { appSentence, linkSentence } from '../../core/model/sentence.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 
@@ -101,14 +103,9 @@ function pollHtml({ question, options }: Poll, names: NameLookup): Html {
   return html`<div class="card"><p><b dir="auto">${question ?? 'Poll'}</b></p><ul class="choices">${items}</ul></div>`;
 }
 
-/**
- * Returns the texts that parts of a message had before they were edited or unsent, oldest first. Leaves out the last
- * text of each part, which is the current one.
- */
-export function formerTexts({ edits = [] }: MessageDetails): readonly string[] {
-  return edits.flatMap(({ history }) =>
-    history.slice(0, -1).flatMap(({ text }) => (text === null ? [] : [text.replace(PLACEHOLDERS, '')])),
-  );
+/** Returns the texts that parts of a message had before they were edited or unsent, oldest first. */
+export function formerTexts({ edits }: MessageDetails): readonly string[] {
+  return earlierTexts(edits).flatMap(({ text }) => (text === null ? [] : [text.replace(PLACEHOLDERS, '')]));
 }
 
 /** Returns the message's effect and other remarks, for example that a part could not be read. */
@@ -120,7 +117,7 @@ export function remarks({
   mirror,
 }: MessageDetails): readonly string[] {
   return [
-    effect && `Sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`,
+    effect && capital(effectNote(effect)),
     scheduled && 'Scheduled on the phone',
     mirror === true && 'A copy of one of your messages',
     (undecoded || isCut) && 'Some of it could not be read',

@@ -49,7 +49,7 @@ async function run(given: string | undefined, options: ExportCommandOptions, con
     const conversations = await chosen(options.conversation, messages.conversationsOf);
     // Opens chat.db now, so that a problem with it is reported before anything is created.
     messages.source.count();
-    await messages.contacts.ready();
+    await messages.naming.ready();
     const report = await exportArchive({
       folder,
       source: messages.source,
@@ -58,7 +58,7 @@ async function run(given: string | undefined, options: ExportCommandOptions, con
       conversations,
       sinceMs: options.since,
       untilMs: options.until,
-      names: messages.contacts.names,
+      names: messages.naming.names,
       html: options.html !== 'off',
       timeZone: localTimeZone(),
       clock: systemClock,

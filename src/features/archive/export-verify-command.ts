@@ -3,7 +3,7 @@ import { type ClientContext, EXIT, type FolderOptions } from '../../core/cli/con
 import { reportFailure } from '../../core/cli/failure.ts';
 import { json, oneLine } from '../../core/cli/output/text.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
-import { FILES, isGenerated, PEOPLE } from './archive-layout.ts';
+import { FILES, isGenerated, PEOPLE_FILE } from './archive-layout.ts';
 import { ArchiveComparison, type Comparison } from './compare.ts';
 import { openMessages } from './messages-source.ts';
 import { type Fault, type VerifyProgress, type VerifyReport, verifyArchive } from './verify.ts';
@@ -81,7 +81,7 @@ function say(report: VerifyReport, compared: Comparison | undefined, context: Cl
   else if (seal === '') context.stdout(`What was written is unchanged: ${counted}. Nothing is sealed yet.`);
   else context.stdout(`Nothing has changed since it was archived: ${counted}.`, `Seal: ${seal}`);
   if (faults.some(isOfStoredFile)) context.stdout(ABOUT_STORED_FILES);
-  if (faults.some(({ file }) => file !== PEOPLE && isGenerated(file))) context.stdout(ABOUT_GENERATED_FILES);
+  if (faults.some(({ file }) => file !== PEOPLE_FILE && isGenerated(file))) context.stdout(ABOUT_GENERATED_FILES);
   if (seal === '' && unsealed === 0) context.stdout('No export has finished. Run postern export again.');
   if (unsealed > 0) {
     context.stdout(

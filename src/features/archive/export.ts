@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isoSecond } from '../../core/model/iso-second.ts';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import type { AttachmentReader } from '../../core/model/ports/reading-ports.ts';
 import { withLittleGarbage } from '../../core/runtime/memory.ts';
 import { type OpenArchive, openArchive } from './archive.ts';

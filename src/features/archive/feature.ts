@@ -7,8 +7,8 @@ import { systemClock } from '../../core/runtime/clock.ts';
 /** Archives everything in chat.db in a folder, and verifies an archive. Needs no running service. */
 export const archive = feature({
   name: 'archive',
-  // Adds a version of each attachment that every browser can show.
-  needs: ['media'],
+  // Adds names of people, and a version of each attachment that every browser can show.
+  needs: ['contacts', 'media'],
   commands(program, runs) {
     const time = (value: string): number => sinceTime(value, systemClock.now());
     const command = program

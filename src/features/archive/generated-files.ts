@@ -1,5 +1,5 @@
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
-import { INDEX, PEOPLE } from './archive-layout.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
+import { INDEX, PEOPLE_FILE } from './archive-layout.ts';
 import { archivedPeople } from './archived-people.ts';
 import { type Manifest, sealOf, writeManifest } from './manifest.ts';
 import { makePages, type PagesParts } from './pages.ts';
@@ -29,7 +29,7 @@ export async function makeGenerated(parts: GeneratedParts): Promise<string> {
   index.commit();
   // An interrupted run has sealed its lines, and the next run makes the rest.
   if (pages === undefined) return sealOf(sealed);
-  const others = [PEOPLE, INDEX].map((path) => [path, sha256Of(folder, path)] as const);
+  const others = [PEOPLE_FILE, INDEX].map((path) => [path, sha256Of(folder, path)] as const);
   const manifest = { ...sealed, generated: new Map([...pages, ...others]) };
   writeManifest(folder, manifest);
   return sealOf(manifest);

@@ -1,6 +1,7 @@
 import { EVENT_KINDS, type MessageDetails } from '../../core/model/details.ts';
 import type { Message } from '../../core/model/message.ts';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import { shownReactions } from '../../core/model/message-view.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { REACTION_SIGNS, type Reaction } from '../../core/model/reaction.ts';
 import { eventSentence } from '../../core/model/sentence.ts';
 import type { ArchivedFile } from './archived-line.ts';
@@ -120,9 +121,7 @@ function isNamed(details: MessageDetails | undefined): boolean {
 }
 
 function reactionsHtml(details: MessageDetails | undefined, { names }: MessageContext): Html {
-  // A poll already shows its votes, so they are not listed as reactions.
-  const isVote = ({ reaction_type: type }: Reaction): boolean => details?.kind === 'poll' && type === 'other';
-  const reactions = (details?.reactions ?? []).filter((reaction) => !isVote(reaction));
+  const reactions = shownReactions(details);
   if (reactions.length === 0) return NO_HTML;
   const people = new Map<string, string[]>();
   for (const reaction of reactions) {

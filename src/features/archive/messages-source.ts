@@ -2,19 +2,17 @@ import { dirname, join } from 'node:path';
 import { AttachmentFiles } from '../../core/chatdb/attachment-files.ts';
 import { Connection } from '../../core/chatdb/connection.ts';
 import { chatDbNames } from '../../core/chatdb/lookups.ts';
-import { ownNumber } from '../../core/chatdb/owner.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../../core/cli/context.ts';
 import { Refusal } from '../../core/cli/service-connection.ts';
+import type { Config } from '../../core/config/config.ts';
 import { readConfig } from '../../core/config/config-file.ts';
 import { cacheFolder } from '../../core/config/environment.ts';
 import { SETTINGS, type Setting } from '../../core/config/settings.ts';
-import type { Contacts } from '../../core/model/ports/contacts-ports.ts';
 import type { Log } from '../../core/model/ports/host-ports.ts';
+import type { NameSource } from '../../core/model/ports/names-ports.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { commandRunner } from '../../core/runtime/command.ts';
-import { AddressBook } from '../contacts/address-book.ts';
-import { callingCodeOf } from '../contacts/dialable-address.ts';
-import { noContacts } from '../contacts/no-contacts.ts';
+import { bookWithoutService } from '../contacts/port.ts';
 import { Conversions } from '../media/port.ts';
 import { ArchiveSource } from './archive-source.ts';
 
@@ -27,7 +25,7 @@ export interface MessagesSource {
   readonly source: ArchiveSource;
   /** Opens the files of attachments, and converts them if requested. */
   readonly files: Conversions;
-  readonly contacts: Contacts;
+  readonly naming: NameSource;
   /** Returns the guids of the conversations that an id, an address or a name refers to. */
   readonly conversationsOf: (given: string) => Promise<readonly string[]>;
   close(): Promise<void>;
@@ -41,17 +39,10 @@ export function openMessages(options: FolderOptions, context: Context): Messages
   const { environment } = context;
   const { homeFolder, env } = environment;
   const configFolder = folderOf(options, context);
-  const { backend, contacts } = settingsOf(configFolder, context);
+  const { backend, features } = settingsOf(configFolder, context);
   const { chatDbPath: path, associatedRows, osascriptPath } = backend;
   const connection = new Connection({ path, home: homeFolder, log: SILENT, associatedRows });
-  const book = new AddressBook({
-    folder: contacts.addressBookPath,
-    isAllowed: () => connection.access === 'granted',
-    callingCode: () => contacts.callingCode || callingCodeOf(ownNumber(connection) ?? ''),
-    clock: systemClock,
-    log: SILENT,
-  });
-  const people = contacts.isEnabled ? book : noContacts;
+  const book = bookWithoutService(features.contacts, environment, { connection, clock: systemClock, log: SILENT });
   const names = chatDbNames(connection);
   const files = new Conversions({
     files: new AttachmentFiles(connection),
@@ -67,11 +58,11 @@ export function openMessages(options: FolderOptions, context: Context): Messages
     configFolder,
     source: new ArchiveSource(connection),
     files,
-    contacts: people,
+    naming: book,
     async conversationsOf(given) {
       const direct = [...names.conversations(given), ...names.named(given)];
       if (direct.length > 0) return direct;
-      const addresses = (await people.named(given)).flatMap((person) => person.addresses);
+      const addresses = (await book.named(given)).flatMap((person) => person.addresses);
       return addresses.flatMap((address) => names.conversations(address));
     },
     async close() {
@@ -82,7 +73,12 @@ export function openMessages(options: FolderOptions, context: Context): Messages
   };
 }
 
-function settingsOf(folder: string, { environment }: Context) {
+function settingsOf(
+  folder: string,
+  { environment }: Context,
+): Pick<Config, 'features'> & {
+  readonly backend: Pick<Config['backend'], 'chatDbPath' | 'osascriptPath' | 'associatedRows'>;
+} {
   const reading = readConfig(folder, environment);
   if (reading.state === 'usable') return reading.config;
   if (reading.state === 'unusable') {
@@ -96,6 +92,6 @@ function settingsOf(folder: string, { environment }: Context) {
       osascriptPath: usual(SETTINGS.osascriptPath),
       associatedRows: 'reactions' as const,
     },
-    contacts: { addressBookPath: usual(SETTINGS.addressBookPath), isEnabled: true, callingCode: '' },
+    features: {},
   };
 }

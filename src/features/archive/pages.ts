@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import type { ArchiveIndex, ChainRecord } from './archive-index.ts';
 import { chainOf, FIRST_PAGE } from './archive-layout.ts';
 import type { ArchivedConversation } from './archived-line.ts';

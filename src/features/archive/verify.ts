@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { chainsIn } from './archive.ts';
 import { noArchiveAt } from './archive-errors.ts';
-import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, PEOPLE, storedHash } from './archive-layout.ts';
+import { CONVERSATIONS, FILES, LOG, MANIFEST, PART, PEOPLE_FILE, storedHash } from './archive-layout.ts';
 import type { ArchivedLine } from './archived-line.ts';
 import { isStored } from './archived-line.ts';
 import { type Head, isWrong, NO_LINES, readChain } from './chain.ts';
@@ -200,7 +200,7 @@ class Verification {
 
   /** Checks a file that was made from the lines. Only people.json may not be deleted. */
   async #generatedFile(path: string, sealed: string): Promise<void> {
-    if (path !== PEOPLE && !existsSync(join(this.#options.folder, path))) return;
+    if (path !== PEOPLE_FILE && !existsSync(join(this.#options.folder, path))) return;
     const sum = await this.#sumOf(path);
     if (sum === undefined || sum === sealed) return;
     this.#faults.push({ file: path, what: `was changed (its hash differs from the one in ${MANIFEST})` });

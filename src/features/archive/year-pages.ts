@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message } from '../../core/model/message.ts';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { type ArchiveIndex, type ChainRecord, type Entry, REMOVED } from './archive-index.ts';
 import { chainOf } from './archive-layout.ts';
 import type { ArchivedLine } from './archived-line.ts';

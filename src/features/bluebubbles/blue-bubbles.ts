@@ -6,6 +6,7 @@ import { includeSet } from '../../core/model/include.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
 import type { Wire, WireAnswer, WireEndpoint, WireFailure, WireRequest } from '../../core/model/ports/wires-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
+import { assertAnswerable } from '../../core/model/recipient.ts';
 import type { StoredWebhook, WebhookEventType } from '../../core/model/webhook.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
@@ -168,7 +169,10 @@ export class BlueBubbles implements Wire {
       const messages = [messageObject(sent, unlisted(sent), tempGuid ?? null)];
       return success({ ...chat, messages }, 'Successfully created chat!');
     }
-    if (request.caller.canSend?.(address) === 'no') throw problem('recipient_not_allowed');
+    if (request.caller.canSend?.(address) === 'no') {
+      assertAnswerable(address);
+      throw problem('recipient_not_allowed');
+    }
     return success(chatObject(await chatWith(request.caller, address)));
   }
 

@@ -5,8 +5,7 @@ import type { Offset } from '../../core/model/offset.ts';
 import type {
   BackgroundPrintReader,
   Change,
-  ChangeControl,
-  ChangeStatus,
+  ChangeDetector,
   ChangeStore,
   PrintReader,
 } from '../../core/model/ports/changes-ports.ts';
@@ -42,6 +41,16 @@ const SWEEP_REST_MS = 60_000;
 const KEPT_ON_MS = 30 * 24 * 60 * 60 * 1000;
 const NOTE_ASKED_EVERY_MS = 60 * 60 * 1000;
 
+/** The status of detection, for status and metrics. */
+export interface DetectionStatus {
+  /** `starting`: the first comparison of all rows is not complete, so changes of old rows are not detected yet. */
+  readonly state: 'off' | 'starting' | 'on';
+  /** Number of changes in the log. A reader can resume at any of them. */
+  readonly logged: number;
+  /** When the last comparison of all rows (a sweep) was completed, Unix milliseconds; null before the first. */
+  readonly sweptAtMs: number | null;
+}
+
 export interface DetectionParts {
   readonly mode: DetectionMode;
   readonly store: ChangeStore;
@@ -62,7 +71,7 @@ export interface DetectionParts {
  * older rows that became or ceased to be unread, undelivered, failed or deleted, because chat.db can list these rows
  * cheaply. In the background, a sweep compares all rows.
  */
-export class ChangeDetection implements ChangeControl {
+export class ChangeDetection implements ChangeDetector {
   readonly #parts: DetectionParts;
   readonly #limits: PassLimits & SweepLimits;
   #isOn = false;
@@ -128,7 +137,7 @@ export class ChangeDetection implements ChangeControl {
     this.#passIn(Math.max(PASS_AFTER_MS, this.#lastPassAtMs + PASS_EVERY_MS - nowMs));
   }
 
-  status(): ChangeStatus {
+  status(): DetectionStatus {
     const { store } = this.#parts;
     const { sweptAtMs } = store.state();
     if (!this.#isOn) return { state: 'off', logged: 0, sweptAtMs: null };

@@ -1,12 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Contact, Contacts, ContactsHealth, NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import type { Contact } from '../../client/people-types.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import type { AddressBookFile, StoredCard } from './address-book-file.ts';
 import { AddressBookSources, type ContactSource, failureOf, isPermission } from './address-book-sources.ts';
 import type { Card } from './card-groups.ts';
 import { ContactBook, cardName, MAX_ADDRESSES_EACH, MAX_CONTACTS } from './contact-book.ts';
 import { contactsNamed, searchContacts } from './contact-search.ts';
 import { dialableAddress } from './dialable-address.ts';
+import type { ContactsHealth, NamesOfCards } from './ports.ts';
 
 export interface AddressBookOptions {
   /** Path of the folder `AddressBook`, in which Contacts keeps its files. */
@@ -34,7 +36,8 @@ type AddCard = (card: StoredCard, addresses: readonly string[], file: string) =>
  * Loads the Address Book files of all accounts when names are first requested, and again when the files change
  * (decision K1).
  */
-export class AddressBook implements Contacts {
+export class AddressBook implements NamesOfCards {
+  readonly isOn = true;
   readonly #options: AddressBookOptions;
   readonly #sources: AddressBookSources;
   #book = new ContactBook(undefined);

@@ -1,5 +1,5 @@
+import type { AmbiguousAddress } from '../../client/people-types.ts';
 import { folded } from '../../core/model/folded.ts';
-import type { AmbiguousAddress } from '../../core/model/ports/people-ports.ts';
 
 /** A card of the Address Book, with the data that identify its owner. */
 export interface Card {

@@ -1,5 +1,6 @@
+import type { Contact } from '../../client/people-types.ts';
 import { folded } from '../../core/model/folded.ts';
-import type { Contact, NameLookup } from '../../core/model/ports/contacts-ports.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import type { StoredCard } from './address-book-file.ts';
 import { dialableAddress } from './dialable-address.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Contact } from '../../client/people-types.ts';
 import { folded, searchedText, searchWords } from '../../core/model/folded.ts';
-import type { Contact } from '../../core/model/ports/contacts-ports.ts';
 
 /** Number of contacts compared before other work can run. Comparing them takes a few milliseconds. */
 const SLICE = 1000;

@@ -1,16 +1,11 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { AmbiguousAddress, Person } from '../../client/people-types.ts';
+import type { OneToOneChat, OneToOneChats } from '../../core/chatdb/one-to-one-chats.ts';
 import { folded, searchedText, searchWords } from '../../core/model/folded.ts';
-import type { NameLookup } from '../../core/model/ports/contacts-ports.ts';
-import type {
-  AmbiguousAddress,
-  OneToOneChat,
-  OneToOneChats,
-  People,
-  PeopleView,
-  Person,
-} from '../../core/model/ports/people-ports.ts';
+import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { type AddressOwner, type Card, groupCards } from './card-groups.ts';
+import type { People, PeopleView } from './ports.ts';
 
 /** Number of conversations or people processed before other work can run. Processing them takes a few milliseconds. */
 const SLICE = 500;

@@ -15,8 +15,8 @@ export const fleet = feature({
     declareFleetCommands(program, runs);
   },
   shown: async () => (await import('./shown.ts')).shownFleet,
-  check: ({ changes, file }, { changes: { enabled } }) =>
-    changes && file !== '' && enabled === false
+  check: ({ changes, file }, config) =>
+    changes && file !== '' && config.features.changes?.enabled === false
       ? {
           mistakes: [
             'fleet.changes needs change detection, but changes.enabled is false. Set changes.enabled to "auto", or fleet.changes to false.',

@@ -131,8 +131,8 @@ function contextOf(parts: ServerParts): MakeContext {
     requestId,
     ownKey: () => parts.ownKey(caller),
     names: async () => {
-      await caller.contacts.ready();
-      const { names } = caller.contacts;
+      await caller.naming.ready();
+      const { names } = caller.naming;
       return (address) => names.nameOf(address);
     },
     signals: call === undefined ? [ending, keyEnd] : [ending, keyEnd, call.mcpReq.signal],
@@ -196,13 +196,13 @@ function resultOf(answer: ToolAnswer | FileAnswer): CallToolResult {
   return { content: [text, { type: 'resource', resource: { uri, mimeType, blob: data } }] };
 }
 
-/** Returns a problem as one text: its message, its mistakes if there are several, and its hint. */
+/** Returns a problem as one text: its message, the mistakes that say more, and its hint. */
 function sentenceOf(error: unknown, tool: string, log: Log): string {
   if (!isAppError(error)) {
     log.error('an MCP tool failed', { tool, error });
     return "Internal error. The service's log has the cause.";
   }
-  const mistakes = error.mistakes.length > 1 ? error.mistakes.map(({ message }) => message) : [];
+  const mistakes = error.mistakes.map(({ message }) => message).filter((message) => message !== error.message);
   return [error.message, ...mistakes, ...(error.hint === undefined ? [] : [error.hint])].join(' ');
 }
 

@@ -1,72 +1,31 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Connection } from '../../core/chatdb/connection.ts';
-import { pastEvents } from '../../core/chatdb/past-events.ts';
+import type {
+  HostReport,
+  KeyOverview,
+  Overview,
+  StatisticKind,
+  StatisticSeries,
+  StatisticSpan,
+  SubjectSeries,
+  WebhookOverview,
+} from '../../client/overview-types.ts';
 import type { Config } from '../../core/config/config.ts';
+import type { Core } from '../../core/core.ts';
 import type { Host } from '../../core/host.ts';
-import type { Channel } from '../../core/log/channel.ts';
 import type { Approval } from '../../core/model/approval.ts';
-import { type ClientLines, clientLines } from '../../core/model/client-lines.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
-import type { Scope } from '../../core/model/key.ts';
-import { isShownByDefault } from '../../core/model/narrowing.ts';
-import type { HostReport, KeyOverview, Overview, ShownSetting, WebhookOverview } from '../../core/model/overview.ts';
-import type { Home } from '../../core/model/ports/home-ports.ts';
+import { NO_USE } from '../../core/model/key.ts';
 import type { WebhookRegistry } from '../../core/model/ports/webhooks-ports.ts';
-import {
-  KEPT_SPANS,
-  NO_USE,
-  type StatisticKind,
-  type StatisticSeries,
-  type StatisticSpan,
-  type SubjectSeries,
-} from '../../core/model/statistics.ts';
 import type { StatusReport } from '../../core/model/status.ts';
-import type { Cleanup } from '../../core/runtime/cleanup.ts';
-import { startOfLocalDay } from '../../core/runtime/clock.ts';
-import type { Counters } from '../../core/runtime/counters.ts';
 import { residentBytes } from '../../core/runtime/memory.ts';
-import type { Sqlite } from '../../core/runtime/sqlite.ts';
-import type { LazyAccess } from '../access/lazy-access.ts';
-import { grouped, lengthOf, pointsOf, Statistics } from './statistics.ts';
-import { statisticStore } from './statistics-store.ts';
+import type { OverviewService } from './port.ts';
+import { KEPT_SPANS } from './spans.ts';
+import { grouped, lengthOf, pointsOf, type Statistics } from './statistics.ts';
 
 const HOURS = 24;
 /** Maximum number of sends waiting for approval that the home page lists. */
 const MOST_HELD = 5;
-
-interface CountingParts {
-  readonly state: Sqlite;
-  readonly host: Host;
-  readonly closers: Cleanup;
-  readonly counters: Counters;
-  readonly channel: Channel;
-  readonly connection: Connection;
-}
-
-/**
- * Opens the statistics, and makes them count published events and the outcomes of sends. Hidden messages do not count as
- * events.
- */
-export function openStatistics({ state, host, closers, counters, channel, connection }: CountingParts): Statistics {
-  const { clock, log } = host;
-  const statistics = new Statistics({
-    store: statisticStore(state),
-    past: pastEvents(connection),
-    clock,
-    log,
-    startOfDay: startOfLocalDay,
-  });
-  closers.add('statistics', { start: () => void statistics.fill(), close: () => statistics.flush() });
-  counters.sends.onInc = ({ outcome }) => statistics.countSend(outcome);
-  channel.join(
-    statistics.reader({
-      published: () => channel.published,
-      from: (sequence, limit) => channel.from(sequence, limit).entries.filter(isShownByDefault),
-    }),
-  );
-  return statistics;
-}
 
 export interface HomeParts {
   readonly config: Config;
@@ -74,12 +33,12 @@ export interface HomeParts {
   readonly statistics: Statistics;
   readonly status: () => StatusReport | Promise<StatusReport>;
   readonly webhooks: Pick<WebhookRegistry, 'status'>;
-  readonly access: LazyAccess;
+  readonly access: Core['access'];
   readonly uploads: { readonly bytes: number };
 }
 
 /** Collects everything that the owner's home page shows into one answer (decision Z1). */
-export class HomePage implements Home {
+export class HomePage implements OverviewService {
   readonly #parts: HomeParts;
   #macos: Promise<string | undefined> | undefined;
 
@@ -125,18 +84,6 @@ export class HomePage implements Home {
     };
   }
 
-  clientsOf(
-    { key: secret, scopes }: { readonly key: string; readonly scopes: readonly Scope[] },
-    url: string,
-  ): readonly ClientLines[] {
-    const { config, host } = this.#parts;
-    const { invocation } = host;
-    if (invocation === undefined) return [];
-    const setup = { secret, scopes, url, invocation };
-    const more = host.features.flatMap((one) => one.clients?.(setup, config.features[one.name], config.server) ?? []);
-    return clientLines({ ...setup, more });
-  }
-
   async statistics(kind: StatisticKind, by: StatisticSpan, last: number): Promise<StatisticSeries> {
     const { statistics } = this.#parts;
     if (kind === 'events') await statistics.fill();
@@ -145,12 +92,6 @@ export class HomePage implements Home {
     const series = statistics.series(kind, by, last);
     if (kind === 'webhooks') return { by, since, subjects: Object.fromEntries(series) };
     return { by, since, points: series.get('')?.points ?? pointsOf([], statistics.starts(by, last)) };
-  }
-
-  async settings(): Promise<readonly ShownSetting[]> {
-    const { settingsReport } = await import('../../core/config/settings-report.ts');
-    const { config, host } = this.#parts;
-    return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
   }
 
   /**

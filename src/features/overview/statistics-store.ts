@@ -1,6 +1,6 @@
-import type { StatisticCount, StatisticStore } from '../../core/model/ports/home-ports.ts';
-import type { StatisticKind, StatisticSpan } from '../../core/model/statistics.ts';
+import type { StatisticKind, StatisticSpan } from '../../client/overview-types.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
+import type { StatisticCount, StatisticStore } from './ports.ts';
 
 /** Stores the counters of `GET /stats` (decision Z1). */
 export function statisticStore(database: Sqlite): StatisticStore {

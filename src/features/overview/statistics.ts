@@ -1,21 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { StatisticKind, StatisticPoint, StatisticSpan, SubjectSeries } from '../../client/overview-types.ts';
+import type { PastEvents } from '../../core/chatdb/past-events.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { lookupTable } from '../../core/model/lookup-table.ts';
-import type { PastEvents, StatisticCount, StatisticStore } from '../../core/model/ports/home-ports.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
-import {
-  KEPT_SPANS,
-  STATISTIC_SPANS,
-  type StatisticKind,
-  type StatisticPoint,
-  type StatisticSpan,
-  type SubjectSeries,
-} from '../../core/model/statistics.ts';
-import type { DeliveryRecord } from '../../core/model/webhook.ts';
-import type { Counters } from '../../core/runtime/counters.ts';
+import type { DeliveryRecord, DeliveryWatcher } from '../../core/model/webhook.ts';
+import type { StatisticCount, StatisticStore } from './ports.ts';
+import { KEPT_SPANS, STATISTIC_SPANS } from './spans.ts';
 
 /** Maximum time between counting an occurrence and writing the count to the store (decision Z1). */
 const FLUSH_MS = 10_000;
@@ -75,7 +69,7 @@ export interface StatisticsParts {
  * Counts events, deliveries and sends by minute, hour and day, from the first start of the service on. The events of
  * before that come from chat.db (decision Z1).
  */
-export class Statistics {
+export class Statistics implements DeliveryWatcher {
   readonly #parts: StatisticsParts;
   /** When counting began, in ms since 1970. */
   readonly sinceMs: number;
@@ -137,7 +131,7 @@ export class Statistics {
   }
 
   /** Counts a delivery to a webhook, and its response time if the first attempt succeeded. */
-  countDelivery(webhookId: string, { outcome, attempts, event, duration_ms: ms }: DeliveryRecord): void {
+  countDelivery({ outcome, attempts, event, duration_ms: ms }: DeliveryRecord, webhookId: string): void {
     if (outcome === 'gone' || event === 'webhook.test') return;
     const isFirst = outcome === 'delivered' && attempts === 1;
     this.count('webhooks', isFirst || outcome === 'dropped' ? outcome : 'retried', webhookId);
@@ -146,15 +140,9 @@ export class Statistics {
     for (const span of ['hour', 'day'] as const) this.#add('webhooks', span, name, webhookId);
   }
 
-  /** Returns the hooks with which the dispatcher reports deliveries. */
-  deliveryCounts(counters: Counters) {
-    return {
-      onOutcome: (record: DeliveryRecord, webhookId: string): void => {
-        counters.deliveries.inc({ outcome: record.outcome });
-        this.countDelivery(webhookId, record);
-      },
-      onHeld: (webhookId: string): void => this.count('webhooks', 'failed', webhookId),
-    };
+  /** Counts that a webhook failed, and holds its events. */
+  countHeld(webhookId: string): void {
+    this.count('webhooks', 'failed', webhookId);
   }
 
   /**

@@ -54,13 +54,13 @@ export async function demo(options: DemoOptions, context: Context): Promise<numb
       return EXIT.config;
     }
     for (const warning of reading.warnings) log.warn(warning);
-    const { server, backend, contacts } = reading.config;
+    const { server, backend, features } = reading.config;
     const config: Config = {
       ...reading.config,
       server: { ...server, port: options.port ?? server.port, host: host ?? server.host },
       // Overrides the paths even if the user edited them, so that the demo never touches the real Messages.
       backend: { ...backend, chatDbPath: mac.chatDbPath, osascriptPath: mac.osascriptPath },
-      contacts: { ...contacts, addressBookPath: mac.addressBookPath },
+      features: { ...features, contacts: { ...features.contacts, addressBookPath: mac.addressBookPath } },
     };
     try {
       return await runService(config, log, context, {

@@ -1,47 +1,28 @@
-import { isPosternError } from '../../../client/postern-client.ts';
 import type { Feature, ShownStatus } from '../../feature.ts';
 import { accountTrouble } from '../../model/messages-account.ts';
-import type { Overview } from '../../model/overview.ts';
-import type { ChangesReport, HubMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
+import type { HubMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
 import { type Verdict, verdictOf } from '../../model/verdict.ts';
-import { systemClock } from '../../runtime/clock.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
 import { oneLine, printable, wrapped } from '../output/text.ts';
 import { shownSpan } from '../output/time.ts';
 import type { Served } from '../service-connection.ts';
-import { type CounterLine, counterLines, counterTables } from './status-counters.ts';
 
 /**
- * `postern status`: prints the service's status and, with the owner's key, its counters. Exits with 69 while a Mac's
+ * `postern status`: prints the service's status and, with the owner's key, what features have to add. Exits with 69 while a Mac's
  * service cannot read Messages, or while a hub cannot reach its servers.
  */
 export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
-  const { report, overview } = await read(json === true, service);
-  const ofFeatures = await featureLines(report, service.environment.features ?? []);
-  service.answer(report, ...(json === true ? [] : page(report, overview, ofFeatures, service)));
-  return report.backend.connected ? EXIT.ok : EXIT.unavailable;
-}
-
-interface Answer {
-  readonly report: StatusReport;
-  readonly overview?: Overview;
-}
-
-/**
- * Reads the status and, if possible, the overview. A limited key may not read the overview, and --json does not print
- * it.
- */
-async function read(isJson: boolean, { client, isLimited }: Served): Promise<Answer> {
-  if (isJson || isLimited) return { report: await client.status() };
-  try {
-    const overview = await client.home.overview();
-    return { report: overview.status, overview };
-  } catch (error) {
-    // Neither a hub nor an older service has an overview.
-    if (!isPosternError(error) || error.status !== 404) throw error;
-    return { report: await client.status() };
+  const { client, environment, isLimited } = service;
+  const { features = [] } = environment;
+  const report = await client.status();
+  if (json === true) service.answer(report);
+  else {
+    const ofFeatures = await featureLines(report, features);
+    const below = isLimited ? [] : await pagesOf(features, service);
+    service.answer(report, ...page(report, ofFeatures, service), ...below);
   }
+  return report.backend.connected ? EXIT.ok : EXIT.unavailable;
 }
 
 /** Returns what the features say about their members of the status. */
@@ -54,24 +35,23 @@ function featureLines(report: StatusReport, features: readonly Feature[]): Promi
   return Promise.all(shown);
 }
 
-function page(
-  report: StatusReport,
-  overview: Overview | undefined,
-  ofFeatures: readonly ShownStatus[],
-  service: Served,
-): readonly string[] {
+/** Returns what the features print below the status. */
+async function pagesOf(features: readonly Feature[], service: Served): Promise<readonly string[]> {
+  const pages = features.flatMap(({ statusPage: load }) =>
+    load === undefined ? [] : [load().then((pageOf) => pageOf(service))],
+  );
+  return (await Promise.all(pages)).flat();
+}
+
+function page(report: StatusReport, ofFeatures: readonly ShownStatus[], service: Served): readonly string[] {
   const { isTerminal, paint, columns, address } = service;
   const { tone, text, next } = verdictOf(report);
-  const nowMs = systemClock.now();
-  const counters = overview === undefined ? [] : counterLines(overview, nowMs);
   return [
     // Prints the verdict only on a terminal, because scripts expect the first line to begin with `Postern`.
     ...(isTerminal
       ? [paint('bold', paint(TONES[tone], oneLine(text))), ...wrapped(printable(next), columns, 0), '']
       : []),
     ...lines(report, address, ofFeatures).flatMap((line) => shownLine(line, service)),
-    ...counters.flatMap((line) => shownCounter(line, service)),
-    ...(overview === undefined ? [] : counterTables(overview, service)),
   ];
 }
 
@@ -84,22 +64,14 @@ interface Line {
   readonly style?: Style | undefined;
 }
 
-const NAME_COLUMNS = 12;
+/** The width of the label before each line. */
+export const LABEL_COLUMNS = 12;
 
 function shownLine({ name, text, style }: Line, { paint, columns }: ClientContext): readonly string[] {
-  const [first = '', ...others] = wrapped(printable(text), columns, NAME_COLUMNS);
-  return [`${paint('bold', name)}${' '.repeat(NAME_COLUMNS - name.length)}${paint(style, first.trimStart())}`].concat(
+  const [first = '', ...others] = wrapped(printable(text), columns, LABEL_COLUMNS);
+  return [`${paint('bold', name)}${' '.repeat(LABEL_COLUMNS - name.length)}${paint(style, first.trimStart())}`].concat(
     others.map((rest) => paint(style, rest)),
   );
-}
-
-function shownCounter(
-  { name, bars, text }: CounterLine,
-  { paint, columns, isTerminal }: ClientContext,
-): readonly string[] {
-  const before = isTerminal && bars !== undefined ? `${bars}  ` : '';
-  const [first = '', ...others] = wrapped(text, columns, NAME_COLUMNS + before.length);
-  return [`${paint('bold', name.padEnd(NAME_COLUMNS))}${paint('cyan', before)}${first.trimStart()}`, ...others];
 }
 
 function lines(report: StatusReport, address: string, ofFeatures: readonly ShownStatus[]): readonly Line[] {
@@ -108,7 +80,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
     newest_row: newestRow,
     newest_event: newest,
     webhooks,
-    changes,
     search,
     macs,
     permissions,
@@ -130,7 +101,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
     ...webhookLines(report),
-    ...(changes === undefined ? [] : [line('Changes', changesText(changes))]),
     ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...(account === undefined
       ? []
@@ -177,12 +147,6 @@ function webhooksText(webhooks: StatusReport['webhooks']): string {
     ...others.map((state) => `${count(state)} ${state}`),
     ...(gone.length === 0 ? [] : [`paused because the receiver answered 410: ${oneLine(gone.join(', '))}`]),
   ].join(', ');
-}
-
-function changesText({ state, logged }: ChangesReport): string {
-  return state === 'on'
-    ? `detected, ${logged} kept`
-    : 'detected in recent messages; older ones are still being read for the first time';
 }
 
 function searchText({

@@ -1,15 +1,13 @@
-import { contactQuery } from '../../schema/contacts-schema.ts';
 import {
   conversationAttachmentsQuery,
   conversationQuery,
   singleConversationQuery,
 } from '../../schema/conversation-request.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
-import { peopleQuery, personMessagesQuery } from '../../schema/people-schema.ts';
 import { examples } from './examples.ts';
 import { CHAT_DB, NEXT, NEXT_OF_MACS, type Operation } from './operation.ts';
 
-/** The operations for conversations, contacts and people. */
+/** The operations for conversations. */
 export const CONVERSATION_OPERATIONS = {
   listConversations: {
     tag: 'Conversations',
@@ -64,54 +62,5 @@ export const CONVERSATION_OPERATIONS = {
     },
     problems: ['conversation_not_found', 'invalid_cursor', ...CHAT_DB],
     mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
-  },
-  listContacts: {
-    tag: 'Contacts',
-    summary: 'People of the Address Book, by name',
-    description:
-      'People whose name or addresses contain each word of `q`, by name. ' +
-      'A send takes an address or a conversation id, never a name: choose one of the addresses.',
-    query: contactQuery,
-    answers: {
-      200: { description: 'The people that match.', schema: 'Contact', isList: true, example: [examples.contact] },
-    },
-    problems: ['contacts_disabled'],
-    mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
-  },
-  listPeople: {
-    tag: 'Contacts',
-    summary: 'People you have conversations with, by name',
-    description:
-      'Each person once, with every address and every one-to-one conversation. Addresses belong together when they are ' +
-      'on one card of Contacts, on linked cards, or on cards with the same name that share an address. An address on cards ' +
-      'with different names connects no cards and is listed as `ambiguous`.',
-    query: peopleQuery,
-    answers: {
-      200: { description: 'The people that match.', schema: 'Person', isList: true, example: [examples.person] },
-    },
-    problems: [...CHAT_DB],
-    mistakes: [{ pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' }],
-  },
-  listPersonMessages: {
-    tag: 'Contacts',
-    summary: 'Messages of a person from all addresses, newest first',
-    description:
-      'The messages of all one-to-one conversations with the person, in one list. `Link` has the URL of the next page. ' +
-      'To reply, send to one of the addresses: a person cannot be a recipient.',
-    query: personMessagesQuery,
-    answers: {
-      200: {
-        description: 'One page.',
-        schema: 'Message',
-        isList: true,
-        example: [examples.received],
-        headers: NEXT,
-      },
-    },
-    problems: ['person_not_found', 'invalid_cursor', ...CHAT_DB],
-    mistakes: [
-      { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
-      INCLUDE_MISTAKE,
-    ],
   },
 } as const satisfies Record<string, Operation>;

@@ -2,8 +2,6 @@ import type { Conversation } from '../../model/conversation.ts';
 import type { ChangeEvent, Event } from '../../model/event.ts';
 import type { Message } from '../../model/message.ts';
 import { encodeOffset } from '../../model/offset.ts';
-import type { Contact } from '../../model/ports/contacts-ports.ts';
-import type { Person } from '../../model/ports/people-ports.ts';
 import type { Reaction } from '../../model/reaction.ts';
 import type { PermissionsAnswer } from '../../model/status.ts';
 import type { WebhookEventType } from '../../model/webhook.ts';
@@ -48,18 +46,6 @@ const conversation: Conversation = {
   display_name: null,
   participants: ['+15550100'],
   last_message_at: '2026-01-31T09:30:12Z',
-};
-const contact: Contact = {
-  name: 'Ana Silva',
-  addresses: ['+15550100', 'ana@example.com'],
-  nickname: null,
-  organization: null,
-};
-const person: Person = {
-  id: '3f8a1c0e5b7d2946',
-  name: 'Ana Silva',
-  addresses: ['+15550100', 'ana@example.com'],
-  conversations: ['any;-;+15550100', 'any;-;ana@example.com'],
 };
 const webhook = {
   id: '4d1f0a5e-0c5f-4a0c-9a39-3a1f6f0f2c11',
@@ -118,8 +104,6 @@ export const examples = {
   searchHit: { message: received, highlights: [[8, 13]] },
   provisional: { ...sent, id: '', guid: '', conversation_id: '', sender: 'me', status: 'pending' },
   conversation,
-  contact,
-  person,
   event: eventOf('message.received'),
   offset: offsetOf(16),
   eventOf,
@@ -263,7 +247,6 @@ export const examples = {
       react: { available: false, reason: 'not_scriptable' },
       read_junk_filter: { available: false, reason: 'macos_too_old' },
     },
-    contacts: { state: 'loaded', message: null },
     search: {
       state: 'building',
       indexed_rows: 520_000,
@@ -271,5 +254,17 @@ export const examples = {
       indexed_from: '2021-03-04T05:06:07Z',
       problem: null,
     },
+  },
+  config: {
+    settings: [
+      {
+        key: 'server.port',
+        value: 3001,
+        default: 3001,
+        is_default: true,
+        needs_restart: true,
+        description: 'The TCP port of the HTTP server. 0 takes any free one; the log says which.',
+      },
+    ],
   },
 } as const;

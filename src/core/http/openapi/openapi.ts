@@ -11,7 +11,7 @@ import {
   heldSendSchema,
 } from '../../schema/approval-schema.ts';
 import { auditSchema } from '../../schema/audit-schema.ts';
-import { contactSchema } from '../../schema/contacts-schema.ts';
+import { configSchema } from '../../schema/config-schema.ts';
 import { contentSchemas } from '../../schema/content-schema.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
 import {
@@ -33,8 +33,6 @@ import {
 } from '../../schema/key-schema.ts';
 import { sendBody } from '../../schema/message-request.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
-import { configSchema, overviewSchema, statisticsSchema } from '../../schema/overview-schema.ts';
-import { personSchema } from '../../schema/people-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
@@ -54,14 +52,10 @@ const SCHEMAS = {
   AnyEvent: anyEventSchema,
   Approval: approvalSchema,
   Config: configSchema,
-  Overview: overviewSchema,
-  Statistics: statisticsSchema,
   ApprovalDecision: approveBody,
   AuditEntry: auditSchema,
   ChangeEvent: changeEventSchema,
   ...contentSchemas,
-  Contact: contactSchema,
-  Person: personSchema,
   Conversation: conversationSchema,
   ConversationDetails: conversationDetailsSchema,
   Delivery: deliverySchema,

@@ -3,7 +3,6 @@ import type { RouteId } from '../../schema/routes.ts';
 import { ACCESS_OPERATIONS } from './access-operations.ts';
 import { CONVERSATION_OPERATIONS } from './conversation-operations.ts';
 import { EVENT_OPERATIONS } from './event-operations.ts';
-import { HOME_OPERATIONS } from './home-operations.ts';
 import { MESSAGE_OPERATIONS, UPLOAD_OPERATIONS } from './message-operations.ts';
 import type { Operation } from './operation.ts';
 import { SERVICE_OPERATIONS } from './service-operations.ts';
@@ -12,7 +11,6 @@ import { WEBHOOK_OPERATIONS } from './webhook-operations.ts';
 /** All operations. Key: the operation's name in `ROUTES`. */
 export const OPERATIONS = {
   ...SERVICE_OPERATIONS,
-  ...HOME_OPERATIONS,
   ...MESSAGE_OPERATIONS,
   ...UPLOAD_OPERATIONS,
   ...CONVERSATION_OPERATIONS,

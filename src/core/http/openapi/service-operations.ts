@@ -27,6 +27,14 @@ export const SERVICE_OPERATIONS = {
     },
     mistakes: [{ pointer: '?as', message: 'The parameter `as` must be "swiftbar" or "xbar".' }],
   },
+  getConfig: {
+    tag: 'Service',
+    summary: 'Every setting of config.toml with its value and default',
+    description:
+      'The settings of the running service, without the key. ' +
+      'The service reads the file only when it starts: to change a setting, edit the file and restart.',
+    answers: { 200: { description: 'The settings.', schema: 'Config', example: examples.config } },
+  },
   checkPermissions: {
     tag: 'Service',
     summary: 'Let the service check its permissions; macOS may show a dialog',

@@ -15,14 +15,14 @@ import type { Handlers } from '../router.ts';
 export function approvalRoutes(access: () => Promise<AccessService>) {
   return {
     async listApprovals({ query, caller }) {
-      const { approvals, contacts } = caller;
+      const { approvals, naming } = caller;
       const { state, wait = 0, include } = readQuery(approvalsQuery, query);
       const list = await approvals.list({ state, waitMs: allowedWait(caller, wait) * MS_PER_S });
       if (include === undefined) return { status: 200, body: list };
-      await contacts.ready();
+      await naming.ready();
       const body = list.map((approval) => ({
         ...approval,
-        names: namesFor(approval.members, contacts.names),
+        names: namesFor(approval.members, naming.names),
         ...(approval.state === 'held' && { new_contact: approvals.isNewContact(approval) }),
       }));
       return { status: 200, body };

@@ -16,8 +16,8 @@ export function auditRoutes(access: () => Promise<AccessService>): Pick<Handlers
       const isNewestFirst = order === 'desc';
       const sinceMs = since === undefined ? undefined : Number(since / NS_PER_MS);
       const entries = (await access()).audit.list({ ...rest, keyId, sinceMs, isNewestFirst, limit });
-      if (include !== undefined) await caller.contacts.ready();
-      const body = include === undefined ? entries : entries.map((entry) => named(entry, caller.contacts.names));
+      if (include !== undefined) await caller.naming.ready();
+      const body = include === undefined ? entries : entries.map((entry) => named(entry, caller.naming.names));
       const last = entries.at(-1);
       if (!isNewestFirst || last === undefined || entries.length < limit) return { status: 200, body };
       return { status: 200, body, headers: { Link: pageLink(auditQuery, query, { before: last.id }) } };

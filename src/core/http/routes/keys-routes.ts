@@ -1,6 +1,6 @@
+import type { ClientsOf } from '../../model/client-lines.ts';
+import { NO_USE } from '../../model/key.ts';
 import type { AccessService } from '../../model/ports/access-ports.ts';
-import type { Home } from '../../model/ports/home-ports.ts';
-import { NO_USE } from '../../model/statistics.ts';
 import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '../../schema/key-schema.ts';
 import { readBody } from '../../schema/mistakes.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
@@ -8,7 +8,7 @@ import type { Handlers } from '../router.ts';
 import { withoutUndefined } from '../without-undefined.ts';
 
 /** Returns the handlers for limited keys (decision L1). */
-export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
+export function keyRoutes(access: () => Promise<AccessService>, clients: ClientsOf, ownUrl: () => string) {
   return {
     async listKeys({ query }) {
       const { include } = readQuery(keysQuery, query);
@@ -22,7 +22,7 @@ export function keyRoutes(access: () => Promise<AccessService>, home: Home, ownU
       const { include } = readQuery(newKeyQuery, exchange.query);
       const { name, preset, scopes, ...settings } = readBody(keyBody, await exchange.json());
       const key = (await access()).keys.add({ name, preset, scopes, settings: withoutUndefined(settings) });
-      const body = include === undefined ? key : { ...key, clients: home.clientsOf(key, ownUrl()) };
+      const body = include === undefined ? key : { ...key, clients: clients(key, ownUrl()) };
       return { status: 201, body, headers: { Location: `keys/${key.id}` } };
     },
 

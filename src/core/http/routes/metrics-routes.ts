@@ -36,13 +36,6 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         'Events that stream clients missed because they read too slowly.',
         now.streams.missed,
       );
-      if (now.changes.state !== 'off') {
-        const { state, logged, sweptAtMs } = now.changes;
-        gauge('postern_changes_complete', 'Whether changes to every message are detected.', state === 'on' ? 1 : 0);
-        gauge('postern_changes_logged', 'Changes that are kept so that readers can resume.', logged);
-        const sweptAtS = sweptAtMs === null ? null : Math.floor(sweptAtMs / 1000);
-        gauge('postern_changes_swept_timestamp_seconds', 'When all messages were last checked for changes.', sweptAtS);
-      }
       if (now.search.isEnabled) {
         const { isComplete, problem, indexedRows } = now.search;
         gauge('postern_search_complete', 'Whether every message can be found by search.', isComplete ? 1 : 0);

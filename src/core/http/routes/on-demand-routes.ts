@@ -1,22 +1,27 @@
+import type { ClientsOf } from '../../model/client-lines.ts';
 import type { AccessService } from '../../model/ports/access-ports.ts';
-import type { Home } from '../../model/ports/home-ports.ts';
 import { approvalRoutes } from './approvals-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
-import { homeRoutes } from './home-routes.ts';
+import { configRoutes, type ReadSettings } from './config-routes.ts';
 import { keyRoutes } from './keys-routes.ts';
-import { peopleRoutes } from './people-routes.ts';
 import { searchRoutes } from './search-routes.ts';
 import { webhookRoutes } from './webhooks-routes.ts';
 
+export interface OnDemandParts {
+  readonly access: () => Promise<AccessService>;
+  readonly appSettings: ReadSettings;
+  readonly clients: ClientsOf;
+  readonly ownUrl: () => string;
+}
+
 /** Returns the handlers that `withLazyRoutes` loads. */
-export function onDemandRoutes(access: () => Promise<AccessService>, home: Home, ownUrl: () => string) {
+export function onDemandRoutes({ access, appSettings, clients, ownUrl }: OnDemandParts) {
   return {
-    ...peopleRoutes(),
     ...searchRoutes(),
-    ...keyRoutes(access, home, ownUrl),
+    ...keyRoutes(access, clients, ownUrl),
     ...auditRoutes(access),
     ...approvalRoutes(access),
     ...webhookRoutes(),
-    ...homeRoutes(home),
+    ...configRoutes(appSettings),
   };
 }

@@ -1,9 +1,8 @@
 import type { Approval, ApprovalState } from '../approval.ts';
 import type { AuditAction, AuditEntry } from '../audit.ts';
 import type { Caller } from '../caller.ts';
-import type { Key, KeyCheck, KeyRecord, KeyRevocation, KeySettings, Preset, Scope } from '../key.ts';
+import type { Key, KeyCheck, KeyRecord, KeyRevocation, KeySettings, KeyUse, Preset, Scope } from '../key.ts';
 import type { SendPreferences } from '../send-service.ts';
-import type { KeyUse } from '../statistics.ts';
 import type { SelfChats } from './self-chat-ports.ts';
 
 /** A chat of chat.db, with the facts that decide which keys may read it or send to it. */

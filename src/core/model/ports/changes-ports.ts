@@ -2,6 +2,7 @@ import type { LogIdentity } from '../cursor.ts';
 import type { ChangeName } from '../event.ts';
 import type { Print, PrintArray } from '../fingerprint.ts';
 import type { Offset } from '../offset.ts';
+import { problem } from '../problems.ts';
 
 /** A change as stored: what happened to which row, without text. */
 export type Change =
@@ -133,21 +134,47 @@ export interface BackgroundPrintReader {
   origins(from: number, to: number): Promise<readonly RowOrigin[]>;
 }
 
-/** The status of change detection, for status and metrics. */
-export interface ChangeStatus {
-  /** `starting`: the first comparison of all rows is not complete, so changes of old rows are not detected yet. */
-  readonly state: 'off' | 'starting' | 'on';
-  /** Number of changes in the log. A reader can resume at any of them. */
-  readonly logged: number;
-  /** When the last comparison of all rows (a sweep) was completed, Unix milliseconds; null before the first. */
-  readonly sweptAtMs: number | null;
-}
-
 /** Starts change detection when a client asks for changes (decision I2). */
 export interface ChangeControl {
   /**
-   * Records that a client asks for changes, and starts detection if it is off. Throws `changes_disabled` if the
-   * configuration disables changes.
+   * Records that a client asks for changes, and starts detection if it is off. Throws `changes_disabled` if changes are
+   * not detected here.
    */
   noteAsked(): void;
+}
+
+/** Finds changes of published rows. */
+export interface ChangeDetector extends ChangeControl {
+  /** Called before publishing begins. */
+  start(): void;
+  /** Returns the prints of the newest rows up to `at`, to be stored as the baseline. Key: the row id. */
+  printsUpTo(at: Offset): ReadonlyMap<number, Print>;
+}
+
+/** The detector that a feature provides. Without one, only new rows are events. */
+export class Detecting implements ChangeDetector {
+  #detector: ChangeDetector | undefined;
+  /** True if some part of this service wants changes all the time. */
+  isAlwaysWanted = false;
+
+  doneBy(detector: ChangeDetector): void {
+    this.#detector = detector;
+  }
+
+  get isPossible(): boolean {
+    return this.#detector !== undefined;
+  }
+
+  start(): void {
+    this.#detector?.start();
+  }
+
+  noteAsked(): void {
+    if (this.#detector === undefined) throw problem('changes_disabled');
+    this.#detector.noteAsked();
+  }
+
+  printsUpTo(at: Offset): ReadonlyMap<number, Print> {
+    return this.#detector?.printsUpTo(at) ?? new Map();
+  }
 }

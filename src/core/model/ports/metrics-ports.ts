@@ -1,7 +1,6 @@
 import type { ArrivalDelay } from '../arrival-delay.ts';
 import type { MessagesAccount } from '../messages-account.ts';
 import type { SearchStatus } from '../search.ts';
-import type { ChangeStatus } from './changes-ports.ts';
 
 /** Counts for clients of one kind of event stream: WebSockets (`webSockets`) or HTTP streams (`streams`). */
 interface StreamCounts {
@@ -26,7 +25,6 @@ export interface Metrics {
   readonly streams: StreamCounts;
   readonly heldWebhooks: number;
   readonly search: SearchStatus;
-  readonly changes: ChangeStatus;
   readonly messagesAccount?: MessagesAccount | undefined;
   readonly arrivalDelay?: ArrivalDelay | undefined;
   /** Adds the gauges of features. */

@@ -1,6 +1,6 @@
 import type { Message } from '../message.ts';
 import type { SearchableMessage, SearchHit, SearchQuery, SearchStatus } from '../search.ts';
-import type { Contacts } from './contacts-ports.ts';
+import type { NameSource } from './names-ports.ts';
 import type { Page } from './reading-ports.ts';
 
 export interface SearchPage {
@@ -39,7 +39,7 @@ export interface ChatNames {
 
 /** The sources in which a search looks up the names of people and conversations. */
 export interface SearchNames {
-  readonly contacts: Contacts;
+  readonly naming: NameSource;
   readonly chats: ChatNames;
 }
 

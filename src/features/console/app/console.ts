@@ -221,15 +221,27 @@ async function takeKey(name: string): Promise<void> {
   else await takeShortcut(name);
 }
 
+/** Gives a row of the view's list the focus: the current one, or else the first. Reports whether there is one. */
+function enterList(): boolean {
+  const rows = [...(shown?.root.querySelectorAll<HTMLElement>('[data-rows] :is(a, button)') ?? [])];
+  const here = rows.filter((row) => row.checkVisibility());
+  const row = here.find((one) => one.getAttribute('aria-current') === 'true') ?? here[0];
+  row?.focus();
+  return row !== undefined;
+}
+
 function pressed(event: KeyboardEvent): void {
-  const { key, ctrlKey, metaKey, altKey } = event;
+  const { key, ctrlKey, metaKey, altKey, target } = event;
   if (!isIn || document.querySelector('dialog[open], [popover]:popover-open') !== null) return;
   if ((metaKey || ctrlKey) && !altKey && key.toLowerCase() === 'k') {
     event.preventDefault();
     void takeKey('open');
     return;
   }
-  if (ctrlKey || metaKey || altKey || key.length !== 1) return;
+  if (ctrlKey || metaKey || altKey) return;
+  const isNowhere = target === document.body || target === element('main');
+  if (/^Arrow(?:Up|Down)$/.test(key) && isNowhere && enterList()) event.preventDefault();
+  if (key.length !== 1) return;
   if (/^(?:INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '')) return;
   if (!hasLetters() && /[a-z]/.test(key)) return;
   if (key === '/' || key === '?') event.preventDefault();

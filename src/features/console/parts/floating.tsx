@@ -51,8 +51,14 @@ const MenuItems = ({ items, close }: ItemsProps): VNode => (
   </>
 );
 
-/** The button with three dots, and its menu. */
-export function Menu({ label, items }: { readonly label: string; readonly items: readonly MenuItem[] }): VNode {
+interface MenuProps {
+  readonly label: string;
+  readonly icon?: string;
+  readonly items: readonly MenuItem[];
+}
+
+/** A button, by default with three dots, and its menu. */
+export function Menu({ label, icon = 'dots', items }: MenuProps): VNode {
   const id = useUniqueId();
   const isOpen = useSignal(false);
   const list = useRef<HTMLDivElement>(null);
@@ -69,11 +75,12 @@ export function Menu({ label, items }: { readonly label: string; readonly items:
         type="button"
         class="btn mini icon bare"
         aria-label={label}
+        title={label}
         aria-haspopup="menu"
         aria-expanded={isOpen.value}
         popovertarget={id}
       >
-        <Icon name="dots" />
+        <Icon name={icon} />
       </button>
       <div
         class="pop"

@@ -1,6 +1,6 @@
 // Components that every view uses.
 
-import type { ButtonHTMLAttributes, ComponentChildren, VNode } from 'preact';
+import type { ButtonHTMLAttributes, ComponentChildren, TargetedKeyboardEvent, VNode } from 'preact';
 import { busily, copy } from './toast.ts';
 
 export type Mark = 'good' | 'warn' | 'bad' | 'off';
@@ -157,6 +157,16 @@ interface TableProps {
   readonly children: ComponentChildren;
 }
 
+/** Moves the focus between the first links of the rows. */
+function moveRow(event: TargetedKeyboardEvent<HTMLTableSectionElement>): void {
+  const row = event.target instanceof Element ? event.target.closest('tr') : null;
+  const other = { ArrowDown: row?.nextElementSibling, ArrowUp: row?.previousElementSibling }[event.key];
+  const link = other?.querySelector('a');
+  if (!link) return;
+  event.preventDefault();
+  link.focus();
+}
+
 /** A table whose name only screen readers say. On a phone each of its rows is a card. */
 export const Table = ({ name, columns, id, children }: TableProps): VNode => (
   <table class="table cards">
@@ -173,7 +183,9 @@ export const Table = ({ name, columns, id, children }: TableProps): VNode => (
         })}
       </tr>
     </thead>
-    <tbody id={id}>{children}</tbody>
+    <tbody id={id} data-rows onKeyDown={moveRow}>
+      {children}
+    </tbody>
   </table>
 );
 

@@ -4,6 +4,7 @@ import type { TargetedKeyboardEvent, VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Entry } from '../service/directory.ts';
 import { SuggestField } from './suggest.tsx';
+import { Token } from './token.tsx';
 
 interface PeopleFieldProps {
   readonly label: string;
@@ -38,21 +39,15 @@ export function PeopleField({ label, entries, change, problem = '', refused, ...
   return (
     <div class="tokens">
       {entries.map((entry) => (
-        <span key={entry.id} class="token" title={entry.id}>
-          <span class="cut" dir="auto">
-            {entry.name}
-          </span>
-          <button
-            type="button"
-            aria-label={`Remove ${entry.name}`}
-            onClick={() => {
-              change(entries.filter((one) => one !== entry));
-              field.current?.focus();
-            }}
-          >
-            ×
-          </button>
-        </span>
+        <Token
+          key={entry.id}
+          name={entry.name}
+          title={entry.id}
+          remove={() => {
+            change(entries.filter((one) => one !== entry));
+            field.current?.focus();
+          }}
+        />
       ))}
       <SuggestField
         {...props}

@@ -3,19 +3,25 @@
 import { signal } from '@preact/signals';
 import type { InputHTMLAttributes, RefObject, TargetedKeyboardEvent, VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { type Entry, hasWords, suggestions } from '../service/directory.ts';
+import { type Entry, hasWords, isAddress, suggestions } from '../service/directory.ts';
 import { Avatar } from './avatar.tsx';
 import { useUniqueId } from './unique-id.ts';
 
 const WAIT_MS = 150;
 const STEPS: Readonly<Record<string, number>> = { ArrowDown: 1, ArrowUp: -1 };
 
-/** The suggestions for the text of a field. An entry that somebody selected stays selected when others arrive. */
+/**
+ * The suggestions for the text of a field. The first one is selected while a name is being typed; another one that
+ * somebody selects stays selected when others arrive.
+ */
 class Suggestions {
   readonly found = signal<readonly Entry[]>([]);
   /** Place of the selected entry; -1 if none is. */
   readonly at = signal(-1);
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isChosen = false;
+  /** True while the suggestions for the last letters are to come. */
+  #isLate = false;
   /** Counts the searches, because an earlier one may be answered later. */
   #turn = 0;
 
@@ -26,34 +32,63 @@ class Suggestions {
   close(): void {
     this.#turn += 1;
     clearTimeout(this.#timer);
-    this.#show([]);
+    this.#isLate = false;
+    this.#show([], '');
   }
 
   step(by: number): void {
     const { length } = this.found.value;
-    this.at.value = (this.at.value + by + length) % length;
+    // Before the first step there may be no selected entry.
+    this.at.value = (Math.max(this.at.value, by < 0 ? 0 : -1) + by + length) % length;
+    this.#isChosen = true;
   }
 
   async search(field: HTMLInputElement): Promise<void> {
     this.#turn += 1;
     const own = this.#turn;
     const all = await suggestions(field.value.trim());
-    if (own === this.#turn && document.activeElement === field) this.#show(all);
+    if (own !== this.#turn || document.activeElement !== field) return;
+    this.#isLate = false;
+    this.#show(all, field.value);
+  }
+
+  /** Returns the selected entry once the suggestions for all letters are there. */
+  async awaited(field: HTMLInputElement): Promise<Entry | undefined> {
+    if (this.#isLate) {
+      clearTimeout(this.#timer);
+      await this.search(field);
+    }
+    return this.selected;
+  }
+
+  /** Reports whether Enter takes a suggestion, perhaps one that is still to come. */
+  canTake(field: HTMLInputElement): boolean {
+    return this.selected !== undefined || (this.#isLate && isName(field.value));
   }
 
   typed(field: HTMLInputElement): void {
     clearTimeout(this.#timer);
     // Without this, Enter could choose a suggestion that no longer matches, until the new ones arrive.
-    this.#show(this.found.value.filter((entry) => hasWords(entry, field.value)));
+    this.#isChosen = false;
+    this.#isLate = true;
+    this.#show(
+      this.found.value.filter((entry) => hasWords(entry, field.value)),
+      field.value,
+    );
     this.#timer = setTimeout(() => void this.search(field), WAIT_MS);
   }
 
-  #show(all: readonly Entry[]): void {
+  #show(all: readonly Entry[], text: string): void {
     const selected = this.selected?.id;
+    const chosen = this.#isChosen ? all.findIndex(({ id }) => id === selected) : -1;
     this.found.value = all;
-    this.at.value = selected === undefined ? -1 : all.findIndex(({ id }) => id === selected);
+    this.#isChosen = chosen >= 0;
+    this.at.value = chosen < 0 && all.length > 0 && isName(text) ? 0 : chosen;
   }
 }
+
+/** Reports whether a text is a name or its beginning: what is typed as an address is meant as it is. */
+const isName = (text: string): boolean => text.trim() !== '' && !isAddress(text.trim()) && text !== '+';
 
 type Attributes =
   | 'class'
@@ -88,10 +123,13 @@ export function SuggestField({ choose, field, pressed, left, ...props }: Props):
   };
   const keyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
     const step = STEPS[event.key];
-    const { selected } = shown;
+    const { currentTarget: input } = event;
     if (isOpen && step !== undefined) shown.step(step);
-    else if (isOpen && event.key === 'Enter' && selected !== undefined) take(selected);
-    else if (isOpen && event.key === 'Escape') shown.close();
+    else if (event.key === 'Enter' && shown.canTake(input)) {
+      void shown.awaited(input).then((entry) => {
+        if (entry !== undefined) take(entry);
+      });
+    } else if (isOpen && event.key === 'Escape') shown.close();
     else {
       pressed?.(event);
       return;

@@ -88,7 +88,7 @@ export function WindowList<Item>(props: WindowListProps<Item>): VNode {
     <section class="scroll" id={id} tabIndex={0} aria-label={regionLabel} ref={scroller} onScroll={measure}>
       {head}
       <div class="window" ref={box} style={{ height: `${items.length * height}px` }}>
-        <div role="list" aria-label={label} style={{ transform: `translateY(${from.value * height}px)` }}>
+        <div role="list" data-rows aria-label={label} style={{ transform: `translateY(${from.value * height}px)` }}>
           {items.slice(from.value, from.value + size.value).map((item, index) => (
             <div key={keyOf(item)} role="listitem" aria-setsize={items.length} aria-posinset={from.value + index + 1}>
               {row(item)}

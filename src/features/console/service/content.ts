@@ -3,6 +3,7 @@
 import type { TextRun } from '../../../core/model/content.ts';
 import { type AttachmentDetails, EVENT_KINDS, type MessageDetails } from '../../../core/model/details.ts';
 import type { Message } from '../../../core/model/message.ts';
+import { effectNote, unsentNotes } from '../../../core/model/message-view.ts';
 import { REACTION_SIGNS, type Reaction } from '../../../core/model/reaction.ts';
 import { timeOf } from './words.ts';
 
@@ -60,19 +61,12 @@ const isDescribed = ({ sticker, path }: AttachmentDetails): boolean =>
 /** Returns the notes below a message: how many parts were unsent, its effect, and when Messages will send it. */
 export function notesOf(details: MessageDetails | undefined): readonly string[] {
   const { effect, scheduled, retracted_at: retracted, unsent_parts: parts = [] } = details ?? {};
-  const unsent = retracted === null ? parts : [];
   return [
-    ...(unsent.length === 0 ? [] : [unsent.length === 1 ? 'one part unsent' : `${unsent.length} parts unsent`]),
-    ...(effect === undefined
-      ? []
-      : [`sent with ${effect.name === 'other' ? 'an effect' : effect.name.replaceAll('_', ' ')}`]),
+    ...unsentNotes(retracted === null ? parts : []),
+    ...(effect === undefined ? [] : [effectNote(effect)]),
     ...(scheduled === undefined ? [] : [`Messages sends it ${timeOf(scheduled.for)}`]),
   ];
 }
-
-/** Returns the reactions to show on a message. Votes are reactions too, but the poll itself shows them. */
-export const marksOf = ({ kind, reactions = [] }: Partial<MessageDetails> = {}): readonly Reaction[] =>
-  reactions.filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other');
 
 /** Reports whether a reaction is a vote or an added option, which the card of the poll shows. */
 export const isOfPoll = ({ details }: Reaction): boolean =>

@@ -1,9 +1,9 @@
 // The conversations and people whose names the page knows: for suggestions, filters and titles.
 
+import type { Contact } from '../../../client/people-types.ts';
 import { HUES, hueOf } from '../../../core/model/avatar.ts';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import type { Names } from '../../../core/model/names.ts';
-import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
 import { type AnswerPage, call, pageOf, statusOf } from './api.ts';
 import { onEvent } from './live.ts';
 import { macOf } from './place.ts';
@@ -156,6 +156,9 @@ export function hasWords({ name, detail, id }: Entry, text: string): boolean {
   const all = `${name} ${detail} ${id}`.toLowerCase();
   return wordsOf(text).every((word) => all.includes(word));
 }
+
+/** Reports whether somebody types a number or an e-mail address instead of a name. */
+export const isAddress = (text: string): boolean => /^\+?\d[\d\s().-]*$|^\S+@\S+$/.test(text);
 
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
 

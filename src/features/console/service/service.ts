@@ -2,7 +2,6 @@
 
 import type { KeyRecord, Scope } from '../../../core/model/key.ts';
 import type { HubMac, StatusReport } from '../../../core/model/status.ts';
-import type { RouteId } from '../../../core/schema/routes.ts';
 import { type Asked, call, statusOf } from './api.ts';
 
 let status: StatusReport | undefined;
@@ -27,16 +26,16 @@ export function knownStatus(): StatusReport {
 }
 
 /** Reports whether the service has an operation. A service that lists none has all of them. */
-export const serves = (operation: RouteId): boolean => status?.operations?.includes(operation) ?? true;
+export const serves = (operation: string): boolean => status?.operations?.includes(operation) ?? true;
 
 export const isDemo = (): boolean => status?.demo === true;
 /** Reports whether the page has the owner's key. Always true for a service without limited keys. */
 export const isOwner = (): boolean => key === undefined || key.caps === null;
 /** Reports whether the page may make a request that only the owner may make. */
-export const mayOwn = (operation: RouteId): boolean => isOwner() && serves(operation);
+export const mayOwn = (operation: string): boolean => isOwner() && serves(operation);
 
 /** Without this operation, a service has nothing that a key with the scope could do. */
-const NEEDED: Readonly<Record<Scope, RouteId>> = {
+const NEEDED: Readonly<Record<Scope, string>> = {
   read: 'listConversations',
   send: 'sendMessage',
   events: 'listEvents',

@@ -2,6 +2,7 @@ import type { Poll } from '../../../core/model/cards.ts';
 import type { MessageDetails } from '../../../core/model/details.ts';
 import { lookupTable } from '../../../core/model/lookup-table.ts';
 import type { Message } from '../../../core/model/message.ts';
+import { changeNotes, shownReactions } from '../../../core/model/message-view.ts';
 import type { Reaction } from '../../../core/model/reaction.ts';
 import { sentenceOf } from '../../../core/model/sentence.ts';
 import type { Labels } from './labels.ts';
@@ -150,18 +151,16 @@ function fileNotes({ attachments, details }: Message): readonly string[] {
  * notes the message's kind.
  */
 function detailNotes(message: Message, details: MessageDetails, { labels, time }: LineContext): readonly string[] {
-  const { kind, scheduled, edited_at: editedAt, retracted_at: retractedAt } = details;
-  const reactions = details.reactions
-    // A poll already shows its votes, so they are not listed as reactions.
-    .filter(({ reaction_type: type }) => kind !== 'poll' || type !== 'other')
-    .map(({ is_from_me: isOwn, sender, emoji, reaction_type: type, part }) => {
-      const sign = shortLine(emoji ?? type.replace('_', ' '), 20).replaceAll(/[;,]/g, ' ');
-      return `${isOwn ? 'me' : labels.person(sender)} ${sign}${onPart(part)}`;
-    });
+  const { kind, scheduled, retracted_at: retractedAt } = details;
+  const reactions = shownReactions(details).map(({ is_from_me: isOwn, sender, emoji, reaction_type: type, part }) => {
+    const sign = shortLine(emoji ?? type.replace('_', ' '), 20).replaceAll(/[;,]/g, ' ');
+    return `${isOwn ? 'me' : labels.person(sender)} ${sign}${onPart(part)}`;
+  });
   return [
     ...(isSentence(message) && kind !== 'message' ? [kind.replace('_', ' ')] : []),
     ...(retractedAt === null ? [] : ['unsent']),
-    ...(editedAt !== null && message.body !== '' ? ['edited'] : []),
+    // A sentence that stands for the text says how the message was changed.
+    ...(isSentence(message) ? [] : changeNotes(details)),
     ...(scheduled === undefined ? [] : [`to be sent ${time.day(scheduled.for)} ${time.time(scheduled.for)}`]),
     ...(reactions.length === 0 ? [] : [`reactions: ${reactions.slice(0, MAX_REACTIONS).join(', ')}`]),
   ];

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
+import type { Named } from '../../../core/model/ports/names-ports.ts';
+import { CONTACTS } from '../../contacts/port.ts';
 import { shortLine } from '../text/visible.ts';
 import { textOutput, tool } from './tool.ts';
 
@@ -10,12 +11,12 @@ export const contactsResolve = tool({
   title: 'Find a person',
   description: 'Addresses of a person, by name. If several people match, all are listed: ask which one is meant.',
   scope: 'read',
-  isOffered: ({ contacts }) => contacts.health().state !== 'off',
+  isOffered: (caller) => caller.port(CONTACTS).isOn,
   input: z.object({ name: z.string().min(1).max(200) }),
   output: textOutput,
   async run({ name }, { caller }) {
-    const exact = await caller.contacts.named(name);
-    const people = exact.length > 0 ? exact : await caller.contacts.search(name, MAX_PEOPLE);
+    const exact = await caller.naming.named(name);
+    const people = exact.length > 0 ? exact : await caller.port(CONTACTS).search(name, MAX_PEOPLE);
     if (people.length === 0) return { text: 'Nobody with this name is known.' };
     const lines = people.slice(0, MAX_PEOPLE).map(contactLine);
     if (people.length === 1) return { text: lines.join('\n') };
@@ -24,7 +25,7 @@ export const contactsResolve = tool({
 });
 
 /** Returns a contact as one line: the name, then the addresses. */
-export function contactLine({ name, nickname, organization, addresses }: Contact): string {
+export function contactLine({ name, nickname, organization, addresses }: Named): string {
   const more = [nickname, organization].flatMap((part) => (part === null || part === '' ? [] : [shortLine(part, 60)]));
   const about = more.length === 0 ? '' : ` (${more.join(', ')})`;
   return `${shortLine(name, 60)}${about}: ${addresses.map((address) => shortLine(address)).join(', ')}`;

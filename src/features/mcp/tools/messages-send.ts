@@ -58,7 +58,7 @@ export const messagesSend = tool({
 
 /** Returns the error for a recipient that is a name. Names the addresses that the key may read (decision AB9). */
 async function nameMistake(name: string, { caller }: ToolContext): Promise<AppError> {
-  const people = isAllowed(caller, ['read']) ? (await caller.contacts.named(name)).slice(0, MAX_PEOPLE) : [];
+  const people = isAllowed(caller, ['read']) ? (await caller.naming.named(name)).slice(0, MAX_PEOPLE) : [];
   const [person] = people;
   const addresses = person?.addresses.map((address) => shortLine(address)) ?? [];
   const says = `“${shortLine(name, 60)}” is a name`;

@@ -1,4 +1,3 @@
-import { basename } from 'node:path';
 import { normalAddress } from '../../../core/model/address.ts';
 import { memoized } from '../../../core/model/memoized.ts';
 import type { Message } from '../../../core/model/message.ts';
@@ -31,11 +30,11 @@ const addressTags = memoized((address) => `${PRIVATE}h${hash(normalAddress(addre
 
 /** Returns the text that is indexed for a message: its tags, body, names of files and further texts. */
 export function documentOf(message: SearchableMessage): string {
-  const { body, attachments, texts = [] } = message;
+  const { body, fileNames = [], texts = [] } = message;
   const text = wordsAndNumbers(body.length > MAX_UNITS ? body.slice(0, MAX_UNITS) : body);
-  const names = attachments.map((path) => GAP + wordsAndNumbers(nameOf(path))).join('');
+  const files = fileNames.map((name) => GAP + wordsAndNumbers(searchedName(name))).join('');
   const others = texts.map(([, other]) => GAP + wordsAndNumbers(other)).join('');
-  return `${tagsOf(message).join(' ')} ${text}${names}${others}`;
+  return `${tagsOf(message).join(' ')} ${text}${files}${others}`;
 }
 
 /** Returns the text to index, followed by its numbers in the forms in which they are also found. */
@@ -67,19 +66,19 @@ function cutWords(ascii: string): string {
 }
 
 /** Returns the number of UTF-16 units that indexing this message reads. */
-export function unitsOf({ body, attachments, texts = [] }: SearchableMessage): number {
+export function unitsOf({ body, fileNames = [], texts = [] }: SearchableMessage): number {
   const others = texts.reduce((sum, [, text]) => sum + text.length, 0);
-  return attachments.reduce((sum, path) => sum + nameOf(path).length, body.length + others);
+  return fileNames.reduce((sum, name) => sum + searchedName(name).length, body.length + others);
 }
 
-export function nameOf(path: string): string {
-  return basename(path).slice(0, MAX_UNITS);
+export function searchedName(name: string): string {
+  return name.slice(0, MAX_UNITS);
 }
 
-export function tagsOf({ conversation_id, sender, is_from_me, attachments }: Message): readonly string[] {
+export function tagsOf({ conversation_id, sender, is_from_me, fileNames = [] }: SearchableMessage): readonly string[] {
   const tags = [conversationTag(conversation_id), addressTag(sender)];
   if (is_from_me) tags.push(BY_ME);
-  if (attachments.length > 0) tags.push(HAS_ATTACHMENT);
+  if (fileNames.length > 0) tags.push(HAS_ATTACHMENT);
   return tags;
 }
 

@@ -1,4 +1,5 @@
 import type { Message } from '../../../core/model/message.ts';
+import type { SearchableMessage } from '../../../core/model/search.ts';
 import type { Row, Sqlite, Statement } from '../../../core/runtime/sqlite.ts';
 import { documentOf, secondOf } from './document.ts';
 
@@ -80,7 +81,7 @@ export class Documents {
   /**
    * Adds a document for the message, or replaces its document. Does nothing if all ids that it may choose are taken.
    */
-  put(message: Message): void {
+  put(message: SearchableMessage): void {
     const row = Number(message.id);
     const second = secondOf(message);
     const { id, isTaken } = this.#idFor(row, second);

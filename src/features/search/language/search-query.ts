@@ -1,7 +1,7 @@
 import { isUnanswerable } from '../../../core/model/address.ts';
 import { NS_PER_MS } from '../../../core/model/durations.ts';
 import type { Mistake } from '../../../core/model/errors.ts';
-import type { Contact } from '../../../core/model/ports/contacts-ports.ts';
+import type { Named } from '../../../core/model/ports/names-ports.ts';
 import type { SearchNames } from '../../../core/model/ports/search-ports.ts';
 import type { SearchQuery, SearchSender } from '../../../core/model/search.ts';
 import type { TypedName, TypedSearch } from './search-text.ts';
@@ -48,11 +48,11 @@ export async function searchQueryOf(
 }
 
 /** Returns the sender that `from:` names. If there is none, returns the rest of a sentence that says why. */
-async function senderOf(text: string, { contacts, chats }: SearchNames): Promise<SearchSender | string> {
+async function senderOf(text: string, { naming, chats }: SearchNames): Promise<SearchSender | string> {
   if (text.toLowerCase() === 'me') return { isMe: true };
   // A number or an e-mail address counts as one, even if nobody has written from it.
   if (!isUnanswerable(text)) return { isMe: false, addresses: [text] };
-  const people = await contacts.named(text);
+  const people = await naming.named(text);
   const [person, second] = people;
   if (second !== undefined) return ambiguous(people.map(candidate), 'people');
   if (person !== undefined) return { isMe: false, addresses: person.addresses };
@@ -64,11 +64,11 @@ async function senderOf(text: string, { contacts, chats }: SearchNames): Promise
  * Returns the ids of the conversations that `in:` names. If there are none, returns the rest of a sentence that says
  * why.
  */
-async function conversationsOf(text: string, { contacts, chats }: SearchNames): Promise<readonly string[] | string> {
+async function conversationsOf(text: string, { naming, chats }: SearchNames): Promise<readonly string[] | string> {
   const byId = chats.conversations(text);
   if (byId.length > 0) return byId;
   const groups = chats.named(text).map((id) => ({ ids: [id], shown: id }));
-  const people = (await contacts.named(text))
+  const people = (await naming.named(text))
     .map((person) => ({ ids: person.addresses.flatMap((one) => chats.conversations(one)), shown: candidate(person) }))
     .filter(({ ids }) => ids.length > 0);
   const [first, second] = [...groups, ...people];
@@ -81,7 +81,7 @@ async function conversationsOf(text: string, { contacts, chats }: SearchNames): 
   return first?.ids ?? 'matches no known conversation. Use its full id or name; postern conversations lists them.';
 }
 
-function candidate({ name, addresses }: Contact): string {
+function candidate({ name, addresses }: Named): string {
   return `${name} (${addresses.slice(0, 2).join(', ')})`;
 }
 

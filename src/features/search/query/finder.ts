@@ -4,7 +4,7 @@ import type { Page } from '../../../core/model/ports/reading-ports.ts';
 import type { SearchedSource, SearchPage } from '../../../core/model/ports/search-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
 import type { SearchableMessage, SearchHit, SearchQuery, SearchSender } from '../../../core/model/search.ts';
-import { conversationTag, MAX_UNITS, nameOf, secondOfMs, senderTags, tagsOf } from '../index/document.ts';
+import { conversationTag, MAX_UNITS, searchedName, secondOfMs, senderTags, tagsOf } from '../index/document.ts';
 import { type DocumentKey, Documents, LAST_ID } from '../index/documents.ts';
 import { IndexFile } from '../index/index-file.ts';
 import { SearchableIndex } from '../index/searchable-index.ts';
@@ -62,7 +62,7 @@ export class Finder {
         else if (match !== 'other' && message !== undefined && !seen.has(row)) {
           if (items.length === limit) return { items, next: String(shown), stale };
           seen.add(row);
-          const { texts: _, ...shownMessage } = message;
+          const { texts: _, fileNames: _names, ...shownMessage } = message;
           items.push({ message: shownMessage, ...match });
           shown = id;
         }
@@ -128,9 +128,9 @@ export function matcherOf(query: SearchQuery): (message: SearchableMessage) => M
       const has = new Set(tagsOf(message));
       if (!tags.every((alternatives) => alternatives.some((tag) => has.has(tag)))) return 'stale';
     }
-    if (query.hasAttachment && message.attachments.length === 0) return 'stale';
+    if (query.hasAttachment && message.fileNames === undefined) return 'stale';
     const body = new SearchedText(message.body.slice(0, MAX_UNITS));
-    const names = message.attachments.map((path) => new SearchedText(nameOf(path)));
+    const names = (message.fileNames ?? []).map((name) => new SearchedText(searchedName(name)));
     const others = (message.texts ?? []).map(([kind, text]) => [kind, new SearchedText(text)] as const);
     const found = wanted.map((pattern) => body.highlights(pattern));
     const kindOf = (pattern: Pattern) => others.find(([, text]) => text.highlights(pattern).length > 0)?.[0];

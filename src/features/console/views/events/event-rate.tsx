@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { StatisticSeries } from '../../../../core/model/statistics.ts';
+import type { StatisticSeries } from '../../../../client/overview-types.ts';
 import { Sparkline } from '../../parts/charts.tsx';
 import { call } from '../../service/api.ts';
 import { mayOwn } from '../../service/service.ts';

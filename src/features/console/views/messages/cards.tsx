@@ -148,10 +148,6 @@ const LocationBubble = ({ name, latitude, longitude, url }: LocationPin): VNode 
   </Bubble>
 );
 
-/** Returns the earlier texts of an edited message, oldest first. */
-export const earlierTexts = (edits: readonly PartEdits[] = []): PartEdits['history'] =>
-  edits.flatMap(({ history }) => history.slice(0, -1));
-
 export const History = ({ texts }: { readonly texts: PartEdits['history'] }): VNode => (
   <ol class="history">
     {texts.map(({ at, text }, index) => (

@@ -1,11 +1,12 @@
-// The box for writing a message and attaching files, and the line for the recipient of a new message.
+// The box for writing a message and attaching files.
 
 import { signal } from '@preact/signals';
 import { createRef, type TargetedKeyboardEvent, type VNode } from 'preact';
+import type { ScheduledSend } from '../../../../client/scheduled-types.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import { Icon, IconButton } from '../../parts/parts.tsx';
-import { SuggestField } from '../../parts/suggest.tsx';
 import { busily } from '../../parts/toast.ts';
+import { Token } from '../../parts/token.tsx';
 import { call, upload } from '../../service/api.ts';
 import { nameOf } from '../../service/directory.ts';
 import { areChangesLive } from '../../service/live.ts';
@@ -15,32 +16,31 @@ import { goTo, pathOfConversation } from '../../service/route.ts';
 import { ALL_PARTS } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { showConversations } from './conversations.tsx';
-import { openState } from './open-state.ts';
+import { openState, recipient } from './open-state.ts';
+import { noteScheduled } from './scheduled.tsx';
+import { SendLater } from './send-later.tsx';
 import { thread } from './thread.tsx';
+import { chosenRecipient, focusRecipient } from './to-line.tsx';
 
 /** Delays before each check of the status of a sent message. Used only if the service does not report changes. */
 const LOOK_AGAIN_MS = [1000, 3000, 10_000];
 const MOST_LINES_PX = 160;
 
-/** Answer to a send: the message, or the approval that it waits for. */
-type Sent = Message & { readonly approval?: unknown };
+/** Answer to a send: the message, the approval that it waits for, or the scheduled send. */
+type Sent = Message & { readonly approval?: unknown; readonly scheduled?: ScheduledSend };
 
 const body = createRef<HTMLTextAreaElement>();
-const recipient = createRef<HTMLInputElement>();
 const chooser = createRef<HTMLInputElement>();
 const button = createRef<HTMLButtonElement>();
 const files = signal<readonly File[]>([]);
 const said = signal<{ readonly text: string; readonly isBad?: boolean }>({ text: '' });
-/** The chosen person or group of a new message. */
-let chosen: { readonly id: string; readonly name: string } | undefined;
 
 export const focusBody = (): void => body.current?.focus();
-export const focusRecipient = (): void => recipient.current?.focus();
 
-/** Forgets the outcome of the last send, and the recipient unless a new message is being written. */
+/** Forgets the outcome of the last send, and whom a new message was for. */
 export function clearComposer(): void {
   said.value = { text: '' };
-  if (!openState.value.isNew) chosen = undefined;
+  recipient.value = undefined;
 }
 
 /** Fits the height of the box to its text. */
@@ -54,38 +54,43 @@ export function addFiles(added: Iterable<File>): void {
   files.value = [...files.value, ...added];
 }
 
-function target(): string {
-  if (!openState.value.isNew) return thread.openId;
-  const typed = recipient.current?.value ?? '';
-  return chosen !== undefined && chosen.name === typed ? chosen.id : typed.trim();
-}
-
-async function send(): Promise<void> {
+/** Sends the message, now or at a time. */
+async function send(at?: Date): Promise<void> {
   const text = body.current?.value ?? '';
-  if (text === '' && files.value.length === 0) return;
-  const to = target();
+  if (text === '' && files.value.length === 0) {
+    if (at !== undefined) said.value = { text: 'Write the message first.', isBad: true };
+    focusBody();
+    return;
+  }
+  const to = openState.value.isNew ? chosenRecipient() : thread.openId;
   if (to === '') {
     said.value = { text: 'Choose whom to write to.', isBad: true };
     focusRecipient();
     return;
   }
-  if (button.current !== null) await busily(button.current, () => post(to, text));
+  if (button.current !== null) await busily(button.current, () => post(to, text, at));
   focusBody();
 }
 
-async function post(to: string, text: string): Promise<void> {
+async function post(to: string, text: string, at: Date | undefined): Promise<void> {
   const startHash = location.hash;
   try {
     const ids = await uploaded();
     const message = await call<Sent>('messages', {
       method: 'POST',
-      body: { recipient: to, body: text, ...(ids.length > 0 && { attachment_ids: ids }) },
+      body: {
+        recipient: to,
+        body: text,
+        ...(ids.length > 0 && { attachment_ids: ids }),
+        ...(at !== undefined && { send_at: at.toISOString() }),
+      },
     });
     if (body.current !== null) body.current.value = '';
     grow();
     files.value = [];
     said.value = { text: message.approval === undefined ? '' : 'It waits for approval.' };
-    if (message.approval === undefined) await noteSent(message, startHash);
+    if (message.scheduled !== undefined) noteScheduled(message.scheduled);
+    else if (message.approval === undefined) await noteSent(message, startHash);
   } catch (error) {
     said.value = { text: reasonOf(error), isBad: true };
   }
@@ -107,7 +112,7 @@ async function noteSent(message: Message, startHash: string): Promise<void> {
   if (id === '') said.value = { text: 'Messages has it, but has not stored it yet.' };
   else if (status === 'failed') said.value = { text: 'Messages could not send it.', isBad: true };
   if (conversation === '') return;
-  if (conversation === thread.openId) {
+  if (conversation === thread.openId && !openState.value.isNew) {
     if (id !== '') thread.add(message.attachments.length === 0 ? message : await withDetails(message));
   } else {
     await showConversations();
@@ -144,30 +149,6 @@ function pressed(event: TargetedKeyboardEvent<HTMLTextAreaElement>): void {
   event.currentTarget.form?.requestSubmit();
 }
 
-/** The line above the message list that takes the recipient of a new message. */
-export const ToLine = (): VNode => (
-  <div class="to-line" hidden={!openState.value.isNew}>
-    <label for="recipient" class="quiet">
-      To
-    </label>
-    <div class="grow to-field">
-      <SuggestField
-        id="recipient"
-        class="input"
-        aria-label="To"
-        placeholder="A name, number or group"
-        spellcheck={false}
-        field={recipient}
-        choose={({ id, name }) => {
-          chosen = { id, name };
-          if (recipient.current !== null) recipient.current.value = name;
-          focusBody();
-        }}
-      />
-    </div>
-  </div>
-);
-
 export const Composer = (): VNode => (
   <form
     id="send-form"
@@ -193,6 +174,7 @@ export const Composer = (): VNode => (
       />
       <div class="box">
         <TextBox />
+        <SendLater send={send} />
         <button type="submit" id="send" class="sendit" aria-label="Send" ref={button}>
           <Icon name="up" />
         </button>
@@ -228,18 +210,14 @@ function TextBox(): VNode {
 const FileList = (): VNode => (
   <ul id="file-list" class="filters" aria-label="Files to send" hidden={files.value.length === 0}>
     {files.value.map((file) => (
-      <li key={`${file.name} ${file.lastModified} ${file.size}`} class="token">
-        <span class="cut">{file.name}</span>
-        <button
-          type="button"
-          aria-label={`Remove ${file.name}`}
-          onClick={() => {
+      <li key={`${file.name} ${file.lastModified} ${file.size}`}>
+        <Token
+          name={file.name}
+          remove={() => {
             files.value = files.value.filter((other) => other !== file);
             focusBody();
           }}
-        >
-          ×
-        </button>
+        />
       </li>
     ))}
   </ul>

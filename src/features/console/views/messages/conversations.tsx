@@ -226,6 +226,7 @@ export function Conversations(): VNode {
       <ul
         id="conversation-list"
         class="scroll"
+        data-rows
         aria-label="Conversations"
         ref={list}
         hidden={isEmpty}

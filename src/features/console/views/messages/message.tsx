@@ -3,9 +3,11 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
+import { capital } from '../../../../core/model/capital.ts';
 import type { TextRun, Translation } from '../../../../core/model/content.ts';
 import type { MessageDetails, RepliedMessage } from '../../../../core/model/details.ts';
 import type { Message } from '../../../../core/model/message.ts';
+import { earlierTexts } from '../../../../core/model/message-view.ts';
 import type { Reaction } from '../../../../core/model/reaction.ts';
 import { Avatar } from '../../parts/avatar.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
@@ -19,7 +21,7 @@ import { keyName, namesOfKeys } from '../../service/service.ts';
 import { counted, personOf, timeOf } from '../../service/words.ts';
 import type { Attachment } from './attachment-files.ts';
 import { AttachmentItem } from './attachments.tsx';
-import { cardsOf, earlierTexts, History } from './cards.tsx';
+import { cardsOf, History } from './cards.tsx';
 import { linked } from './web-link.tsx';
 
 /** A change that is noted below the message. */
@@ -257,8 +259,6 @@ function ByKey({ id }: { readonly id: string }): VNode {
     </span>
   );
 }
-
-const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
 const RECEIPTS: Readonly<Partial<Record<Message['status'], string>>> = {
   pending: 'Sending',

@@ -16,7 +16,7 @@ import { type LiveEvent, onEvent } from '../../service/live.ts';
 import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
 import { ALL_PARTS, isDemo, isOwner, knownKeys, may } from '../../service/service.ts';
 import { addressIn, personOf, reasonOf } from '../../service/words.ts';
-import { addFiles, Composer, clearComposer, focusBody, focusRecipient, ToLine } from './composer.tsx';
+import { addFiles, Composer, clearComposer, focusBody } from './composer.tsx';
 import {
   Conversations,
   focusConversation,
@@ -37,6 +37,7 @@ import { readScheduled, Scheduled } from './scheduled.tsx';
 import { focusSearch, Results, SearchForm, takeWanted } from './search.tsx';
 import { SpeakBox } from './speak.tsx';
 import { ThreadLog, thread } from './thread.tsx';
+import { focusRecipient, ToLine } from './to-line.tsx';
 
 export { focusSearch, searchFor } from './search.tsx';
 
@@ -196,7 +197,7 @@ const ThreadPane = (): VNode => (
   >
     <div>
       <Head />
-      <ToLine />
+      <ToLine done={focusBody} />
     </div>
     <div class="log-room">
       <NoThread />

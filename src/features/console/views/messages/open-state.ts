@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { Conversation } from '../../../../core/model/conversation.ts';
+import type { Entry } from '../../service/directory.ts';
 
 /** The state of the view. `conversation` is undefined until it has been read. */
 export interface Opened {
@@ -11,3 +12,6 @@ export interface Opened {
 }
 
 export const openState = signal<Opened>({ isNew: false });
+
+/** The chosen person or group of a new message. */
+export const recipient = signal<Entry | undefined>(undefined);

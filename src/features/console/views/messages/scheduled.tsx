@@ -8,8 +8,8 @@ import { Button, Icon } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { may } from '../../service/service.ts';
-import { timeOf } from '../../service/words.ts';
-import { openState } from './open-state.ts';
+import { addressIn, timeOf } from '../../service/words.ts';
+import { openState, recipient } from './open-state.ts';
 
 const KEPT_MS = 120_000;
 
@@ -32,10 +32,20 @@ async function cancel(id: string): Promise<void> {
   waiting.value = waiting.value.filter((one) => one.id !== id);
 }
 
+export function noteScheduled(send: ScheduledSend): void {
+  waiting.value = [...waiting.value, send].toSorted((a, b) => a.send_at.localeCompare(b.send_at));
+}
+
+/** Returns the names that a send may use for the recipient whom the page shows. */
+function namesOfRecipient(): readonly (string | undefined)[] {
+  const { id = '', isNew, conversation } = openState.value;
+  if (isNew) return [recipient.value?.id, recipient.value?.conversation];
+  return id.includes(';-;') ? [id, addressIn(id), ...(conversation?.participants ?? [])] : [id];
+}
+
 export function Scheduled(): VNode {
-  const { conversation } = openState.value;
-  const { id = '', participants = [] } = conversation ?? {};
-  const here = waiting.value.filter(({ to }) => to === id || (id.includes(';-;') && participants.includes(to)));
+  const names = namesOfRecipient();
+  const here = waiting.value.filter(({ to }) => names.includes(to));
   return (
     <ul id="scheduled" aria-label="Scheduled" hidden={here.length === 0}>
       {here.map(({ id: one, text, send_at: at, state }) => (

@@ -229,7 +229,7 @@ function pressed(event: TargetedKeyboardEvent<HTMLDivElement>): void {
 
 /** The results, shown in place of the conversations. */
 export const Results = (): VNode => (
-  <div class="scroll" id="found" hidden={!isOpen.value} ref={results} onKeyDown={pressed}>
+  <div class="scroll" id="found" data-rows hidden={!isOpen.value} ref={results} onKeyDown={pressed}>
     <ul id="people-list" aria-label="People and groups" hidden={people.value.length === 0}>
       {people.value.map((entry) => (
         <PersonHit key={entry.id} {...entry} />

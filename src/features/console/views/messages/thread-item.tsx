@@ -2,8 +2,8 @@
 
 import { render } from 'preact';
 import type { Message } from '../../../../core/model/message.ts';
+import { shownReactions } from '../../../../core/model/message-view.ts';
 import type { Reaction } from '../../../../core/model/reaction.ts';
-import { marksOf } from '../../service/content.ts';
 import { dayOf } from '../../service/words.ts';
 import { type Attachment, attachmentOf } from './attachment-files.ts';
 import { clockOf, isEvent, kindOfReaction, MessageParts, type Noted, replacedBy, type Shown } from './message.tsx';
@@ -25,7 +25,7 @@ function shownOf(message: Message): Shown {
     message,
     noted: undefined,
     quoted: details?.reply_to,
-    reactions: marksOf(details).map((reaction) => ({ ...reaction, names })),
+    reactions: shownReactions(details).map((reaction) => ({ ...reaction, names })),
     attachments: attachmentsIn(message),
   };
 }

@@ -2,8 +2,7 @@
 
 import { signal, useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { Overview } from '../../../../core/model/overview.ts';
-import type { StatisticPoint, StatisticSeries } from '../../../../core/model/statistics.ts';
+import type { Overview, StatisticPoint, StatisticSeries } from '../../../../client/overview-types.ts';
 import { type Bar, BarPlot, Legend, type Parts } from '../../parts/charts.tsx';
 import { Segments } from '../../parts/choices.tsx';
 import { Card } from '../../parts/parts.tsx';

@@ -1,7 +1,7 @@
 // The overview's list of problems and decisions that need the user, each with a button.
 
 import type { ComponentChildren, VNode } from 'preact';
-import type { Overview, WebhookOverview } from '../../../../core/model/overview.ts';
+import type { Overview, WebhookOverview } from '../../../../client/overview-types.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
 import type { WebhookSummary } from '../../../../core/model/status.ts';
 import { Exactly } from '../../parts/exactly.tsx';

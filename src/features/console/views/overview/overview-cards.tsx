@@ -1,7 +1,7 @@
 // The cards of the overview: webhooks, sends, keys and the machine.
 
 import type { VNode } from 'preact';
-import type { KeyOverview, Overview, WebhookOverview } from '../../../../core/model/overview.ts';
+import type { KeyOverview, Overview, WebhookOverview } from '../../../../client/overview-types.ts';
 import { type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
 import { Meter, PartBar, Sparkline, TickStrip } from '../../parts/charts.tsx';
 import { Card, type Column, Facts, Table } from '../../parts/parts.tsx';

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { Overview } from '../../../../core/model/overview.ts';
+import type { Overview } from '../../../../client/overview-types.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { type Verdict, verdictOf } from '../../../../core/model/verdict.ts';
 import { noteHeld } from '../../parts/held-watch.ts';

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
-import type { ShownSetting } from '../../../../core/model/overview.ts';
+import type { ShownSetting } from '../../../../core/model/shown-setting.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { CodeLine, Icon, Note, PageHead, Tag } from '../../parts/parts.tsx';
 import { viewOf } from '../../parts/view.tsx';

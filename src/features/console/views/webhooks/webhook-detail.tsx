@@ -2,7 +2,7 @@
 
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
-import type { SubjectSeries } from '../../../../core/model/statistics.ts';
+import type { SubjectSeries } from '../../../../client/overview-types.ts';
 import type { DetailedDelivery } from '../../../../core/model/webhook.ts';
 import { BarPlot, Legend, type Parts } from '../../parts/charts.tsx';
 import { Button, Card, Facts, Icon, Note, PageHead, State } from '../../parts/parts.tsx';

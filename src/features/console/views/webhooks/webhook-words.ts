@@ -1,6 +1,6 @@
 // A webhook's state in words, and its deliveries as one tick per hour.
 
-import type { StatisticPoint, SubjectSeries } from '../../../../core/model/statistics.ts';
+import type { StatisticPoint, SubjectSeries } from '../../../../client/overview-types.ts';
 import { type Webhook, type WebhookStatus, withoutPassword } from '../../../../core/model/webhook.ts';
 import type { Tick } from '../../parts/charts.tsx';
 import type { Mark } from '../../parts/parts.tsx';

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { StatisticSeries, SubjectSeries } from '../../../../core/model/statistics.ts';
+import type { StatisticSeries, SubjectSeries } from '../../../../client/overview-types.ts';
 import { MAX_WEBHOOKS } from '../../../../core/model/webhook.ts';
 import { TickStrip } from '../../parts/charts.tsx';
 import { setTitle } from '../../parts/frame.ts';

@@ -1,0 +1,11 @@
+/** One setting of config.toml (decision Z3). Secrets are left out. */
+export interface ShownSetting {
+  /** `section.key`, as in the file. */
+  readonly key: string;
+  readonly value: unknown;
+  readonly default: unknown;
+  readonly is_default: boolean;
+  /** Always true: Postern reads every setting only at startup. */
+  readonly needs_restart: true;
+  readonly description: string;
+}

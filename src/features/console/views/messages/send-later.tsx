@@ -1,0 +1,67 @@
+// The menu beside the button that sends: it lets Postern send the message at another time.
+
+import type { VNode } from 'preact';
+import { confirmed, Menu, type MenuItem } from '../../parts/floating.tsx';
+import { knownStatus } from '../../service/service.ts';
+import { hourOf } from '../../service/words.ts';
+
+const HOUR_MS = 3_600_000;
+const MORNING = 8;
+
+function tomorrowMorning(): Date {
+  const time = new Date();
+  time.setDate(time.getDate() + 1);
+  time.setHours(MORNING, 0, 0, 0);
+  return time;
+}
+
+/** Formats a time for a field of the type `datetime-local`, which shows the browser's time zone. */
+function localOf(time: Date): string {
+  const shifted = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 16);
+}
+
+/** Asks for a time. Resolves with undefined if nobody chose one. */
+async function askedTime(): Promise<Date | undefined> {
+  const form = await confirmed({
+    title: 'Send later',
+    text: (
+      <input
+        class="input"
+        type="datetime-local"
+        name="at"
+        aria-label="When"
+        required
+        min={localOf(new Date())}
+        defaultValue={localOf(tomorrowMorning())}
+      />
+    ),
+    action: 'Schedule',
+    isBad: false,
+  });
+  const at = form?.get('at');
+  return typeof at === 'string' ? new Date(at) : undefined;
+}
+
+/** Calls `send` with the time that somebody chooses. Absent if the service cannot send later. */
+export function SendLater({ send }: { readonly send: (at: Date) => Promise<void> }): VNode | null {
+  if (knownStatus().capabilities?.send_at?.available !== true) return null;
+  const items: readonly MenuItem[] = [
+    { icon: 'clock', text: 'Send in one hour', run: () => send(new Date(Date.now() + HOUR_MS)) },
+    {
+      icon: 'clock',
+      text: `Send tomorrow at ${hourOf(tomorrowMorning())}`,
+      run: () => send(tomorrowMorning()),
+    },
+    '-',
+    {
+      icon: 'clock',
+      text: 'Send later …',
+      run: async () => {
+        const at = await askedTime();
+        if (at !== undefined) await send(at);
+      },
+    },
+  ];
+  return <Menu label="Send later" icon="clock" items={items} />;
+}

@@ -1,0 +1,27 @@
+import { oneToOneChats } from '../../core/chatdb/one-to-one-chats.ts';
+import type { Core } from '../../core/core.ts';
+import type { Running } from '../../core/feature.ts';
+import { bookOf } from './book.ts';
+import { PeopleReader } from './people-reader.ts';
+import { CONTACTS, PEOPLE } from './port.ts';
+import type { ContactValues } from './settings.ts';
+
+/**
+ * Creates the readers of contacts and of people. Opens the Address Book once a client asks for names. People combine the
+ * names in the Address Book with the conversations in chat.db.
+ */
+export function openContacts(core: Core, values: ContactValues): Running {
+  const { host, closers, connection, thread, naming, ports } = core;
+  const book = bookOf(values, { connection, clock: host.clock, log: host.log });
+  // Not `Running.close`: requests that are being answered may still wait for names.
+  closers.add('Address Book', () => book.close());
+  naming.providedBy(book);
+  ports.provide(CONTACTS, book);
+  ports.provide(PEOPLE, new PeopleReader(book, oneToOneChats(connection, thread)));
+  return {
+    status() {
+      const health = book.health();
+      return health.state === 'not_loaded' ? undefined : health;
+    },
+  };
+}

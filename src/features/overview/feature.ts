@@ -1,0 +1,17 @@
+import { feature } from '../../core/feature.ts';
+
+/** Counts events, sends and deliveries, and collects what the console's home page shows. */
+export const overview = feature({
+  name: 'overview',
+  routes: {
+    getOverview: { method: 'GET', path: '/overview', key: 'header', access: 'owner' },
+    getStatistics: { method: 'GET', path: '/stats/{kind}', key: 'header', access: 'owner' },
+  },
+  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  document: async () => (await import('./document.ts')).DOCUMENT,
+  statusPage: async () => (await import('./shown.ts')).shownCounters,
+  async open(core) {
+    const { openOverview } = await import('./open.ts');
+    return openOverview(core);
+  },
+});

@@ -44,27 +44,25 @@ export class PolledLine {
     const { signal } = this.#ending;
     // The first answer comes at once, and says that the service can be reached.
     let wait = 0;
-    let state: LineChange | undefined;
+    let isOpen = false;
     while (!signal.aborted) {
-      try {
-        const { items, next = '' } = await pageOf<LiveEvent>(this.#path(wait), { signal });
-        if (signal.aborted) return;
-        if (state !== 'open') this.#notify('open');
-        state = 'open';
-        this.#after = /[?&]after=([\w-]+)/.exec(next)?.[1] ?? this.#after;
-        for (const event of items) this.#take(event);
-        await pause(document.hidden ? HIDDEN_MS : isScarce() ? SPARING_MS : PAUSE_MS, signal);
-        wait = document.hidden ? 0 : WAIT_S;
-      } catch (error) {
-        if (signal.aborted) return;
-        const status = statusOf(error);
-        if (status === undefined) throw error;
+      const answer = await pageOf<LiveEvent>(this.#path(wait), { signal }).catch((error: unknown) => ({ error }));
+      if (signal.aborted) return;
+      if ('error' in answer) {
+        const status = statusOf(answer.error) ?? 0;
         if ([401, 404, 410].includes(status)) return this.#notify(status === 401 ? 'refused' : 'expired');
-        state = 'closed';
-        this.#notify(state, RECONNECT_MS / 1000);
+        isOpen = false;
+        this.#notify('closed', RECONNECT_MS / 1000);
         await pause(RECONNECT_MS, signal);
         wait = 0;
+        continue;
       }
+      if (!isOpen) this.#notify('open');
+      isOpen = true;
+      this.#after = /[?&]after=([\w-]+)/.exec(answer.next ?? '')?.[1] ?? this.#after;
+      for (const event of answer.items) this.#take(event);
+      await pause(document.hidden ? HIDDEN_MS : isScarce() ? SPARING_MS : PAUSE_MS, signal);
+      wait = document.hidden ? 0 : WAIT_S;
     }
   }
 

@@ -2,7 +2,7 @@
 
 import type { VNode } from 'preact';
 import type { HubMac, HubMachine, StatusReport } from '../../../../core/model/status.ts';
-import { Card, CodeLine, type Column, Empty, type Mark, State, Table } from '../../parts/parts.tsx';
+import { Card, CodeLine, type Column, classes, Empty, type Mark, State, Table } from '../../parts/parts.tsx';
 import { consoleOf } from '../../service/place.ts';
 import { number, timeOf } from '../../service/words.ts';
 
@@ -101,13 +101,24 @@ function Machine({ mac, machine, isOne, children }: MachineProps): VNode {
         {name !== id && <span class="quiet small block">{name}</span>}
       </td>
       <td class="aside">{version}</td>
-      <td class="num aside">{behind > 0 ? number(behind) : '–'}</td>
-      <td class="num aside" title="Rows that were too old for an event when they could be published">
-        {missed > 0 ? number(missed) : '–'}
-      </td>
+      <Count name="Not published yet" of={behind} />
+      <Count name="Without an event" of={missed} title="Rows that were too old when they could be published" />
     </tr>
   );
 }
+
+interface CountProps {
+  readonly name: string;
+  readonly of: number;
+  readonly title?: string;
+}
+
+/** On a phone only if there is something to say. */
+const Count = ({ name, of, title }: CountProps): VNode => (
+  <td class={classes('num', of === 0 && 'aside')} data-name={`${name}:`} title={title}>
+    {of > 0 ? number(of) : '–'}
+  </td>
+);
 
 function stateOf({ state, heard_at: at, behind, problem }: HubMachine): [Mark, string] {
   if (state === 'away') return ['bad', `Away since ${timeOf(at)}`];

@@ -191,7 +191,7 @@ describeWithNats('the console at a hub', () => {
       await page.locator('#check-now').click();
       return (await page.locator('#mac-list tr').nth(1).textContent())?.includes('Away since');
     });
-    expect(await page.locator('#verdict').textContent()).toBe('M2 is away');
+    expect(await page.locator('#verdict').textContent()).toBe('m2 is away');
     await page.evaluate(`location.hash = '#/messages'`);
     await page.locator('#merged [role=status]', { hasText: 'm2 did not answer' }).waitFor();
     await page.goto(`${hub.url}/console?mac=m2`);
@@ -265,7 +265,7 @@ const CONVERSATION = {
 const LIES: readonly (readonly [RegExp, unknown])[] = [
   [/\/status$/, STATUS],
   [/\/keys\/me$/, { id: 'owner', name: SCRIPT, scopes: [], caps: null }],
-  [/\/conversations$/, [CONVERSATION]],
+  [/\/conversations$/, [CONVERSATION, { ...CONVERSATION, id: 'any;-;+15550199' }]],
   [/\/conversations\/[^/]+$/, CONVERSATION],
   [/\/messages$/, [MESSAGE]],
   [/\/events$/, []],

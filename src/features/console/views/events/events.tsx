@@ -240,9 +240,10 @@ function Row({ taken }: { readonly taken: Taken }): VNode {
         {event.type}
       </span>
       <span class="cut where" dir="auto">
-        {from !== undefined && <Tag>{from}</Tag>} {conversationName(event, nameIn)}
+        {conversationName(event, nameIn)}
       </span>
       <span class="cut sum">
+        {from !== undefined && <Tag>{from}</Tag>}{' '}
         {who !== '' && (
           <b dir="auto" title={sender || undefined}>
             {who}

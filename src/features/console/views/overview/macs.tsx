@@ -48,7 +48,7 @@ const NoMacs = (): VNode => (
 function rowsOf(mac: HubMac): readonly VNode[] {
   const { id, machines } = mac;
   const name = (
-    <a class="what" href={addressOf(mac)} data-mac={id}>
+    <a href={addressOf(mac)} data-mac={id}>
       {id}
     </a>
   );
@@ -96,7 +96,7 @@ function Machine({ mac, machine, isOne, children }: MachineProps): VNode {
         <State kind={mark} text={word} />
         {problem !== null && <p class="small soft">{problem}</p>}
       </td>
-      <td class="aside" data-name="Machine">
+      <td class={classes(isOne && 'aside')}>
         {isOne ? id : <a href={consoleOf(mac, '', id)}>{id}</a>}
         {name !== id && <span class="quiet small block">{name}</span>}
       </td>

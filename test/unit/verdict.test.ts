@@ -38,7 +38,7 @@ describe('the verdict on a webhook that drops', () => {
     const atHub = { macs: [mac('m1', 'present'), mac('m2', 'away')] };
     expect(verdictOf(report([dropping], atHub)).text).toBe('Front door has dropped 3 events');
     expect(verdictOf(report([dropping], { macs: [mac('m1', 'away')] })).text).toBe(
-      'M1 is away and one webhook is behind',
+      'm1 is away and one webhook is behind',
     );
   });
 

@@ -92,6 +92,19 @@ const SCHEMAS = {
   WebhookTest: webhookTestSchema,
 } as const;
 
+/** The tags, in the order in which the reference page shows them. */
+const TAGS = [
+  { name: 'Messages', description: 'Reading and sending' },
+  { name: 'Events', description: 'Live or resumed' },
+  { name: 'Webhooks', description: 'Events delivered to you' },
+  { name: 'Conversations', description: 'One-to-one and groups' },
+  { name: 'Contacts', description: 'Who an address belongs to' },
+  { name: 'Keys', description: 'Keys that may do less than the owner’s, and what was done with them' },
+  { name: 'Approvals', description: 'Sends that wait for the owner’s decision' },
+  { name: 'Agents', description: 'For programs that a model drives' },
+  { name: 'Service', description: 'The service itself' },
+] as const;
+
 /** The operations of a service, but for those of its features. */
 export type Contract = readonly Omit<Described, 'catalogue'>[];
 
@@ -109,6 +122,11 @@ export function openApi(
   documents: readonly LoadedDocument[] = [],
   contract: Contract = CONTRACT,
 ): Json {
+  const operations = [
+    ...contract.map(({ operation }) => operation),
+    ...documents.flatMap((one) => Object.values(one.operations)),
+  ];
+  const used: ReadonlySet<string> = new Set(operations.map(({ tag }) => tag));
   return {
     openapi: '3.1.1',
     info: {
@@ -123,18 +141,7 @@ export function openApi(
     },
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
     security: [{ key: [] }],
-    // The reference page shows the tags in this order.
-    tags: [
-      { name: 'Messages', description: 'Reading and sending' },
-      { name: 'Events', description: 'Live or resumed' },
-      { name: 'Webhooks', description: 'Events delivered to you' },
-      { name: 'Conversations', description: 'One-to-one and groups' },
-      { name: 'Contacts', description: 'Who an address belongs to' },
-      { name: 'Keys', description: 'Keys that may do less than the owner’s, and what was done with them' },
-      { name: 'Approvals', description: 'Sends that wait for the owner’s decision' },
-      { name: 'Agents', description: 'For programs that a model drives' },
-      { name: 'Service', description: 'The service itself' },
-    ],
+    tags: TAGS.filter(({ name }) => used.has(name)),
     paths: paths(documents, contract),
     webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
     components: {

@@ -19,7 +19,7 @@ export const WayBack = (): VNode | null =>
     </>
   );
 
-/** The same above the view, where there is no side bar. */
+/** Stands above the view where there is no side bar. */
 export const PlaceBar = (): VNode | null =>
   placeName === undefined ? null : (
     <nav class="place-bar" aria-label="This Mac">

@@ -1,6 +1,6 @@
 // Stores the key with which the console and the API reference make requests. The key is stored for this tab only,
-// unless the user chooses to remember it on this device. A Mac behind the service has a key of its own only if somebody
-// signed in there with another one.
+// unless the user chooses to remember it on this device. For a Mac behind the service, another key is
+// stored only if somebody signed in there with one.
 
 import { placePath } from './place.ts';
 
@@ -11,18 +11,22 @@ const stored = (name: string): string => sessionStorage.getItem(name) ?? localSt
 
 export const keptKey = (): string => stored(NAME) || stored(SHARED);
 
-export const isRemembered = (): boolean => [NAME, SHARED].some((name) => localStorage.getItem(name) !== null);
+/** Where the key is stored. */
+const placeNow = (): string => (stored(NAME) === '' ? SHARED : NAME);
+
+export const isRemembered = (): boolean => localStorage.getItem(placeNow()) !== null;
 
 export function keepKey(key: string, isForDevice: boolean): void {
-  if (key === keptKey() && stored(NAME) === '') return;
-  sessionStorage.setItem(NAME, key);
-  if (isForDevice) localStorage.setItem(NAME, key);
-  else localStorage.removeItem(NAME);
+  const name = key === stored(SHARED) ? placeNow() : NAME;
+  sessionStorage.setItem(name, key);
+  if (isForDevice) localStorage.setItem(name, key);
+  else localStorage.removeItem(name);
 }
 
 export function forgetKey(): void {
-  sessionStorage.removeItem(NAME);
-  localStorage.removeItem(NAME);
+  const name = placeNow();
+  sessionStorage.removeItem(name);
+  localStorage.removeItem(name);
 }
 
 /** The one-time code or the key in an address. */

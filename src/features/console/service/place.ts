@@ -13,7 +13,7 @@ const machine = asked('machine');
 /** The name of the Mac behind the service; undefined if the page shows the service itself. */
 export const placeName = mac === undefined || machine === undefined ? mac : `${mac} (${machine})`;
 
-/** Where its API begins, relative to the page; empty for the service itself. */
+/** The path of its service, relative to the page; empty for the service itself. */
 export const placePath = mac === undefined ? '' : machine === undefined ? `macs/${mac}/` : `macs/${mac}/at/${machine}/`;
 
 /** The console of the service itself. */

@@ -14,10 +14,21 @@ const NOT_OF_A_HUB: readonly string[] = ['include', 'max_age_s', 'junk'];
 const queryOf = ({ shape }: z.ZodObject): z.ZodObject =>
   z.object({ ...Object.fromEntries(Object.entries(shape).filter(([name]) => !NOT_OF_A_HUB.includes(name))), mac: MAC });
 
-const { listEvents, openWebSocket, listConversations } = OPERATIONS;
+const { getHealth, getStatus, listEvents, openWebSocket, listConversations } = OPERATIONS;
 
-/** What differs from the same operation of a Mac. */
+/** The operations that differ from those of a Mac. */
 const CHANGED: Partial<Record<RouteId, Operation>> = {
+  getHealth: {
+    ...getHealth,
+    summary: 'Whether the events of the fleet can be read, and if not, why',
+    description: 'Needs no key, for uptime monitors. The answer is 200 while the hub runs; `backend` says the rest.',
+  },
+  getStatus: {
+    ...getStatus,
+    summary: 'Version, Macs, webhooks, and the operations that the hub has',
+    description: 'What the hub knows about itself and its Macs, for monitoring. `newest_event` has the current offset.',
+    query: z.object({}),
+  },
   listEvents: {
     ...listEvents,
     summary: 'Events of all Macs after an offset, oldest first',

@@ -6,7 +6,7 @@ import { Connection } from '../dist/src/core/chatdb/connection.js';
 import { readAttributedText } from '../dist/src/core/chatdb/content/attributed-runs.js';
 import { decodeRow } from '../dist/src/core/chatdb/content/message-content.js';
 import { Typedstream } from '../dist/src/core/chatdb/content/typedstream.js';
-import { IndexReader } from '../dist/src/core/chatdb/index-source.js';
+import { IndexReader } from '../dist/src/features/search/index/index-source.js';
 import { messageOf } from '../dist/src/core/chatdb/message.js';
 import { withDetails } from '../dist/src/core/chatdb/message-details.js';
 import { hasContent } from '../dist/src/core/chatdb/row-kinds.js';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '../dist/src/core/chatdb/connection.js';
-import { IndexReader } from '../dist/src/core/chatdb/index-source.js';
+import { IndexReader } from '../dist/src/features/search/index/index-source.js';
 import { Documents } from '../dist/src/features/search/index/documents.js';
 import { openIndex } from '../dist/src/features/search/index/index-database.js';
 import { textsDatabase } from './database.mjs';

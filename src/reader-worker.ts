@@ -1,7 +1,6 @@
 // The thread behind `ReaderThread`. Runs everything that can take long, on its own connection to chat.db.
 import { parentPort, workerData } from 'node:worker_threads';
 import { Connection } from './core/chatdb/connection.ts';
-import { IndexReader } from './core/chatdb/index-source.ts';
 import { ListReader } from './core/chatdb/reader.ts';
 import type { AssociatedRows } from './core/model/associated-rows.ts';
 import { errorCode, isAppError } from './core/model/errors.ts';
@@ -11,8 +10,6 @@ import type { ThreadAnswer, ThreadCall, ThreadError } from './core/runtime/reade
 import { sqliteLibrary } from './core/runtime/sqlite.ts';
 import { DecodedRowNote, type SharedRow } from './core/runtime/watched-row.ts';
 import { ROW_FEATURES } from './features/rows.ts';
-import type { IndexWriter } from './features/search/index/index-writer.ts';
-import type { Finder } from './features/search/query/finder.ts';
 
 const {
   path,
@@ -50,25 +47,15 @@ const connection = new Connection({ path, home, log, associatedRows, hidden, dec
 /** The objects of this thread whose methods the main thread can call. Features have more. */
 export interface ThreadTargets {
   readonly lists: ListReader;
-  readonly index: IndexReader;
-  readonly finder: Pick<Finder, 'find'>;
-  readonly writer: Pick<IndexWriter, 'add' | 'put' | 'advance' | 'merge'>;
 }
 
 /** An object of this thread. Some have a method `close`, which releases files. */
 type Target = Readonly<Record<string, (...args: readonly unknown[]) => unknown>>;
 
-const index = new IndexReader(connection);
-const own: { readonly [Name in keyof ThreadTargets]: () => ThreadTargets[Name] | Promise<ThreadTargets[Name]> } = {
-  lists: () => new ListReader(connection),
-  index: () => index,
-  // The modules of search are loaded on first use.
-  finder: async () => new (await import('./features/search/query/finder.ts')).Finder(index),
-  writer: async () => new (await import('./features/search/index/index-writer.ts')).IndexWriter(index),
-};
-const makers = Object.assign(own, ...ROW_FEATURES.map((one) => one(connection))) as Readonly<
-  Record<string, () => Target | Promise<Target>>
->;
+const makers = Object.assign(
+  { lists: () => new ListReader(connection) },
+  ...ROW_FEATURES.map((one) => one(connection)),
+) as Readonly<Record<string, () => Target | Promise<Target>>>;
 /** The objects that were called at least once. Key: the name. */
 const made = new Map<string, Promise<Target>>();
 

@@ -24,26 +24,13 @@ const LISTS = [`${FEATURES}list.ts`, `${FEATURES}rows.ts`];
 const ROOTS = ['src/main.ts', 'src/reader-worker.ts'];
 
 /** How often rooms of the core import a feature. The list only shrinks: lower a number here when it falls. */
-const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {
-  'core: access': 2,
-  'core: mcp': 2,
-  'core: oauth': 2,
-  'core: search': 1,
-  'http: search': 2,
-  'reader-worker: search': 4,
-};
+const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {};
 
 /** How often a feature imports what another one does not show. The list only shrinks. */
-const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {
-  'access: mcp': 1,
-  'mcp: contacts': 1,
-  'mcp: search': 2,
-  'oauth: access': 1,
-  'scheduled: mcp': 3,
-};
+const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {};
 
 /** Folders of features/ whose code has moved there, but which have no `feature.ts` yet. The list only shrinks. */
-const NOT_YET_FEATURES = ['access', 'console', 'mcp', 'oauth', 'search'];
+const NOT_YET_FEATURES = ['console'];
 
 /** What a feature shows to those that need it. */
 const SHARED_FILE = /^(?:port|types)\.ts$/;
@@ -56,6 +43,8 @@ const LIGHT_FILES = [
   'demo-commands.ts',
   'commands.ts',
   'settings.ts',
+  'clients.ts',
+  'ended.ts',
   'migrations.ts',
 ];
 
@@ -74,25 +63,28 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   // Without Send Later of Messages, and what the code itself schedules.
   scheduled:
     /scheduled[_ ]?(?:send|message|list|cancel|id|api|answer)|scheduler|'scheduled?'|\bscheduled\(|\.scheduled\b/i,
+  // Not what looks for something, nor the query of a URL.
+  search:
+    /search[-_]?(?:hit|result|filter|report|index|complete|\.enabled)|`search|\.search\(q|\bsearch: \{|full-text/i,
   simulator: /simulat|\bdemo\b/i,
 };
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 704,
+  access: 235,
   archive: 2,
   bluebubbles: 2,
   changes: 55,
-  console: 70,
-  contacts: 58,
+  console: 62,
+  contacts: 44,
   fleet: 5,
   imsg: 1,
-  mcp: 113,
+  mcp: 5,
   media: 7,
-  oauth: 54,
+  oauth: 5,
   overview: 10,
-  scheduled: 50,
-  search: 274,
+  scheduled: 37,
+  search: 17,
   simulator: 58,
 };
 

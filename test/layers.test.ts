@@ -14,13 +14,15 @@ import {
 import { featureNames } from './support/without-features.ts';
 
 /**
- * The rooms of src/, and which others each may import. In one sentence: model ← runtime, schema, config ← chatdb, sender,
+ * The rooms of src/, and which others each may import. In one sentence: model ← runtime, schema, tools, config ← chatdb, sender,
  * mac, log, streams, webhooks, state ← http, status, doctor ← the files of core/ ← cli ← features ← main.
  */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   model: [],
   runtime: ['model'],
   schema: ['model'],
+  // runtime: the counters of sends.
+  tools: ['model', 'runtime'],
   // core: the interface `Feature`, whose settings are sections of config.toml. http and cli take its type from there too.
   config: ['model', 'runtime', 'core'],
   chatdb: ['model', 'runtime'],
@@ -38,14 +40,14 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   // It opens every room above. cli and doctor: what a feature may add to them. reader-worker: the types of its answers.
   core: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
-    ...['http', 'status', 'doctor', 'cli', 'reader-worker'],
+    ...['http', 'status', 'doctor', 'cli', 'tools', 'reader-worker'],
   ],
   // chatdb, mac and state: backup, restore and diagnostics need no service.
   // schema: instants on the command line are those of the API.
   cli: ['model', 'runtime', 'schema', 'config', 'chatdb', 'mac', 'state', 'doctor', 'core', 'client', 'installer'],
   features: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
-    ...['http', 'doctor', 'core', 'cli', 'client', 'reader-worker'],
+    ...['http', 'doctor', 'core', 'cli', 'client', 'tools'],
   ],
   client: ['model', 'runtime'],
   // chatdb: the uninstaller asks which staged files Messages still shows.
@@ -58,7 +60,11 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
 const ROOMS_OF_FEATURES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   console: { service: [], parts: ['service'], views: ['service', 'parts'], app: ['service', 'parts', 'views'] },
   fleet: { protocol: [], agent: ['protocol', 'settings.ts'], hub: ['protocol', 'problems.ts'], setup: ['protocol'] },
-  search: { language: [], index: ['query'], query: ['index'] },
+  search: {
+    language: ['ports.ts', 'types.ts'],
+    index: ['query', 'ports.ts', 'problems.ts', 'types.ts'],
+    query: ['index', 'ports.ts', 'problems.ts', 'types.ts'],
+  },
 };
 
 /** The rooms that may use an outside package, or a module of Node that touches the machine. */
@@ -76,7 +82,7 @@ const ALLOWED_USERS: Readonly<Record<string, readonly string[]>> = {
   'axios-retry': ['webhooks'],
   '@ltd/j-toml': ['config'],
   'markdown-it': ['schema'],
-  zod: ['schema', 'http', 'core', 'features'],
+  zod: ['schema', 'http', 'tools', 'core', 'features'],
   '@modelcontextprotocol/server': ['features/mcp'],
   pino: ['runtime'],
   'pino-pretty': ['runtime'],
@@ -114,18 +120,18 @@ const URL_PARSERS: readonly string[] = [
   'core/webhooks/delivery-record.ts',
   'core/webhooks/poster.ts',
   'core/state/state-database.ts',
-  'core/state/webhooks-store.ts',
+  'features/access/state/user-info.ts',
   // The owner's configuration, options and environment, and the addresses of a fleet.
-  'core/http/issuer-host.ts',
   'features/bluebubbles/feature.ts',
   'features/imsg/imsg-command.ts',
+  'features/oauth/issuer-host.ts',
   'features/oauth/open-issuer.ts',
+  'features/oauth/settings.ts',
   'core/cli/commands/open-command.ts',
   'core/cli/commands/webhooks-listen-command.ts',
   'core/cli/listen-receiver.ts',
-  'core/cli/mcp-pipe.ts',
+  'features/mcp/cli/mcp-pipe.ts',
   'core/cli/service-connection.ts',
-  'core/config/config.ts',
   'core/config/service-address.ts',
   'core/config/settings.ts',
   'core/model/local-network.ts',

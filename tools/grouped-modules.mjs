@@ -29,13 +29,13 @@ export const GROUPS = {
     hub: ['features/fleet/hub/*'],
     fleet: ['features/fleet/*/*'],
     storage: ['features/**/*-store', 'features/oauth/public-document', 'core/config/settings-report'],
-    programs: ['core/http/{issuer-host,wire-listener,multipart}', 'features/mcp/subscriptions/*', 'features/*/*'],
+    programs: ['core/http/{wire-listener,multipart}', 'features/mcp/subscriptions/*', 'features/*/*'],
   },
   commands: {
     mac: ['core/doctor/*', 'core/cli/commands/{doctor,install,uninstall,agent,logs}-command'],
     demo: ['features/simulator/*'],
     files: ['features/archive/*', 'core/cli/commands/{backup,restore}-command'],
-    programs: ['features/imsg/*', 'core/cli/commands/mcp-command', 'core/cli/mcp-channel'],
+    programs: ['features/imsg/*', 'features/*/cli/*'],
     client: ['core/cli/**', 'client/*', 'features/*/{shown,*command,*commands}'],
   },
 };
@@ -51,7 +51,7 @@ const groupIn = (bundle, file) =>
   Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
 const isServing = (file) => GROUPS.program.service.some((entry) => names(entry, file));
 const isCommand = (file) =>
-  /^(?:core\/(?:cli|doctor)\/|features\/[\w-]+\/(?:shown|[\w-]*commands?)$)/.test(moduleOf(file)) && !isServing(file);
+  /^(?:core\/(?:cli|doctor)\/|features\/[\w-]+\/(?:cli\/[\w-]+|shown|[\w-]*commands?)$)/.test(moduleOf(file)) && !isServing(file);
 
 /** Every module that another one loads on demand. */
 const onDemand = new Set(

@@ -88,7 +88,7 @@ export const NAVIGATION = {
     [
       'docs/project/contract.md',
       '',
-      'The numbered rules that a client of API version 1 may rely on, and the choices that they leave open.',
+      'The numbered rules that a client of API version 1 may rely on.',
     ],
     ['ARCHITECTURE.md', 'How it is built', 'The core, the features, the two paths of a message, and the reasons.'],
     ['CONTRIBUTING.md', '', 'How to run, test and change Postern.'],

@@ -11,7 +11,7 @@ const manifest = JSON.parse(readFileSync(`${root}installer/mcpb/manifest.json`, 
 
 const { outputFiles } = await build({
   absWorkingDir: root,
-  entryPoints: ['src/core/cli/mcpb.ts'],
+  entryPoints: ['src/features/mcp/cli/mcpb.ts'],
   write: false,
   bundle: true,
   format: 'esm',

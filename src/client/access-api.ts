@@ -1,9 +1,8 @@
-import type { Approval, ApprovalState } from '../core/model/approval.ts';
-import type { AuditAction, AuditEntry } from '../core/model/audit.ts';
 import type { ClientLines } from '../core/model/client-lines.ts';
 import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.ts';
-import type { SelfChatRecord } from '../core/model/ports/self-chat-ports.ts';
 import type { SignInCode } from '../core/model/sign-in.ts';
+import type { SelfChatRecord } from '../features/access/self-chat-ports.ts';
+import type { Approval, ApprovalState, AuditAction, AuditEntry } from './access-types.ts';
 import { queryOf, type Requests } from './request.ts';
 
 /**

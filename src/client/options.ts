@@ -1,9 +1,9 @@
-import type { Approval } from '../core/model/approval.ts';
 import type { ChangeEvent, Event } from '../core/model/event.ts';
 import type { Include } from '../core/model/include.ts';
 import type { Message } from '../core/model/message.ts';
 import type { Clock } from '../core/model/ports/host-ports.ts';
 import type { DeliveryRecord, FailureMode, WebhookEventType, WebhookFilter } from '../core/model/webhook.ts';
+import type { Approval } from './access-types.ts';
 import type { ScheduledSend } from './scheduled-types.ts';
 
 /**

@@ -5,7 +5,6 @@ import type { Message } from '../core/model/message.ts';
 import type { Clock } from '../core/model/ports/host-ports.ts';
 import type { BackendHealth } from '../core/model/ports/reading-ports.ts';
 import type { DryRun } from '../core/model/ports/sending-ports.ts';
-import type { SearchHit } from '../core/model/search.ts';
 import type { PermissionsAnswer, StatusReport } from '../core/model/status.ts';
 import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '../core/model/webhook.ts';
 import { pause, systemClock } from '../core/runtime/clock.ts';
@@ -37,6 +36,7 @@ import { isPosternError, notPostern, PosternError, resumeOf } from './postern-er
 import { DEFAULT_TIMEOUT_MS, isFinal, isOffset, queryOf, RECONNECT_MS, Requests, STEADY_MS } from './request.ts';
 import { ScheduledApi } from './scheduled-api.ts';
 import { type SearchFilter, type SearchResults, searchResults } from './search-results.ts';
+import type { SearchHit } from './search-types.ts';
 import { sentMessage } from './sent-message.ts';
 import { fetchTransport, socketTransport } from './transport.ts';
 

@@ -1,4 +1,4 @@
-import type { HeldFile } from '../core/model/approval.ts';
+import type { HeldFile } from '../core/model/held-file.ts';
 import type { ServiceChoice } from '../core/model/send-service.ts';
 
 /** The states of a scheduled send (decision X1). `sent` and all states after it are final. */

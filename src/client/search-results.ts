@@ -1,5 +1,5 @@
-import type { SearchHit } from '../core/model/search.ts';
 import type { Included, Junk } from './options.ts';
+import type { SearchHit } from './search-types.ts';
 
 export interface SearchFilter extends Included, Junk {
   readonly conversation_id?: string;

@@ -1,17 +1,16 @@
 import { join } from 'node:path';
-import { openSearchIndex } from '../features/search/open-search.ts';
-import { chatDbNames, messageColumns } from './chatdb/lookups.ts';
+import { messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
 import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
 import { capabilitiesOf } from './feature.ts';
 import type { Host } from './host.ts';
-import { OWNER } from './model/audit.ts';
 import type { MacCaller } from './model/caller.ts';
 import { ownerStatus } from './model/command-words.ts';
 import type { IncludeSet } from './model/include.ts';
 import { namedReader } from './model/named-reader.ts';
 import { rowOffset } from './model/offset.ts';
+import { OWNER } from './model/owner.ts';
 import type { DeliveryWatcher } from './model/webhook.ts';
 import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
 import { openHeldFiles, openSender } from './open-sender.ts';
@@ -20,7 +19,7 @@ import { ClockWatch } from './runtime/clock-watch.ts';
 import { eventSerializer } from './schema/event-json.ts';
 import { UPLOADS } from './sender/checked-attachments.ts';
 import { OriginReader } from './sender/origins.ts';
-import { hasKeys } from './state/keys-store.ts';
+import { OwnerSends } from './sender/owner-sends.ts';
 import { UploadStore } from './state/upload-store.ts';
 import { webhookStore } from './state/webhooks-store.ts';
 import { openStatus } from './status/open-status.ts';
@@ -38,7 +37,7 @@ export async function openCore(config: Config, host: Host, closers: Cleanup) {
   const mac = { ...base, ...openMac(base) };
   const events = { ...mac, ...openEvents(mac) };
   const sends = { ...events, ...openSends(events) };
-  const readers = { ...sends, ...(await openReaders(sends)) };
+  const readers = { ...sends, ...openReaders(sends) };
   return { ...readers, ...openOwner(readers) };
 }
 
@@ -85,31 +84,24 @@ function openEvents(core: CoreBase & CoreMac) {
 
 /** Opens what sends, and what keeps files until they are sent. */
 function openSends(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
-  const { config, host, closers, state, access, deferrals, messages } = core;
+  const { config, host, closers, guests, deferrals, messages } = core;
   const sender = openSender({ ...core, details: (message) => messages.details(message) });
   closers.add('sender', { start: () => sender.start(), end: () => sender.close() });
   const uploads = new UploadStore({
     folder: join(config.dir, UPLOADS),
     clock: host.clock,
     log: host.log,
-    heldBytes: () => deferrals.heldBytes() + (access.loaded?.heldBytes() ?? 0),
+    heldBytes: () => deferrals.heldBytes() + guests.heldBytes(),
   });
   closers.add('uploads', { start: () => uploads.start(), close: () => uploads.close() });
-  closers.add('limited keys', {
-    async start() {
-      if (hasKeys(state) || config.approval.selfAddress !== '') await access.load();
-    },
-    end: () => access.loaded?.close(),
-  });
-  return { sender, uploads, heldFiles: openHeldFiles(config, host.log) };
+  const ownerSends = new OwnerSends({ sender, deferral: deferrals });
+  return { sender, ownerSends, uploads, heldFiles: openHeldFiles(config, host.log) };
 }
 
-/** Opens what reads the event log: search, webhooks and streams. */
-async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
-  const { config, host, state, connection, thread, chatLog, feed, json, ready, access } = core;
+/** Opens what reads the event log: webhooks and streams. */
+function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
+  const { config, host, state, feed, json, ready } = core;
   const { clock, log, version } = host;
-  if (config.search.isEnabled) core.detecting.isAlwaysWanted = true;
-  const search = await openSearchIndex({ config, host, connection, thread, feed, messages: chatLog });
   const watchers: DeliveryWatcher[] = [];
   const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
   const webhooks = new Dispatcher({
@@ -129,10 +121,10 @@ async function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEven
     onHeld: (webhookId) => {
       for (const watcher of watchers) watcher.countHeld(webhookId);
     },
-    callerOf: (keyId) => access.loaded?.callerOf(keyId),
+    callerOf: (keyId) => core.guests.callerOf(keyId),
   });
+  core.guests.onChange(({ keyId }) => webhooks.refresh(keyId));
   return {
-    search,
     poster,
     webhooks,
     watchDeliveries: (watcher: DeliveryWatcher): void => void watchers.push(watcher),
@@ -147,9 +139,9 @@ function openOwner(
     CoreMac &
     ReturnType<typeof openEvents> &
     ReturnType<typeof openSends> &
-    Awaited<ReturnType<typeof openReaders>>,
+    ReturnType<typeof openReaders>,
 ) {
-  const { config, host, awake, connection, messages, naming, access, ports, webhooks, poster } = core;
+  const { config, host, awake, connection, messages, naming, guests, ports, webhooks, poster } = core;
   const { clock, log, version, run } = host;
   const { chatDbPath, osascriptPath } = config.backend;
   const { messagesAccounts } = core;
@@ -172,28 +164,16 @@ function openOwner(
     attachments: core.files,
     feed: core.feed,
     json: core.json,
-    sender: access.ownerSender(core.sender, core.deferrals),
+    sender: core.ownerSends,
     uploads: core.uploads.of(OWNER),
     webhooks,
     naming,
-    approvals: access.ownerApprovals(),
     port: (wanted) => ports.get(wanted),
-    status: () => ({ ...ownerStatus(status.report(), host.cli), ...access.heldSends() }),
-    search: core.search,
-    chats: chatDbNames(connection),
+    status: () => {
+      const heldSends = guests.heldSends();
+      return { ...ownerStatus(status.report(), host.cli), ...(heldSends !== undefined && { held_sends: heldSends }) };
+    },
   };
-  access.loadedBy(async () => {
-    const { accessParts } = await import('../features/access/access-parts.ts');
-    return accessParts({
-      ...core,
-      deferral: core.deferrals,
-      files: core.heldFiles,
-      selfAddress: config.approval.selfAddress || access.selfAddress,
-      owner: () => owner,
-      onKeyChange: (keyId) => webhooks.refresh(keyId),
-      callerOf: (keyId) => access.loaded?.callerOf(keyId),
-    });
-  });
   const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run, clock, awake, poster, messagesAccounts });
   return { clockWatch, status, owner, diagnostics };
 }

@@ -42,7 +42,7 @@ export function openEventLog(parts: EventLogParts) {
   const { clock, log } = host;
   const channel = new Channel();
   const changeLog = changeStore(state);
-  const cursor = cursorStore(state);
+  const cursor = cursorStore(state, host.features);
   const published = cursor.load()?.offset.rowId;
   const { ages, noteHealth } = openRowAges({
     ...{ state, awake, closers, log, published },

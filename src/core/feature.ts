@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import type * as z from 'zod';
-import type { Tool } from '../features/mcp/tools/tool.ts';
 import type { Runs } from './cli/declaration.ts';
 import type { Served } from './cli/service-connection.ts';
 import type { Config } from './config/config.ts';
@@ -17,6 +16,7 @@ import type { ProblemText } from './model/problem-text.ts';
 import type { StatusReport, StatusWarning } from './model/status.ts';
 import type { Sqlite } from './runtime/sqlite.ts';
 import type { Route } from './schema/routes.ts';
+import type { Tool } from './tools/tool.ts';
 
 /**
  * One option of Postern, with all of its parts. A feature is declared by a small module that loads no other
@@ -54,7 +54,7 @@ export interface Feature<Table extends SettingTable = SettingTable> {
     server: Pick<Config['server'], 'host' | 'port'>,
   ): readonly ClientLines[];
   /** Returns what is wrong with the settings, or what they lack together with the settings of the core. */
-  check?(values: ValuesOf<Table>, config: Config): { readonly mistakes?: readonly string[] };
+  check?(values: ValuesOf<Table>, config: Config): CheckedSettings;
   /** Returns the texts of messages that Postern writes for this feature, and that lists leave out. */
   hides?(values: ValuesOf<Table>): HiddenText | undefined;
   /**
@@ -70,10 +70,22 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   readonly statusPage?: () => Promise<(service: Served) => Promise<readonly string[]>>;
   /** Returns what doctor finds about this feature, on a machine whose configuration can be used. */
   findings?(examined: Examined): Promise<readonly Finding[]>;
+  /** Erases what held only for a chat.db that has been replaced. */
+  replaced?(state: Sqlite): void;
+  /** Ends, in the copy that becomes a backup, what a restored service must not continue. */
+  backedUp?(copy: Sqlite): void;
   /** Ends what must not survive a restored backup. Returns sentences for the person who restores. */
   restored?(state: Sqlite, nowMs: number): readonly string[];
   /** Creates the feature in a running service. Returns undefined, and loads nothing, if it is switched off. */
   open?(core: Core, values: ValuesOf<Table>): Running | undefined | Promise<Running | undefined>;
+}
+
+/** The result of a feature's check of its settings. */
+export interface CheckedSettings {
+  readonly mistakes?: readonly string[];
+  readonly warnings?: readonly string[];
+  /** A sentence that says how these settings let strangers try keys. A key that can be guessed is then a mistake. */
+  readonly strangers?: string;
 }
 
 /** A feature in a running service. */

@@ -1,6 +1,4 @@
 import { join } from 'node:path';
-import { LazyAccess } from '../features/access/lazy-access.ts';
-import { issuerHostOf } from '../features/oauth/open-issuer.ts';
 import { AttachmentFiles } from './chatdb/attachment-files.ts';
 import { CommitDetector } from './chatdb/commit-detector.ts';
 import { ConvertedFiles } from './chatdb/converted-files.ts';
@@ -10,10 +8,12 @@ import { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config/config.ts';
 import type { Running } from './feature.ts';
 import type { Host } from './host.ts';
+import type { OtherHost } from './http/server.ts';
 import { openChatDb } from './inputs.ts';
 import { MacPermissions } from './mac/mac-permissions.ts';
 import { openMessagesAccounts } from './mac/messages-accounts.ts';
 import { PermissionWatcher } from './mac/permission-watcher.ts';
+import { Guests } from './model/guests.ts';
 import { Ports } from './model/port.ts';
 import { Deferrals } from './model/ports/deferral-ports.ts';
 import { Naming } from './model/ports/names-ports.ts';
@@ -50,11 +50,13 @@ export async function openBase(config: Config, host: Host, closers: Cleanup) {
     state,
     idempotency: idempotencyStore(state),
     counters: new Counters(),
-    ownListeners: new OwnListeners({ issuerHost: issuerHostOf(config) }),
-    access: new LazyAccess(),
+    ownListeners: new OwnListeners(),
     /** The running features, in the order of the list. Key: the feature's name. */
     running: new Map<string, Running>(),
     ports: new Ports(),
+    guests: new Guests(),
+    /** The hosts, besides the server's own address, at which features answer requests. */
+    otherHosts: [] as OtherHost[],
     naming: new Naming(),
     deferrals: new Deferrals(),
     /** The serialisers of other programs' protocols. Key: `StoredWebhook.wire.protocol`. */

@@ -2,7 +2,6 @@ import type { Config } from './config/config.ts';
 import { type Core, openCore } from './core.ts';
 import type { Feature } from './feature.ts';
 import type { Host } from './host.ts';
-import type { HttpServer } from './http/server.ts';
 import { Cleanup } from './runtime/cleanup.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
 import { serve } from './serve.ts';
@@ -18,8 +17,11 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
   const closers = new Cleanup(host.log);
   try {
     const core = await openCore(config, host, closers);
-    const http = await serve(core);
-    for (const feature of host.features) await open(feature, core, http);
+    for (const feature of host.features) await open(feature, core);
+    const http = serve(core);
+    for (const [name, one] of core.running) {
+      closers.add(name, { start: () => one.start?.(http), end: () => one.close?.() });
+    }
     await closers.start();
     // Called last, because V8 would otherwise collect garbage in the middle of startup.
     preferLittleMemory();
@@ -30,10 +32,9 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
   }
 }
 
-async function open(feature: Feature, core: Core, http: HttpServer): Promise<void> {
+/** Opens a feature, before the server exists. */
+async function open(feature: Feature, core: Core): Promise<void> {
   const { name } = feature;
   const running = await feature.open?.(core, core.config.features[name] ?? {});
-  if (running === undefined) return;
-  core.running.set(name, running);
-  core.closers.add(name, { start: () => running.start?.(http), end: () => running.close?.() });
+  if (running !== undefined) core.running.set(name, running);
 }

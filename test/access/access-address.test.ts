@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { addressTag, isUnanswerable, normalAddress, rightsAddress } from '../../src/core/model/address.ts';
-import type { ChatMembers } from '../../src/core/model/ports/access-ports.ts';
+import type { ChatMembers } from '../../src/core/model/ports/directory-ports.ts';
 import {
   closedGroups,
   destinationOf,

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { AccessSending, ANA, codeOf, GARDEN } from '../support/access-sending.ts';
+import { AccessSending, ANA, approvalsOf, codeOf, GARDEN } from '../support/access-sending.ts';
 import { eventually } from '../support/eventually.ts';
 import { seededChance } from '../support/seed.ts';
 import { idle } from '../support/sender-fixture.ts';
@@ -100,9 +100,9 @@ describe('a held send', () => {
   test('is one for the same ask, and tells the asker what was decided', async () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);
-    expect(await service.send(caller)).toMatchObject({ approval: { id: held.id } });
+    expect(await service.send(caller)).toMatchObject({ deferred: { id: held.id } });
     expect(await service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).not.toMatchObject({
-      approval: { id: held.id },
+      deferred: { id: held.id },
     });
     await service.access.approvals.deny(held.id);
     expect(await codeOf(service.send(caller))).toBe('send_denied');
@@ -155,7 +155,7 @@ describe('a held send', () => {
     await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await service.send(caller, { recipient: ANA, body: 'two' })).toMatchObject({ confirmed: true });
     expect(await service.send(caller, { recipient: '+15559999', body: 'three' })).toMatchObject({
-      approval: { state: 'held' },
+      deferred: { told: { state: 'held' } },
     });
   });
 });
@@ -229,7 +229,7 @@ describe('approving', () => {
     if (phone === undefined) throw new Error('the key is not known');
     const ways = [
       () => service.access.approvals.approve(held.id, held.shown),
-      () => phone.approvals.approve(held.id, held.shown),
+      () => approvalsOf(phone).approve(held.id, held.shown),
       () => service.access.approvals.deny(held.id),
     ];
     const codes = await Promise.all(
@@ -244,13 +244,13 @@ describe('approving', () => {
   test('is nothing that the asker can do: of others it sees nothing, and of its own no "shown"', async () => {
     const [asker, other] = [service.caller(always), service.caller(always)];
     const held = await service.hold(asker);
-    expect(await asker.approvals.get(held.id, 0)).not.toHaveProperty('shown');
-    expect(await codeOf(asker.approvals.approve(held.id, held.shown))).toBe('approval_not_found');
-    expect(await codeOf(asker.approvals.deny(held.id))).toBe('approval_not_found');
-    expect(await codeOf(other.approvals.get(held.id, 0))).toBe('approval_not_found');
-    expect(await codeOf(other.approvals.withdraw(held.id))).toBe('approval_not_found');
-    expect(await other.approvals.list({ waitMs: 0 })).toEqual([]);
-    await asker.approvals.withdraw(held.id);
+    expect(await approvalsOf(asker).get(held.id, 0)).not.toHaveProperty('shown');
+    expect(await codeOf(approvalsOf(asker).approve(held.id, held.shown))).toBe('approval_not_found');
+    expect(await codeOf(approvalsOf(asker).deny(held.id))).toBe('approval_not_found');
+    expect(await codeOf(approvalsOf(other).get(held.id, 0))).toBe('approval_not_found');
+    expect(await codeOf(approvalsOf(other).withdraw(held.id))).toBe('approval_not_found');
+    expect(await approvalsOf(other).list({ waitMs: 0 })).toEqual([]);
+    await approvalsOf(asker).withdraw(held.id);
     expect(await stateOf(held.id)).toBe('withdrawn');
     expect(service.messages.runs).toEqual([]);
   });
@@ -258,14 +258,14 @@ describe('approving', () => {
   test('who waits is told at once, and when time is up', async () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);
-    const waiting = caller.approvals.get(held.id, 50_000);
+    const waiting = approvalsOf(caller).get(held.id, 50_000);
     await service.access.approvals.deny(held.id);
     expect(await waiting).toMatchObject({ state: 'denied' });
     const second = await service.hold(caller, { body: 'second' });
-    const timed = caller.approvals.get(second.id, 50_000);
+    const timed = approvalsOf(caller).get(second.id, 50_000);
     await service.clock.advance(50_000);
     expect(await timed).toMatchObject({ state: 'held' });
-    const expiring = caller.approvals.get(second.id, 50_000);
+    const expiring = approvalsOf(caller).get(second.id, 50_000);
     await service.clock.advance(1000);
     await service.close();
     expect(await expiring).toMatchObject({ state: 'held' });

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/core/model/caller.ts';
-import type { AuditNote } from '../../src/core/model/ports/access-ports.ts';
 import type { Sqlite } from '../../src/core/runtime/sqlite.ts';
-import { auditStore } from '../../src/core/state/audit-store.ts';
+import type { AuditNote } from '../../src/features/access/ports.ts';
+import { auditStore } from '../../src/features/access/state/audit-store.ts';
 import { SCHEDULED } from '../../src/features/scheduled/port.ts';
 import { AccessSending, ANA, BEN, codeOf } from '../support/access-sending.ts';
 import { eventually } from '../support/eventually.ts';
@@ -151,7 +151,7 @@ describe('an audit log that is full', () => {
     );
   });
 
-  test('grows on when all of it are sends and decisions', async () => {
+  test('keeps all of its sends and decisions, and grows if it has nothing else', async () => {
     const caller = service.caller({ expires_at: null });
     await service.send(caller);
     const note = { keyId: caller.key?.id ?? '', action: 'approval', outcome: 'denied' } as const;

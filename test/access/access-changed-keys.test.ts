@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Caller } from '../../src/core/model/caller.ts';
-import type { KeyChanges } from '../../src/core/model/ports/access-ports.ts';
+import type { KeyChanges } from '../../src/features/access/ports.ts';
 import { AccessSending, ANA, BEN, codeOf } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 

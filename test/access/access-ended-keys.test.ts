@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { LogEntry } from '../../src/core/model/event.ts';
-import { auditStore } from '../../src/core/state/audit-store.ts';
-import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
+import { auditStore } from '../../src/features/access/state/audit-store.ts';
+import { AccessSending, ANA, approvalsOf, codeOf } from '../support/access-sending.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const root = temporaryFolder();
@@ -45,7 +45,7 @@ describe('a key that has ended', () => {
   test('is told nothing of what it waited for', async () => {
     const caller = service.caller({ approval: 'always' });
     const decider = service.caller({ scopes: ['approve'] });
-    const waiting = codeOf(decider.approvals.list({ state: 'held', waitMs: 50_000 }));
+    const waiting = codeOf(approvalsOf(decider).list({ state: 'held', waitMs: 50_000 }));
     service.access.keys.revoke(idOf(decider));
     await service.hold(caller);
     expect(await waiting).toBe('unauthorized');
@@ -81,7 +81,7 @@ test('a summary of many changes is there for every key: without it a copy stays 
   );
 });
 
-test('lines of other kinds do not wash out the sends that caps count', async () => {
+test('the sends that caps count stay, however many other lines there are', async () => {
   const caller = service.caller({ caps: { per_day: 1, per_minute: 60 } });
   await service.send(caller);
   const store = auditStore(service.state);

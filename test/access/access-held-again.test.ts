@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Approval } from '../../src/core/model/approval.ts';
-import type { StoredApproval } from '../../src/core/model/ports/access-ports.ts';
-import { approvalStore } from '../../src/features/access/approvals-store.ts';
-import { AccessSending, ANA, codeOf } from '../support/access-sending.ts';
+import type { Approval } from '../../src/client/access-types.ts';
+import type { StoredApproval } from '../../src/features/access/ports.ts';
+import { approvalStore } from '../../src/features/access/state/approvals-store.ts';
+import { AccessSending, ANA, approvalsOf, codeOf } from '../support/access-sending.ts';
 import { SelfChatFixture } from '../support/self-chat.ts';
 import { idle } from '../support/sender-fixture.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -31,7 +31,7 @@ describe('ask, take back and ask again', () => {
     const caller = service.caller({ ...always, caps: { per_minute: 2, per_day: 3 } });
     const askAndTakeBack = async (): Promise<void> => {
       const { id } = await service.hold(caller);
-      await caller.approvals.withdraw(id);
+      await approvalsOf(caller).withdraw(id);
     };
     const loop = (): Promise<string> => codeOf(askAndTakeBack());
     expect([await loop(), await loop(), await loop()]).toEqual(['none', 'none', 'cap_reached']);
@@ -42,7 +42,7 @@ describe('ask, take back and ask again', () => {
 
   test('holds one of two equal asks that come at once after it', async () => {
     const caller = service.caller(always);
-    await caller.approvals.withdraw((await service.hold(caller)).id);
+    await approvalsOf(caller).withdraw((await service.hold(caller)).id);
     const [one, two] = await Promise.all([service.hold(caller), service.hold(caller)]);
     expect(one.id).toBe(two.id);
     expect(service.access.keys.get(caller.key?.id ?? '').remaining?.per_minute).toBe(8);
@@ -50,7 +50,7 @@ describe('ask, take back and ask again', () => {
 
   test('sends the same text twice once approval is off: a repeat of the sent one is a repeat', async () => {
     const caller = service.caller(always);
-    await caller.approvals.withdraw((await service.hold(caller)).id);
+    await approvalsOf(caller).withdraw((await service.hold(caller)).id);
     service.access.keys.change(caller.key?.id ?? '', { approval: 'never' });
     const codes = await Promise.all([1, 2, 3].map(() => codeOf(service.send(caller))));
     expect(codes).toEqual(['none', 'send_in_progress', 'send_in_progress']);
@@ -60,7 +60,9 @@ describe('ask, take back and ask again', () => {
 
   test('is the same ask for an Idempotency-Key, which was decided', async () => {
     const caller = service.caller(always);
-    await caller.approvals.withdraw((await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).id);
+    await approvalsOf(caller).withdraw(
+      (await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).id,
+    );
     expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe(
       'already_decided',
     );
@@ -140,7 +142,7 @@ describe('approvals that ended', () => {
     });
   }
 
-  test('grow without end: they are gone 30 days after their time was over, and what waits stays', async () => {
+  test('are gone 30 days after their time was over, and what waits stays', async () => {
     const caller = service.caller({ ...always, expires_at: null });
     const { id } = await service.hold(caller);
     await service.access.approvals.deny(id);

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import type { MessageDetails } from '../../src/core/model/details.ts';
-import type { ChatDirectory } from '../../src/core/model/ports/access-ports.ts';
+import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { narrowed, type Rules } from '../../src/features/access/narrowing.ts';
 import { ReadableChats } from '../../src/features/access/readable.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { StoredApproval } from '../../src/core/model/ports/access-ports.ts';
+import type { StoredApproval } from '../../src/features/access/ports.ts';
 import { requestText } from '../../src/features/access/tapbacks.ts';
 import { ANA, codeOf, GARDEN, ME, SELF_CHAT } from '../support/access-sending.ts';
 import { DOWN, SelfChatFixture } from '../support/self-chat.ts';

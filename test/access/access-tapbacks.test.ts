@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import type { StoredApproval } from '../../src/core/model/ports/access-ports.ts';
+import type { StoredApproval } from '../../src/features/access/ports.ts';
 import { requestText } from '../../src/features/access/tapbacks.ts';
-import { ANA, BEN, codeOf, GARDEN, ME, SELF_CHAT } from '../support/access-sending.ts';
+import { ANA, approvalsOf, BEN, codeOf, GARDEN, ME, SELF_CHAT } from '../support/access-sending.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { DOWN, SelfChatFixture, UP } from '../support/self-chat.ts';
@@ -221,7 +221,7 @@ describe('in the self-chat that was proved', () => {
     ];
     await self.published();
     await self.service.access.approvals.deny(denied.id);
-    await caller.approvals.withdraw(back.id);
+    await approvalsOf(caller).withdraw(back.id);
     await self.service.clock.advance(24 * 60 * MINUTE_MS);
     const before = self.service.texts().length;
     for (const { id } of [late, denied, back]) await self.tapback({ on: self.guidOf(id) });

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { ChatDirectory } from '../../src/core/model/ports/access-ports.ts';
+import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/core/model/ports/webhooks-ports.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { limitedWebhooks } from '../../src/features/access/limited-webhooks.ts';
@@ -20,15 +20,16 @@ function webhooksOf(hosts: readonly string[] = []) {
     },
     change: () => Promise.reject(new Error('not used')),
   };
+  const ownListeners = new OwnListeners({
+    addresses: () => [3284, 3285].map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
+  });
+  ownListeners.addHost('messages.example');
   const webhooks = limitedWebhooks({
     webhooks: registry as unknown as WebhookRegistry,
     keyId: 'key',
     hosts: () => hosts,
     chats: new ReadableChats(() => [], {} as ChatDirectory),
-    ownListeners: new OwnListeners({
-      addresses: () => [3284, 3285].map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
-      issuerHost: 'messages.example',
-    }),
+    ownListeners,
     clock: new FakeClock(),
     note: () => {},
   });

@@ -161,6 +161,9 @@ describe('keys and approvals in the console', () => {
     const rows = page.locator('#audit-list .aud');
     await rows.filter({ hasText: 'not on its list' }).first().waitFor();
     await rows.filter({ hasText: 'Ben Okafor' }).first().waitFor();
+    // What was asked for and waits is one act.
+    await rows.filter({ hasText: 'waits for you' }).first().waitFor();
+    expect(await rows.filter({ hasText: 'asked' }).count()).toBe(0);
     // The title shows the error code.
     expect(await page.locator('#audit-list [title="recipient_not_allowed"]').count()).toBeGreaterThan(0);
     // On a phone a line says the same: who did what and when, with what outcome, and to whom.
@@ -195,6 +198,11 @@ describe('keys and approvals in the console', () => {
     await page.getByRole('group', { name: 'It may read' }).getByRole('button', { name: 'People' }).click();
     await page.getByRole('combobox', { name: 'It may read' }).fill('Gard');
     await page.getByRole('option', { name: /^Garden Ana/ }).click();
+    // The suggestions do not cover why the form was not sent.
+    await page.getByRole('button', { name: 'Set limits' }).click();
+    await page.getByText('Add somebody, or choose everybody or nobody.').waitFor();
+    await page.locator('input:focus').waitFor();
+    expect(await page.locator('[role="option"]').count()).toBe(0);
     await page.getByRole('combobox', { name: 'It may write to' }).fill('cho');
     await page.getByRole('option', { name: 'Cho Tanaka cho@example.com' }).click();
     expect(await rights.textContent()).toContain('Read messages of Garden');
@@ -213,7 +221,7 @@ describe('keys and approvals in the console', () => {
     const lines = page.locator('#client-lines .code pre');
     expect(await lines.textContent()).toContain(`claude mcp add --transport http messages ${there().url}/mcp`);
     expect(await lines.textContent()).toContain(secret);
-    await page.getByRole('button', { name: 'Claude Desktop, Cursor and others' }).click();
+    await page.getByLabel('For which client?').selectOption('Claude Desktop, Cursor and others');
     expect(JSON.parse((await lines.textContent()) ?? '')).toMatchObject({
       mcpServers: { messages: { command: process.execPath, env: { POSTERN_API_KEY: secret } } },
     });

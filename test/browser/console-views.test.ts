@@ -27,8 +27,14 @@ const CUT_CHOICES = `[...document.querySelectorAll('#audit select')].filter((sel
   const room = select.clientWidth - parseFloat(paddingInlineStart) - parseFloat(paddingInlineEnd) - 20;
   return context.measureText(select.selectedOptions[0].textContent).width > room;
 }).map(({ selectedOptions }) => selectedOptions[0].textContent)`;
-/** Returns the colours of the people beside a thread. */
-const HUES = `[...document.querySelectorAll('.info section:nth-child(2) .avatar')].map(({ dataset }) => dataset.hue)`;
+/** Returns the tapbacks that touch nothing of their message. */
+const FLOATING = `[...document.querySelectorAll('#message-list .reactions:not([hidden])')].filter((marks) => {
+  const { left, right, top, bottom } = marks.getBoundingClientRect();
+  return ![...marks.closest('li').querySelectorAll('.bubble:not([hidden]), .picture, img, audio')].some((one) => {
+    const box = one.getBoundingClientRect();
+    return box.left < right && box.right > left && box.top < bottom && box.bottom > top;
+  });
+}).length`;
 /** Returns the labels of a chart that touch the one before. */
 const TOUCHING = `[...document.querySelectorAll('#webhooks .plot text')]
   .filter(({ textContent }) => textContent.includes(':'))
@@ -138,13 +144,48 @@ describe('the views of the console', () => {
     await page.unroute('**/demo/read');
   });
 
-  inBrowser('people of one group do not share a colour', async () => {
+  inBrowser('tapbacks hang on what they are about, however wide the rest of the message is', async () => {
+    for (const id of [GARDEN, `any;-;${BEN}`]) {
+      const page = await goTo(`#/c/${encodeURIComponent(id)}`);
+      await page.locator('#message-list .reactions:not([hidden])').first().waitFor();
+      expect([id, await page.evaluate(FLOATING)]).toEqual([id, 0]);
+    }
+  });
+
+  inBrowser('says the number of somebody without a name once in the title, and lists no people for one', async () => {
+    const page = await goTo(`#/c/${encodeURIComponent(`any;-;${STRANGER}`)}`);
+    await page.locator('#thread-title', { hasText: STRANGER }).waitFor();
+    expect(await page.textContent('#thread-people')).toBe('iMessage');
+    await page.locator('.info .who').waitFor();
+    expect(await page.locator('.info h3', { hasText: 'People' }).count()).toBe(0);
+    expect(await page.textContent('.info .who p')).toBe('iMessage');
+  });
+
+  inBrowser('tells two conversations of one name apart by their addresses', async () => {
+    const page = await goTo('#/messages');
+    for (const address of ['+15550100', 'ana@example.com']) {
+      const row = page.locator(`#conversation-list [data-id="any;-;${address}"]`);
+      await row.waitFor();
+      expect(await row.locator('.head-line bdi').textContent()).toBe(address);
+    }
+    const ben = page.locator(`#conversation-list [data-id="any;-;${BEN}"] .head-line bdi`);
+    expect(await ben.count()).toBe(0);
+  });
+
+  inBrowser('a person has one colour, in the list, in a group and beside it', async () => {
     const page = await goTo(`#/c/${encodeURIComponent(GARDEN)}`);
     await page.locator('#thread-title', { hasText: 'Garden' }).waitFor();
-    const hues = await page.evaluate<readonly string[]>(HUES);
-    expect([hues.length, new Set(hues).size]).toEqual([3, 3]);
-    const ofCho = page.locator('#message-list .avatar', { hasText: 'CT' }).first();
-    expect(await ofCho.getAttribute('data-hue')).toBe(hues[2]);
+    const colourOf = async (place: string, initials: string): Promise<unknown> => {
+      await page.locator(`${place} .avatar`, { hasText: initials }).first().waitFor({ state: 'attached' });
+      return page.evaluate(`(() => {
+        const all = [...document.querySelectorAll('${place} .avatar')];
+        return getComputedStyle(all.find(({ textContent }) => textContent === '${initials}')).backgroundColor;
+      })()`);
+    };
+    const places = ['#conversation-list a:not(:has(.pair))', '#message-list', '.info section:nth-child(2)'];
+    const ofCho = await Promise.all(places.map((place) => colourOf(place, 'CT')));
+    expect(new Set(ofCho).size).toBe(1);
+    expect(await colourOf('.info', 'BO')).not.toBe(ofCho[0]);
   });
 
   inBrowser(

@@ -37,7 +37,9 @@ describe('webhooks in the console', () => {
     await page.locator('#views a', { hasText: 'Webhooks' }).click();
     // Limited to this view, because the overview, shown until then, has both too.
     const view = page.locator('#webhooks');
-    await view.locator('.code pre', { hasText: 'postern webhooks listen --demo' }).waitFor();
+    // The words of this service, which `postern` alone would not reach.
+    const { cli } = await there().client.status();
+    await view.locator('.code pre', { hasText: `${cli?.program} webhooks listen ${cli?.options}` }).waitFor();
     await view.getByRole('link', { name: 'Add a webhook' }).click();
     expect(await there().faults()).toEqual([]);
   });
@@ -49,6 +51,8 @@ describe('webhooks in the console', () => {
       await page.getByLabel('Address', { exact: true }).fill(receiver.url);
       await page.locator('[name="group"][value="Sent"]').check();
       await page.locator('[name="group"][value="Received"]').uncheck();
+      // The example follows the form.
+      await page.locator('#webhooks aside .code', { hasText: '"type": "message.sent"' }).waitFor();
       await page.getByRole('button', { name: 'Add a header' }).click();
       await page.getByLabel('Name of the header').fill('Authorization');
       await page.getByLabel('Value of the header').fill('Bearer only-mine');
@@ -56,9 +60,9 @@ describe('webhooks in the console', () => {
       await page.locator('#toast', { hasText: 'The receiver answered 204' }).waitFor();
       expect(receiver.deliveries[0]?.headers.authorization).toBe('Bearer only-mine');
       await page.getByRole('button', { name: 'Replay …' }).first().click();
-      await page.getByLabel('Row').fill('0');
+      await page.locator('dialog [name="time"]').fill('2020-01-01T00:00');
       await page.getByRole('dialog').getByRole('button', { name: 'Replay' }).click();
-      await page.locator('#toast', { hasText: 'Delivering everything after row 0 again' }).waitFor();
+      await page.locator('#toast', { hasText: /Delivering everything after .+2020.+\(row 0\) again/ }).waitFor();
       await eventually(() => expect(receiver.deliveries.length).toBeGreaterThan(1));
       await stored(`/${new URL(page.url()).hash.split('/').at(-1)}/deliveries`, '"message.sent"');
       await page.reload();
@@ -121,6 +125,52 @@ describe('webhooks in the console', () => {
       await receiver.close();
     }
   });
+
+  inBrowser(
+    'says how many events were dropped and for what message, and delivers them again with one click',
+    async () => {
+      const { page, url, key } = there();
+      let isUp = false;
+      const receiver = await Receiver.start((response) => void response.writeHead(isUp ? 204 : 503).end('closed'));
+      try {
+        const made = await fetch(`${url}/api/v1/webhooks`, {
+          method: 'POST',
+          headers: { 'x-api-key': key, 'content-type': 'application/json' },
+          body: JSON.stringify({
+            url: receiver.url,
+            name: 'Front door',
+            events: ['message.received'],
+            filter: { senders: [FROM] },
+          }),
+        });
+        const { id } = (await made.json()) as { readonly id: string };
+        await there().command({ do: 'receive', from: FROM, text: 'Somebody is at the door' });
+        await stored(`?include=status`, '"dropped":1');
+        await page.evaluate(`location.hash = '#/overview'`);
+        await page.locator('#verdict', { hasText: 'Front door has dropped 1 event' }).waitFor();
+        expect(await page.locator('.verdict').textContent()).not.toContain('Nothing is lost');
+        const todo = page.locator('.todo li', { hasText: 'Front door has dropped 1 event' });
+        await todo.getByRole('button', { name: 'Deliver it again' }).waitFor();
+        expect(await there().faults()).toEqual([]);
+        await todo.getByRole('link', { name: 'See deliveries' }).click();
+        const row = page.locator('#delivery-list details', { hasText: 'Somebody is at the door' });
+        await row.waitFor();
+        await page.getByRole('button', { name: 'Replay …' }).first().click();
+        const dialog = page.getByRole('dialog');
+        expect(await dialog.getByRole('radio', { name: /^The dropped event/ }).isChecked()).toBe(true);
+        expect(await dialog.getByRole('radio').count()).toBe(3);
+        expect(await there().faults()).toEqual([]);
+        await dialog.getByRole('button', { name: 'Cancel' }).click();
+        isUp = true;
+        await page.locator('.note.bad').getByRole('button', { name: 'Deliver it again' }).click();
+        await stored(`/${id}/deliveries?include=tries`, 'redelivered_at');
+        await page.reload();
+        await row.filter({ hasText: 'Delivered again' }).waitFor();
+      } finally {
+        await receiver.close();
+      }
+    },
+  );
 
   inBrowser('changes, pauses and removes a webhook, and keeps what the form does not show', async () => {
     const { page, url, key } = there();

@@ -91,11 +91,11 @@ class World {
     this.canary.start();
   }
 
-  /** Lets time pass while commits are noticed. Hours pass faster, except the last. */
+  /** Lets time pass while commits are noticed, minute by minute in the last 15 to 45 minutes. */
   async pass(ms: number): Promise<void> {
     let step: number;
     for (let left = ms; left > 0; left -= step) {
-      step = left > 2 * HOUR_MS ? HOUR_MS / 2 : Math.min(left, MINUTE_MS);
+      step = left > 45 * MINUTE_MS ? HOUR_MS / 2 : Math.min(left, MINUTE_MS);
       await idle();
       await this.clock.advance(step);
       this.#connection.check();

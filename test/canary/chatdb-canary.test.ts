@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { IndexReader } from '../../src/core/chatdb/index-source.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { eventFilter } from '../../src/core/model/event-filter.ts';
@@ -8,6 +7,7 @@ import { includeSet } from '../../src/core/model/include.ts';
 import { wantedBy } from '../../src/core/model/narrowing.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { CANARY_LENGTH, CANARY_START, canaryText } from '../../src/features/canary/text.ts';
+import { IndexReader } from '../../src/features/search/index/index-source.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, MACOS_SCHEMAS } from '../support/chat-fixture.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/core/chatdb/connection.ts';
-import { IndexReader } from '../../src/core/chatdb/index-source.ts';
 import { MessagesDirectory } from '../../src/core/chatdb/lookups.ts';
 import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
+import { IndexReader } from '../../src/features/search/index/index-source.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs, type ChatFixture } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';

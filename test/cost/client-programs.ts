@@ -1,11 +1,11 @@
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { channelContent, McpChannel } from '../../src/core/cli/mcp-channel.ts';
 import { callbackHost } from '../../src/core/model/callback-hosts.ts';
 import { boundedLines } from '../../src/features/imsg/bounded-lines.ts';
 import { imsgMessage } from '../../src/features/imsg/imsg-message.ts';
 import type { ImsgMethods } from '../../src/features/imsg/imsg-methods.ts';
 import { ImsgRpc } from '../../src/features/imsg/imsg-rpc.ts';
 import type { ImsgWatch } from '../../src/features/imsg/imsg-watch.ts';
+import { channelContent, McpChannel } from '../../src/features/mcp/cli/mcp-channel.ts';
 import { CONVERSATION, MESSAGE } from '../support/http-gateway.ts';
 import { ANY, type Entrance } from './entrances.ts';
 

@@ -25,7 +25,6 @@ export async function doors(): Promise<{
     features: [],
     version: '1',
     timeZone: () => 'UTC',
-    ownKey: () => Promise.reject(new Error('not used')),
   });
   const gateway = await HttpGateway.start({
     mcp: { mcp, settings: { allowOwnerKey: true } },

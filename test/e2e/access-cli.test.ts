@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Approval } from '../../src/client/access-types.ts';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import type { Approval } from '../../src/core/model/approval.ts';
 import { AccessFixture, ANA, BEN, GARDEN, type KeyAnswer, MALLORY } from '../support/access-fixture.ts';
 import { KEY } from '../support/service.ts';
 import { BARE_ENVIRONMENT } from '../support/temporary.ts';

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Operation } from '../../src/core/http/openapi/operation.ts';
-import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
 import { SCOPES, type Scope } from '../../src/core/model/key.ts';
-import { pathOf, ROUTES, type Route, type RouteId } from '../../src/core/schema/routes.ts';
+import { pathOf, type Route } from '../../src/core/schema/routes.ts';
 import { AccessFixture, ANA, BEN, GARDEN, type LimitedClient, WORDS } from '../support/access-fixture.ts';
+import { ALL_OPERATIONS, ALL_ROUTES } from '../support/all-operations.ts';
 
 /** Combinations of scopes that a key can have; `webhooks` requires `events`. */
 const COMBINATIONS: readonly (readonly Scope[])[] = [
@@ -51,8 +50,8 @@ beforeAll(async () => {
 afterAll(() => fixture.dispose());
 
 /** Returns requests to one route that together touch every conversation and every message. */
-function requestsOf(id: RouteId): readonly { readonly method: string; readonly path: string }[] {
-  const route: Route = ROUTES[id];
+function requestsOf(id: string): readonly { readonly method: string; readonly path: string }[] {
+  const route = routeOf(id);
   const ids: readonly string[] = route.path.startsWith('/conversations')
     ? Object.keys(WORDS)
     : route.path.startsWith('/messages')
@@ -60,7 +59,7 @@ function requestsOf(id: RouteId): readonly { readonly method: string; readonly p
       : route.path.startsWith('/people/')
         ? people.map(({ id }) => id)
         : ['00000000-0000-4000-8000-000000000000'];
-  const { include } = (OPERATIONS as Record<string, Operation>)[id]?.query?.shape ?? {};
+  const { include } = ALL_OPERATIONS[id]?.query?.shape ?? {};
   const query = [
     ...(route.path === '/events' ? ['after=0'] : []),
     ...(route.path === '/search' ? ['q=from'] : []),
@@ -76,11 +75,17 @@ function requestsOf(id: RouteId): readonly { readonly method: string; readonly p
   }));
 }
 
+function routeOf(id: string): Route {
+  const route = ALL_ROUTES[id];
+  if (route === undefined) throw new Error(id);
+  return route;
+}
+
 const isLetIn = ({ access }: Route, scopes: readonly Scope[]): boolean =>
   access === 'open' || access === 'key' || (access !== 'owner' && access.some((scope) => scopes.includes(scope)));
 
-describe.each(Object.keys(ROUTES) as RouteId[])('%s', (id) => {
-  const route: Route = ROUTES[id];
+describe.each(Object.keys(ALL_ROUTES))('%s', (id) => {
+  const route = routeOf(id);
   // Metrics cover everything and are not part of the API.
   const isPlain = route.key !== 'query' && route.isOutside !== true;
 
@@ -103,9 +108,7 @@ describe.each(Object.keys(ROUTES) as RouteId[])('%s', (id) => {
 });
 
 test('every scope opens a route, so that the matrix has both sides', () => {
-  const opened = new Set(
-    Object.values(ROUTES as Record<string, Route>).flatMap(({ access }) => (typeof access === 'string' ? [] : access)),
-  );
+  const opened = new Set(Object.values(ALL_ROUTES).flatMap(({ access }) => (typeof access === 'string' ? [] : access)));
   expect([...opened].sort()).toEqual([...SCOPES].sort());
 });
 

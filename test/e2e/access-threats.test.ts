@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Approval } from '../../src/core/model/approval.ts';
+import type { Approval } from '../../src/client/access-types.ts';
 import { AccessFixture, ANA, BEN, GARDEN, MALLORY } from '../support/access-fixture.ts';
 import { eventually } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { SearchHit } from '../../src/client/types.ts';
 import type { AssociatedRows } from '../../src/core/model/associated-rows.ts';
-import type { SearchHit } from '../../src/core/model/search.ts';
-import type { StatusReport } from '../../src/core/model/status.ts';
 import { eventually } from '../support/eventually.ts';
 import { limitedKey } from '../support/limited-key.ts';
 import { connectMcp } from '../support/mcp-clients.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
+import type { StatusWithSearch } from '../support/status-with-search.ts';
 
 const ANA = '+15550100';
 const BEN = '+15550101';
@@ -41,7 +41,7 @@ describe.each([
       return (json as SearchHit[]).map(({ message }) => message.body).sort();
     };
     await eventually(async () =>
-      expect(((await service.get('/status')).json as StatusReport).search).toMatchObject({ state: 'complete' }),
+      expect(((await service.get('/status')).json as StatusWithSearch).search).toMatchObject({ state: 'complete' }),
     );
     expect(await found()).toEqual(associated_rows === 'by_kind' ? ['Zugzwang in chess', 'Zugzwang of Ben'] : []);
     expect(await found({ 'x-api-key': key })).toEqual(ofAna);

@@ -37,14 +37,14 @@ async function attempts(): Promise<number> {
   return ((await service.get(`/webhooks/${id}`)).json as { held: { attempts: number } }).held.attempts;
 }
 
-test('doctor named only the command that discards the backlog of a held webhook: retry comes first', async () => {
+test('doctor names retry first for a held webhook, before the command that discards its backlog', async () => {
   const { stdout } = await run('doctor');
   expect(stdout.replaceAll(/\s+/g, ' ')).toMatch(
     /When it works again, \S*.* webhooks retry [\da-f]{8} .*delivers at once\. To skip all waiting events: .* webhooks replay [\da-f]{8} --latest/,
   );
 });
 
-test('webhooks deliveries omitted the held delivery', async () => {
+test('webhooks deliveries lists the held delivery', async () => {
   const { stdout } = await run('webhooks', 'deliveries', 'Home');
   expect(stdout).toMatch(/^LAST TRY .*\n.* message\.received +\d+ +held +\d+ +503 /);
   expect(JSON.parse((await run('webhooks', 'deliveries', 'Home', '--json')).stdout)).toMatchObject([
@@ -52,7 +52,7 @@ test('webhooks deliveries omitted the held delivery', async () => {
   ]);
 });
 
-test('webhooks show lacked the time of the next attempt', async () => {
+test('webhooks show has the time of the next attempt', async () => {
   // It is absent during an attempt.
   await eventually(async () =>
     expect((await run('webhooks', 'show', 'Home')).stdout).toMatch(
@@ -61,7 +61,7 @@ test('webhooks show lacked the time of the next attempt', async () => {
   );
 });
 
-test('webhooks retry said nothing of its outcome: it exits with 1 while the receiver refuses', async () => {
+test('webhooks retry exits with 1 while the receiver refuses, and says so', async () => {
   const before = await attempts();
   const { exitCode, stdout } = await run('webhooks', 'retry', 'Home');
   expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/^It was not delivered: .*503.* webhooks show /)]);
@@ -77,7 +77,7 @@ test('webhooks retry does not try while the webhook is paused, and says so', asy
   await eventually(async () => expect(await attempts()).toBeGreaterThan(before));
 });
 
-test('after everything had arrived the status called failed tries losses: it is 100 %', async () => {
+test('status says 100 % once everything has arrived, whatever attempts failed before', async () => {
   receiver.answerWith((response) => void response.writeHead(204).end());
   expect(await run('webhooks', 'retry', 'Home')).toMatchObject({
     exitCode: 0,

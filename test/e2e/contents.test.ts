@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { SearchHit } from '../../src/client/types.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
-import type { SearchHit } from '../../src/core/model/search.ts';
-import type { StatusReport } from '../../src/core/model/status.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import type { WrittenContents } from '../../src/features/simulator/row-commands.ts';
 import { contentVectors } from '../support/content-vectors.ts';
@@ -10,6 +9,7 @@ import { limitedKey } from '../support/limited-key.ts';
 import { connectMcp } from '../support/mcp-clients.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
+import type { StatusWithSearch } from '../support/status-with-search.ts';
 
 const ANA = '+15550100';
 
@@ -77,7 +77,7 @@ test.each([
   ['plans', 'subject', 'subject'],
 ])('a search for %s finds %s and says where', async (question, name, place) => {
   await eventually(async () =>
-    expect(((await service.get('/status')).json as StatusReport).search).toMatchObject({ state: 'complete' }),
+    expect(((await service.get('/status')).json as StatusWithSearch).search).toMatchObject({ state: 'complete' }),
   );
   await eventually(async () => {
     const hits = (await service.get(`/search?q=${encodeURIComponent(question)}`)).json as readonly SearchHit[];

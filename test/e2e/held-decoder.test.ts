@@ -3,16 +3,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import type { SearchHit } from '../../src/client/types.ts';
 import type { Finding } from '../../src/core/doctor/finding.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { Message } from '../../src/core/model/message.ts';
-import type { SearchHit } from '../../src/core/model/search.ts';
-import type { StatusReport } from '../../src/core/model/status.ts';
 import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
+import type { StatusWithSearch } from '../support/status-with-search.ts';
 
 const PRELOAD = fileURLToPath(new URL('../support/held-decoder.mjs', import.meta.url));
 const FROM = '+15550100';
@@ -123,13 +123,13 @@ describe('a row whose decoding the process did not survive', () => {
       ((await service.get(`/search?q=${q}`)).json as SearchHit[]).map(({ message }) => message.id);
     await eventually(async () => expect(await found('umbrella')).toHaveLength(1));
     await eventually(async () =>
-      expect(((await service.get('/status')).json as StatusReport).search).toMatchObject({
+      expect(((await service.get('/status')).json as StatusWithSearch).search).toMatchObject({
         state: 'complete',
         skipped_rows: 1,
         skipped_ids: [expect.any(String)],
       }),
     );
-    const { search } = (await service.get('/status')).json as StatusReport;
+    const { search } = (await service.get('/status')).json as StatusWithSearch;
     const [id = ''] = search?.skipped_ids ?? [];
     const { stdout } = await postern(['doctor', '--config-dir', service.configFolder, '--json']);
     const { findings } = JSON.parse(stdout) as { findings: readonly Finding[] };

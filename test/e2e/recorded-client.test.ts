@@ -96,6 +96,10 @@ const NAMED: readonly Named[] = [
     explains: /^send beside the group \/ |message\.sent 50 \/ data \/ details \/ origin \/ /,
   },
   {
+    change: 'a refusal says what is wrong with a file',
+    explains: /"attachments":\["\/not\/there"\]\} \/ body \/ (detail|error): /,
+  },
+  {
     change: 'links are relative to the request',
     explains: / \/ link: "<\/api\/v1\/.*" → "<\?/,
   },

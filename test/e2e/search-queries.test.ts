@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { SearchHit } from '../../src/core/model/search.ts';
-import type { StatusReport } from '../../src/core/model/status.ts';
+import type { SearchHit } from '../../src/client/types.ts';
 import type { Problem } from '../../src/core/schema/problem-document.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
@@ -10,6 +9,7 @@ import { nextOf } from '../support/next-page.ts';
 import { postern } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
+import type { StatusWithSearch } from '../support/status-with-search.ts';
 
 const TEXTS = [
   'See you at dinner on Saturday',
@@ -42,7 +42,7 @@ beforeAll(async () => {
     settings: { search: { enabled: true } },
   });
   await eventually(async () => {
-    expect(((await service.get('/status')).json as StatusReport).search?.state).toBe('complete');
+    expect(((await service.get('/status')).json as StatusWithSearch).search?.state).toBe('complete');
   });
 });
 afterAll(async () => {

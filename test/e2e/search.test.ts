@@ -1,19 +1,19 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { SearchHit } from '../../src/client/types.ts';
 import type { Finding } from '../../src/core/doctor/finding.ts';
-import type { SearchHit } from '../../src/core/model/search.ts';
-import type { StatusReport } from '../../src/core/model/status.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
+import type { StatusWithSearch } from '../support/status-with-search.ts';
 
 let mac: Awaited<ReturnType<typeof simulatedMac>>;
 let service: Service;
 
-const status = async () => (await service.get('/status')).json as StatusReport;
+const status = async () => (await service.get('/status')).json as StatusWithSearch;
 const found = async (q: string): Promise<string[]> => {
   const answer = await service.get(`/search?${new URLSearchParams({ q }).toString()}`);
   return (answer.json as SearchHit[]).map(({ message }) => message.body);

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Approval } from '../../src/core/model/approval.ts';
+import type { Approval } from '../../src/client/access-types.ts';
 import type { Upload } from '../../src/core/model/upload.ts';
 import { AccessFixture, ANA, BEN } from '../support/access-fixture.ts';
 import { eventually } from '../support/eventually.ts';

@@ -108,7 +108,7 @@ test('5 connections with 1,000 pipelined requests each, never read: only so many
   });
 });
 
-test('2,000 pipelined lists with a key, never read', async () => {
+test('2,000 pipelined lists with a key, never read, take neither memory nor time', async () => {
   harness = new Harness();
   for (let row = 0; row < 200; row += 1) harness.database.message({ chat: 1, text: 'x'.repeat(1000), handle_id: 1 });
   const service = await harness.start();
@@ -117,7 +117,7 @@ test('2,000 pipelined lists with a key, never read', async () => {
   });
 });
 
-test('200 downloads read by half', async () => {
+test('200 downloads, read by half, take half a MiB each, and their files are closed', async () => {
   harness = new Harness();
   const file = join(dirname(harness.path), 'Attachments/a.bin');
   mkdirSync(dirname(file), { recursive: true });

@@ -76,7 +76,7 @@ describe('what strangers write', () => {
     }
   }
 
-  test('reaches each program as it is, and is nothing else there', async () => {
+  test('reaches each program as it is, and only as text', async () => {
     const receiver = await Receiver.start();
     whenFileEnds(() => receiver.close());
     const blueBubbles = new BlueBubblesClient(port, key);

@@ -148,7 +148,7 @@ inLongForm(
   400_000,
 );
 
-test('a stalled resuming client loses nothing and continues when it reads again', async () => {
+test('a resuming client that stalls misses nothing, and continues when it reads again', async () => {
   harness = new Harness();
   const service = await harness.start();
   const first = harness.newestRow();

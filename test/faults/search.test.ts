@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import type { SearchHit } from '../../src/core/model/search.ts';
-import type { StatusReport } from '../../src/core/model/status.ts';
+import type { SearchHit } from '../../src/client/types.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { tokensOf } from '../../src/features/search/index/tokens.ts';
 import { ChatDatabase } from '../../src/features/simulator/chat-database.ts';
@@ -13,6 +12,7 @@ import { eventually, waitFor } from '../support/eventually.ts';
 import { nextOf } from '../support/next-page.ts';
 import { newSeed, seededChance } from '../support/seed.ts';
 import { Service } from '../support/service.ts';
+import type { StatusWithSearch } from '../support/status-with-search.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const KILLS = isLong ? 200 : 2;
@@ -44,8 +44,8 @@ beforeAll(() => {
   isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES},mode=700`, 'tmpfs', disk]).status === 0;
 });
 
-async function statusOf(running: Service): Promise<NonNullable<StatusReport['search']>> {
-  const { search } = (await running.get('/status')).json as StatusReport;
+async function statusOf(running: Service): Promise<NonNullable<StatusWithSearch['search']>> {
+  const { search } = (await running.get('/status')).json as StatusWithSearch;
   if (search === undefined) throw new Error('search is off');
   return search;
 }

@@ -2,14 +2,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { type SearchOptions, search } from '../../src/core/cli/commands/search-command.ts';
 import type { ClientContext } from '../../src/core/cli/context.ts';
 import { withService } from '../../src/core/cli/service-connection.ts';
-import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
+import { type SearchOptions, searchCommand } from '../../src/features/search/search-command.ts';
 import { HttpGateway, KEY, MESSAGE, STATUS } from '../support/http-gateway.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { postern } from '../support/postern.ts';
+import type { StatusWithSearch } from '../support/status-with-search.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
 const keyFile = join(temporaryFolder(), 'key.txt');
@@ -24,7 +24,7 @@ const BUILDING = {
 } as const;
 
 let gateway: HttpGateway;
-let reports: StatusReport[];
+let reports: StatusWithSearch[];
 beforeEach(async () => {
   reports = [STATUS];
   gateway = await HttpGateway.start({ status: () => (reports.length > 1 ? reports.shift() : reports[0]) ?? STATUS });
@@ -60,7 +60,7 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
   // A clock whose pauses between two looks at the index end at once.
   const clock = { ...systemClock, after: (_ms: number, run: () => void) => systemClock.after(0, run) };
   const given = { url: gateway.url, keyFile, ...options };
-  const exitCode = await withService(given, context, (service) => search(words, given, service, clock));
+  const exitCode = await withService(given, context, (service) => searchCommand(words, given, service, clock));
   return { exitCode, printed };
 }
 

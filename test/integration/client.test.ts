@@ -94,17 +94,20 @@ describe('the client, against others', () => {
     },
   );
 
-  test.each(['{}', 'null', '{"data":null}', '7', 'x'])('nor what somebody else pushes: %s', async (text) => {
-    const server = createServer();
-    const line = new WebSocketServer({ server });
-    line.on('connection', (socket) => socket.send(text));
-    const other = new PosternClient({ url: await listeningAt(server), key: KEY });
-    expect(await failure(gather({ after: 1 }, other).ended)).toMatchObject({ code: 'not_postern' });
-    line.close();
-    server.close();
-  });
+  test.each(['{}', 'null', '{"data":null}', '7', 'x'])(
+    'takes nothing that somebody else pushes for an event: %s',
+    async (text) => {
+      const server = createServer();
+      const line = new WebSocketServer({ server });
+      line.on('connection', (socket) => socket.send(text));
+      const other = new PosternClient({ url: await listeningAt(server), key: KEY });
+      expect(await failure(gather({ after: 1 }, other).ended)).toMatchObject({ code: 'not_postern' });
+      line.close();
+      server.close();
+    },
+  );
 
-  test('tells nobody there from an answer that never came', async () => {
+  test('tells a service that is not there from an answer that never came', async () => {
     const nobody = new PosternClient({ url: `http://127.0.0.1:${await freePort()}`, key: KEY });
     expect(await failure(nobody.status())).toMatchObject({ status: 0, code: 'unreachable' });
     // Ports that fetch refuses to connect to.

@@ -158,7 +158,7 @@ describe('a request', () => {
     const lines = (count: number): string => Array.from({ length: count }, (_, at) => `x${at}:\r\n`).join('');
     const own = `Host: localhost\r\nConnection: close\r\n${rawKey}`;
 
-    test('takes their room in memory: 200 are allowed, the next one is 431', async () => {
+    test('may have 200 of them; one more is 431', async () => {
       const raw = await gateway.raw(`GET /api/v1/messages HTTP/1.1\r\n${own}${lines(197)}\r\n`);
       expect(raw).toMatch(/^HTTP\/1.1 200 /);
       for (const count of [198, 2500]) {

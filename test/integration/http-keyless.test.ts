@@ -44,7 +44,7 @@ async function fill(): Promise<void> {
 }
 
 describe('requests without a key whose answers nobody reads', () => {
-  test('fill the memory: the 257th is refused, whatever it asks for, and counts', async () => {
+  test('are at most 256: the next is refused, whatever it asks for, and counts', async () => {
     await fill();
     const before = await limitLeft();
     for (const path of ['/console', '/openapi.json', '/api/v1/health', '/nowhere', '/api/v1/messages']) {
@@ -59,13 +59,13 @@ describe('requests without a key whose answers nobody reads', () => {
     expect(await limitLeft()).toBe(before - 6);
   });
 
-  test('keep nobody with a key from being answered', async () => {
+  test('leave everybody with a key their answers', async () => {
     await fill();
     expect((await gateway.get('/api/v1/messages')).status).toBe(200);
     expect((await gateway.post('/api/v1/messages', { recipient: 'a', body: 'x' })).status).toBe(201);
   });
 
-  test("keep the owner's programs at the Unix socket from nothing, with a key or without", async () => {
+  test("leave the owner's programs at the Unix socket their answers, with a key or without", async () => {
     const folder = mkdtempSync(join(tmpdir(), 'postern-keyless-'));
     try {
       const socketPath = join(folder, 's');

@@ -7,7 +7,7 @@ import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import type { MessageQuery, Page } from '../../src/core/model/ports/reading-ports.ts';
 import { eventSerializer } from '../../src/core/schema/event-json.ts';
 import { PEOPLE } from '../../src/features/contacts/port.ts';
-import { HttpGateway, MESSAGE, MemorySearch } from '../support/http-gateway.ts';
+import { HttpGateway, MESSAGE } from '../support/http-gateway.ts';
 
 const MAX_BYTES = 16_000_000;
 const KB = 1000;
@@ -64,15 +64,7 @@ function feedOf(all: readonly Message[]): RowFeed {
 }
 
 async function start(all: readonly Message[]): Promise<void> {
-  const search = new MemorySearch();
-  search.search = async (_, { limit, cursor }) =>
-    pageOf(
-      all.map(({ details: __, ...message }) => ({ message, highlights: [] })),
-      limit,
-      cursor,
-    );
   gateway = await HttpGateway.start({
-    search,
     provide: (ports) =>
       ports.provide(PEOPLE, { search: async () => [], person: async () => ({ conversations: ['c'] }) as never }),
     feed: feedOf(all),
@@ -83,6 +75,12 @@ async function start(all: readonly Message[]): Promise<void> {
     }),
     settings: { rateLimitPerMinute: 100_000 },
   });
+  gateway.search.search = async (_, { limit, cursor }) =>
+    pageOf(
+      all.map(({ details: __, ...message }) => ({ message, highlights: [] })),
+      limit,
+      cursor,
+    );
   gateway.reader.listMessages = async ({ limit, cursor }: MessageQuery) => pageOf(all, limit, cursor);
   gateway.reader.message = (id: string) => all[Number(id) - 1];
 }

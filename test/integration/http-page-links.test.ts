@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Person } from '../../src/client/types.ts';
-import { documentsOf } from '../../src/core/feature.ts';
-import type { Operation } from '../../src/core/http/openapi/operation.ts';
-import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
-import type { AccessService } from '../../src/core/model/ports/access-ports.ts';
-import { pathOf, ROUTES, type Route } from '../../src/core/schema/routes.ts';
+import { pathOf, type Route } from '../../src/core/schema/routes.ts';
+import { access } from '../../src/features/access/feature.ts';
+import { ACCESS } from '../../src/features/access/port.ts';
+import { contacts } from '../../src/features/contacts/feature.ts';
 import { PEOPLE } from '../../src/features/contacts/port.ts';
-import { FEATURES } from '../../src/features/list.ts';
+import { search } from '../../src/features/search/feature.ts';
+import { ALL_OPERATIONS, ALL_ROUTES } from '../support/all-operations.ts';
 import { CONVERSATION, HttpGateway } from '../support/http-gateway.ts';
 
 /** A value of each parameter of the lists. A new parameter needs one here. */
@@ -43,23 +43,18 @@ const LINE = {
 };
 
 /** The lists that are read page by page. */
-const documents = await documentsOf(FEATURES);
-const routes: Readonly<Record<string, Route>> = Object.fromEntries(
-  [ROUTES, ...documents.map((one) => one.routes)].flatMap((one) => Object.entries(one)),
-);
-const operations: readonly (readonly [string, Operation])[] = [
-  OPERATIONS,
-  ...documents.map((one) => one.operations),
-].flatMap((one) => Object.entries(one));
-const PAGED = operations.filter(([, { answers }]) =>
+const PAGED = Object.entries(ALL_OPERATIONS).filter(([, { answers }]) =>
   Object.values(answers).some(({ headers = {} }) => 'Link' in headers),
 );
 
 let gateway: HttpGateway;
 beforeAll(async () => {
   gateway = await HttpGateway.start({
-    provide: (ports) => ports.provide(PEOPLE, { search: async () => [], person: async () => PERSON }),
-    access: async () => ({ audit: { list: () => [LINE] } }) as unknown as AccessService,
+    features: [access, contacts, search],
+    provide: (ports) => {
+      ports.provide(PEOPLE, { search: async () => [], person: async () => PERSON });
+      ports.provide(ACCESS, { load: async () => ({ audit: { list: () => [LINE] } }) } as never);
+    },
   });
   gateway.reader.next = '700.-1 ü';
   gateway.search.next = '700 ü';
@@ -83,9 +78,10 @@ test.each(PAGED)('every parameter of %s is in the link to the next page', async 
   const asked = new URLSearchParams(
     Object.fromEntries(names.map((name) => [name, VALUES[name] ?? `no value for ${name}`])),
   );
-  const route = routes[id];
-  if (route === undefined) throw new Error(`${id} has no route`);
-  const url = new URL(pathOf(route).replace('{id}', encodeURIComponent(CONVERSATION.id)), 'http://127.0.0.1');
+  const url = new URL(
+    pathOf(ALL_ROUTES[id] as Route).replace('{id}', encodeURIComponent(CONVERSATION.id)),
+    'http://127.0.0.1',
+  );
   url.search = [...asked].map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
   const pages: URL[] = [url];
   for (let page = 1; page <= 2; page += 1) {

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { Contact } from '../../src/client/types.ts';
-import type { ChatNames } from '../../src/core/model/ports/search-ports.ts';
-import { problem } from '../../src/core/model/problems.ts';
+import type { ChatNames } from '../../src/core/model/ports/chat-names-ports.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
+import { searchProblem } from '../../src/features/search/problems.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 import { HttpGateway, MESSAGE } from '../support/http-gateway.ts';
@@ -21,9 +21,9 @@ const IDS: Readonly<Record<string, readonly string[]>> = {
   'any;-;+15550100': ['any;-;+15550100'],
   chat42: ['any;+;chat42'],
 };
-const NAMED: Readonly<Record<string, readonly string[]>> = {
-  Garden: ['any;+;chat42'],
-  Family: ['any;+;chat1', 'any;+;chat2'],
+const NAMED: Readonly<Record<string, readonly (readonly string[])[]>> = {
+  Garden: [['any;+;chat42']],
+  Family: [['any;+;chat1'], ['any;+;chat2']],
 };
 const chats: ChatNames = {
   conversations: (text) => IDS[text] ?? [],
@@ -34,7 +34,8 @@ const chats: ChatNames = {
 let gateway: HttpGateway;
 beforeEach(async () => {
   const naming = { ...noContacts, named: async (name: string) => CONTACTS.filter((one) => one.name === name) };
-  gateway = await HttpGateway.start({ naming, chats, settings: { rateLimitPerMinute: 1_000_000 } });
+  gateway = await HttpGateway.start({ naming, settings: { rateLimitPerMinute: 1_000_000 } });
+  gateway.search.chats = chats;
 });
 afterEach(() => gateway.close());
 
@@ -86,7 +87,7 @@ describe('GET /search', () => {
     });
   });
 
-  test('a parameter conversation_id holds besides in:, and one that is not known has no messages', async () => {
+  test('finds what matches both conversation_id and in:, and nothing in an unknown conversation', async () => {
     await search('in:Garden', '&conversation_id=any;-;+15550100');
     expect(gateway.search.asked[0]?.conversations).toEqual([['any;+;chat42'], ['any;-;+15550100']]);
     const answer = await search('x', '&conversation_id=any;-;nobody');
@@ -148,7 +149,7 @@ describe('a search that cannot be answered', () => {
   });
 
   test('is 503 when the index is broken', async () => {
-    gateway.search.failure = problem('search_unavailable', { reason: 'the disk is full' });
+    gateway.search.failure = searchProblem('search_unavailable', { reason: 'the disk is full' });
     const { status, json } = await search('x');
     expect([status, (json as { code: string }).code]).toEqual([503, 'search_unavailable']);
   });

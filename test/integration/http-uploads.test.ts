@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { OWNER } from '../../src/core/model/audit.ts';
+import { OWNER } from '../../src/core/model/owner.ts';
 import type { Upload } from '../../src/core/model/upload.ts';
 import { UploadStore } from '../../src/core/state/upload-store.ts';
 import { eventually } from '../support/eventually.ts';

@@ -3,7 +3,7 @@ import { AnswersInFlight } from '../../src/features/mcp/endpoint.ts';
 
 const MB = 1_000_000;
 
-test('answers of many keys that nobody reads fill the memory: all keys together have 64 MB', () => {
+test('unread answers of all keys together take at most 64 MB', () => {
   const answers = new AnswersInFlight();
   const reserved = ['a', 'b', 'c', 'd'].map((key) => answers.reserve(key, 16 * MB));
   expect(() => answers.reserve('e', 1)).toThrow(

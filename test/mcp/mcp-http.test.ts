@@ -146,7 +146,7 @@ describe('answers in flight', () => {
     params: { name: 'attachments_fetch', arguments: { message_id: '7' } },
   };
 
-  test('fill the memory: of one key they have 16 MB, and there is room again when they were read', async () => {
+  test('take at most 16 MB for one key, and there is room again once they are read', async () => {
     const { attachments, release, opened } = slowFiles();
     const gateway = await open(true, {}, { attachments });
     const refused: HttpAnswer[] = [];

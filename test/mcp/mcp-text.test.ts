@@ -4,11 +4,12 @@ import type { Poll } from '../../src/core/model/cards.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import type { Reaction } from '../../src/core/model/reaction.ts';
-import { fenced } from '../../src/features/mcp/text/fence.ts';
-import { Labels, type NameOf } from '../../src/features/mcp/text/labels.ts';
+import { fenced } from '../../src/core/tools/fence.ts';
+import { LocalTime } from '../../src/core/tools/times.ts';
+import type { NameOf } from '../../src/core/tools/tool.ts';
+import { indented, shortLine, visibleJson } from '../../src/core/tools/visible.ts';
+import { Labels } from '../../src/features/mcp/text/labels.ts';
 import { DayLines, MAX_SHOWN_BODY } from '../../src/features/mcp/text/lines.ts';
-import { LocalTime } from '../../src/features/mcp/text/times.ts';
-import { indented, shortLine, visibleJson } from '../../src/features/mcp/text/visible.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 

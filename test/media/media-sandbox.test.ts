@@ -118,7 +118,7 @@ describe('a converter', () => {
     expect(log.lines).toMatchObject([{ level: 'warn', message: UNPROTECTED, fields: { tool: 'sips' } }]);
   });
 
-  test('never leaves it because of what happens with a file of somebody else', async () => {
+  test("stays in its sandbox, whatever happens with a stranger's file", async () => {
     const { home, parts, log } = setUp();
     const sandbox = new Sandbox(parts);
     const starts = [await sandbox.start('sips', home, () => Promise.resolve(true))];

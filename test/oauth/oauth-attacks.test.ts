@@ -42,7 +42,7 @@ describe('a stranger who writes the Host himself', () => {
 describe('a stranger who asks often', () => {
   const LIMIT = { rateLimitPerMinute: 10 };
 
-  test('keeps no program with a token from its tools, nor the owner from his API', async () => {
+  test('leaves programs with a token their tools, and the owner the API', async () => {
     const { tunnel, gateway } = await door({ rateLimitPerMinute: 20 });
     const { tokens } = await OAuthProgram.allowed(tunnel, KEY);
     const answers = [];
@@ -69,13 +69,13 @@ describe('a stranger who asks often', () => {
     expect(await ask('/oauth/authorize')).toBe(400);
   });
 
-  test('for what is not there does not keep others from signing in', async () => {
+  test('for what does not exist leaves others able to sign in', async () => {
     const { tunnel } = await door(LIMIT);
     for (let at = 0; at < 20; at += 1) expect((await tunnel(`${ISSUER}/wp-login.php?${at}`)).status).toBe(404);
     expect((await new OAuthProgram(tunnel).register()).status).toBe(201);
   });
 
-  test('and sends half of it has places of his own, and uses up nothing of the owner', async () => {
+  test('and sends half a request uses up nothing of the owner', async () => {
     const { gateway } = await door();
     const form = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 9';
     const incomplete = `POST /oauth/token HTTP/1.1\r\nHost: ${new URL(ISSUER).host}\r\n${form}\r\n\r\n`;

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Approval, AuditEntry } from '../../src/client/access-types.ts';
 import type { Overview, StatisticSeries } from '../../src/client/overview-types.ts';
-import type { Approval } from '../../src/core/model/approval.ts';
-import type { AuditEntry } from '../../src/core/model/audit.ts';
 import type { ShownSetting } from '../../src/core/model/shown-setting.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import type { Webhook, WebhookStatus } from '../../src/core/model/webhook.ts';

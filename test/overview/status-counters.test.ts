@@ -100,7 +100,7 @@ describe('the counters of postern status', () => {
     expect(tables(TERMINAL)[2]).toContain('\x1b[31m66.7 %');
   });
 
-  test('called failed tries losses: everything arrived, so it is 100 %', () => {
+  test('say 100 % once everything has arrived, whatever attempts failed before', () => {
     expect(tables(PIPE).find((row) => row.startsWith('held'))).toMatch(/^held for a while +100 % /);
   });
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { IndexReader } from '../../src/core/chatdb/index-source.ts';
 import type { Message } from '../../src/core/model/message.ts';
-import type { SearchQuery } from '../../src/core/model/search.ts';
+import { IndexReader } from '../../src/features/search/index/index-source.ts';
 import { parseSearch } from '../../src/features/search/language/search-text.ts';
 import { Finder, matcherOf } from '../../src/features/search/query/finder.ts';
+import type { SearchQuery } from '../../src/features/search/types.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { isLong } from '../support/conditions.ts';
@@ -128,7 +128,7 @@ describe('rows as no Messages writes them', () => {
     expect(status().problem).toBeUndefined();
   });
 
-  test('with a million equal words, bodies of a megabyte and more, or text that is none', async () => {
+  test('are indexed if they have a million equal words, bodies of a megabyte and more, or no text', async () => {
     const { fixture, start, complete, find } = create();
     const chat = fixture.chat('any;-;1');
     const body = (text: string) => encodeAttributedBody(text, [{ length: text.length, attributes: {} }]);
@@ -152,7 +152,7 @@ describe('rows as no Messages writes them', () => {
     expect(bodies(await find('')).length).toBe(56 - 1);
   });
 
-  test('that all have one date', async () => {
+  test('are found once each, page by page, if they all have one date', async () => {
     const { fixture, start, complete, page, ask } = create();
     const chat = fixture.chat('any;-;1');
     for (let n = 0; n < 1200; n += 1) fixture.message({ chat, text: 'same', date: n % 2 === 0 ? 0 : null });

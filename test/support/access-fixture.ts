@@ -1,8 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Approval } from '../../src/core/model/approval.ts';
-import type { AuditEntry } from '../../src/core/model/audit.ts';
+import type { Approval, AuditEntry } from '../../src/client/access-types.ts';
 import type { KeyRecord } from '../../src/core/model/key.ts';
 import { appleNs, ChatFixture } from './chat-fixture.ts';
 import { FakeExecutable } from './fake-osascript.ts';

@@ -1,35 +1,38 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Approval } from '../../src/client/access-types.ts';
 import { Connection } from '../../src/core/chatdb/connection.ts';
 import { chatSendLookup, MessagesDirectory } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
-import { chatDbOwner } from '../../src/core/chatdb/owner.ts';
 import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { Channel } from '../../src/core/log/channel.ts';
 import { Feed } from '../../src/core/log/feed.ts';
 import { Publisher } from '../../src/core/log/publisher.ts';
-import type { Approval } from '../../src/core/model/approval.ts';
-import { OWNER } from '../../src/core/model/audit.ts';
 import type { Caller, MacCaller } from '../../src/core/model/caller.ts';
 import { isAppError } from '../../src/core/model/errors.ts';
+import { Guests } from '../../src/core/model/guests.ts';
+import { OWNER } from '../../src/core/model/owner.ts';
 import { Ports } from '../../src/core/model/port.ts';
-import type { NewKey } from '../../src/core/model/ports/access-ports.ts';
 import type { SendAnswer, SendRequest } from '../../src/core/model/ports/sending-ports.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { UPLOADS } from '../../src/core/sender/checked-attachments.ts';
 import { HeldCopies } from '../../src/core/sender/held-files.ts';
 import type { Sender } from '../../src/core/sender/sender.ts';
-import { auditStore } from '../../src/core/state/audit-store.ts';
 import { cursorStore } from '../../src/core/state/cursor-store.ts';
 import { idempotencyStore } from '../../src/core/state/idempotency-store.ts';
-import { keyStore } from '../../src/core/state/keys-store.ts';
-import { selfChatStore } from '../../src/core/state/self-chat-store.ts';
 import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { UploadStore } from '../../src/core/state/upload-store.ts';
-import { approvalStore } from '../../src/features/access/approvals-store.ts';
+import { access } from '../../src/features/access/feature.ts';
 import { LimitedAccess } from '../../src/features/access/limited-access.ts';
+import { chatDbOwner } from '../../src/features/access/owner-in-chatdb.ts';
 import { ownerSender } from '../../src/features/access/owner-sender.ts';
+import { APPROVALS, type CallersApprovals } from '../../src/features/access/port.ts';
+import type { Approvals, NewKey } from '../../src/features/access/ports.ts';
+import { approvalStore } from '../../src/features/access/state/approvals-store.ts';
+import { auditStore } from '../../src/features/access/state/audit-store.ts';
+import { keyStore } from '../../src/features/access/state/keys-store.ts';
+import { selfChatStore } from '../../src/features/access/state/self-chat-store.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { scheduledOnPhone } from '../../src/features/scheduled/on-phone.ts';
 import { SCHEDULED } from '../../src/features/scheduled/port.ts';
@@ -40,7 +43,6 @@ import { plainJson } from './event-json.ts';
 import { FakeClock } from './fake-clock.ts';
 import { InMemoryMessages } from './in-memory-messages.ts';
 import { collectingLog } from './log.ts';
-import { noSubscriptions } from './mcp-events.ts';
 import { newSender } from './new-sender.ts';
 
 export const ANA = '+15550100';
@@ -131,10 +133,20 @@ export class AccessSending {
     });
     const ports = new Ports();
     ports.provide(SCHEDULED, this.scheduler.entries);
+    const approvals = (own: () => Approvals): CallersApprovals => ({
+      get own() {
+        return own();
+      },
+      ofKey: (keyId) => approvals(() => this.access.approvalsOf(keyId)),
+    });
+    ports.provide(
+      APPROVALS,
+      approvals(() => this.access.approvals),
+    );
     const channel = new Channel();
     const messages = new ChatLog(this.#connection);
     const parts = { messages, channel, clock: this.clock, log: this.log };
-    this.publisher = new Publisher({ ...parts, cursor: cursorStore(this.state) });
+    this.publisher = new Publisher({ ...parts, cursor: cursorStore(this.state, [access]) });
     this.publisher.start();
     const feed = new Feed(parts);
     const directory = new MessagesDirectory(this.#connection);
@@ -159,7 +171,6 @@ export class AccessSending {
       deferral: this.scheduler,
       ports,
       uploads: this.uploads,
-      subscriptions: noSubscriptions,
       ownListeners: new OwnListeners({ addresses: () => [] }),
       attachmentRoots: roots,
       selfAddress,
@@ -167,7 +178,7 @@ export class AccessSending {
       ownerInChatDb: chatDbOwner(this.#connection),
       clock: this.clock,
       log: this.log,
-      onKeyChange: () => {},
+      guests: new Guests(),
     });
   }
 
@@ -190,8 +201,8 @@ export class AccessSending {
 
   async hold(caller: Caller, request: Partial<SendRequest> = {}): Promise<Approval & { readonly shown: string }> {
     const answer = await this.send(caller, request);
-    if (answer.kind !== 'held') throw new Error(`It was ${answer.kind}.`);
-    return (await this.access.approvals.get(answer.approval.id, 0)) as Approval & { readonly shown: string };
+    if (answer.kind !== 'deferred') throw new Error(`It was ${answer.kind}.`);
+    return (await this.access.approvals.get(answer.deferred.id, 0)) as Approval & { readonly shown: string };
   }
 
   /** Publishes new rows of chat.db, and waits for everything that follows. */
@@ -235,4 +246,9 @@ function seeded(path: string): ChatFixture {
     chats.message({ chat, text: 'earlier', handle_id: chats.handle(people[0]) });
   }
   return chats;
+}
+
+/** Returns the held sends that a caller may see. */
+export function approvalsOf(caller: Caller): Approvals {
+  return caller.port(APPROVALS).own;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { systemClock } from '../../src/core/runtime/clock.ts';
+import type { RunCommand } from '../../src/core/runtime/command.ts';
 import { managerOf } from '../../src/features/fleet/protocol/connect-once.ts';
 import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
 import type { Envelope } from '../../src/features/fleet/protocol/envelope.ts';
@@ -108,12 +109,15 @@ export class TestFleet {
     this.envelope = envelopeOf(folder.hub);
   }
 
-  static async start(macs: readonly string[]): Promise<TestFleet> {
-    const address = serverAddress(`127.0.0.1:${await freePort()}`);
+  /** With `run`, the members and the server speak TLS, with certificates that openssl makes. */
+  static async start(macs: readonly string[], run?: RunCommand): Promise<TestFleet> {
+    // The address of all interfaces is the only one that is no loopback and always leads to this machine.
+    const host = run === undefined ? '127.0.0.1' : '0.0.0.0';
+    const address = serverAddress(`${host}:${await freePort()}`);
     if (address === undefined) throw new Error('unreachable');
-    const plan = { servers: [address], serverVersion: '2.9', keepHours: 168, hasCertificates: false };
+    const plan = { servers: [address], serverVersion: '2.9', keepHours: 168, hasCertificates: run !== undefined };
     const noProgram = () => Promise.reject(new Error('No program is needed.'));
-    const folder = await FleetFolder.create(join(temporaryFolder(), 'fleet'), plan, noProgram);
+    const folder = await FleetFolder.create(join(temporaryFolder(), 'fleet'), plan, run ?? noProgram);
     for (const mac of macs) folder.addMac(mac, '2026-01-01T00:00:00Z');
     const fleet = new TestFleet(folder);
     await fleet.server.start();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
+import type { SearchHit } from '../../src/client/types.ts';
 import { type MacServerParts, macServer } from '../../src/core/http/mac-server.ts';
 import type { HttpServer } from '../../src/core/http/server.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
@@ -10,21 +11,27 @@ import type { Key } from '../../src/core/model/key.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { Ports } from '../../src/core/model/port.ts';
-import type { Approvals } from '../../src/core/model/ports/access-ports.ts';
+import type { ChatNames } from '../../src/core/model/ports/chat-names-ports.ts';
 import type { RowFeed } from '../../src/core/model/ports/feed-ports.ts';
-import type { McpService } from '../../src/core/model/ports/mcp-ports.ts';
 import type { BackendHealth, MessageQuery, MessageReader, Page } from '../../src/core/model/ports/reading-ports.ts';
-import type { ChatNames, SearchIndex, SearchPage } from '../../src/core/model/ports/search-ports.ts';
 import type { CallerSender, SendAnswer, SendRequest, SendResult } from '../../src/core/model/ports/sending-ports.ts';
 import type { Uploads } from '../../src/core/model/ports/uploads-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
-import type { SearchHit, SearchQuery, SearchStatus } from '../../src/core/model/search.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { contacts } from '../../src/features/contacts/feature.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { CONTACTS } from '../../src/features/contacts/port.ts';
+import { mcpCalls } from '../../src/features/mcp/calls.ts';
+import { mcp } from '../../src/features/mcp/feature.ts';
+import { MCP } from '../../src/features/mcp/port.ts';
+import type { McpService } from '../../src/features/mcp/ports.ts';
+import { type CallersSubscriptions, SUBSCRIPTIONS } from '../../src/features/mcp/subscriptions-port.ts';
+import { search } from '../../src/features/search/feature.ts';
+import { SEARCH } from '../../src/features/search/port.ts';
+import type { CallerSearch, SearchPage } from '../../src/features/search/ports.ts';
+import type { SearchQuery, SearchStatus } from '../../src/features/search/types.ts';
 import { LIMITED_KEY } from './any-key.ts';
 import { plainJson } from './event-json.ts';
 import { collectingLog } from './log.ts';
@@ -90,7 +97,6 @@ const NO_UPLOADS: Uploads = {
   discard: () => Promise.resolve(),
   remove: () => Promise.resolve(),
 };
-const notUsed = new Proxy({} as Approvals, { get: () => () => Promise.reject(problem('not_found')) });
 
 /** The status of a service that has just started. */
 export const STATUS: StatusReport = {
@@ -170,8 +176,15 @@ class MemorySender implements CallerSender {
   }
 }
 
+const CHAT_NAMES: ChatNames = {
+  conversations: (text) => (CONVERSATION.id.endsWith(text) ? [CONVERSATION.id] : []),
+  named: () => [],
+  isAddress: () => false,
+};
+
 /** An index that finds `hits` and records its queries. */
-export class MemorySearch implements SearchIndex {
+export class MemorySearch implements CallerSearch {
+  chats: ChatNames = CHAT_NAMES;
   readonly asked: (SearchQuery & SearchPage)[] = [];
   hits: readonly SearchHit[] = [{ message: MESSAGE, highlights: [[0, 5]] }];
   next: string | undefined;
@@ -191,12 +204,6 @@ export class MemorySearch implements SearchIndex {
 
 const NOBODY = { clients: 0, missed: 0 };
 
-const CHAT_NAMES: ChatNames = {
-  conversations: (text) => (CONVERSATION.id.endsWith(text) ? [CONVERSATION.id] : []),
-  named: () => [],
-  isAddress: () => false,
-};
-
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -212,6 +219,7 @@ export interface Call {
 }
 
 type Options = Partial<Omit<MacServerParts, 'settings' | 'callers'> & Omit<Caller, 'key'>> & {
+  readonly mcp?: { readonly mcp: McpService; readonly settings: { readonly allowOwnerKey: boolean } };
   readonly settings?: Partial<MacServerParts['settings']>;
   /** The limited key that `LIMITED_KEY` stands for; none if absent. */
   readonly limited?: Key;
@@ -230,9 +238,13 @@ export class HttpGateway {
   backend: BackendHealth = { connected: true, message: null };
   url = '';
 
-  private constructor({ settings, limited, provide, ...options }: Options) {
+  private constructor({ settings, limited, mcp: given, provide, ...options }: Options) {
     const ports = new Ports();
     ports.provide(CONTACTS, noContacts);
+    ports.provide(SEARCH, this.search);
+    ports.provide(MCP, mcpCalls(given?.mcp ?? NO_MCP, given?.settings ?? { allowOwnerKey: false }));
+    const none: CallersSubscriptions = { own: undefined, ofKey: () => none };
+    ports.provide(SUBSCRIPTIONS, none);
     provide?.(ports);
     const owner: Caller = {
       key: undefined,
@@ -244,15 +256,12 @@ export class HttpGateway {
       naming: noContacts,
       attachments: { open: async () => undefined },
       status: () => STATUS,
-      approvals: notUsed,
       port: (wanted) => ports.get(wanted),
       uploads: NO_UPLOADS,
-      search: this.search,
-      chats: CHAT_NAMES,
       ...options,
     };
     this.server = macServer({
-      features: [contacts],
+      features: [contacts, search, mcp],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,
@@ -260,15 +269,12 @@ export class HttpGateway {
         owner,
         find: (key) => (limited !== undefined && key === LIMITED_KEY ? { ...owner, key: limited } : undefined),
       },
-      access: () => Promise.reject(problem('not_found')),
       appSettings: () => Promise.reject(problem('not_found')),
-      clients: () => [],
       health: () => this.backend,
       notReady: () => [],
       metrics: () => ({
         heldWebhooks: 0,
         ...{ isConnected: true, newestRow: 7, newestEvent: 7, published: 0, webSockets: NOBODY, streams: NOBODY },
-        search: this.search.status(),
       }),
       counters: new Counters(),
       version: '0.0.0',
@@ -281,7 +287,6 @@ export class HttpGateway {
           changes: null,
           own_addresses: [],
         }),
-      mcp: { mcp: NO_MCP, settings: { allowOwnerKey: false } },
       openStream: () => Promise.reject(problem('not_found')),
       acceptWebSocket: () => {
         throw new Error('not used');

@@ -1,13 +1,15 @@
 import { join } from 'node:path';
-import { IssuerHost } from '../../src/core/http/issuer-host.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
-import type { Keys } from '../../src/core/model/ports/access-ports.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
+import { access } from '../../src/features/access/feature.ts';
+import type { Keys } from '../../src/features/access/ports.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
+import { mcpCalls } from '../../src/features/mcp/calls.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
 import { AuthorizationServer } from '../../src/features/oauth/authorization-server.ts';
+import { IssuerHost } from '../../src/features/oauth/issuer-host.ts';
 import { oauthStore } from '../../src/features/oauth/oauth-store.ts';
 import { ANY_KEY } from './any-key.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -39,8 +41,7 @@ export async function openIssuerHost({
   // These members are enough to list the tools.
   const caller = {
     key: ANY_KEY,
-    search: new MemorySearch(),
-    port: () => noContacts,
+    port: ({ name }: { readonly name: string }) => (name === 'search' ? new MemorySearch() : noContacts),
     webhooks: {},
     reader: {},
   } as unknown as Caller;
@@ -64,20 +65,16 @@ export async function openIssuerHost({
     },
   });
   const mcp = lazyMcpService({
-    features: [],
+    features: [access],
     ...{ clock: systemClock, log: collectingLog(), counters: new Counters(), version: '1', eventErrors: 'draft' },
     timeZone: () => 'UTC',
-    ownKey: () => Promise.reject(new Error('not used')),
   });
   const parts = { mcp, settings: { allowOwnerKey: true } };
   const gateway = await HttpGateway.start({
     mcp: parts,
     limited: ANY_KEY,
     settings: { rateLimitPerMinute, allowedHosts },
-    issuer: (access) => {
-      const settings = { issuer: ISSUER, oauth, rateLimitPerMinute, mcp: parts };
-      return new IssuerHost({ ...settings, access });
-    },
+    otherHosts: [new IssuerHost({ issuer: ISSUER, oauth, rateLimitPerMinute, mcp: mcpCalls(mcp, parts.settings) })],
   });
   const close = async (): Promise<void> => {
     await gateway.close();

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { SubscriptionService } from '../../src/core/model/ports/subscriptions-ports.ts';
+import type { SubscriptionService } from '../../src/features/mcp/subscriptions/ports.ts';
 import { type Delivery, Receiver } from './receiver.ts';
 import type { Service } from './service.ts';
 

@@ -23,7 +23,6 @@ export function openMcp(allowOwnerKey = true, settings = {}, more: Options = {})
     features: [],
     version: '1.2.3',
     timeZone: () => 'Europe/Berlin',
-    ownKey: () => Promise.reject(new Error('not used')),
   });
   return HttpGateway.start({ ...more, mcp: { mcp, settings: { allowOwnerKey } }, settings });
 }

@@ -125,9 +125,9 @@ describe('an address is the same person in every spelling', () => {
       expect([typed, (await contactsNamed(book.contacts, typed)).length]).toEqual([typed, 1]);
       expect([typed, (await searchContacts(book.contacts, typed, 5)).length]).toEqual([typed, 1]);
     }
-    const contacts = { named: (name: string) => contactsNamed(book.contacts, name) };
+    const naming = { named: (name: string) => contactsNamed(book.contacts, name) };
     const asked = parseSearch(`from:"Dee O'Neil" in:"Jean-Luc Roy" from:٢٢٣٩٥`);
-    const { query, mistakes } = await searchQueryOf(asked, undefined, { contacts, chats: names } as never);
+    const { query, mistakes } = await searchQueryOf(asked, undefined, { naming, chats: names } as never);
     expect(mistakes).toEqual([]);
     expect(query.conversations).toEqual([['any;-;+15550102(filtered)']]);
   });

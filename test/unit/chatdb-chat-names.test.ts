@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { Connection } from '../../src/core/chatdb/connection.ts';
 import { chatDbNames, chatSendLookup } from '../../src/core/chatdb/lookups.ts';
-import type { ChatNames } from '../../src/core/model/ports/search-ports.ts';
+import type { ChatNames } from '../../src/core/model/ports/chat-names-ports.ts';
 import { ChatFixture, type Schema } from '../support/chat-fixture.ts';
 import { collectingLog } from '../support/log.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -43,7 +43,7 @@ describe('names in chat.db', () => {
   });
 
   test('a display name is found whatever its case and accents', () => {
-    expect(names.named('CAFE Zurich')).toEqual(['iMessage;+;chat42', 'iMessage;+;chat43']);
+    expect(names.named('CAFE Zurich')).toEqual([['iMessage;+;chat42'], ['iMessage;+;chat43']]);
     expect(names.named('')).toEqual([]);
     expect(names.named('cafe')).toEqual([]);
   });

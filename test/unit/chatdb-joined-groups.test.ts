@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Connection } from '../../src/core/chatdb/connection.ts';
 import { Fingerprints } from '../../src/core/chatdb/fingerprints.ts';
-import { IndexReader } from '../../src/core/chatdb/index-source.ts';
 import { chatDbNames, chatSendLookup, MessagesDirectory } from '../../src/core/chatdb/lookups.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import { ChatReader, ListReader } from '../../src/core/chatdb/reader.ts';
@@ -10,6 +9,7 @@ import { includeSet } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { plan } from '../../src/core/sender/attempts.ts';
 import { ReadableChats } from '../../src/features/access/readable.ts';
+import { IndexReader } from '../../src/features/search/index/index-source.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import type { ChatFixture, Schema } from '../support/chat-fixture.ts';
 
@@ -149,7 +149,7 @@ describe('groups that chat_lookup joins are one conversation', () => {
     const names = chatDbNames(connection);
     expect(names.conversations(NEW)).toEqual([OLD, NEW]);
     expect(names.conversations('chat200')).toEqual([OLD, NEW]);
-    expect(names.named('trip')).toEqual([OLD, NEW]);
+    expect(names.named('trip')).toEqual([[OLD, NEW]]);
     expect(new IndexReader(connection).conversations(rows)).toEqual(rows.map(() => OLD));
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
-import { chatDbOwner } from '../../src/core/chatdb/owner.ts';
 import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { reactionSchema } from '../../src/core/schema/reaction-schema.ts';
+import { chatDbOwner } from '../../src/features/access/owner-in-chatdb.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 
 const databases = chatDatabases();

@@ -11,7 +11,7 @@ const all = (text: string, pattern: RegExp): string[] => [...text.matchAll(patte
 
 /** The pages that hold decisions: one for the core, and one beside each feature. */
 const DECISION_PAGES = [
-  'docs/project/contract.md',
+  'src/core/docs.md',
   ...readdirSync(join(ROOT, 'src/features')).map((name) => `src/features/${name}/docs.md`),
 ].filter((path) => existsSync(join(ROOT, path)));
 const DECISION_IDS = DECISION_PAGES.flatMap((path) => all(read(path), /^\*\*([A-Z]{1,2}\d{0,2})\b/gm));

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { PosternClient } from '../../src/client/postern-client.ts';
+import { PosternError } from '../../src/client/postern-error.ts';
 import {
   conversationIdOf,
   conversationsToRead,
@@ -19,6 +20,11 @@ const matching = (text: string) =>
 /** A service whose lists are these conversations and contacts, newest first. */
 const client = {
   conversations: async () => IDS.map((id) => ({ id, display_name: null, participants: [], last_message_at: '' })),
+  conversation: async (given: string) => {
+    const id = IDS.find((one) => one === given);
+    if (id === undefined) throw new PosternError(404, {});
+    return { id };
+  },
   contacts: async ({ q }: { q: string }) => matching(q),
   people: {
     list: async () => CONTACTS.map((one, id) => ({ ...one, id: String(id), conversations: [] })),

@@ -3,6 +3,7 @@ import { type ClientSetup, clientLines } from '../../src/core/model/client-lines
 import { SCOPES, type Scope } from '../../src/core/model/key.ts';
 import { bluebubbles } from '../../src/features/bluebubbles/feature.ts';
 import { imsg } from '../../src/features/imsg/feature.ts';
+import { mcp } from '../../src/features/mcp/feature.ts';
 
 const KEY: ClientSetup = {
   secret: 'postern_7f3a9c1e_secret',
@@ -13,7 +14,11 @@ const KEY: ClientSetup = {
 const SERVER = { host: '127.0.0.1', port: 3001 };
 const withMore = (values?: Record<string, unknown>, key = KEY): ClientSetup => ({
   ...key,
-  more: [...(imsg.clients?.(key, undefined, SERVER) ?? []), ...(bluebubbles.clients?.(key, values, SERVER) ?? [])],
+  more: [
+    ...(mcp.clients?.(key, undefined, SERVER) ?? []),
+    ...(imsg.clients?.(key, undefined, SERVER) ?? []),
+    ...(bluebubbles.clients?.(key, values, SERVER) ?? []),
+  ],
 });
 const SETUP = withMore();
 

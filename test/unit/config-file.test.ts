@@ -124,22 +124,22 @@ describe('the first launch', () => {
       'associated_rows',
       'confirm_ms',
       'attachment_roots',
-      'self',
       'allowed_hosts',
       'ca_file',
+      // Those of features.
       'enabled',
       'address_book_path',
       'calling_code',
+      'enabled',
+      'enabled',
+      'self',
       'allow_owner_key',
       'event_errors',
       'issuer',
-      'enabled',
-      'enabled',
       'file',
       'machine',
       'backfill_hours',
       'changes',
-      // Those of features.
       'port',
       'host',
       'self',
@@ -226,13 +226,13 @@ describe('a file that is there', () => {
     expect(mistakesIn(readConfig(folderWith(content), environment))).toEqual([expect.stringContaining(sentence)]);
   });
 
-  test('which is a folder', () => {
+  test('is refused if it is a folder', () => {
     const folder = newFolder();
     mkdirSync(join(folder, 'config.toml'), { recursive: true });
     expect(mistakesIn(readConfig(folder, environment))).toEqual(['This is not a regular file.']);
   });
 
-  test('which is a pipe that nobody writes to', () => {
+  test('is refused if it is a pipe that nobody writes to', () => {
     const folder = newFolder();
     mkdirSync(folder);
     execFileSync('mkfifo', [join(folder, 'config.toml')]);
@@ -240,7 +240,7 @@ describe('a file that is there', () => {
   });
 
   const asRoot = process.getuid?.() === 0;
-  testIf(!asRoot, 'root may read everything')('which this user may not read', () => {
+  testIf(!asRoot, 'root may read everything')('is refused if this user may not read it', () => {
     expect(mistakesIn(readConfig(folderWith(GOOD, 0o000), environment))).toEqual([expect.stringContaining('EACCES')]);
   });
 
@@ -257,7 +257,7 @@ describe('a file that is there', () => {
     }
   });
 
-  test('is not there', () => {
+  test('is absent if nothing is there, without an error', () => {
     expect(readConfig(newFolder(), environment)).toMatchObject({ state: 'absent' });
     expect(readConfig(join(root, 'no', 'such'), environment)).toMatchObject({ state: 'absent' });
   });

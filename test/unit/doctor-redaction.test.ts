@@ -7,6 +7,7 @@ import { knownWords } from '../../src/core/doctor/redact.ts';
 import type { ReportClient } from '../../src/core/doctor/report-client.ts';
 import { examples } from '../../src/core/http/openapi/examples.ts';
 import type { RunCommand } from '../../src/core/runtime/command.ts';
+import { isLong } from '../support/conditions.ts';
 import { reportClient, reportOf, withQuickNpm } from '../support/mac-report.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 import { ABSENT } from '../support/temporary.ts';
@@ -130,7 +131,7 @@ describe('no address, key, name or text is in the report', () => {
         expect(text).not.toContain(secret.phone.replace(/\D/g, '').slice(-7));
         expect(text).not.toContain(secret.email.split('@')[1]);
       }),
-      { numRuns: 25 },
+      { numRuns: isLong ? 50 : 12 },
     );
   });
 

@@ -69,18 +69,6 @@ test('docs/api.md has every field of a message, a reaction and a conversation, a
   expect([...written].sort()).toEqual([...known].sort());
 });
 
-test('no page says something twice under two headings of the same name', () => {
-  const docs = new URL('../../docs/', import.meta.url);
-  const repeated = readdirSync(docs).flatMap((page) => {
-    if (!page.endsWith('.md')) return [];
-    const headings: readonly string[] = readFileSync(new URL(page, docs), 'utf8').match(/^## .+$/gm) ?? [];
-    return headings
-      .filter((heading, place) => headings.indexOf(heading) !== place)
-      .map((heading) => `${page} ${heading}`);
-  });
-  expect(repeated).toEqual([]);
-});
-
 test('docs/content.md has an example of each kind, as the service would write it', () => {
   const page = readFileSync(new URL('../../docs/content.md', import.meta.url), 'utf8');
   const [, lines = ''] = /\n## Each kind\n[\s\S]*?```json\n([\s\S]*?)```/.exec(page) ?? [];
@@ -183,6 +171,14 @@ test('no page has two sections of one name', () => {
     return titles.filter((title, at) => titles.indexOf(title) !== at).map((title) => `${page}: ${title}`);
   });
   expect(twice).toEqual([]);
+});
+
+test('the guide has at most 24 pages and 40,000 words', () => {
+  const docs = new URL('../../docs/', import.meta.url);
+  const pages = readdirSync(docs, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.md'));
+  const words = pages.flatMap((page) => readFileSync(new URL(page, docs), 'utf8').split(/\s+/).filter(Boolean));
+  expect(pages.length).toBeLessThanOrEqual(24);
+  expect(words.length).toBeLessThanOrEqual(40_000);
 });
 
 test('ARCHITECTURE.md names only files and folders that exist', () => {

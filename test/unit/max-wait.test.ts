@@ -1,14 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { allowedWait } from '../../src/core/model/caller.ts';
-import { keyBody } from '../../src/core/schema/key-schema.ts';
-import type { ToolContext } from '../../src/features/mcp/tools/tool.ts';
-import { Wait } from '../../src/features/mcp/tools/wait.ts';
+import type { ToolContext } from '../../src/core/tools/tool.ts';
+import { Wait } from '../../src/core/tools/wait.ts';
+import { keyBody } from '../../src/features/access/schema/key-schema.ts';
 import { ANY_KEY } from '../support/any-key.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 const key = { ...ANY_KEY, max_wait_s: 20 };
 
-test('a key behind a tunnel waits longer than the tunnel does', async () => {
+test('no wait is longer than the max_wait_s of its key', async () => {
   expect(allowedWait({ key }, 50)).toBe(20);
   expect(allowedWait({ key }, 5)).toBe(5);
   expect(allowedWait({ key: ANY_KEY }, 60)).toBe(50);

@@ -1,13 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { openApi } from '../../src/core/http/openapi/openapi.ts';
-import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
-import { ROUTES, type RouteId } from '../../src/core/schema/routes.ts';
+import { ALL_OPERATIONS } from '../support/all-operations.ts';
 
-const IDS = Object.keys(ROUTES) as RouteId[];
+const IDS = Object.keys(ALL_OPERATIONS);
 
 test('every operation has a description of two to four sentences', () => {
   const sentences = IDS.map((id) => {
-    const text: string = OPERATIONS[id].description;
+    const text: string = ALL_OPERATIONS[id]?.description ?? '';
     return [id, text.split(/[.!?](?:\s+|$)/).filter((part) => part.trim() !== '').length] as const;
   });
   expect(sentences.filter(([, count]) => count < 2 || count > 4)).toEqual([]);

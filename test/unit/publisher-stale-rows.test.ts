@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { eventPipeline, look, nothing } from '../support/event-pipeline.ts';
 import { arrival } from '../support/memory-log.ts';
 
-test('a stop between reading an own row and the clock does not report it as received: it is read again', async () => {
+test('an own row is read again after a stop between reading it and the clock, and reported as sent', async () => {
   const pipeline = eventPipeline();
   const { publisher, feed, messages, clock } = pipeline;
   publisher.start();

@@ -5,6 +5,7 @@ import { restore } from '../../src/core/cli/commands/restore-command.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { writeBackup } from '../../src/core/state/backup.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
+import { FEATURES } from '../../src/features/list.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
@@ -22,7 +23,7 @@ const CONFIG = '[auth]\napi_key = "a key of at least 16 characters"\n';
 /** Makes a backup with this configuration, then changes it by hand. */
 function backupWith(config: string, sql = ''): string {
   const file = join(place, 'postern.backup');
-  openStateDatabase(join(place, 'source.db')).close();
+  openStateDatabase(join(place, 'source.db'), FEATURES).close();
   writeFileSync(file, '');
   writeBackup(join(place, 'source.db'), file, { version: '0.1.0', createdAt: '2026-11-22T11:00:00Z', config });
   const database = openSqlite(file);
@@ -34,7 +35,7 @@ function backupWith(config: string, sql = ''): string {
 async function restored(file: string) {
   const printed: string[] = [];
   const print = (...lines: readonly string[]): void => void printed.push(...lines);
-  const environment = { env: { PATH: '/usr/bin:/bin' }, platform: 'darwin', homeFolder: place };
+  const environment = { env: { PATH: '/usr/bin:/bin' }, platform: 'darwin', homeFolder: place, features: FEATURES };
   const context = { ...PLAIN, environment, version: '0', isTerminal: false, stdout: print, stderr: print };
   const folder = join(place, 'restored');
   const exitCode = await restore(file, { configDir: folder }, context);

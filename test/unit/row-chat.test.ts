@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { IndexReader } from '../../src/core/chatdb/index-source.ts';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
 import { oneToOneChats } from '../../src/core/chatdb/one-to-one-chats.ts';
 import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
+import { IndexReader } from '../../src/features/search/index/index-source.ts';
 import { AccessSending, ANA, BEN, codeOf, GARDEN } from '../support/access-sending.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { type ChatFixture, isSince13, MACOS_SCHEMAS, type Schema } from '../support/chat-fixture.ts';

@@ -87,7 +87,6 @@ describe('the status', () => {
       delays: { report: () => undefined, warning: () => undefined },
       messagesAccounts: { account: undefined, warning: () => undefined },
       capabilities: {},
-      search: { status: () => ({ isEnabled: false }) } as unknown as StatusParts['search'],
     };
     const closers = new Cleanup(log);
     return { clock, log, now, closers, status: openStatus({ ...parts, closers }) };

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { OWNER } from '../../src/core/model/audit.ts';
 import { isAppError } from '../../src/core/model/errors.ts';
 import { safeFileName } from '../../src/core/model/file-name.ts';
+import { OWNER } from '../../src/core/model/owner.ts';
 import { UploadStore } from '../../src/core/state/upload-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { FakeClock } from '../support/fake-clock.ts';

@@ -3,8 +3,8 @@ import { setImmediate } from 'node:timers/promises';
 import { addressOf, chatIdentity, groupId, withoutTags } from '../model/address.ts';
 import { isChatDbAway } from '../model/errors.ts';
 import { folded } from '../model/folded.ts';
-import type { ChatDirectory, ChatMembers } from '../model/ports/access-ports.ts';
-import type { ChatNames } from '../model/ports/search-ports.ts';
+import type { ChatNames } from '../model/ports/chat-names-ports.ts';
+import type { ChatDirectory, ChatMembers } from '../model/ports/directory-ports.ts';
 import type { OwnRow, SendLookup } from '../model/ports/sending-ports.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { stagedFoldersInUse } from './attachment-files.ts';
@@ -269,7 +269,7 @@ const nameQueriesOf = perSchema((schema) => ({
     : 'SELECT ROWID, NULL FROM chat WHERE 0',
 }));
 
-/** Looks up in chat.db the conversations and senders that a search names (decision J2). */
+/** Looks up in chat.db conversations and senders by what people call them (decision J2). */
 export function chatDbNames(connection: Connection): ChatNames {
   return {
     conversations(idOrAddress) {
@@ -283,7 +283,7 @@ export function chatDbNames(connection: Connection): ChatNames {
         const chats = rows
           .filter(([, displayName]) => folded(toText(displayName)) === wanted)
           .map(([rowId]) => snapshot.chat(rowId as number));
-        return [...new Set(chats)].flatMap((chat) => (chat === undefined || chat.guid === '' ? [] : allIds(chat)));
+        return [...new Set(chats)].flatMap((chat) => (chat === undefined || chat.guid === '' ? [] : [allIds(chat)]));
       });
     },
     isAddress: (text) =>

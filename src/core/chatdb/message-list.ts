@@ -1,4 +1,3 @@
-import type { ListedRows } from '../model/ports/search-ports.ts';
 import { problem } from '../model/problems.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 import type { Chat } from './chat.ts';
@@ -15,6 +14,22 @@ import {
 } from './columns.ts';
 import { type ListSql, listQueriesOf, listsWithHidden, type Order, UNINDEXED } from './list-queries.ts';
 import type { Snapshot } from './snapshot.ts';
+
+/** A message that `GET /messages` would list, without its text. */
+export interface ListedRow {
+  readonly rowId: number;
+  /** The message's date, in seconds since 2001-01-01T00:00:00Z. */
+  readonly second: number;
+  /** Approximate size of the message's text in bytes. */
+  readonly bytes: number;
+}
+
+export interface ListedRows {
+  /** The messages, in order of their dates, newest first. */
+  readonly rows: readonly ListedRow[];
+  /** Pass this as `after` to get the next page; absent on the last page. */
+  readonly next?: string;
+}
 
 /**
  * A position in a list: a row's date in nanoseconds since 2001, and the row's id. Rows with equal dates are sorted by

@@ -1,35 +1,6 @@
-import type { Message } from '../model/message.ts';
-import type { OwnerInChatDb, TapbackOn } from '../model/ports/self-chat-ports.ts';
-import { DETAIL_COLUMNS, toText } from './columns.ts';
+import { toText } from './columns.ts';
 import type { Connection } from './connection.ts';
-import { currentReactions } from './current-reactions.ts';
-import { messageOf } from './message.ts';
 import { RECENT_ROWS } from './own-addresses.ts';
-import type { Snapshot } from './snapshot.ts';
-
-/** Finds the owner's addresses and tapbacks in chat.db. */
-export function chatDbOwner(connection: Connection): OwnerInChatDb {
-  return {
-    addresses: () => connection.read(({ ownAddresses }) => [...ownAddresses]),
-    tapbackOn: (guid) =>
-      connection.read((snapshot) => {
-        const rowId = snapshot.rowIdOf(guid);
-        const message = rowId === undefined ? undefined : messageOf(snapshot, rowId);
-        return message && { message, tapback: ownTapback(snapshot, message) };
-      }),
-  };
-}
-
-/** Returns the owner's latest tapback on a message; undefined if there is none, or no index finds reactions. */
-function ownTapback(snapshot: Snapshot, message: Message): TapbackOn['tapback'] {
-  const tapback = currentReactions(snapshot, message).findLast(
-    ({ is_from_me: isOwn, associated_message_type: code }) => isOwn && code >= 2000 && code < 3000,
-  );
-  if (tapback === undefined) return undefined;
-  const details = snapshot.database.get(snapshot.queries.details, Number(tapback.id));
-  const isIMessage = toText(details?.[DETAIL_COLUMNS.at.service]) === 'iMessage';
-  return { type: tapback.reaction_type, conversationId: tapback.conversation_id, isIMessage };
-}
 
 const COMPLETE = /^(?:P:)?(\+\d{7,15})$/;
 

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { SERVICE_CHOICES } from '../model/send-service.ts';
 import { systemClock } from '../runtime/clock.ts';
-import { declareAccessCommands } from './access-commands.ts';
 import { WAIT_STATES } from './commands/send-wait.ts';
 import {
   connected,
@@ -98,20 +97,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
       ),
     )
     .action(runs(served(async () => (await import('./commands/messages-command.ts')).messages)));
-  connected(program.command('search'))
-    .description('Search the texts of all messages, newest first. Needs search.enabled in config.toml.')
-    .argument('[query...]', 'words, "a phrase", begin*, -without, from:, in:, has:attachment, after:, before:')
-    .option('--limit <number>', 'maximum number (20)', count)
-    .option('--status', 'show how much is indexed; on a terminal, keep showing it until the index is complete')
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern search dinner saturday',
-        `postern search '"see you" from:me after:2026-01-31 -work'`,
-        'postern search --status',
-      ),
-    )
-    .action(runs(served<[readonly string[]]>(async () => (await import('./commands/search-command.ts')).search)));
   connected(program.command('tail'))
     .description('Print events as they happen. Reconnects by itself and misses nothing.')
     .argument('[conversation]', 'only this conversation: its id, address or name', nonEmpty)
@@ -138,17 +123,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .action(runs(served(async () => (await import('./commands/tail-command.ts')).tail)));
   declareAttachmentCommands(program, runs);
   declareWebhookCommands(program, runs);
-  declareAccessCommands(program, runs);
-  connected(program.command('mcp'), { json: false })
-    .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
-    .option('--channel', 'pass incoming messages on to Claude Code, which answers with its tool "reply"')
-    .addOption(
-      new Option('--since <row>', 'with --channel: start after this row id or offset instead of now').argParser(
-        rowOrOffset,
-      ),
-    )
-    .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
-    .action(runs(async () => (await import('./commands/mcp-command.ts')).mcp));
 }
 
 /** Declares `postern attachments`, which saves attachments of messages and uploads files to send. */

@@ -74,20 +74,32 @@ export async function senderAddressesOf(client: PosternClient, given: string): P
   return (await only(client, given, candidates)).addresses;
 }
 
+/** Returns the id under which the service lists the conversation with this id or address; undefined if it lists none. */
+async function listedId(client: PosternClient, given: string): Promise<string | undefined> {
+  if (given === '') return undefined;
+  try {
+    return (await client.conversation(given)).id;
+  } catch (error) {
+    if (isPosternError(error) && error.status < 500) return undefined;
+    throw error;
+  }
+}
+
 /**
- * Returns a conversation id unchanged; for an address or a name, the id of its conversation. Throws a Refusal unless
- * exactly one of the latest `PAGE` conversations matches.
+ * Returns the id of the conversation that an id, an address or a name refers to; an id that the service does not know
+ * unchanged. Throws a Refusal unless exactly one of the latest `PAGE` conversations has the name.
  */
 export async function conversationIdOf(
   client: PosternClient,
   given: string,
   known?: readonly Conversation[],
 ): Promise<string> {
-  if (given.includes(';')) return given;
+  if (given.includes(';')) return (await listedId(client, given)) ?? given;
   const conversations = known ?? (await client.conversations({ limit: PAGE }));
   const exact = conversations.find(({ id }) => id.endsWith(`;${given}`));
   const same = exact ?? conversations.find((one) => isWith(one, [given]));
-  if (same !== undefined) return same.id;
+  const listed = same?.id ?? (await listedId(client, given));
+  if (listed !== undefined) return listed;
   const { groups, people } = await named(client, given, conversations);
   const direct = people.flatMap((person) => {
     const conversation = conversations.find((one) => isWith(one, person.addresses));

@@ -1,7 +1,6 @@
+import type { CheckedSettings, Feature } from '../feature.ts';
 import type { AssociatedRows } from '../model/associated-rows.ts';
 import { editDistance } from '../model/edit-distance.ts';
-import { hostClassOf } from '../model/local-network.ts';
-import type { EventErrorNumbers } from '../model/subscription.ts';
 import { certificatesIn } from './certificates.ts';
 import type { Environment } from './environment.ts';
 import type { Setting, SettingTable } from './setting.ts';
@@ -30,17 +29,11 @@ export interface Config {
     readonly associatedRows: AssociatedRows;
   };
   readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
-  /** The owner's own address. Held sends are announced there, and the owner can decide by tapback. Empty: off. */
-  readonly approval: { readonly selfAddress: string };
   readonly webhooks: {
     readonly allowedHosts: readonly string[];
     /** Certificates in PEM that webhooks trust besides the usual ones. */
     readonly certificates: readonly string[];
   };
-  /** An empty issuer switches OAuth off. */
-  readonly oauth: { readonly issuer: string };
-  readonly mcp: { readonly allowOwnerKey: boolean; readonly eventErrors: EventErrorNumbers };
-  readonly search: { readonly isEnabled: boolean };
   /** The values of each feature's section. Key: the feature's name. */
   readonly features: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
@@ -133,50 +126,25 @@ export function checkConfig(
       associatedRows: one(SETTINGS.associatedRows),
     },
     send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
-    approval: { selfAddress: one(SETTINGS.selfAddress) },
     webhooks: { allowedHosts: all(SETTINGS.webhookHosts), certificates: certificates() },
-    oauth: { issuer: one(SETTINGS.oauthIssuer) },
-    mcp: { allowOwnerKey: one(SETTINGS.allowOwnerKey), eventErrors: one(SETTINGS.eventErrors) },
-    search: { isEnabled: one(SETTINGS.isSearchEnabled) },
     features: Object.fromEntries(features.map(({ name, settings = {} }) => [name, sectionValues(settings)])),
   };
-  for (const one of features) {
-    const values = config.features[one.name] ?? {};
-    const isRead = Object.values(values).every((value) => value !== undefined);
-    if (isRead) mistakes.push(...(one.check?.(values, config).mistakes ?? []));
-  }
+  const checked = features.map((one) => checkedBy(one, config));
+  mistakes.push(...checked.flatMap((one) => one.mistakes ?? []));
   if (mistakes.length === 0) {
     const isShort = [...config.auth.apiKey].length < MIN_KEY_LENGTH;
-    if (isShort && config.oauth.issuer !== '') {
-      mistakes.push(
-        `${SHORT_KEY} While oauth.issuer is set, Postern is reachable from the internet, where strangers can try keys.`,
-      );
-    } else if (isShort) warnings.push(SHORT_KEY);
-    warnings.push(...issuerWarnings(config));
+    const strangers = checked.flatMap(({ strangers: said }) => said ?? []);
+    if (isShort) (strangers.length > 0 ? mistakes : warnings).push([SHORT_KEY, ...strangers].join(' '));
+    warnings.push(...checked.flatMap((one) => one.warnings ?? []));
   }
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };
 }
 
-/**
- * Returns warnings about settings that conflict with `oauth.issuer`: the issuer's host in `server.allowed_hosts`, and a
- * `server.host` with which Postern accepts any Host header.
- */
-function issuerWarnings({ oauth: { issuer }, server }: Pick<Config, 'oauth' | 'server'>): readonly string[] {
-  if (issuer === '') return [];
-  const { hostname } = new URL(issuer);
-  const warnings: string[] = [];
-  if (server.allowedHosts.some((host) => host.replace(/:\d+$/, '') === hostname)) {
-    warnings.push(
-      `server.allowed_hosts contains ${hostname}, the host of oauth.issuer. Only /mcp and sign-in answer there; use another name for the rest of the API.`,
-    );
-  }
-  const { host } = server;
-  if (hostClassOf(`http://${host.includes(':') ? `[${host}]` : host}`) !== 'loopback') {
-    warnings.push(
-      'server.host is not a loopback address, so Postern accepts any Host header. But only that header shows that a request came through the tunnel of oauth.issuer: if the tunnel changes it, everybody with a key can reach the whole API from the internet. Set server.host to 127.0.0.1.',
-    );
-  }
-  return warnings;
+/** Asks a feature about its settings, unless one of them cannot be read. */
+function checkedBy(one: Feature, config: Config): CheckedSettings {
+  const values = config.features[one.name] ?? {};
+  const isRead = Object.values(values).every((value) => value !== undefined);
+  return (isRead && one.check?.(values, config)) || {};
 }
 
 function mistake(setting: Setting, value: unknown, name: string): string {

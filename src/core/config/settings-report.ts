@@ -30,7 +30,8 @@ function usualOf({ defaultValue, read }: Setting, environment: Environment): unk
 /** Returns the value in use. */
 function valueIn(config: Config, name: string, { features = [] }: Environment): unknown {
   const [section = '', key = ''] = name.split('.');
-  const own = features.find((one) => one.name === section)?.settings ?? {};
+  const owner = features.find(({ settings = {} }) => Object.values(settings).some((one) => one.name === name));
+  const own = owner?.settings ?? {};
   const called = Object.entries(own).find(([, setting]) => setting.name === name)?.[0];
   if (called !== undefined) return config.features[section]?.[called];
   const settings = (config as unknown as Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>)[

@@ -3,8 +3,6 @@ import { isIP } from 'node:net';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { rightsAddress } from '../model/address.ts';
 import { ASSOCIATED_ROWS } from '../model/associated-rows.ts';
-import { hostClassOf } from '../model/local-network.ts';
-import type { EventErrorNumbers } from '../model/subscription.ts';
 import type { Environment } from './environment.ts';
 import { absolutePath, integer, optionalPath, PATH, path, type Setting } from './setting.ts';
 
@@ -105,14 +103,6 @@ export const SETTINGS = {
     defaultValue: () => [],
     read: absolutePath,
   },
-  selfAddress: {
-    name: 'approval.self',
-    about:
-      'Your own address. In the conversation with yourself, you can then approve or reject by tapback what agents want to send. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
-    allowed: SELF_ADDRESS,
-    defaultValue: () => '',
-    read: ownAddress,
-  },
   webhookHosts: {
     name: 'webhooks.allowed_hosts',
     about:
@@ -125,38 +115,6 @@ export const SETTINGS = {
     'webhooks.ca_file',
     'A PEM file with certificates that webhooks trust besides the usual ones: those of your own authority, or of a receiver that signed its own. Read at the start.',
   ),
-  allowOwnerKey: {
-    name: 'mcp.allow_owner_key',
-    about:
-      'Whether /mcp accepts the api_key above. An agent with that key may read everything and send to everyone. "postern keys add" makes a limited key for an agent instead.',
-    allowed: 'true or false',
-    defaultValue: () => false,
-    read: (written) => (typeof written === 'boolean' ? written : undefined),
-  },
-  eventErrors: {
-    name: 'mcp.event_errors',
-    about:
-      'Which error numbers MCP Events uses. "draft": those of the draft specification, which ChatGPT and other current clients expect. "final": those of the final specification.',
-    allowed: '"draft" or "final"',
-    defaultValue: () => 'draft',
-    read: (written) => (written === 'draft' || written === 'final' ? written : undefined),
-  } satisfies Setting<EventErrorNumbers>,
-  oauthIssuer: {
-    name: 'oauth.issuer',
-    about:
-      'The https address under which a tunnel makes /mcp reachable for hosted agents, such as "https://messages.example". Agents sign in there, and you decide on a web page what each of them may do. Empty: off.',
-    allowed: 'an https origin of a host other than this machine, without a path or a trailing slash, or empty',
-    defaultValue: () => '',
-    read: (written) => (written === '' || isSecureOrigin(written) ? String(written) : undefined),
-  },
-  isSearchEnabled: {
-    name: 'search.enabled',
-    about:
-      'Whether messages can be searched. true creates search.db in the folder of this file, an index of all messages about a tenth of the size of the database. false deletes it.',
-    allowed: 'true or false',
-    defaultValue: () => false,
-    read: (written) => (typeof written === 'boolean' ? written : undefined),
-  },
 } satisfies Readonly<Record<string, Setting>>;
 
 /**
@@ -205,11 +163,6 @@ function webhookHost(written: unknown): string | undefined {
   return (isPattern ? '*.' : '') + new URL(`http://${isIP(host) === 6 ? `[${host}]` : host}`).hostname;
 }
 
-function isSecureOrigin(written: unknown): boolean {
-  const isOther = typeof written === 'string' && hostClassOf(written) !== 'loopback';
-  return isOther && written.startsWith('https:') && isOrigin(written);
-}
-
 function isHostHeader(text: string): boolean {
   if (isHost(text)) return true;
   const { ipv6 = '', name = '', port } = HOST_HEADER.exec(text)?.groups ?? {};
@@ -222,7 +175,7 @@ function asInHeader(host: string): string {
   return (isIP(host) === 6 ? `[${host}]` : host).toLowerCase();
 }
 
-function isOrigin(text: string): boolean {
+export function isOrigin(text: string): boolean {
   if (/^https?:/.test(text)) return URL.canParse(text) && new URL(text).origin === text;
   return /^[a-z][a-z\d+.-]*:\/\/[^\s/?#@*]+$/.test(text);
 }

@@ -6,7 +6,6 @@ import type { PermissionReport } from '../model/ports/permissions-ports.ts';
 import type { StatusReport, WebhookSummary } from '../model/status.ts';
 import { accountFinding, askedAccount } from './account-finding.ts';
 import { type Finding, fault, finding, ok, unsure } from './finding.ts';
-import { searchFindings } from './search-findings.ts';
 
 /** The findings about the running service, and its state. */
 export interface Asked {
@@ -75,7 +74,7 @@ function statusTrouble(error: PosternError, { address, start }: Asking): Finding
 }
 
 function statusFindings(status: StatusReport): readonly Finding[] {
-  return [...eventFindings(status), ...webhookFindings(status.webhooks), ...searchFindings(status)];
+  return [...eventFindings(status), ...webhookFindings(status.webhooks)];
 }
 
 /** Returns the findings about permissions, the account of Messages and the other programs that write to chat.db. */

@@ -72,6 +72,8 @@ export class AccessControl {
   readonly #keyLocations: ReadonlyMap<string, Route['key']>;
   /** The paths of operations that are not under `API`, the prefix of all others. */
   readonly #outside: ReadonlySet<string>;
+  /** The paths where the refusal of a key does not say where the owner's is. */
+  readonly #forLimitedKeys: ReadonlySet<string>;
   readonly #isPassedOn: (path: string) => boolean;
   readonly #keyless = new KeylessRequests();
 
@@ -85,6 +87,7 @@ export class AccessControl {
     const all: readonly Route[] = routes.map(({ route }) => route);
     this.#keyLocations = new Map(all.filter(({ key }) => key !== 'header').map((one) => [pathOf(one), one.key]));
     this.#outside = new Set(all.filter(({ isOutside }) => isOutside).map(pathOf));
+    this.#forLimitedKeys = new Set(all.filter(({ isForLimitedKeys }) => isForLimitedKeys).map(pathOf));
     this.#isPassedOn = isPassedOn;
   }
 
@@ -125,7 +128,7 @@ export class AccessControl {
       return undefined;
     }
     const caller = keyLocation === 'query' ? this.#keys.inQuery(rawQuery, request) : this.#keys.inHeader(request);
-    if (caller === undefined) throw unauthorized(request);
+    if (caller === undefined) throw unauthorized(request, this.#forLimitedKeys.has(path));
     if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
     exchange.caller = caller;
     return undefined;

@@ -70,8 +70,6 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Matches the path of MCP, where the owner's key is refused by default. */
-const AT_MCP = /^(?:https?:\/\/[^/?]*)?\/mcp(?:\?|$)/i;
 /** Matches a header or a URL that contains a limited key. */
 const LIKE_A_LIMITED_KEY = /(?:^|Bearer +|api_key=)postern_/i;
 
@@ -80,12 +78,12 @@ const LIKE_A_LIMITED_KEY = /(?:^|Bearer +|api_key=)postern_/i;
  * and the form of the key, so that holders of limited keys do not learn where the owner's key is. Without `request`,
  * returns the error for a limited key that is wrong, expired or revoked.
  */
-export function unauthorized(request?: Pick<IncomingMessage, 'headers' | 'url'>): AppError {
-  if (request === undefined) return refused('limited_key_refused');
+export function unauthorized(request?: Pick<IncomingMessage, 'headers' | 'url'>, isForLimitedKeys = false): AppError {
+  if (request === undefined || isForLimitedKeys) return refused('limited_key_refused');
   const { headers, url = '' } = request;
   const { 'x-api-key': given, authorization = '' } = headers;
   const isLimited = [String(given), authorization, url].some((text) => LIKE_A_LIMITED_KEY.test(text));
-  if (isLimited || AT_MCP.test(url)) return refused('limited_key_refused');
+  if (isLimited) return refused('limited_key_refused');
   return refused(given === undefined && /^Bearer\b/i.test(authorization) ? 'bearer_refused' : 'unauthorized');
 }
 

@@ -1,6 +1,4 @@
 import { documentsOf, type Feature } from '../feature.ts';
-import type { ClientsOf } from '../model/client-lines.ts';
-import type { AccessService } from '../model/ports/access-ports.ts';
 import type { Metrics } from '../model/ports/metrics-ports.ts';
 import type { PermissionReport } from '../model/ports/permissions-ports.ts';
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
@@ -12,7 +10,6 @@ import { attachmentRoutes } from './routes/attachments-routes.ts';
 import type { ReadSettings } from './routes/config-routes.ts';
 import { conversationRoutes } from './routes/conversations-routes.ts';
 import { type EventSource, eventRoutes } from './routes/events-routes.ts';
-import { type McpRouteParts, mcpRoutes } from './routes/mcp-routes.ts';
 import { messageRoutes } from './routes/messages-routes.ts';
 import { metricRoutes } from './routes/metrics-routes.ts';
 import { signInRoutes } from './routes/sign-in-routes.ts';
@@ -24,14 +21,11 @@ import { HttpServer, type HttpServerParts, type RouteHost } from './server.ts';
 export interface MacServerParts
   extends Omit<HttpServerParts, 'routes' | 'operations' | 'pages'>,
     Omit<EventSource, 'closing'> {
-  readonly access: () => Promise<AccessService>;
   readonly appSettings: ReadSettings;
-  readonly clients: ClientsOf;
   readonly health: () => BackendHealth;
   readonly notReady: () => readonly string[];
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
   readonly diagnose: Diagnose;
-  readonly mcp: McpRouteParts;
   readonly metrics: () => Metrics;
   readonly version: string;
   /** The features whose operations are served. */
@@ -69,10 +63,9 @@ function macRoutes(parts: MacServerParts, { closing, ownUrl }: RouteHost): reado
     ...eventRoutes({ ...parts, closing }),
     ...statusRoutes(parts.checkPermissions, ownUrl, parts.diagnose),
     ...signInRoutes({ apiKey, clock, ownUrl }),
-    ...mcpRoutes(parts.mcp),
     ...metricRoutes(parts.metrics, counters),
   };
-  const handlers = withLazyRoutes(loaded, { ...parts, ownUrl });
+  const handlers = withLazyRoutes(loaded, parts);
   const own = (Object.keys(ROUTES) as RouteId[]).map((id) => ({ id, route: ROUTES[id], handler: handlers[id] }));
   return [...own, ...featureRoutes(parts.features)];
 }

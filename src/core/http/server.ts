@@ -26,7 +26,6 @@ import {
   refuseUnreadable,
   withoutUpgrade,
 } from './http-connection.ts';
-import type { IssuerHost } from './issuer-host.ts';
 import { Pipelines } from './pipeline.ts';
 import { fixedPaths, normalizeTarget } from './request-target.ts';
 import { type OperationOf, Router, type ServedRoute } from './router.ts';
@@ -51,6 +50,12 @@ export interface RouteHost {
   readonly ownUrl: () => string;
 }
 
+/** Answers requests whose Host is another name of this service, such as that of a tunnel. */
+export interface OtherHost {
+  isFor(request: IncomingMessage): boolean;
+  receive(exchange: Exchange, access: AccessControl): Promise<void>;
+}
+
 export interface HttpServerParts {
   readonly settings: AccessSettings;
   readonly apiKey: string;
@@ -64,8 +69,8 @@ export interface HttpServerParts {
   /** Recognises paths whose requests are passed on to another service, which checks and counts them. */
   readonly isPassedOn?: ((path: string) => boolean) | undefined;
   readonly acceptWebSocket: AcceptWebSocket;
-  /** Creates the host that answers requests from the internet (decision Y5). Undefined if `oauth.issuer` is not set. */
-  readonly issuer?: ((access: AccessControl) => IssuerHost) | undefined;
+  /** They answer the requests whose Host is another name of this service. */
+  readonly otherHosts?: readonly OtherHost[] | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly counters: Counters;
@@ -96,7 +101,7 @@ export class HttpServer implements ExchangeContext {
   readonly #servers: Server[] = [];
   readonly #pipelines: Pipelines;
   readonly #stopping = new AbortController();
-  readonly #issuer: IssuerHost | undefined;
+  readonly #otherHosts: readonly OtherHost[];
   readonly #fixed: ReadonlySet<string>;
   #url = '';
   #closing: Promise<void> | undefined;
@@ -113,7 +118,7 @@ export class HttpServer implements ExchangeContext {
     const routes = parts.routes({ closing: this.#stopping.signal, ownUrl: () => this.#url });
     this.#fixed = fixedPaths(routes.map(({ route }) => route));
     this.#access = new AccessControl({ ...parts, routes, openPaths: pages });
-    this.#issuer = parts.issuer?.(this.#access);
+    this.#otherHosts = parts.otherHosts ?? [];
     this.#router = new Router(routes, pages, parts.operations);
   }
 
@@ -228,7 +233,7 @@ export class HttpServer implements ExchangeContext {
     server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       if (hasTooManyHeaders(request)) return refuse(socket, problem('too_many_headers'));
       normalizeTarget(request, this.#fixed);
-      const isOurs = handle === undefined && this.#issuer?.isFor(request) !== true;
+      const isOurs = handle === undefined && this.#otherHostOf(request) === undefined;
       const isWebSocket = isOurs && isHandshake(request, WEBSOCKET_PATH);
       // `withoutUpgrade` puts the request back into the socket. This must happen before `whenAnswered` waits, because
       // the socket may end during the wait and then accepts nothing more.
@@ -248,8 +253,13 @@ export class HttpServer implements ExchangeContext {
     return server;
   }
 
+  #otherHostOf(request: IncomingMessage): OtherHost | undefined {
+    return this.#otherHosts.find((one) => one.isFor(request));
+  }
+
   async #receive(exchange: Exchange, response: ServerResponse): Promise<void> {
-    if (this.#issuer?.isFor(exchange.request) === true) return this.#issuer.receive(exchange);
+    const otherHost = this.#otherHostOf(exchange.request);
+    if (otherHost !== undefined) return otherHost.receive(exchange, this.#access);
     try {
       const answer = await this.#access.admit(exchange);
       if (answer === undefined) this.#router.run(exchange, response as Response);

@@ -1,7 +1,7 @@
 /** Number of colours that a person's circle can have. */
-export const HUES = 6;
+const HUES = 8;
 
-/** Returns the number of the colour of an address, below `HUES`. It is the same wherever the address is shown. */
+/** Returns the number of the colour of an address, below 8. It is the same wherever the address is shown. */
 export function hueOf(address: string): number {
   return [...address].reduce((sum, letter) => (sum * 31 + (letter.codePointAt(0) ?? 0)) % 9973, 0) % HUES;
 }

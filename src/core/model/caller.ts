@@ -3,14 +3,11 @@ import type { LogEntry } from './event.ts';
 import type { IncludeSet } from './include.ts';
 import { type Key, MAX_WAIT_S, type Scope, type SendRight } from './key.ts';
 import type { Port } from './port.ts';
-import type { Approvals } from './ports/access-ports.ts';
 import type { EventFeed, RowFeed } from './ports/feed-ports.ts';
 import type { Cancel } from './ports/host-ports.ts';
-import type { NameLookup } from './ports/names-ports.ts';
+import type { NameLookup, NameSource } from './ports/names-ports.ts';
 import type { AttachmentReader, MessageReader } from './ports/reading-ports.ts';
-import type { SearchIndex, SearchNames } from './ports/search-ports.ts';
 import type { CallerSender } from './ports/sending-ports.ts';
-import type { Subscriptions } from './ports/subscriptions-ports.ts';
 import type { Uploads } from './ports/uploads-ports.ts';
 import type { WebhookRegistry } from './ports/webhooks-ports.ts';
 import { problem } from './problems.ts';
@@ -21,7 +18,7 @@ import type { StatusReport } from './status.ts';
  * The caller of a request, with the interfaces that handlers use to serve the caller. The owner has the service's own
  * interfaces. A limited key has interfaces that are narrowed to its rights, so that no handler checks a right itself.
  */
-export interface Caller extends SearchNames {
+export interface Caller {
   /** Undefined for the owner, whose key is in config.toml. */
   readonly key: Key | undefined;
   readonly reader: MessageReader;
@@ -30,10 +27,8 @@ export interface Caller extends SearchNames {
   readonly sender: CallerSender;
   readonly uploads: Uploads;
   readonly webhooks: WebhookRegistry;
-  /** For a limited key: its subscriptions of MCP Events. */
-  readonly subscriptions?: Subscriptions;
-  readonly search: SearchIndex;
-  readonly approvals: Approvals;
+  /** The names of people. */
+  readonly naming: NameSource;
   /** Returns a port that a feature added. Throws `not_available` if no feature of this service provides it. */
   port<Service>(port: Port<Service>): Service;
   status(): StatusReport | Promise<StatusReport>;

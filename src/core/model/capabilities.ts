@@ -57,13 +57,12 @@ export interface CapabilityFacts {
   /** Reports whether chat.db's table `message` has a column. Undefined while chat.db is unreadable. */
   readonly hasColumn: ((name: string) => boolean) | undefined;
   readonly maySend: boolean;
-  readonly isSearchOn: boolean;
   /** The capabilities that features have, and whether they are switched on. */
   readonly ofFeatures: Readonly<Record<string, boolean>>;
 }
 
 /** Returns the capabilities of a Postern that serves a single Mac. */
-export function macCapabilities({ hasColumn, maySend, isSearchOn, ofFeatures }: CapabilityFacts): Capabilities {
+export function macCapabilities({ hasColumn, maySend, ofFeatures }: CapabilityFacts): Capabilities {
   return {
     ...all(['send', ...SEND_MEMBERS], maySend ? undefined : 'not_permitted'),
     ...all(NOT_SCRIPTABLE, 'not_scriptable'),
@@ -73,7 +72,6 @@ export function macCapabilities({ hasColumn, maySend, isSearchOn, ofFeatures }: 
         return [name, capability(hasColumn(column) ? undefined : 'macos_too_old')];
       }),
     ),
-    ...all(['search'], isSearchOn ? undefined : 'switched_off'),
     ...Object.fromEntries(
       Object.entries(ofFeatures).map(([name, isOn]) => [name, capability(isOn ? undefined : 'switched_off')]),
     ),

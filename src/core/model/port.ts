@@ -1,4 +1,5 @@
 import type { Scope } from './key.ts';
+import type { Message } from './message.ts';
 import { problem } from './problems.ts';
 
 /** The reach of a limited key. Features narrow their ports by it, and see no other part of a key. */
@@ -7,10 +8,21 @@ export interface Reach {
   has(scope: Scope): boolean;
   /** Reports whether the key may read the conversation, or the one-to-one conversation with this address. */
   mayRead(conversation: string): boolean;
+  /** Reports whether events may be posted to this URL for the key. */
+  mayCallBack(url: string): boolean;
+  /** Records that something which posts events for the key was registered or removed. */
+  noteCallback(target: string, outcome: string): void;
   /** Reports whether the key's list for reading or for sending names the address. */
   lists(address: string): boolean;
   /** Returns the ids of those conversations in `ids` that the key may read. */
   readable(ids: readonly string[]): readonly string[];
+  /** Returns the ids of all conversations that the key may read; undefined if its list names none and allows all. */
+  conversations(): readonly string[] | undefined;
+  /**
+   * Returns those of the messages that the key may read, as the key sees them, and records that it has read them. Key:
+   * the message as given.
+   */
+  read(messages: readonly Message[]): ReadonlyMap<Message, Message>;
 }
 
 /**

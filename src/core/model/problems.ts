@@ -1,6 +1,6 @@
-import { ACCESS_PROBLEMS } from './access-problems.ts';
 import { AppError, type AppErrorOptions, type Mistake } from './errors.ts';
 import { FILE_PROBLEMS } from './file-problems.ts';
+import { GUEST_PROBLEMS } from './guest-problems.ts';
 import { MESSAGES_PROBLEMS } from './messages-problems.ts';
 import type { ProblemText } from './problem-text.ts';
 import { WEBHOOK_PROBLEMS } from './webhook-problems.ts';
@@ -12,7 +12,7 @@ export type { ProblemText } from './problem-text.ts';
  * documentation are created from this catalogue.
  */
 export const PROBLEMS = {
-  ...ACCESS_PROBLEMS,
+  ...GUEST_PROBLEMS,
   ...FILE_PROBLEMS,
   ...WEBHOOK_PROBLEMS,
   invalid_request: {
@@ -118,12 +118,6 @@ export const PROBLEMS = {
     detail: 'Sign-in codes are made only over the Unix socket.',
     hint: '"postern open" makes one. To sign in without a code, enter the key in the console.',
   },
-  owner_key_at_mcp: {
-    status: 403,
-    detail:
-      "The owner's key is not accepted at /mcp, because an agent that has it may read everything and send to everyone.",
-    hint: 'Make a key for the agent with "postern keys add", or set allow_owner_key = true in the section [mcp] of config.toml.',
-  },
   not_found: { status: 404, detail: 'There is no such path.' },
   not_available: { status: 404, detail: 'This service does not offer {what}.', example: { what: 'notes' } },
   send_later_unavailable: {
@@ -151,11 +145,6 @@ export const PROBLEMS = {
     status: 404,
     detail: 'Changes of existing messages are not detected here.',
     hint: 'Set changes.enabled to "auto" or true in config.toml and restart the service.',
-  },
-  search_disabled: {
-    status: 404,
-    detail: 'Search is switched off.',
-    hint: 'Set search.enabled = true in config.toml and start Postern again, which then indexes all messages.',
   },
   method_not_allowed: {
     status: 405,
@@ -236,13 +225,6 @@ export const PROBLEMS = {
     detail: 'Postern cannot write to state.db ({code}).',
     hint: 'Check the disk. The log of the service has the cause, under the X-Request-Id of this answer.',
     example: { code: 'SQLITE_IOERR' },
-  },
-  search_unavailable: {
-    status: 503,
-    mayHaveBeenSent: false,
-    detail: 'Search is not working: {reason}.',
-    hint: 'The status of the service shows the state of the index.',
-    example: { reason: 'the disk is full' },
   },
   shutting_down: {
     status: 503,

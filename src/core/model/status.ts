@@ -63,24 +63,6 @@ export function droppedWarnings(webhooks: readonly WebhookSummary[]): readonly S
   });
 }
 
-export interface SearchReport {
-  readonly state: 'building' | 'complete' | 'failing';
-  readonly indexed_rows: number;
-  /** Upper bound of the number of rows to index. Includes rows that are never indexed, such as reactions. */
-  readonly total_rows: number;
-  /**
-   * Date of the oldest indexed message, while older ones are still being added. Null if the index is complete or still
-   * empty.
-   */
-  readonly indexed_from: string | null;
-  /** Why the index is not being updated; null while it is. */
-  readonly problem: string | null;
-  /** Number of messages whose content is not indexed, because decoding it did not end; absent if there are none. */
-  readonly skipped_rows?: number | undefined;
-  /** The ids of the first of these messages. */
-  readonly skipped_ids?: readonly string[] | undefined;
-}
-
 /** A Mac, as a hub sees it. */
 export interface HubMac {
   readonly id: string;
@@ -166,8 +148,6 @@ export interface StatusReport {
   readonly problems?: readonly StatusProblem[] | undefined;
   /** The abilities of the service. Earlier versions omit this member. */
   readonly capabilities?: Capabilities | undefined;
-  /** State of the search index; absent while search is switched off. */
-  readonly search?: SearchReport | undefined;
   /** The problems that features and webhooks report. Absent if there are none. */
   readonly warnings?: readonly StatusWarning[] | undefined;
 }
@@ -186,6 +166,8 @@ export interface StatusWarning {
   readonly tone: 'warn' | 'bad';
   /** The warning in a few words, for a title. */
   readonly title: string;
+  /** The end of a sentence that begins with `Messages work;`, for a warning that the verdict names. */
+  readonly clause?: string | undefined;
   /** The line of the menu; default: the title. */
   readonly menu?: string | undefined;
   /** The id of the webhook that the warning is about; absent if it is about none. */

@@ -17,7 +17,7 @@ const NUMBERS = ['no', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', 'e
  * the sentences name only the first of these problems.
  */
 export function verdictOf(report: StatusReport): Verdict {
-  const { backend, permissions, webhooks, search, macs, warnings = [], held_sends: held = 0 } = report;
+  const { backend, permissions, webhooks, macs, warnings = [], held_sends: held = 0 } = report;
   if (macs !== undefined) return hubVerdict(report, macs);
   const denied = permissions.filter(({ state }) => state === 'denied');
   if (!backend.connected) {
@@ -43,7 +43,7 @@ export function verdictOf(report: StatusReport): Verdict {
     ...(first === undefined
       ? []
       : [behind.length === 1 ? `${webhookLabel(first)} is behind` : `${inWords(behind.length)} webhooks are behind`]),
-    ...(search?.state === 'failing' ? ['search is not working'] : []),
+    ...warnings.flatMap(({ clause }) => clause ?? []),
   ];
   if (troubles.length > 0) {
     const next = waiting || whatIsKept(behind);

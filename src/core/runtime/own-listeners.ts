@@ -11,18 +11,21 @@ interface Endpoint {
 interface OwnListenersParts {
   /** Returns where this service listens now. Default: no addresses, until `watch` is called. */
   readonly addresses?: () => readonly AddressInfo[];
-  /** The host of `oauth.issuer`, whose tunnel leads to this service; undefined if there is none. */
-  readonly issuerHost?: string | undefined;
 }
 
 /** Tells whether a connection would reach this service itself. */
 export class OwnListeners {
-  readonly #issuerHost: string | undefined;
+  /** Names whose tunnels lead to this service. */
+  readonly #hosts = new Set<string>();
   #addresses: () => readonly AddressInfo[];
 
-  constructor({ addresses = () => [], issuerHost }: OwnListenersParts) {
+  constructor({ addresses = () => [] }: OwnListenersParts = {}) {
     this.#addresses = addresses;
-    this.#issuerHost = issuerHost;
+  }
+
+  /** Adds the name of a host that leads to this service through a tunnel. */
+  addHost(host: string): void {
+    this.#hosts.add(host);
   }
 
   /** Takes the addresses of the server, which is created later than what posts to others. */
@@ -58,7 +61,7 @@ export class OwnListeners {
 
   /** Reports whether a URL with this host and port is the service's without a lookup. */
   isNamed({ host, port }: Endpoint): boolean {
-    if (host === this.#issuerHost) return true;
+    if (this.#hosts.has(host)) return true;
     return this.isOwnAddress(/^(?:.+\.)?localhost$/.test(host) ? '127.0.0.1' : host, port);
   }
 

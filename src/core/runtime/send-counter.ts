@@ -15,6 +15,7 @@ export async function countedSend(sending: Promise<SendAnswer>, counters: Counte
 }
 
 function outcomeOf(answer: SendAnswer): string {
+  if (answer.kind === 'deferred') return answer.deferred.told.state;
   if (answer.kind !== 'sent') return answer.kind;
   if (answer.replayed) return 'replayed';
   return answer.confirmed ? 'confirmed' : 'provisional';

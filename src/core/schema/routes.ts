@@ -14,6 +14,8 @@ export interface Route {
    * code in the body replaces the key, and only the service's own console may send it.
    */
   readonly key: 'header' | 'query' | 'none' | 'code';
+  /** True if only limited keys are meant: the refusal of a key does not say where to find the owner's. */
+  readonly isForLimitedKeys?: true;
   /**
    * The callers that may use the route. Handlers use only the ports of `exchange.caller`, which limit what a key can
    * read, send and receive.
@@ -39,7 +41,6 @@ export const ROUTES = {
     key: 'header',
     access: ['read'],
   },
-  searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] },
   registerWebhook: { method: 'POST', path: '/webhooks', key: 'header', access: ['webhooks'] },
   listWebhooks: { method: 'GET', path: '/webhooks', key: 'header', access: ['webhooks'] },
   deleteWebhook: { method: 'DELETE', path: '/webhooks/{id}', key: 'header', access: ['webhooks'] },
@@ -61,27 +62,8 @@ export const ROUTES = {
   checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner' },
   runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
-  listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner' },
-  addKey: { method: 'POST', path: '/keys', key: 'header', access: 'owner' },
-  // Must precede `/keys/{id}`, which would match `/keys/me` too.
-  getOwnKey: { method: 'GET', path: '/keys/me', key: 'header', access: 'key' },
-  getKey: { method: 'GET', path: '/keys/{id}', key: 'header', access: 'owner' },
-  checkKey: { method: 'GET', path: '/keys/{id}/check', key: 'header', access: 'owner' },
-  changeKey: { method: 'PATCH', path: '/keys/{id}', key: 'header', access: 'owner' },
-  rotateKey: { method: 'POST', path: '/keys/{id}/rotate', key: 'header', access: 'owner' },
-  revokeKey: { method: 'DELETE', path: '/keys/{id}', key: 'header', access: 'owner' },
-  listApprovals: { method: 'GET', path: '/approvals', key: 'header', access: ['approve'] },
-  getApproval: { method: 'GET', path: '/approvals/{id}', key: 'header', access: ['send', 'approve'] },
-  approveSend: { method: 'POST', path: '/approvals/{id}/approve', key: 'header', access: ['approve'] },
-  denySend: { method: 'POST', path: '/approvals/{id}/deny', key: 'header', access: ['approve'] },
-  withdrawSend: { method: 'DELETE', path: '/approvals/{id}', key: 'header', access: ['send'] },
-  getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner' },
-  sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner' },
-  proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner' },
-  listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner' },
   makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
   signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
-  callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 

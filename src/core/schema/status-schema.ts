@@ -23,24 +23,6 @@ const capabilities = z.record(
   z.object({ available: z.boolean(), reason: z.enum(CAPABILITY_REASONS).optional() }),
 );
 
-const search = z.object({
-  state: z.enum(['building', 'complete', 'failing']),
-  indexed_rows: z.int(),
-  total_rows: z.int().meta({
-    description: 'Number of rows to index, at most: reactions are counted too, although they are not indexed.',
-  }),
-  indexed_from: z.string().nullable(),
-  problem: z.string().nullable(),
-  skipped_rows: z
-    .int()
-    .meta({
-      description:
-        'Number of messages that are found by their text only, because decoding their other content did not end. Absent if there are none.',
-    })
-    .optional(),
-  skipped_ids: z.array(z.string()).readonly().meta({ description: 'Ids of these messages, at most 20.' }).optional(),
-});
-
 const state = z.enum(['present', 'away']);
 const machine = z.object({
   machine: z.string(),
@@ -180,7 +162,6 @@ export const statusSchema = shapeOf<StatusReport>()(
         description:
           'What this service can do on this Mac and this version of macOS, and why it cannot do the rest. Expect other names and reasons.',
       }),
-      search: search.optional().meta({ description: 'The search index; absent while search is switched off.' }),
       warnings: z
         .array(
           z.object({
@@ -188,6 +169,10 @@ export const statusSchema = shapeOf<StatusReport>()(
             text: z.string(),
             tone: z.enum(['warn', 'bad']),
             title: z.string(),
+            clause: z
+              .string()
+              .optional()
+              .meta({ description: 'The end of a sentence that begins with `Messages work;`.' }),
             menu: z.string().optional(),
             webhook: z.string().optional().meta({ description: 'The id of the webhook that the warning is about.' }),
           }),

@@ -25,6 +25,7 @@ export interface Backup {
 
 /** A feature with a state that must not survive a restore as it is. */
 export interface Restored extends Migrated {
+  backedUp?(copy: Sqlite): void;
   restored?(state: Sqlite, nowMs: number): readonly string[];
 }
 
@@ -42,7 +43,12 @@ export interface RestoredState {
  * Writes a backup to the empty file `target`: a copy of the state at one commit, and the description. A service may
  * write to the state meanwhile. Throws `state_db_unusable` if the state cannot be copied.
  */
-export function writeBackup(statePath: string, target: string, { version, createdAt, config }: Backup): void {
+export function writeBackup(
+  statePath: string,
+  target: string,
+  { version, createdAt, config }: Backup,
+  features: readonly Restored[] = [],
+): void {
   try {
     if (!lstatSync(statePath).isFile()) throw new Error('it is not a file');
     using(openSqlite(statePath, { readonly: true }), (state) => {
@@ -67,7 +73,7 @@ export function writeBackup(statePath: string, target: string, { version, create
     backup
       .prepare('INSERT INTO postern_backup (one, format, note, version, created_at, config) VALUES (1, ?, ?, ?, ?, ?)')
       .run(FORMAT, NOTE, version, createdAt, config);
-    endHeldSends(backup);
+    for (const feature of features) feature.backedUp?.(backup);
     backup.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
   });
   flush(target);
@@ -108,9 +114,8 @@ export function extractState(
       // The backup lacks the sends made after it, so its row of `sent_since` would be wrong. The next start stores a
       // new one: the highest row id in chat.db, after which all sends are recorded.
       state.exec('DELETE FROM sent_since');
-      // `writeBackup` has ended held sends. A file made by another program may still contain some, and these must not
-      // be sent.
-      endHeldSends(state);
+      // `backedUp` has ended such sends. A file made by another program may still contain some.
+      for (const feature of features) feature.backedUp?.(state);
       const notes = features.flatMap((feature) => feature.restored?.(state, nowMs) ?? []);
       // Ends write-ahead logging, so that the state is a single file, and one rename puts it in place.
       state.exec('PRAGMA journal_mode = DELETE');
@@ -199,17 +204,6 @@ function using<Result>(database: Sqlite, use: (database: Sqlite) => Result): Res
 function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String((error as { message?: unknown }).message ?? error);
   return message.replace(/\s+/g, ' ').replace(/\.$/, '');
-}
-
-/**
- * Ends held sends and erases their texts. The owner may approve and send them after the backup was made, and a restored
- * service must not send them again.
- */
-function endHeldSends(backup: Sqlite): void {
-  // The state database of an earlier version lacks the table of approvals.
-  if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
-  backup.exec(`PRAGMA secure_delete = ON;
-    UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);
 }
 
 /** Syncs a file or folder to disk. */

@@ -2,10 +2,14 @@ import type { Cursor } from '../model/cursor.ts';
 import type { CursorStore } from '../model/ports/feed-ports.ts';
 import type { Sqlite } from '../runtime/sqlite.ts';
 import { changeWriter, printWriter, restartChanges } from './changes-store.ts';
-import { forgetSelfChat } from './self-chat-store.ts';
+
+/** A feature that keeps facts about one chat.db. */
+export interface Replaced {
+  replaced?(state: Sqlite): void;
+}
 
 /** Stores how far events have been published (decisions C4, C5). */
-export function cursorStore(database: Sqlite): CursorStore {
+export function cursorStore(database: Sqlite, features: readonly Replaced[] = []): CursorStore {
   const select = database.prepare('SELECT row_id, change, guid, inode FROM cursor');
   const upsert = database.prepare(
     'INSERT OR REPLACE INTO cursor (one, row_id, change, guid, inode) VALUES (1, ?, ?, ?, ?)',
@@ -41,7 +45,7 @@ export function cursorStore(database: Sqlite): CursorStore {
         if (select.get() !== undefined) {
           // Sent parts refer to rows of the replaced database.
           database.exec('DELETE FROM sent_part');
-          forgetSelfChat(database);
+          for (const feature of features) feature.replaced?.(database);
           sentSince.run(cursor.offset.rowId);
         }
         write(cursor);

@@ -1,4 +1,4 @@
-import type { HeldFile } from '../model/approval.ts';
+import type { HeldFile } from '../model/held-file.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 
 /** Converts a member of a record to the value of its column, and back. */

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OWNER } from '../model/audit.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import { safeFileName } from '../model/file-name.ts';
 import { isoSecond } from '../model/iso-second.ts';
+import { OWNER } from '../model/owner.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { IncomingFile, UploadedFile, Uploads } from '../model/ports/uploads-ports.ts';
 import { problem } from '../model/problems.ts';

@@ -16,7 +16,6 @@ import {
 } from '../model/webhook.ts';
 import { newStoredWebhook } from '../model/webhook-settings.ts';
 import type { Row, Sqlite, SqlValue } from '../runtime/sqlite.ts';
-import { auditStore } from './audit-store.ts';
 import { columnTypes, recordOf } from './record.ts';
 
 /**
@@ -95,7 +94,6 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   );
   const dropped = droppedEvents(database);
   let recordsSinceTrim = 0;
-  removeUserInfoOfKeys(database, clock);
   database
     .prepare('UPDATE webhook SET previous_secret = NULL, previous_until_ms = NULL WHERE previous_until_ms <= ?')
     .run(clock.now());
@@ -202,28 +200,6 @@ function toWebhook(row: Row): StoredWebhook {
     previousSecret: secret === null || untilMs === null ? null : { secret, untilMs },
     offset: { rowId: rowId ?? 0, change: change ?? 0 },
   };
-}
-
-/**
- * Removes user names and passwords from the webhook URLs of limited keys, and writes a line in the audit log for each.
- * Such URLs are refused (decision M1), but earlier versions accepted them. Runs at every startup, because a backup may
- * contain such a URL.
- */
-function removeUserInfoOfKeys(database: Sqlite, clock: Clock): void {
-  const found = database.prepare("SELECT id, url, key_id FROM webhook WHERE key_id IS NOT NULL AND url LIKE '%@%'");
-  const update = database.prepare('UPDATE webhook SET url = ? WHERE id = ?');
-  const audit = auditStore(database);
-  database.transaction(() => {
-    for (const [id, url, keyId] of found.all()) {
-      const address = new URL(String(url));
-      if (address.username === '' && address.password === '') continue;
-      address.username = '';
-      address.password = '';
-      update.run(address.href, String(id));
-      const line = { keyId: String(keyId), target: String(id), outcome: 'user_info_removed' };
-      audit.add({ ...line, action: 'webhook' }, clock.now());
-    }
-  });
 }
 
 /** Maximum number of dropped events that are remembered for each webhook (decision P6). */

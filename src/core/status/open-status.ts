@@ -8,15 +8,7 @@ import type { MessageLog } from '../model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { PermissionReport, Permissions } from '../model/ports/permissions-ports.ts';
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
-import type { SearchIndex } from '../model/ports/search-ports.ts';
-import type { SearchStatus } from '../model/search.ts';
-import {
-  droppedWarnings,
-  type SearchReport,
-  type StatusReport,
-  type StatusWarning,
-  webhookSummary,
-} from '../model/status.ts';
+import { droppedWarnings, type StatusReport, type StatusWarning, webhookSummary } from '../model/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../model/webhook.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ProblemLog, problemsIn } from './problem-log.ts';
@@ -43,7 +35,6 @@ export interface StatusParts {
   readonly permissions: Permissions;
   readonly delays: { report(): ArrivalDelay | undefined; warning(): string | undefined };
   readonly messagesAccounts: { readonly account: MessagesAccount | undefined; warning(): StatusWarning | undefined };
-  readonly search: SearchIndex;
   /** The capabilities that features have, and whether they are switched on. */
   readonly capabilities: Readonly<Record<string, boolean>>;
   /** The features of this service. Key: the feature's name. */
@@ -105,7 +96,6 @@ export class Status {
         backend.message ??
         publisher.checkLag() ??
         clockWatch.warning() ??
-        this.#searchWarning() ??
         this.#warnings().map((one) => (typeof one === 'string' ? one : one.text))[0] ??
         null,
     };
@@ -127,8 +117,7 @@ export class Status {
   }
 
   #report(): StatusReport {
-    const { version, clock, publisher, webhooks, permissions, search } = this.#parts;
-    const index = search.status();
+    const { version, clock, publisher, webhooks, permissions } = this.#parts;
     const summaries = webhooks
       .list()
       .map((webhook) => webhookSummary(webhook, webhooks.status(webhook.id), webhooks.lastDelivery(webhook.id)));
@@ -152,10 +141,8 @@ export class Status {
       capabilities: macCapabilities({
         hasColumn: this.#parts.columns(),
         maySend: permissions.known.find(({ name }) => name === 'automation')?.state !== 'denied',
-        isSearchOn: index.isEnabled,
         ofFeatures: this.#parts.capabilities,
       }),
-      ...(index.isEnabled && { search: searchReport(index) }),
       ...this.#featureReports(),
       ...(warnings.length > 0 && { warnings }),
     };
@@ -171,36 +158,10 @@ export class Status {
     return Object.fromEntries(reports.filter((one): one is [string, object | true] => one[1] !== undefined));
   }
 
-  #searchWarning(): string | null {
-    const { problem } = this.#parts.search.status();
-    return problem === undefined ? null : `Search does not work as it should: ${problem}.`;
-  }
-
   /** Checks this process's permissions. The check may make macOS prompt the user. */
   async checkPermissions(): Promise<readonly PermissionReport[]> {
     const { permissions } = this.#parts;
     const disk = await permissions.fullDiskAccess();
     return [disk, disk.state === 'denied' ? AFTER_DISK : await permissions.automation()];
   }
-}
-
-/** Maximum number of skipped messages that the status names. */
-const NAMED = 20;
-
-function searchReport({
-  isComplete,
-  indexedRows,
-  totalRows,
-  indexedFrom,
-  problem,
-  skippedRows,
-}: SearchStatus): SearchReport {
-  return {
-    state: problem !== undefined ? 'failing' : isComplete ? 'complete' : 'building',
-    indexed_rows: indexedRows,
-    total_rows: totalRows,
-    indexed_from: indexedFrom ?? null,
-    problem: problem ?? null,
-    ...(skippedRows && { skipped_rows: skippedRows.length, skipped_ids: skippedRows.slice(0, NAMED).map(String) }),
-  };
 }

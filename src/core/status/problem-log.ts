@@ -45,19 +45,10 @@ export class ProblemLog {
 }
 
 /** Finds the current problems in a status report. */
-export function problemsIn({
-  backend,
-  permissions,
-  webhooks,
-  search,
-  warnings = [],
-}: StatusReport): readonly CurrentProblem[] {
+export function problemsIn({ backend, permissions, webhooks, warnings = [] }: StatusReport): readonly CurrentProblem[] {
   const named = (code: string, hint: string | null, subject: string | null = null) => ({ code, subject, hint });
   const ofFeatures = warnings.filter(({ webhook }) => webhook === undefined);
-  const others = [
-    ...(search?.state === 'failing' ? [named('search_failing', search.problem)] : []),
-    ...ofFeatures.map(({ code, text }) => named(code, text)),
-  ];
+  const others = [...ofFeatures.map(({ code, text }) => named(code, text))];
   const dropped = warnings.flatMap(({ code, text, webhook: id }) => {
     const webhook = webhooks.find((one) => one.id === id);
     return webhook === undefined ? [] : [{ ...named(code, text, webhook.name ?? webhook.origin), key: webhook.id }];

@@ -1,18 +1,16 @@
 import type { Connection } from '../../core/chatdb/connection.ts';
 import { MessagesDirectory } from '../../core/chatdb/lookups.ts';
-import { chatDbOwner } from '../../core/chatdb/owner.ts';
 import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
-import type { Caller } from '../../core/model/caller.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type { IdempotencyStore } from '../../core/model/ports/sending-ports.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
-import { auditStore } from '../../core/state/audit-store.ts';
-import { keyStore } from '../../core/state/keys-store.ts';
-import { selfChatStore } from '../../core/state/self-chat-store.ts';
-import { LazySubscriptions } from '../mcp/lazy-subscriptions.ts';
-import { approvalStore } from './approvals-store.ts';
 import type { AccessParts } from './limited-access.ts';
+import { chatDbOwner } from './owner-in-chatdb.ts';
+import { approvalStore } from './state/approvals-store.ts';
+import { auditStore } from './state/audit-store.ts';
+import { keyStore } from './state/keys-store.ts';
+import { selfChatStore } from './state/self-chat-store.ts';
 
 interface LimitedAccessParts
   extends Pick<
@@ -25,8 +23,9 @@ interface LimitedAccessParts
     | 'files'
     | 'uploads'
     | 'ownListeners'
-    | 'onKeyChange'
+    | 'guests'
     | 'selfAddress'
+    | 'hasTapbacks'
   > {
   readonly config: Config;
   readonly host: Host;
@@ -35,7 +34,6 @@ interface LimitedAccessParts
   readonly idempotency: IdempotencyStore;
   /** Reads messages without the names of people. */
   readonly messages: MessageReader;
-  readonly callerOf: (keyId: string) => Caller | undefined;
 }
 
 /** Creates the modules that only limited keys need. Loaded with the first key. */
@@ -56,9 +54,7 @@ export function accessParts(parts: LimitedAccessParts): AccessParts {
       selfChat: selfChatStore(state),
     },
     directory: new MessagesDirectory(connection),
-    subscriptions: new LazySubscriptions({ ...parts, feed: () => parts.owner().feed }),
     attachmentRoots: config.send.attachmentRoots,
-    hasTapbacks: config.approval.selfAddress !== '',
     ownerInChatDb: chatDbOwner(connection),
   };
 }

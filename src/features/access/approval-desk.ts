@@ -1,15 +1,15 @@
 import { hash, randomUUID } from 'node:crypto';
-import { type Approval, type ApprovalState, hasEnded } from '../../core/model/approval.ts';
-import type { AuditAction } from '../../core/model/audit.ts';
+import type { Approval, ApprovalState, AuditAction } from '../../client/access-types.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
-import type { ApprovalStore, StoredApproval } from '../../core/model/ports/access-ports.ts';
 import type { GivenFiles } from '../../core/model/ports/sending-ports.ts';
-import { problem } from '../../core/model/problems.ts';
 import { type SendPreferences, shownOptions } from '../../core/model/send-service.ts';
 import { Wakeup } from '../../core/runtime/wakeup.ts';
+import { hasEnded } from './approval.ts';
 import { type ApprovedSendsParts, approvedSends } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
 import type { Destination } from './policy.ts';
+import type { ApprovalStore, StoredApproval } from './ports.ts';
+import { accessProblem } from './problems.ts';
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000;
 const MAX_HELD = 20;
@@ -173,18 +173,18 @@ export function approvalDesk(parts: ApprovalDeskParts) {
   }
 
   function assertRoom(keyId: string): void {
-    if (store.countHeld(keyId) >= MAX_HELD) throw problem('too_many_held', { max: MAX_HELD });
+    if (store.countHeld(keyId) >= MAX_HELD) throw accessProblem('too_many_held', { max: MAX_HELD });
   }
 
   function decided(id: string, state: ApprovalState, by: string | null, shown?: string): StoredApproval {
     const before = current().get(id);
-    if (before === undefined) throw problem('approval_not_found');
+    if (before === undefined) throw accessProblem('approval_not_found');
     const isMine = settle(before, state, by, shown);
     const after = store.get(id) ?? before;
     if (isMine) return after;
-    if (after.state === 'held') throw problem('approval_changed');
-    if (after.state === 'expired') throw problem('approval_expired');
-    throw problem('already_decided', { state: after.state });
+    if (after.state === 'held') throw accessProblem('approval_changed');
+    if (after.state === 'expired') throw accessProblem('approval_expired');
+    throw accessProblem('already_decided', { state: after.state });
   }
 
   /** Stores a decision not to send, and returns the approval. */

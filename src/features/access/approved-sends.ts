@@ -1,11 +1,11 @@
-import type { ApprovalState } from '../../core/model/approval.ts';
+import type { ApprovalState } from '../../client/access-types.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
-import type { ApprovalStore, StoredApproval } from '../../core/model/ports/access-ports.ts';
 import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { HeldFiles, IdempotencyStore, MessageSender } from '../../core/model/ports/sending-ports.ts';
 import { sendOptions } from '../../core/model/send-service.ts';
+import type { ApprovalStore, StoredApproval } from './ports.ts';
 
 /** How long the idempotency store remembers that a key was claimed. */
 const CLAIM_MS = 24 * 60 * 60 * 1000;

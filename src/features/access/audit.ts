@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
-import { type AuditEntry, OTHER_TARGETS } from '../../core/model/audit.ts';
+import type { AuditEntry } from '../../client/access-types.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import { errorCode } from '../../core/model/errors.ts';
 import { type KeyUse, NO_USE } from '../../core/model/key.ts';
-import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from '../../core/model/ports/access-ports.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import { startOfLocalDay } from '../../core/runtime/clock.ts';
+import { OTHER_TARGETS } from './audit-words.ts';
+import type { AuditLog, AuditNote, AuditQuery, AuditStore, KeyUses } from './ports.ts';
 
 /** Delay before changed counts of repetitions are written to the log. */
 const FLUSH_MS = 1000;

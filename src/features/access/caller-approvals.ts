@@ -1,10 +1,11 @@
-import { hasEnded } from '../../core/model/approval.ts';
-import { OWNER } from '../../core/model/audit.ts';
-import type { Approvals, StoredApproval } from '../../core/model/ports/access-ports.ts';
+import { OWNER } from '../../core/model/owner.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
+import { hasEnded } from './approval.ts';
 import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
 import type { LimitedKey } from './limited-key.ts';
+import type { Approvals, StoredApproval } from './ports.ts';
+import { accessProblem } from './problems.ts';
 
 /**
  * Returns one caller's view of the held sends. Callers who may decide see all of them, others only their own. `key` is
@@ -21,11 +22,11 @@ export function callerApprovals(
   const isVisible = ({ key_id }: StoredApproval): boolean => mayDecide || key_id === keyId;
   const visible = (id: string): StoredApproval => {
     const approval = desk.get(id);
-    if (approval === undefined || !isVisible(approval)) throw problem('approval_not_found');
+    if (approval === undefined || !isVisible(approval)) throw accessProblem('approval_not_found');
     return approval;
   };
   const assertDecides = (): void => {
-    if (!mayDecide) throw problem('approval_not_found');
+    if (!mayDecide) throw accessProblem('approval_not_found');
   };
   /**
    * Calls `find` now and after each change. Returns the last result of `find` once `isEnough` accepts it, the time is

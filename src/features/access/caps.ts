@@ -1,6 +1,6 @@
 import type { Key, Remaining } from '../../core/model/key.ts';
-import type { AuditStore, CapCount, SendCount, SendCounts } from '../../core/model/ports/access-ports.ts';
-import { problem } from '../../core/model/problems.ts';
+import type { AuditStore, CapCount, SendCount, SendCounts } from './ports.ts';
+import { accessProblem } from './problems.ts';
 
 /**
  * Maximum number of sends per day, all limited keys together. It is low because accounts have been blocked for fewer
@@ -51,5 +51,5 @@ export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): 
 function assertBelow({ count, freeAtMs }: SendCount, cap: number, window: string, nowMs: number): void {
   if (count < cap) return;
   const seconds = Math.max(1, Math.ceil((freeAtMs - nowMs) / 1000));
-  throw problem('cap_reached', { window, seconds }, { headers: { 'Retry-After': String(seconds) } });
+  throw accessProblem('cap_reached', { window, seconds }, { headers: { 'Retry-After': String(seconds) } });
 }

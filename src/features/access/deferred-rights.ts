@@ -1,10 +1,11 @@
-import type { AuditStore, ChatDirectory } from '../../core/model/ports/access-ports.ts';
 import type { DueSend } from '../../core/model/ports/deferral-ports.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
 import type { LimitedKey } from './limited-key.ts';
+import type { AuditStore } from './ports.ts';
 import { allowedDestination, assertStillAllowed, isNewContact, sendRight } from './rights.ts';
 
 interface DeferredRightsParts {

@@ -1,8 +1,9 @@
 import { normalAddress, rightsAddress } from '../../core/model/address.ts';
 import type { Mistake } from '../../core/model/errors.ts';
 import type { AccessList, ListEntry } from '../../core/model/key.ts';
-import type { ChatDirectory, KeyChanges } from '../../core/model/ports/access-ports.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import { invalidRequest } from '../../core/model/problems.ts';
+import type { KeyChanges } from './ports.ts';
 
 /** Parses the read list and the send list of a key. Throws `invalid_request`, which names every unusable entry. */
 export function readLists(

@@ -1,6 +1,4 @@
 import { hash, randomBytes } from 'node:crypto';
-import { OWNER } from '../../core/model/audit.ts';
-import type { Caller } from '../../core/model/caller.ts';
 import { DAY_MS } from '../../core/model/durations.ts';
 import { isChatDbAway } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
@@ -19,19 +17,15 @@ import {
   SCOPES,
   type Scope,
 } from '../../core/model/key.ts';
-import type {
-  ChatDirectory,
-  KeyChanges,
-  KeyStore,
-  Keys,
-  NewKey,
-  StoredKey,
-} from '../../core/model/ports/access-ports.ts';
+import { OWNER } from '../../core/model/owner.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Cancel, Clock } from '../../core/model/ports/host-ports.ts';
-import { invalidRequest, problem } from '../../core/model/problems.ts';
+import { invalidRequest } from '../../core/model/problems.ts';
 import { readLists, shownList } from './key-lists.ts';
 import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
+import type { KeyChanges, KeyStore, Keys, NewKey, StoredKey } from './ports.ts';
+import { accessProblem } from './problems.ts';
 import { isHeld, isNewContact, resolveRecipient } from './rights.ts';
 
 const LIFETIME_MS = 90 * DAY_MS;
@@ -99,12 +93,12 @@ export class KeyRing implements Keys {
     return this.#record(this.#existing(id).stored);
   }
 
-  mine({ key }: Caller): KeyRecord {
-    return key === undefined ? OWNERS_KEY : this.#record(key);
+  rightsOf(keyId: string): KeyRecord {
+    return keyId === OWNER ? OWNERS_KEY : this.get(keyId);
   }
 
   add({ name, preset, scopes: given, settings }: NewKey): KeyRecord & { readonly key: string } {
-    if (this.#keys.size >= MAX_KEYS) throw problem('too_many_keys', { max: MAX_KEYS });
+    if (this.#keys.size >= MAX_KEYS) throw accessProblem('too_many_keys', { max: MAX_KEYS });
     const { store, clock } = this.#parts;
     const defaults = preset === undefined ? { scopes: [], approval: 'always' as const } : PRESETS[preset];
     const scopes = SCOPES.filter((scope) => (given ?? [...defaults.scopes]).includes(scope));
@@ -193,7 +187,7 @@ export class KeyRing implements Keys {
 
   #existing(id: string): LimitedKey {
     const key = this.#keys.get(id);
-    if (key === undefined) throw problem('key_not_found');
+    if (key === undefined) throw accessProblem('key_not_found');
     return key;
   }
 

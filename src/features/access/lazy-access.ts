@@ -1,20 +1,24 @@
-import { OWNER } from '../../core/model/audit.ts';
-import type { Approvals } from '../../core/model/ports/access-ports.ts';
-import type { Deferral, DueSend } from '../../core/model/ports/deferral-ports.ts';
-import type { CallerSender, MessageSender } from '../../core/model/ports/sending-ports.ts';
+import type { Caller } from '../../core/model/caller.ts';
+import type { GuestBook } from '../../core/model/guests.ts';
+import { OWNER } from '../../core/model/owner.ts';
+import type { DueSend } from '../../core/model/ports/deferral-ports.ts';
+import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
+import type { OwnerSends } from '../../core/sender/owner-sends.ts';
 import type { AccessParts, LimitedAccess } from './limited-access.ts';
+import type { CallersApprovals, CallersRights } from './port.ts';
+import type { Approvals } from './ports.ts';
 
 /** Loads `LimitedAccess` on first use: a service without limited keys never needs it. */
-export class LazyAccess {
-  #parts: (() => Promise<AccessParts>) | undefined;
+export class LazyAccess implements GuestBook {
+  readonly #parts: (selfAddress: string) => Promise<AccessParts>;
   #loading: Promise<LimitedAccess> | undefined;
   #loaded: LimitedAccess | undefined;
-  /** The owner's address, if a feature needs the conversation of the owner with themselves. Set before `load`. */
-  selfAddress = '';
+  /** The owner's address, if the conversation of the owner with themselves is needed. Set before `load`. */
+  selfAddress: string;
 
-  /** Sets what loads the parts. They name the owner's ports, which need the owner's sender from here. */
-  loadedBy(parts: () => Promise<AccessParts>): void {
+  constructor(parts: (selfAddress: string) => Promise<AccessParts>, selfAddress: string) {
     this.#parts = parts;
+    this.selfAddress = selfAddress;
   }
 
   /** Undefined before the first `load`. */
@@ -28,50 +32,70 @@ export class LazyAccess {
   }
 
   async #load(): Promise<LimitedAccess> {
-    if (this.#parts === undefined) throw new Error('limited keys are not available yet');
-    const [{ LimitedAccess }, parts] = await Promise.all([import('./limited-access.ts'), this.#parts()]);
-    this.#loaded = new LimitedAccess(parts);
+    const [module, parts] = await Promise.all([import('./limited-access.ts'), this.#parts(this.selfAddress)]);
+    this.#loaded = new module.LimitedAccess(parts);
     return this.#loaded;
   }
 
-  /** Returns the status member `held_sends`, or no member before the first `load`. */
-  heldSends(): { readonly held_sends?: number } {
-    return this.#loaded === undefined ? {} : { held_sends: this.#loaded.heldCount() };
+  find(key: string): Caller | undefined {
+    return this.#loaded?.find(key);
+  }
+
+  callerOf(keyId: string): Caller | undefined {
+    return this.#loaded?.callerOf(keyId);
+  }
+
+  heldBytes(): number {
+    return this.#loaded?.heldBytes() ?? 0;
+  }
+
+  heldSends(): number | undefined {
+    return this.#loaded?.heldCount();
+  }
+
+  async admitDue(entry: DueSend): Promise<() => void> {
+    return entry.key_id === OWNER ? () => {} : (await this.load()).admitDue(entry);
+  }
+
+  noteDeferred(entry: DueSend, outcome: string): void {
+    this.#loaded?.noteDeferred(entry, outcome);
   }
 
   /**
    * Returns the owner's sender. After the first limited key has been created, it also records sends in the audit log.
    */
-  ownerSender(sender: MessageSender, deferral: Deferral): CallerSender {
+  ownerSender(sends: OwnerSends): CallerSender {
     return {
-      attachmentMistakes: (paths) => sender.attachmentMistakes(paths),
+      attachmentMistakes: (paths) => sends.attachmentMistakes(paths),
       send: async (request) => {
-        if (this.#loaded !== undefined || request.dryRun === true) return (await this.load()).owner.send(request);
-        if (request.sendAtMs === undefined) return { kind: 'sent', ...(await sender.send(request)) };
-        const deferred = await deferral.add(request, { keyId: OWNER });
-        return { kind: 'deferred', deferred, replayed: deferred.replayed };
+        const isPlain = this.#loaded === undefined && request.dryRun !== true;
+        return isPlain ? sends.direct(request) : (await this.load()).owner.send(request);
       },
     };
   }
 
-  /**
-   * Returns the check that runs immediately before a deferred send. It throws if a limited key may no longer make that
-   * send; the owner's sends always pass.
-   */
-  async admitDue(entry: DueSend): Promise<() => void> {
-    return entry.key_id === OWNER ? () => {} : (await this.load()).admitDue(entry);
+  /** Returns the held sends: all of them for the owner, with the right to decide. */
+  approvals(): CallersApprovals {
+    const only = (approvals: () => Promise<Approvals>): CallersApprovals => {
+      const own: Approvals = {
+        list: async (query) => (await approvals()).list(query),
+        get: async (id, waitMs) => (await approvals()).get(id, waitMs),
+        approve: async (id, shown) => (await approvals()).approve(id, shown),
+        deny: async (id) => (await approvals()).deny(id),
+        withdraw: async (id) => (await approvals()).withdraw(id),
+        isNewContact: (approval) => this.#loaded?.approvals.isNewContact(approval),
+      };
+      return { own, ofKey: (keyId) => only(async () => (await this.load()).approvalsOf(keyId)) };
+    };
+    return only(async () => (await this.load()).approvals);
   }
 
-  /** Returns the owner's view of the held sends: all of them, with the right to decide. */
-  ownerApprovals(): Approvals {
-    const approvals = async (): Promise<Approvals> => (await this.load()).approvals;
-    return {
-      list: async (query) => (await approvals()).list(query),
-      get: async (id, waitMs) => (await approvals()).get(id, waitMs),
-      approve: async (id, shown) => (await approvals()).approve(id, shown),
-      deny: async (id) => (await approvals()).deny(id),
-      withdraw: async (id) => (await approvals()).withdraw(id),
-      isNewContact: (approval) => this.#loaded?.approvals.isNewContact(approval),
-    };
+  /** Returns the rights of the owner, and of each key. */
+  rights(): CallersRights {
+    const only = (keyId: string): CallersRights => ({
+      own: async () => (await this.load()).keys.rightsOf(keyId),
+      ofKey: only,
+    });
+    return only(OWNER);
   }
 }

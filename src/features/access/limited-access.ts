@@ -1,27 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { type Feature, shownToKeys } from '../../core/feature.ts';
-import { OWNER } from '../../core/model/audit.ts';
 import { mayCallBack } from '../../core/model/callback-hosts.ts';
 import type { Caller, EventView, MacCaller } from '../../core/model/caller.ts';
 import type { LogEntry } from '../../core/model/event.ts';
+import type { Guests } from '../../core/model/guests.ts';
 import type { IncludeSet } from '../../core/model/include.ts';
 import type { Key, KeyRevocation } from '../../core/model/key.ts';
 import { namedReader } from '../../core/model/named-reader.ts';
-import type { Ports, Reach } from '../../core/model/port.ts';
-import type {
-  AccessService,
-  ApprovalStore,
-  Approvals,
-  AuditStore,
-  ChatDirectory,
-  KeyStore,
-} from '../../core/model/ports/access-ports.ts';
+import { OWNER } from '../../core/model/owner.ts';
+import type { Ports } from '../../core/model/port.ts';
 import type { Deferral, DueSend } from '../../core/model/ports/deferral-ports.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
-import type { OwnerInChatDb, SelfChatStore } from '../../core/model/ports/self-chat-ports.ts';
 import type { CallerSender, HeldFiles, IdempotencyStore, MessageSender } from '../../core/model/ports/sending-ports.ts';
-import type { SubscriptionService } from '../../core/model/ports/subscriptions-ports.ts';
 import type { Uploads } from '../../core/model/ports/uploads-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
@@ -33,17 +25,20 @@ import { deferredCheck } from './deferred-rights.ts';
 import { KeyRing } from './key-ring.ts';
 import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
-import { isListedAddress, limitedNames } from './limited-names.ts';
+import { limitedNames } from './limited-names.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
-import { limitedChatNames, limitedSearch } from './limited-search.ts';
 import { limitedSender } from './limited-sender.ts';
-import { endForbidden, limitedSubscriptions } from './limited-subscriptions.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
 import { narrowed } from './narrowing.ts';
+import type { OwnerInChatDb } from './owner-in-chatdb.ts';
 import { ownerSender } from './owner-sender.ts';
+import type { AccessService, ApprovalStore, Approvals, AuditStore, KeyStore } from './ports.ts';
+import { accessProblem } from './problems.ts';
+import { reachOf } from './reach.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
+import type { SelfChatStore } from './self-chat-ports.ts';
 import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
 import { tapbacks } from './tapbacks.ts';
 
@@ -78,7 +73,6 @@ export interface AccessParts {
   readonly ports: Ports;
   readonly files: HeldFiles;
   readonly uploads: KeyUploads;
-  readonly subscriptions: SubscriptionService;
   readonly ownListeners: OwnListeners;
   readonly attachmentRoots: readonly string[];
   /** The configured address of the owner's conversation with themselves; "" for none. */
@@ -88,8 +82,8 @@ export interface AccessParts {
   readonly ownerInChatDb: OwnerInChatDb;
   readonly clock: Clock;
   readonly log: Log;
-  /** Called after a key has changed or ended, so that its webhooks are checked again. */
-  readonly onKeyChange: (keyId: string) => void;
+  /** Tells others that a key has changed or ended. */
+  readonly guests: Pick<Guests, 'noteChange'>;
 }
 
 /** Limited keys and everything done under them. */
@@ -158,6 +152,14 @@ export class LimitedAccess implements AccessService {
     this.owner = ownerSender({ ...parts, audit: () => (stores.keys.hasAny() ? this.audit : undefined) });
   }
 
+  /** Returns the held sends that a key may see. Throws `key_not_found`. */
+  approvalsOf(keyId: string): Approvals {
+    const key = this.keys.withId(keyId);
+    if (key === undefined) throw accessProblem('key_not_found');
+    const { directory, clock } = this.#parts;
+    return callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to));
+  }
+
   /** Returns the number of sends that wait for a decision. */
   heldCount(): number {
     return this.#desk.held().length;
@@ -167,11 +169,10 @@ export class LimitedAccess implements AccessService {
     return this.#parts.stores.approvals.heldBytes();
   }
 
-  /** Continues approved sends, tapbacks and subscriptions after a restart. Called once all other parts are running. */
+  /** Continues approved sends and tapbacks after a restart. Called once all other parts are running. */
   async start(): Promise<void> {
     await this.#desk.resume();
     this.#tapbacks.start();
-    await this.#parts.subscriptions.start();
   }
 
   /** Returns the caller with this key; undefined if the key is unknown, wrong, expired or revoked. */
@@ -202,7 +203,7 @@ export class LimitedAccess implements AccessService {
 
   async close(): Promise<void> {
     this.keys.close();
-    await Promise.all([this.#tapbacks.close(), this.#desk.close(), this.#parts.subscriptions.close()]);
+    await Promise.all([this.#tapbacks.close(), this.#desk.close()]);
     this.audit.close();
   }
 
@@ -221,8 +222,8 @@ export class LimitedAccess implements AccessService {
       if (isForbidden) this.audit.note({ keyId: OWNER, action: 'webhook', target: webhook.id, outcome: 'removed' });
       if (isRevoked || isForbidden) void webhooks.remove(webhook.id);
     }
-    endForbidden(this.#parts.subscriptions, key, this.#parts.clock.now());
-    this.#parts.onKeyChange(id);
+    const isAlive = key.isAlive(this.#parts.clock.now());
+    this.#parts.guests.noteChange({ keyId: id, isAlive, mayCallBack: (url) => mayCallBack(hosts, url) });
     return ended;
   }
 
@@ -250,18 +251,12 @@ export class LimitedAccess implements AccessService {
       details: (details) => narrowed(details, MESSAGE_DETAILS, chats),
       reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
     };
-    const reach: Reach = {
-      keyId: id,
-      has: (scope) => key.stored.scopes.includes(scope),
-      mayRead: (conversation) => chats.has(conversation),
-      lists: (address) => isListedAddress(key.stored, address),
-      readable: (ids) => chats.ids(ids),
-    };
+    const reach = reachOf(key, chats, audit);
     const { idempotency, audit: auditStore } = stores;
-    const note = (target: string, outcome: string) => audit.note({ keyId: id, action: 'webhook', target, outcome });
-    const posting = { ownListeners: this.#parts.ownListeners, note };
+    const { ownListeners } = this.#parts;
     const hosts = () => key.stored.callback_hosts;
-    const webhooks = limitedWebhooks({ ...posting, webhooks: owner.webhooks, keyId: id, hosts, chats, clock });
+    const note = (target: string, outcome: string): void => reach.noteCallback(target, outcome);
+    const webhooks = limitedWebhooks({ ownListeners, webhooks: owner.webhooks, keyId: id, hosts, chats, clock, note });
     return {
       get key() {
         return key.stored;
@@ -283,15 +278,7 @@ export class LimitedAccess implements AccessService {
       sender: limitedSender(key, { ...this.#parts, approvals: this.#desk, chats, audit, auditStore, idempotency }),
       uploads: this.#parts.uploads.of(id),
       webhooks,
-      subscriptions: limitedSubscriptions({
-        ...posting,
-        subscriptions: this.#parts.subscriptions,
-        key: () => key.stored,
-      }),
-      search: limitedSearch(owner.search, chats, onRead),
       naming,
-      chats: limitedChatNames(owner.chats, chats),
-      approvals: callerApprovals(this.#desk, clock, key, (to) => isNewRecipient(directory, to)),
       port: (wanted) => ports.narrowed(wanted, reach),
       async status() {
         const status = await owner.status();

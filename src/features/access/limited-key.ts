@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { StoredKey } from '../../core/model/ports/access-ports.ts';
 import type { Cancel } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
+import type { StoredKey } from './ports.ts';
 
 /**
  * Maximum number of WebSockets and event streams, counted together, that are open under one key. MCP subscriptions have

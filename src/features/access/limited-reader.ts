@@ -1,7 +1,7 @@
 import { groupId } from '../../core/model/address.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import type { Message } from '../../core/model/message.ts';
-import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { AttachmentReader, MessageQuery, MessageReader } from '../../core/model/ports/reading-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import { narrowed } from './narrowing.ts';

@@ -5,8 +5,8 @@ import { isAppError, isChatDbAway } from '../../core/model/errors.ts';
 import { type FailedSend, mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
 import type { Message } from '../../core/model/message.ts';
-import type { AuditStore, ChatDirectory, StoredApproval } from '../../core/model/ports/access-ports.ts';
 import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type {
@@ -19,12 +19,15 @@ import type {
 } from '../../core/model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import { comparableSend, sendOptions } from '../../core/model/send-service.ts';
-import { type ApprovalDesk, shownApproval } from './approval-desk.ts';
+import type { ApprovalDesk } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
 import { assertWithinCaps } from './caps.ts';
+import { heldAnswer } from './held-answer.ts';
 import type { LimitedKey } from './limited-key.ts';
 import { narrowed } from './narrowing.ts';
 import type { Destination } from './policy.ts';
+import type { AuditStore, StoredApproval } from './ports.ts';
+import { accessProblem } from './problems.ts';
 import type { ReadableChats } from './readable.ts';
 import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight } from './rights.ts';
 import { MESSAGE } from './shown-members.ts';
@@ -176,7 +179,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       const options = sendOptions(request);
       const asked = { ask: id, requestHash, hasKey, askedMs };
       const held = await approvals.hold({ keyId, destination, text, files, options, ...asked });
-      return { kind: 'held', approval: shownApproval(held, false) };
+      return heldAnswer(held);
     } catch (error) {
       audit.noteRefusal(keyId, codeOf(error), destination.to);
       throw error;
@@ -231,23 +234,23 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       case 'approved':
       case 'pending':
       case 'scheduled':
-        return { kind: 'held', approval: shownApproval(earlier, false) };
+        return heldAnswer(earlier);
       case 'sent': {
         const message = await sentMessage(earlier.message_id ?? '');
-        if (message === undefined) return { kind: 'held', approval: shownApproval(earlier, false) };
+        if (message === undefined) return heldAnswer(earlier);
         return { kind: 'sent', confirmed: true, message, replayed: true };
       }
       case 'denied':
-        throw problem('send_denied');
+        throw accessProblem('send_denied');
       case 'expired':
-        throw problem('approval_expired');
+        throw accessProblem('approval_expired');
       case 'void':
         throw problem('recipient_not_allowed');
       case 'unknown':
         throw problem('send_interrupted');
       case 'withdrawn':
       case 'failed':
-        throw problem('already_decided', { state: earlier.state });
+        throw accessProblem('already_decided', { state: earlier.state });
     }
   }
 

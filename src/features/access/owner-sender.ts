@@ -1,7 +1,8 @@
-import { type AuditAction, OWNER } from '../../core/model/audit.ts';
+import type { AuditAction } from '../../client/access-types.ts';
 import { isAppError } from '../../core/model/errors.ts';
-import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
+import { OWNER } from '../../core/model/owner.ts';
 import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { CallerSender, MessageSender } from '../../core/model/ports/sending-ports.ts';
 import { assertAnswerable } from '../../core/model/recipient.ts';
 import type { Audit } from './audit.ts';

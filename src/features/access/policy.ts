@@ -1,6 +1,6 @@
 import { chatIdentity, normalAddress, rightsAddress } from '../../core/model/address.ts';
 import type { AccessList, ClosedGroup, ListEntry } from '../../core/model/key.ts';
-import type { ChatMembers } from '../../core/model/ports/access-ports.ts';
+import type { ChatMembers } from '../../core/model/ports/directory-ports.ts';
 
 const KNOWN_SERVICE = /^(?:any|iMessage|SMS|RCS)$/i;
 

@@ -1,7 +1,7 @@
 import { groupId, rightsAddress } from '../../core/model/address.ts';
 import { isChatDbAway } from '../../core/model/errors.ts';
 import type { Key, SendRight } from '../../core/model/key.ts';
-import type { ChatDirectory } from '../../core/model/ports/access-ports.ts';
+import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import { assertAnswerable, isAnswerable, isName } from '../../core/model/recipient.ts';

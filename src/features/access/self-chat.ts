@@ -1,18 +1,14 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { chatIdentity, normalAddress, rightsAddress } from '../../core/model/address.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
-import type { ChatDirectory, ChatMembers } from '../../core/model/ports/access-ports.ts';
+import type { ChatDirectory, ChatMembers } from '../../core/model/ports/directory-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
-import type {
-  OwnerInChatDb,
-  SelfChatProof,
-  SelfChatRecord,
-  SelfChatStore,
-} from '../../core/model/ports/self-chat-ports.ts';
 import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
-import { problem } from '../../core/model/problems.ts';
+import type { OwnerInChatDb } from './owner-in-chatdb.ts';
 import { personId } from './policy.ts';
+import { accessProblem } from './problems.ts';
 import { resolveRecipient } from './rights.ts';
+import type { SelfChatProof, SelfChatRecord, SelfChatStore } from './self-chat-ports.ts';
 
 const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;
@@ -40,7 +36,7 @@ export function selfChatOf(parts: SelfChatParts) {
   return { get, isProved, provedMs, proof, sendCode, prove };
 
   function get(): SelfChatRecord {
-    if (address === '') throw problem('self_chat_disabled');
+    if (address === '') throw accessProblem('self_chat_disabled');
     const proved = proof();
     return {
       address,
@@ -74,12 +70,12 @@ export function selfChatOf(parts: SelfChatParts) {
     const record = get();
     const isKnown = owner.addresses().some((own) => normalAddress(own) === address);
     // Sends a code only to an address that chat.db knows as one of the owner's.
-    if (!isKnown || resolveRecipient(directory, address) === undefined) throw problem('self_chat_unknown');
+    if (!isKnown || resolveRecipient(directory, address) === undefined) throw accessProblem('self_chat_unknown');
     const nowMs = clock.now();
     const freeAtMs = store.reserve(`\0code\0${randomUUID()}`, nowMs);
     if (freeAtMs !== undefined) {
       const seconds = Math.max(1, Math.ceil((freeAtMs - nowMs) / 1000));
-      throw problem('self_chat_full', { seconds }, { headers: { 'Retry-After': String(seconds) } });
+      throw accessProblem('self_chat_full', { seconds }, { headers: { 'Retry-After': String(seconds) } });
     }
     sent = undefined;
     const digits = String(randomInt(1_000_000)).padStart(6, '0');
@@ -89,7 +85,7 @@ export function selfChatOf(parts: SelfChatParts) {
       attachments: [],
     });
     const chat = message.conversation_id;
-    if (!confirmed || !isOwn(chat)) throw problem('self_chat_unseen');
+    if (!confirmed || !isOwn(chat)) throw accessProblem('self_chat_unseen');
     sent = { digits, chat, untilMs: clock.monotonic() + CODE_LIFETIME_MS, wrong: 0 };
     return record;
   }
@@ -100,7 +96,7 @@ export function selfChatOf(parts: SelfChatParts) {
     const isOpen = code !== undefined && clock.monotonic() < code.untilMs && code.wrong < MAX_WRONG_CODES;
     if (!isOpen || code.digits !== given.replaceAll(/\s/g, '') || !isOwn(code.chat)) {
       if (code !== undefined) code.wrong += 1;
-      throw problem('code_wrong');
+      throw accessProblem('code_wrong');
     }
     sent = undefined;
     onProved({ address, chat: code.chat, provedMs: clock.now() });

@@ -2,7 +2,6 @@ import type { Conversation } from '../../core/model/conversation.ts';
 import type { LastMessage, MessageDetails } from '../../core/model/details.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { Reaction, ReactionDetails } from '../../core/model/reaction.ts';
-import type { SearchHit } from '../../core/model/search.ts';
 import type { StatusReport } from '../../core/model/status.ts';
 import type { DetailedDelivery, WebhookTestResult } from '../../core/model/webhook.ts';
 import { narrowed, type Rules } from './narrowing.ts';
@@ -120,8 +119,6 @@ export const CONVERSATION: Rules<Conversation> = {
   names: whole,
 };
 
-export const SEARCH_HIT: Rules<SearchHit> = { message: MESSAGE, highlights: whole, in: 'shown' };
-
 /**
  * Selects what a limited key sees of a delivery of its webhook. Not the answer: the receiver can be any program on
  * this machine, and the key must not read its output.
@@ -172,14 +169,5 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
   arrival_delay: whole,
   problems: 'hidden',
   capabilities: whole,
-  search: {
-    state: 'shown',
-    indexed_rows: 'shown',
-    total_rows: 'shown',
-    indexed_from: 'shown',
-    skipped_rows: 'shown',
-    skipped_ids: 'hidden',
-    problem: 'shown',
-  },
   warnings: (all) => all?.filter(({ webhook }) => webhook === undefined || own.has(webhook)),
 });

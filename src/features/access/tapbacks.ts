@@ -1,20 +1,21 @@
 import { normalAddress } from '../../core/model/address.ts';
-import { TAPBACK } from '../../core/model/audit.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import { type IdempotencyKey, storedKey } from '../../core/model/idempotency-key.ts';
 import type { Message } from '../../core/model/message.ts';
-import type { StoredApproval } from '../../core/model/ports/access-ports.ts';
 import type { ConsumerTask, EventConsumer, Handled, RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
-import type { OwnerInChatDb, SelfChatProof, SelfChatStore } from '../../core/model/ports/self-chat-ports.ts';
 import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
-import { problem } from '../../core/model/problems.ts';
 import type { SendPreferences } from '../../core/model/send-service.ts';
 import { visible } from '../../core/model/visible.ts';
 import type { ApprovalDesk } from './approval-desk.ts';
 import type { Audit } from './audit.ts';
+import { TAPBACK } from './audit-words.ts';
+import type { OwnerInChatDb } from './owner-in-chatdb.ts';
+import type { StoredApproval } from './ports.ts';
+import { accessProblem } from './problems.ts';
 import type { SelfChat } from './self-chat.ts';
+import type { SelfChatProof, SelfChatStore } from './self-chat-ports.ts';
 
 /** Problem codes for a decision that came too late. A tapback that causes one of them is only logged. */
 const TOO_LATE: ReadonlySet<string> = new Set(['already_decided', 'approval_expired', 'approval_not_found']);
@@ -123,9 +124,9 @@ export function tapbacks(parts: TapbacksParts) {
         attachments: [],
         idempotencyKey,
         check: () => {
-          if (selfChat.proof()?.provedMs !== proof.provedMs) throw problem('self_chat_disabled');
+          if (selfChat.proof()?.provedMs !== proof.provedMs) throw accessProblem('self_chat_disabled');
           const { state } = desk.get(id) ?? { state: 'void' };
-          if (state !== 'held') throw problem('already_decided', { state });
+          if (state !== 'held') throw accessProblem('already_decided', { state });
         },
       });
     } catch (error) {

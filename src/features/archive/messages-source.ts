@@ -60,7 +60,7 @@ export function openMessages(options: FolderOptions, context: Context): Messages
     files,
     naming: book,
     async conversationsOf(given) {
-      const direct = [...names.conversations(given), ...names.named(given)];
+      const direct = [...names.conversations(given), ...names.named(given).flat()];
       if (direct.length > 0) return direct;
       const addresses = (await book.named(given)).flatMap((person) => person.addresses);
       return addresses.flatMap((address) => names.conversations(address));

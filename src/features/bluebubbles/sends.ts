@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { chatIdentity } from '../../core/model/address.ts';
-import { approvalInConsole } from '../../core/model/approval.ts';
 import type { Caller } from '../../core/model/caller.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { WireRequest } from '../../core/model/ports/wires-ports.ts';
@@ -41,14 +40,10 @@ export async function sendFor(request: WireRequest, send: WireSend, counters: Co
   switch (answer.kind) {
     case 'sent':
       return { sent: answer.message };
-    case 'held':
-      return {
-        refused: `This message is held for approval: it is sent once the owner of Postern approves it, at ${approvalInConsole(answer.approval.id)}. Do not send it again.`,
-      };
     case 'dry_run':
       return { refused: 'Nothing was sent: every send with this key is a dry run.' };
     case 'deferred':
-      throw new Error('a send without a time was deferred');
+      return { refused: answer.deferred.notice ?? answer.deferred.told.text };
   }
 }
 

@@ -6,10 +6,9 @@ import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
-import type { SelfChatProof } from '../../core/model/ports/self-chat-ports.ts';
 import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
-import { problem } from '../../core/model/problems.ts';
 import type { StatusWarning } from '../../core/model/status.ts';
+import { ACCESS, accessProblem, type SelfChatProof } from '../access/port.ts';
 import type { CanaryRecord, CanaryStore } from './ports.ts';
 import { type CanaryRows, foundRows } from './rows.ts';
 import { canaryStore } from './store.ts';
@@ -41,8 +40,8 @@ export interface CanaryParts {
 
 /** Creates the canary, and makes it look for its most recent message after each commit to chat.db. */
 export async function openCanary(core: Core, address: string): Promise<Running> {
-  const { host, state, detector, access } = core;
-  const { selfChat } = await access.load();
+  const { host, state, detector, ports } = core;
+  const selfChat = await ports.get(ACCESS).selfChatAt(address);
   const canary = new Canary({ ...core, ...host, address, selfChat, store: canaryStore(state) });
   detector.onCommit(() => canary.noteCommit());
   return {
@@ -203,7 +202,7 @@ export class Canary {
         attachments: [],
         idempotencyKey: { kind: 'canary', key: number },
         check: () => {
-          if (this.#provedChat() === undefined) throw problem('self_chat_disabled');
+          if (this.#provedChat() === undefined) throw accessProblem('self_chat_disabled');
         },
       });
     } catch (error) {

@@ -9,6 +9,8 @@ import { CANARY_LENGTH, CANARY_START } from './text.ts';
  */
 export const canary = feature({
   name: 'canary',
+  // The conversation with oneself is proved there.
+  needs: ['access'],
   settings: {
     selfAddress: {
       name: 'canary.self',
@@ -19,8 +21,9 @@ export const canary = feature({
       read: ownAddress,
     } satisfies Setting<string>,
   },
-  check({ selfAddress }, { approval }) {
-    if (!selfAddress || !approval.selfAddress || selfAddress === approval.selfAddress) return {};
+  check({ selfAddress }, { features: { access } }) {
+    const other = access?.selfAddress;
+    if (!selfAddress || !other || selfAddress === other) return {};
     return {
       mistakes: [
         'approval.self and canary.self are different; they must be the same address, because only one conversation with yourself can be proved.',
@@ -46,7 +49,6 @@ export const canary = feature({
   shown: async () => (await import('./shown.ts')).shownCanary,
   async open(core, { selfAddress: address }) {
     if (address === '') return undefined;
-    core.access.selfAddress = address;
     const { openCanary } = await import('./canary.ts');
     return openCanary(core, address);
   },

@@ -1,14 +1,14 @@
 import { createMcpHandler, type McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Caller } from '../../core/model/caller.ts';
-import type { McpAnswer, McpRequest, McpService } from '../../core/model/ports/mcp-ports.ts';
-import { problem } from '../../core/model/problems.ts';
+import { LocalTime } from '../../core/tools/times.ts';
+import type { Tool } from '../../core/tools/tool.ts';
 import { Flow } from './flow.ts';
 import type { McpParts } from './lazy-service.ts';
+import type { McpAnswer, McpRequest, McpService } from './ports.ts';
+import { mcpProblem } from './problems.ts';
 import { conversationEvents } from './resources.ts';
 import { mcpServer, mostBytesOf } from './server.ts';
-import { LocalTime } from './text/times.ts';
 import { withoutEmptyArguments } from './tools/arguments.ts';
-import type { Tool } from './tools/tool.ts';
 
 const OWNER = '';
 const ZONE_KEPT_MS = 60_000;
@@ -193,7 +193,7 @@ export class AnswersInFlight {
   reserve(keyId: string, bytes: number): Reservation {
     const ofKey = this.#ofKeys.get(keyId) ?? 0;
     if (ofKey + bytes > MAX_OF_KEY || this.#ofAll + bytes > MAX_OF_ALL) {
-      throw problem('too_many_answers', { seconds: RETRY_S }, { headers: { 'Retry-After': String(RETRY_S) } });
+      throw mcpProblem('too_many_answers', { seconds: RETRY_S }, { headers: { 'Retry-After': String(RETRY_S) } });
     }
     let reserved = 0;
     let isReleased = false;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Event, LogEntry } from '../../core/model/event.ts';
 import { safeFileName } from '../../core/model/file-name.ts';
-import type { EventContent } from '../../core/model/subscription.ts';
+import type { EventContent } from './subscriptions/subscription.ts';
 
 /** Maximum size in bytes of the body that delivers an event, because receivers may refuse larger ones (decision Y3). */
 const MAX_OCCURRENCE_BYTES = 256 * 1024;

@@ -1,12 +1,10 @@
 import type { Feature } from '../../core/feature.ts';
-import type { Caller } from '../../core/model/caller.ts';
 import type { CommandWords } from '../../core/model/command-words.ts';
-import type { KeyRecord } from '../../core/model/key.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
-import type { McpService } from '../../core/model/ports/mcp-ports.ts';
 import { problem } from '../../core/model/problems.ts';
-import type { EventErrorNumbers } from '../../core/model/subscription.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
+import type { McpService } from './ports.ts';
+import type { EventErrorNumbers } from './subscriptions/subscription.ts';
 
 export interface McpParts {
   readonly clock: Clock;
@@ -19,8 +17,6 @@ export interface McpParts {
   readonly counters: Counters;
   /** The error numbers of MCP Events to use: those of the draft or of the final text (decision Y3). */
   readonly eventErrors: EventErrorNumbers;
-  /** Returns the record of the limited key that makes the call. */
-  readonly ownKey: (caller: Caller) => Promise<KeyRecord>;
   /** Returns the name of the time zone in which answers show times, such as `Europe/Berlin`. */
   readonly timeZone: () => string;
 }

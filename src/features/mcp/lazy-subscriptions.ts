@@ -2,17 +2,18 @@ import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
 import type { Caller } from '../../core/model/caller.ts';
 import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
-import type { SubscriptionService } from '../../core/model/ports/subscriptions-ports.ts';
-import { EVENT_ERRORS } from '../../core/model/subscription.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
+import type { SubscriptionService } from './subscriptions/ports.ts';
+import { EVENT_ERRORS, type EventErrorNumbers } from './subscriptions/subscription.ts';
 import { hasSubscriptions } from './subscriptions/subscriptions-store.ts';
 
 interface LazySubscriptionsParts {
   readonly config: Config;
   readonly host: Host;
   readonly state: Sqlite;
-  readonly feed: () => RowFeed;
+  readonly feed: RowFeed;
+  readonly eventErrors: EventErrorNumbers;
   readonly ownListeners: OwnListeners;
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
@@ -53,7 +54,7 @@ export class LazySubscriptions implements SubscriptionService {
   }
 
   async #make(): Promise<SubscriptionService> {
-    const { config, host, state, feed, callerOf, ownListeners } = this.#parts;
+    const { config, host, state, feed, callerOf, ownListeners, eventErrors } = this.#parts;
     const { clock, log, version } = host;
     const [{ SubscriptionRegistry }, { CallbackPoster }, { subscriptionStore }] = await Promise.all([
       import('./subscriptions/subscription-registry.ts'),
@@ -61,13 +62,13 @@ export class LazySubscriptions implements SubscriptionService {
       import('./subscriptions/subscriptions-store.ts'),
     ]);
     this.#loaded = new SubscriptionRegistry({
-      feed: feed(),
+      feed,
       store: subscriptionStore(state),
       poster: new CallbackPoster({ version, clock, ...config.webhooks, ownListeners }),
       clock,
       log,
       callerOf,
-      forbidden: EVENT_ERRORS[config.mcp.eventErrors].forbidden,
+      forbidden: EVENT_ERRORS[eventErrors].forbidden,
     });
     await this.#loaded.start();
     return this.#loaded;

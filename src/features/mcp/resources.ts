@@ -7,13 +7,13 @@ import {
 import type { Caller } from '../../core/model/caller.ts';
 import type { Conversation } from '../../core/model/conversation.ts';
 import { withoutHiddenChats, withoutJunk } from '../../core/model/without-junk.ts';
-import { listed } from './text/fence.ts';
+import { listed } from '../../core/tools/fence.ts';
+import type { ToolContext } from '../../core/tools/tool.ts';
+import { shortLine } from '../../core/tools/visible.ts';
 import { Labels } from './text/labels.ts';
-import { shortLine } from './text/visible.ts';
 import { isGroupId } from './tools/group-names.ts';
 import { countNote } from './tools/junk.ts';
 import { messageLines } from './tools/messages-read.ts';
-import type { ToolContext } from './tools/tool.ts';
 
 const TEMPLATE = 'postern://conversations/{id}';
 const MAX_LISTED = 20;

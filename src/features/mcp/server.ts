@@ -5,16 +5,16 @@ import { completedFor } from '../../core/model/command-words.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import type { Log } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
+import { randomNonce } from '../../core/tools/fence.ts';
+import type { LocalTime } from '../../core/tools/times.ts';
+import type { FileAnswer, Tool, ToolAnswer, ToolContext } from '../../core/tools/tool.ts';
 import { addEventMethods, EVENT_CAPABILITIES } from './events/methods.ts';
 import { MOST_POLL_BYTES } from './events/poll.ts';
 import { MOST_STREAM_BYTES } from './events/stream.ts';
 import type { Flow } from './flow.ts';
 import type { McpParts } from './lazy-service.ts';
 import { addConversationResource } from './resources.ts';
-import { randomNonce } from './text/fence.ts';
 import { MAX_ANSWER } from './text/lines.ts';
-import type { LocalTime } from './text/times.ts';
-import { approvalsWait } from './tools/approvals-wait.ts';
 import { argumentsSchema, unknownNote } from './tools/arguments.ts';
 import { attachmentsFetch } from './tools/attachments-fetch.ts';
 import { contactsResolve } from './tools/contacts-resolve.ts';
@@ -23,8 +23,6 @@ import { eventsPoll, eventsWait } from './tools/events-tools.ts';
 import { messagesRead } from './tools/messages-read.ts';
 import { messagesSearch } from './tools/messages-search.ts';
 import { messagesSend } from './tools/messages-send.ts';
-import type { FileAnswer, Tool, ToolAnswer, ToolContext } from './tools/tool.ts';
-import { whoami } from './tools/whoami.ts';
 
 export interface ServerParts extends McpParts {
   readonly caller: Caller;
@@ -42,7 +40,6 @@ export interface ServerParts extends McpParts {
 }
 
 const TOOLS: readonly Tool[] = [
-  whoami,
   conversationsList,
   messagesRead,
   messagesSearch,
@@ -51,7 +48,6 @@ const TOOLS: readonly Tool[] = [
   eventsPoll,
   eventsWait,
   messagesSend,
-  approvalsWait,
 ];
 
 const INSTRUCTIONS =
@@ -129,7 +125,6 @@ function contextOf(parts: ServerParts): MakeContext {
     nonce: randomNonce,
     counters,
     requestId,
-    ownKey: () => parts.ownKey(caller),
     names: async () => {
       await caller.naming.ready();
       const { names } = caller.naming;

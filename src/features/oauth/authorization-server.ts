@@ -1,10 +1,10 @@
 import type { Caller } from '../../core/model/caller.ts';
-import type { Keys } from '../../core/model/ports/access-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
-import type { OAuthAnswer, OAuthRequest, OAuthService, OAuthStore } from '../../core/model/ports/oauth-ports.ts';
+import type { Keys } from '../access/port.ts';
 import { isRedirectOf, OAuthClients } from './clients.ts';
 import { OAuthConsents, refused } from './consents.ts';
 import { OAuthError } from './oauth-error.ts';
+import type { OAuthAnswer, OAuthRequest, OAuthService, OAuthStore } from './ports.ts';
 import { OAuthTokens } from './tokens.ts';
 
 const SCOPES = ['read', 'events', 'send'];

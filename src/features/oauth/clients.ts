@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { parsedUrl } from '../../core/model/parsed-url.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
-import type { OAuthClient, OAuthStore } from '../../core/model/ports/oauth-ports.ts';
 import { OAuthError } from './oauth-error.ts';
+import type { OAuthClient, OAuthStore } from './ports.ts';
 
 const MAX_CLIENTS = 100;
 const MAX_URIS = 10;

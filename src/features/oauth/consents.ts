@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { isAppError } from '../../core/model/errors.ts';
 import type { KeyRecord } from '../../core/model/key.ts';
-import type { Keys } from '../../core/model/ports/access-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
-import type { OAuthAnswer, OAuthClient } from '../../core/model/ports/oauth-ports.ts';
 import { visible } from '../../core/model/visible.ts';
 import { WrongKeyDelay } from '../../core/runtime/wrong-key-delay.ts';
+import type { Keys } from '../access/port.ts';
 import { isOwnScheme } from './clients.ts';
 import { CONSENT_PRESETS, consentPage, deniedPage, pagePolicy, refusalPage } from './consent-page.ts';
+import type { OAuthAnswer, OAuthClient } from './ports.ts';
 import type { OAuthTokens } from './tokens.ts';
 
 const MAX_OPEN = 20;

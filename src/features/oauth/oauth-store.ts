@@ -1,6 +1,6 @@
 import { isoSecond } from '../../core/model/iso-second.ts';
-import type { OAuthGrant, OAuthStore } from '../../core/model/ports/oauth-ports.ts';
 import type { Row, Sqlite } from '../../core/runtime/sqlite.ts';
+import type { OAuthGrant, OAuthStore } from './ports.ts';
 
 const GRANT = 'key_id, client_id, scope, access_hash, access_until_ms, refresh_hash, family_hash';
 

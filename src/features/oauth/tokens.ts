@@ -1,8 +1,8 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Caller } from '../../core/model/caller.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
-import type { OAuthGrant, OAuthStore } from '../../core/model/ports/oauth-ports.ts';
 import { OAuthError } from './oauth-error.ts';
+import type { OAuthGrant, OAuthStore } from './ports.ts';
 
 const CODE_MS = 60_000;
 const ACCESS_S = 3600;

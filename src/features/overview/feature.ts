@@ -3,6 +3,8 @@ import { feature } from '../../core/feature.ts';
 /** Counts events, sends and deliveries, and collects what the console's home page shows. */
 export const overview = feature({
   name: 'overview',
+  // Counts what each key did, and lists the sends that wait.
+  needs: ['access'],
   routes: {
     getOverview: { method: 'GET', path: '/overview', key: 'header', access: 'owner' },
     getStatistics: { method: 'GET', path: '/stats/{kind}', key: 'header', access: 'owner' },

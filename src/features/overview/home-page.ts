@@ -1,5 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Approval } from '../../client/access-types.ts';
 import type {
   HostReport,
   KeyOverview,
@@ -11,14 +12,13 @@ import type {
   WebhookOverview,
 } from '../../client/overview-types.ts';
 import type { Config } from '../../core/config/config.ts';
-import type { Core } from '../../core/core.ts';
 import type { Host } from '../../core/host.ts';
-import type { Approval } from '../../core/model/approval.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { NO_USE } from '../../core/model/key.ts';
 import type { WebhookRegistry } from '../../core/model/ports/webhooks-ports.ts';
 import type { StatusReport } from '../../core/model/status.ts';
 import { residentBytes } from '../../core/runtime/memory.ts';
+import type { OwnersAccess } from '../access/port.ts';
 import type { OverviewService } from './port.ts';
 import { KEPT_SPANS } from './spans.ts';
 import { grouped, lengthOf, pointsOf, type Statistics } from './statistics.ts';
@@ -33,7 +33,7 @@ export interface HomeParts {
   readonly statistics: Statistics;
   readonly status: () => StatusReport | Promise<StatusReport>;
   readonly webhooks: Pick<WebhookRegistry, 'status'>;
-  readonly access: Core['access'];
+  readonly access: OwnersAccess;
   readonly uploads: { readonly bytes: number };
 }
 
@@ -143,7 +143,7 @@ export class HomePage implements OverviewService {
     const [disk, chat, index, macos] = await Promise.all([
       statfs(config.dir).catch(() => undefined),
       bytesOf(config.backend.chatDbPath, `${config.backend.chatDbPath}-wal`),
-      config.search.isEnabled ? bytesOf(join(config.dir, 'search.db')) : undefined,
+      config.features.search?.isEnabled === true ? bytesOf(join(config.dir, 'search.db')) : undefined,
       this.#version(),
     ]);
     return {

@@ -3,6 +3,7 @@ import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import { isShownByDefault } from '../../core/model/narrowing.ts';
 import { startOfLocalDay } from '../../core/runtime/clock.ts';
+import { ACCESS } from '../access/port.ts';
 import { HomePage } from './home-page.ts';
 import { OVERVIEW } from './port.ts';
 import { Statistics } from './statistics.ts';
@@ -30,7 +31,10 @@ export function openOverview(core: Core): Running {
       from: (sequence, limit) => channel.from(sequence, limit).entries.filter(isShownByDefault),
     }),
   );
-  ports.provide(OVERVIEW, new HomePage({ ...core, statistics, status: () => owner.status() }));
+  ports.provide(
+    OVERVIEW,
+    new HomePage({ ...core, access: ports.get(ACCESS), statistics, status: () => owner.status() }),
+  );
   // Not `Running.close`: what ends at the same time is still counted.
   closers.add('counters', () => statistics.flush());
   return { start: () => void statistics.fill() };

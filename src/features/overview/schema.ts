@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import type { Overview, StatisticSeries } from '../../client/overview-types.ts';
-import { approvalSchema } from '../../core/schema/approval-schema.ts';
-import { keyUseSchema } from '../../core/schema/key-use-schema.ts';
 import { shapeOf } from '../../core/schema/shape.ts';
 import { statusSchema } from '../../core/schema/status-schema.ts';
+import { approvalSchema, keyUseSchema } from '../access/types.ts';
 import { STATISTIC_SPANS } from './spans.ts';
 
 const point = z.object({ at: z.string(), counts: z.record(z.string(), z.int()) });

@@ -1,7 +1,7 @@
-import { OWNER } from '../../core/model/audit.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent, wasSentInPart } from '../../core/model/failed-send.ts';
 import type { IdempotencyKey } from '../../core/model/idempotency-key.ts';
+import { OWNER } from '../../core/model/owner.ts';
 import type { Cancel } from '../../core/model/ports/host-ports.ts';
 import type { SendResult } from '../../core/model/ports/sending-ports.ts';
 import { sendOptions } from '../../core/model/send-service.ts';

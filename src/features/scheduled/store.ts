@@ -1,4 +1,4 @@
-import type { HeldFile } from '../../core/model/approval.ts';
+import type { HeldFile } from '../../core/model/held-file.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { type SendPreferences, sendOptions } from '../../core/model/send-service.ts';
 import type { Row, Sqlite } from '../../core/runtime/sqlite.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { fenced, OF_OWN } from '../mcp/text/fence.ts';
-import { indented, shortLine } from '../mcp/text/visible.ts';
-import { textOutput, tool } from '../mcp/tools/tool.ts';
+import { fenced, OF_OWN } from '../../core/tools/fence.ts';
+import { textOutput, tool } from '../../core/tools/tool.ts';
+import { indented, shortLine } from '../../core/tools/visible.ts';
 import { SCHEDULED } from './port.ts';
 
 export const scheduledList = tool({

@@ -53,11 +53,12 @@ function write(path: string, folder: string, isForced: boolean, context: Context
   try {
     // Creates the file as 0600 before writing to it, so that nobody else can ever read it.
     closeSync(openSync(draft, 'wx', 0o600));
-    writeBackup(join(folder, 'state.db'), draft, {
+    const about = {
       version: context.version,
       createdAt: isoSecond(systemClock.now()),
       config: readFileSync(configPath(folder), 'utf8'),
-    });
+    };
+    writeBackup(join(folder, 'state.db'), draft, about, context.environment.features);
     if (isForced) renameSync(draft, path);
     else publish(draft, path);
     syncFolder(dirname(path));

@@ -1,6 +1,6 @@
 import type { Feature, ShownStatus } from '../../feature.ts';
 import { accountTrouble } from '../../model/messages-account.ts';
-import type { HubMac, SearchReport, StatusReport, WebhookSummary } from '../../model/status.ts';
+import type { HubMac, StatusReport, WebhookSummary } from '../../model/status.ts';
 import { type Verdict, verdictOf } from '../../model/verdict.ts';
 import { type ClientContext, EXIT } from '../context.ts';
 import type { Style } from '../output/style.ts';
@@ -80,7 +80,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
     newest_row: newestRow,
     newest_event: newest,
     webhooks,
-    search,
     macs,
     permissions,
     messages_account: account,
@@ -101,7 +100,6 @@ function lines(report: StatusReport, address: string, ofFeatures: readonly Shown
       : [line('Last event', age), ...macLines(macs)]),
     line('Webhooks', webhooksText(webhooks)),
     ...webhookLines(report),
-    ...(search === undefined ? [] : [line('Search', searchText(search))]),
     ...(account === undefined
       ? []
       : [
@@ -147,18 +145,6 @@ function webhooksText(webhooks: StatusReport['webhooks']): string {
     ...others.map((state) => `${count(state)} ${state}`),
     ...(gone.length === 0 ? [] : [`paused because the receiver answered 410: ${oneLine(gone.join(', '))}`]),
   ].join(', ');
-}
-
-function searchText({
-  state,
-  indexed_rows: rows,
-  total_rows: total,
-  problem,
-  skipped_rows: skipped = 0,
-}: SearchReport): string {
-  if (state === 'failing') return oneLine(`does not work now: ${problem ?? 'the reason is not known'}`);
-  const text = state === 'complete' ? `${rows} messages` : `building the index, ${rows} of at most ${total} messages`;
-  return skipped === 0 ? text : `${text}, ${skipped} by their text only`;
 }
 
 function permissionStyle(state: StatusReport['permissions'][number]['state']): Style {

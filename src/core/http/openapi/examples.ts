@@ -101,7 +101,6 @@ export const examples = {
   health: { status: 'ok', backend: { connected: true, message: null } },
   received,
   sent,
-  searchHit: { message: received, highlights: [[8, 13]] },
   provisional: { ...sent, id: '', guid: '', conversation_id: '', sender: 'me', status: 'pending' },
   conversation,
   event: eventOf('message.received'),
@@ -267,4 +266,5 @@ export const examples = {
       },
     ],
   },
+  dryRun: { would: 'hold', to: '+15550100', members: ['+15550100'], text: 'On my way' },
 } as const;

@@ -1,10 +1,8 @@
 import { attachmentQuery } from '../../schema/attachment-request.ts';
 import { INCLUDE_MISTAKE } from '../../schema/include-parameter.ts';
 import { messageQuery, sendBody, singleMessageQuery } from '../../schema/message-request.ts';
-import { searchParameters } from '../../schema/search-schema.ts';
-import { accessExamples } from './access-examples.ts';
 import { examples } from './examples.ts';
-import { CHAT_DB, MADE, NEXT, NEXT_OF_MACS, type Operation, SENDING, STATE_DB } from './operation.ts';
+import { CHAT_DB, MADE, NEXT_OF_MACS, type Operation, SENDING, STATE_DB } from './operation.ts';
 
 const RANGE = {
   name: 'Range',
@@ -28,7 +26,7 @@ const SEND_FORM = {
   },
 };
 
-/** The operations that read, search and send messages. */
+/** The operations that read and send messages. */
 export const MESSAGE_OPERATIONS = {
   listMessages: {
     tag: 'Messages',
@@ -53,33 +51,6 @@ export const MESSAGE_OPERATIONS = {
       INCLUDE_MISTAKE,
     ],
   },
-  searchMessages: {
-    tag: 'Messages',
-    summary: 'Full-text search, newest first',
-    description:
-      'All words must occur; case and accents do not matter. Also `"a phrase"`, `begin*` (3 letters or more), `-without`, ' +
-      '`from:` (address, `me` or name), `in:` (conversation id or name), `has:attachment`, `after:` and `before:` ' +
-      '(YYYY-MM-DD, from midnight UTC or in `time_zone`). Needs `search.enabled` in config.toml.',
-    query: searchParameters,
-    answers: {
-      200: {
-        description: 'One page.',
-        schema: 'SearchHit',
-        isList: true,
-        example: [examples.searchHit],
-        headers: {
-          ...NEXT,
-          'Postern-Search-Complete':
-            '`false; from=<date>` while the index is being built: messages before that date cannot be found yet.',
-        },
-      },
-    },
-    problems: ['invalid_cursor', 'search_disabled', 'search_unavailable', ...CHAT_DB],
-    mistakes: [
-      { pointer: '?q', message: 'At character 8: the quotation mark is not closed.' },
-      { pointer: '?limit', message: 'The parameter `limit` must be a whole number, 1 or more.' },
-    ],
-  },
   sendMessage: {
     tag: 'Messages',
     summary: 'Send a message',
@@ -98,7 +69,7 @@ export const MESSAGE_OPERATIONS = {
     body: { schema: sendBody, example: { recipient: '+15550100', body: 'On my way' } },
     files: SEND_FORM,
     answers: {
-      200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: accessExamples.dryRun },
+      200: { description: 'A dry run: what would happen.', schema: 'DryRun', example: examples.dryRun },
       201: {
         description: 'Sent, and its row was found in chat.db.',
         schema: 'Message',
@@ -107,25 +78,16 @@ export const MESSAGE_OPERATIONS = {
       },
       202: {
         description:
-          'Handed to Messages, but its row is not in chat.db yet; or held until the owner decides; or taken over to be sent later.',
+          'Handed to Messages, but its row is not in chat.db yet; or taken over, to be sent later or once the owner agrees.',
         schema: 'AcceptedSend',
         examples: {
           provisional: { summary: 'Handed to Messages', value: examples.provisional },
-          held: {
-            summary: 'Held',
-            value: { approval: accessExamples.approval, console: `/console#/approvals/${accessExamples.approval.id}` },
-          },
         },
       },
     },
     problems: [
       'recipient_not_allowed',
       'attachment_not_allowed',
-      'send_denied',
-      'already_decided',
-      'approval_expired',
-      'cap_reached',
-      'too_many_held',
       'send_later_unavailable',
       'upload_not_found',
       'invalid_form',

@@ -3,14 +3,6 @@ import type { LoadedDocument } from '../../feature.ts';
 import { CHANGE_EVENT_TYPES } from '../../model/event.ts';
 import { PROBLEMS } from '../../model/problems.ts';
 import type { WebhookEventType } from '../../model/webhook.ts';
-import {
-  acceptedSendSchema,
-  approvalSchema,
-  approveBody,
-  dryRunSchema,
-  heldSendSchema,
-} from '../../schema/approval-schema.ts';
-import { auditSchema } from '../../schema/audit-schema.ts';
 import { configSchema } from '../../schema/config-schema.ts';
 import { contentSchemas } from '../../schema/content-schema.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
@@ -23,21 +15,12 @@ import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
 import { healthSchema } from '../../schema/health-schema.ts';
 import { type Json, jsonSchema } from '../../schema/json-schema.ts';
-import {
-  keyBody,
-  keyChangesBody,
-  keyCheckSchema,
-  keyRevocationSchema,
-  keySchema,
-  newKeySchema,
-} from '../../schema/key-schema.ts';
 import { sendBody } from '../../schema/message-request.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionSchema } from '../../schema/reaction-schema.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
-import { searchHitSchema } from '../../schema/search-schema.ts';
-import { proveBody, selfChatSchema } from '../../schema/self-chat-schema.ts';
+import { acceptedSendSchema, dryRunSchema } from '../../schema/send-answer-schema.ts';
 import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
 import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
 import { uploadSchema } from '../../schema/upload-schema.ts';
@@ -50,10 +33,7 @@ import { OPERATIONS } from './operations.ts';
 
 const SCHEMAS = {
   AnyEvent: anyEventSchema,
-  Approval: approvalSchema,
   Config: configSchema,
-  ApprovalDecision: approveBody,
-  AuditEntry: auditSchema,
   ChangeEvent: changeEventSchema,
   ...contentSchemas,
   Conversation: conversationSchema,
@@ -63,23 +43,13 @@ const SCHEMAS = {
   DryRun: dryRunSchema,
   Event: eventSchema,
   Health: healthSchema,
-  HeldSend: heldSendSchema,
-  Key: keySchema,
   ListedAttachment: listedAttachmentSchema,
-  KeyChanges: keyChangesBody,
-  KeyCheck: keyCheckSchema,
-  KeyRequest: keyBody,
-  KeyRevocation: keyRevocationSchema,
   Message: messageSchema,
   MessageDetails: messageDetailsSchema,
-  NewKey: newKeySchema,
   Permissions: permissionsSchema,
   Problem: problemSchema,
   Reaction: reactionSchema,
   Replay: replayBody,
-  SearchHit: searchHitSchema,
-  SelfChat: selfChatSchema,
-  SelfChatCode: proveBody,
   SendRequest: sendBody,
   SignIn: signInSchema,
   SignInCode: signInCodeSchema,

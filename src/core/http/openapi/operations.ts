@@ -1,6 +1,5 @@
 import type { LoadedDocument } from '../../feature.ts';
 import type { RouteId } from '../../schema/routes.ts';
-import { ACCESS_OPERATIONS } from './access-operations.ts';
 import { CONVERSATION_OPERATIONS } from './conversation-operations.ts';
 import { EVENT_OPERATIONS } from './event-operations.ts';
 import { MESSAGE_OPERATIONS, UPLOAD_OPERATIONS } from './message-operations.ts';
@@ -16,7 +15,6 @@ export const OPERATIONS = {
   ...CONVERSATION_OPERATIONS,
   ...EVENT_OPERATIONS,
   ...WEBHOOK_OPERATIONS,
-  ...ACCESS_OPERATIONS,
 } as const satisfies Record<RouteId, Operation>;
 
 /** Returns the description of an operation of the core or of a feature. */

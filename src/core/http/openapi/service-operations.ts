@@ -1,11 +1,10 @@
-import * as z from 'zod';
 import { diagnosticsQuery } from '../../schema/diagnostics-request.ts';
 import { signInBody } from '../../schema/sign-in-schema.ts';
 import { statusQuery } from '../../schema/status-request.ts';
 import { examples } from './examples.ts';
 import type { Operation } from './operation.ts';
 
-/** The operations for the service itself, and for the Model Context Protocol. */
+/** The operations for the service itself. */
 export const SERVICE_OPERATIONS = {
   getHealth: {
     tag: 'Service',
@@ -83,25 +82,5 @@ export const SERVICE_OPERATIONS = {
     answers: { 200: { description: 'The key.', schema: 'SignIn', example: { key: 'the-key-of-config-toml' } } },
     problems: ['own_origin_required', 'sign_in_code_wrong'],
     mistakes: [{ pointer: '/code', message: 'code is missing.' }],
-  },
-  callMcp: {
-    tag: 'Agents',
-    summary: 'One message of the Model Context Protocol',
-    description:
-      'Streamable HTTP of both generations, 2026-07-28 and 2025-11-25, without sessions. For MCP clients: see docs/agents.md. ' +
-      'Errors of the protocol are JSON-RPC errors; tools that the key may not use do not exist for it. ' +
-      'For an array (a batch), the answer is 400 with the JSON-RPC error -32600.',
-    body: {
-      schema: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
-      example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-    },
-    answers: {
-      200: {
-        description: 'The answer, or a stream of messages that ends with it.',
-        type: 'application/json, text/event-stream',
-      },
-      202: { description: 'A notification was accepted.' },
-    },
-    problems: ['owner_key_at_mcp', 'too_many_answers', 'shutting_down'],
   },
 } as const satisfies Record<string, Operation>;

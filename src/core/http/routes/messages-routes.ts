@@ -1,4 +1,3 @@
-import { approvalInConsole } from '../../model/approval.ts';
 import type { Mistake } from '../../model/errors.ts';
 import type { CallerSender, SendAnswer } from '../../model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../../model/problems.ts';
@@ -48,11 +47,6 @@ export function messageRoutes(counters: Counters, closing: AbortSignal) {
       const sending: Sending = { exchange, counters };
       const answer = isForm(exchange) ? await sendForm(sending, closing) : await send(sending, await exchange.json());
       if (answer.kind === 'dry_run') return { status: 200, body: answer.dryRun };
-      if (answer.kind === 'held') {
-        const { approval } = answer;
-        const body = { approval, console: approvalInConsole(approval.id) };
-        return { status: 202, body, headers: { Location: `approvals/${approval.id}` } };
-      }
       const { replayed } = answer;
       if (answer.kind === 'deferred') {
         const { path, body } = answer.deferred;

@@ -36,16 +36,6 @@ export function metricRoutes(metrics: () => Metrics, counters: Counters) {
         'Events that stream clients missed because they read too slowly.',
         now.streams.missed,
       );
-      if (now.search.isEnabled) {
-        const { isComplete, problem, indexedRows } = now.search;
-        gauge('postern_search_complete', 'Whether every message can be found by search.', isComplete ? 1 : 0);
-        gauge(
-          'postern_search_failing',
-          'Whether the search index has stopped following new messages.',
-          problem === undefined ? 0 : 1,
-        );
-        gauge('postern_search_indexed_messages', 'Messages in the search index.', indexedRows);
-      }
       if (now.messagesAccount !== undefined) {
         const isSignedIn = now.messagesAccount.state === 'imessage' ? 1 : 0;
         gauge('postern_imessage_signed_in', 'Whether Messages has an enabled iMessage account.', isSignedIn);

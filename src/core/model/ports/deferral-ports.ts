@@ -1,8 +1,8 @@
-import type { HeldFile } from '../approval.ts';
+import type { HeldFile } from '../held-file.ts';
 import { problem } from '../problems.ts';
 import type { SendRequest } from './sending-ports.ts';
 
-/** A send that a feature has taken over, to make it later. */
+/** A send that a feature has taken over, to make it later, if at all. */
 export interface DeferredSend {
   readonly id: string;
   /** The body of the 202 answer. */
@@ -11,6 +11,8 @@ export interface DeferredSend {
   readonly path: string;
   /** The answer to a model: a sentence, and members such as an id. */
   readonly told: { readonly text: string; readonly state: string } & Readonly<Record<string, string>>;
+  /** A sentence for a person, if the send may never be made. */
+  readonly notice?: string;
   /** True if an earlier request with the same `Idempotency-Key` was taken over. */
   readonly replayed: boolean;
 }

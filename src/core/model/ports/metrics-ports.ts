@@ -1,6 +1,5 @@
 import type { ArrivalDelay } from '../arrival-delay.ts';
 import type { MessagesAccount } from '../messages-account.ts';
-import type { SearchStatus } from '../search.ts';
 
 /** Counts for clients of one kind of event stream: WebSockets (`webSockets`) or HTTP streams (`streams`). */
 interface StreamCounts {
@@ -24,7 +23,6 @@ export interface Metrics {
   readonly webSockets: StreamCounts;
   readonly streams: StreamCounts;
   readonly heldWebhooks: number;
-  readonly search: SearchStatus;
   readonly messagesAccount?: MessagesAccount | undefined;
   readonly arrivalDelay?: ArrivalDelay | undefined;
   /** Adds the gauges of features. */

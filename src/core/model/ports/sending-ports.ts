@@ -1,5 +1,5 @@
-import type { Approval, HeldFile } from '../approval.ts';
 import type { Mistake } from '../errors.ts';
+import type { HeldFile } from '../held-file.ts';
 import type { IdempotencyKey } from '../idempotency-key.ts';
 import type { Message } from '../message.ts';
 import type { SendPreferences } from '../send-service.ts';
@@ -162,8 +162,6 @@ export interface DryRun {
 
 export type SendAnswer =
   | ({ readonly kind: 'sent' } & SendResult)
-  /** The send waits for the owner's decision (decision L3). */
-  | { readonly kind: 'held'; readonly approval: Approval }
   /** A feature makes the send later. */
   | { readonly kind: 'deferred'; readonly deferred: DeferredSend; readonly replayed: boolean }
   | { readonly kind: 'dry_run'; readonly dryRun: DryRun };

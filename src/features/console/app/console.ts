@@ -1,11 +1,12 @@
 // The console: one page that uses only the public API. Each view is a module, loaded at its first use.
 
+import { effect } from '@preact/signals';
 import { h, render } from 'preact';
 import type { StatusReport } from '../../../core/model/status.ts';
 import { setTitle } from '../parts/frame.ts';
 import { watchHeld } from '../parts/held-watch.ts';
 import { toast } from '../parts/toast.ts';
-import { call, currentKey, newestOffset, Refusal, statusOf, useKey } from '../service/api.ts';
+import { call, currentKey, newestOffset, statusOf, useKey } from '../service/api.ts';
 import { forgetKey, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
 import type { Position } from '../service/line.ts';
 import { listen, onLiveState, stopListening } from '../service/live.ts';
@@ -16,8 +17,8 @@ import { currentRoute, setHome, type View } from '../service/route.ts';
 import { may, readService, serves } from '../service/service.ts';
 import { reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
-import { element, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
-import { health, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
+import { coming, element, limited, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
+import { health, isEntering, keyField, refusal, rememberField, SignIn } from './sign-in.tsx';
 
 interface Loaded {
   readonly create: () => View;
@@ -47,20 +48,29 @@ const CHANGED_KEY = 'The key has changed. Enter the new one.';
  */
 const HEALTH_EVERY_MS = 60_000;
 const AWAY_S = 5;
+/** A view that is there sooner appears without its title first. */
+const SKELETON_MS = 150;
 
 const made = new Map<string, Promise<View>>();
 let shown: View | undefined;
 let isIn = false;
 /** Counts the calls of `showView`. A call that has to wait shows its view only if no other call followed. */
 let turns = 0;
-let retry: ReturnType<typeof setTimeout> | undefined;
+/** Counts the calls of `enter`. */
+let entries = 0;
 
 async function enter(candidate: string): Promise<void> {
-  clearTimeout(retry);
+  entries += 1;
+  const own = entries;
   useKey(candidate);
+  isEntering.value = true;
+  preload(currentRoute().view);
   try {
     const status = await readService();
+    // Another key was entered while this one waited for an answer.
+    if (own !== entries) return;
     keepKey(candidate, rememberField.current?.checked === true);
+    isEntering.value = false;
     isIn = true;
     setHome(navigationItems()[0]?.view ?? 'settings');
     showNavigation();
@@ -74,31 +84,14 @@ async function enter(candidate: string): Promise<void> {
     if (position !== undefined) listen(position, () => leave(CHANGED_KEY), restart);
     if (status.held_sends !== undefined && may('approve')) watchHeld(status.held_sends);
   } catch (error) {
-    if (error instanceof Refusal && error.status === 429) waitToEnter(candidate, error.retryAfterS);
-    else if (isAway(error)) waitToEnter(candidate, AWAY_S, reasonOf(error));
-    else leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
+    if (own !== entries) return;
+    leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
+    if (isAway(error)) setTimeout(() => own === entries && void enter(candidate), AWAY_S * 1000);
   }
 }
 
 /** Reports whether the service that the page shows is away for now, as the one in front of it says. */
 const isAway = (error: unknown): boolean => placeName !== undefined && statusOf(error) === 503;
-
-/** Waits until the service accepts requests again, then signs in. `why` says what it waits for. */
-function waitToEnter(candidate: string, waitS: number, why = 'The request limit for this minute is reached.'): void {
-  isIn = false;
-  showFrame();
-  let leftS = Math.max(1, waitS);
-  const step = (): void => {
-    if (leftS <= 0) {
-      void enter(candidate);
-      return;
-    }
-    refusal.value = `${why} Signing in automatically in ${leftS} s.`;
-    leftS -= 1;
-    retry = setTimeout(step, 1000);
-  };
-  step();
-}
 
 async function newestPosition({ newest_event: newest }: StatusReport): Promise<Position> {
   const offset = await newestOffset();
@@ -108,7 +101,7 @@ async function newestPosition({ newest_event: newest }: StatusReport): Promise<P
 /** Listens as soon as the service knows its events, if it says that it cannot now. */
 function listenLater(error: unknown): undefined {
   if (statusOf(error) !== 503) throw error;
-  retry = setTimeout(() => void restart(), AWAY_S * 1000);
+  setTimeout(() => void restart(), AWAY_S * 1000);
 }
 
 /** Listens from the newest event on. Makes all views again, because they may have missed earlier events. */
@@ -136,6 +129,7 @@ function leave(reason: string, isRefused = true): void {
   }
   stopListening();
   isIn = false;
+  isEntering.value = false;
   showFrame();
   refusal.value = reason;
   void checkHealth();
@@ -156,6 +150,11 @@ function showFrame(): void {
   refusal.value = '';
 }
 
+/** Begins to load the module of a view. */
+function preload(name: string): void {
+  VIEWS[name]?.[1]().catch(() => {});
+}
+
 /** Shows the view that the address names. */
 async function showView(): Promise<void> {
   if (!isIn) return;
@@ -168,24 +167,43 @@ async function showView(): Promise<void> {
   setTitle(title);
   const view = made.get(route.view) ?? load().then(({ create }) => create());
   made.set(route.view, view);
+  const main = element('main');
+  main.setAttribute('aria-busy', 'true');
+  const late = setTimeout(() => own === turns && awaitView(route.view, title), SKELETON_MS);
   try {
     const next = await view;
     if (own !== turns) return;
-    if (shown !== next) put(next);
+    put(next);
     await next.show(route);
   } catch (error) {
     if (own !== turns) return;
     if (statusOf(error) === undefined) made.delete(route.view);
     toast(reasonOf(error), true);
+  } finally {
+    clearTimeout(late);
+    if (own === turns) {
+      main.removeAttribute('aria-busy');
+      coming.value = undefined;
+      if (shown !== undefined) shown.root.hidden = false;
+    }
   }
 }
 
-/** Shows a view in place of the one that is shown. */
+/** Shows the title of a view whose content is still to come, unless the view still has its last content. */
+function awaitView(name: string, title: string): void {
+  if (shown?.root.dataset.view === name && shown.root.hasChildNodes()) return;
+  if (shown !== undefined) shown.root.hidden = true;
+  coming.value = title;
+}
+
+/** Shows a view in place of the one that is shown, and of a title that stood for a view. */
 function put(next: View): void {
+  if (shown === next && !next.root.hidden) return;
   if (shown !== undefined) shown.root.hidden = true;
   const main = element('main');
   if (!next.root.isConnected) main.append(next.root);
   next.root.hidden = false;
+  if (next.root.hasChildNodes()) coming.value = undefined;
   shown = next;
   // Moves keyboard focus into the new view, unless focus has already left the link that was clicked.
   const isOnLink = document.activeElement?.matches('.side [aria-current], .tabs [aria-current]') === true;
@@ -198,7 +216,7 @@ async function checkHealth({ isByItself = false } = {}): Promise<void> {
   try {
     showBackend((await call<Pick<StatusReport, 'backend'>>('health', { isByItself })).backend);
   } catch (error) {
-    if (statusOf(error) === 0 && isByItself) return;
+    if (isByItself && [0, 429].includes(statusOf(error) ?? -1)) return;
     showConnection('bad', reasonOf(error));
     health.value = { isGood: false, text: reasonOf(error) };
   }
@@ -251,6 +269,10 @@ function pressed(event: KeyboardEvent): void {
 applyScheme();
 startShell();
 render(h(SignIn, { enter }), element('sign-in'));
+effect(() => {
+  // A kept key signs in without the form, unless it has to wait.
+  if (limited.value !== undefined && !isIn && element('sign-in').hidden) showFrame();
+});
 element('skip').addEventListener('click', (event) => {
   event.preventDefault();
   element('main').focus();
@@ -262,6 +284,12 @@ addEventListener('hashchange', () => {
   if (address === undefined) void showView();
   else void followAddress(address, enter);
 });
+for (const name of ['pointerover', 'focusin'] as const) {
+  addEventListener(name, ({ target }) => {
+    const link = target instanceof Element ? target.closest<HTMLElement>('[data-place]') : null;
+    if (link !== null) preload(link.dataset.place ?? '');
+  });
+}
 element('jump').addEventListener('click', () => void takeKey('open'));
 addEventListener('keydown', pressed);
 let wasLost = false;

@@ -9,7 +9,7 @@ import { opened } from '../parts/view.tsx';
 import { type Entry, suggestions } from '../service/directory.ts';
 import { navigationItems } from '../service/navigation.ts';
 import { consoleOf, placeName, WAY_BACK } from '../service/place.ts';
-import { keepPreference, schemeNow } from '../service/preferences.ts';
+import { keepPreference, MODIFIER, schemeNow } from '../service/preferences.ts';
 import { currentRoute, goTo, pathOfConversation } from '../service/route.ts';
 import { macs, may, mayOwn, serves } from '../service/service.ts';
 
@@ -204,7 +204,7 @@ export async function takeShortcut(key: string): Promise<void> {
 }
 
 const SHORTCUTS: readonly (readonly [keys: string, text: string])[] = [
-  ['⌘K', 'Search or jump'],
+  [`${MODIFIER}K`, 'Search or jump'],
   ['/', 'Search messages'],
   ['n', 'New message'],
   ['g o', 'Overview. Other views: g, then m, e, w, a, k, l or s'],

@@ -3,13 +3,14 @@
 import { signal } from '@preact/signals';
 import { render, type VNode } from 'preact';
 import { badges } from '../parts/frame.ts';
-import { classes, Icon } from '../parts/parts.tsx';
-import { onScarcity } from '../service/budget.ts';
+import { classes, Icon, PageHead } from '../parts/parts.tsx';
+import { type Limited, onLimited, onScarcity } from '../service/budget.ts';
 import { ACCESS, MAIN, type NavigationItem, TABS } from '../service/navigation.ts';
 import { placeName } from '../service/place.ts';
+import { MODIFIER } from '../service/preferences.ts';
 import { currentRoute } from '../service/route.ts';
 import { isDemo, knownStatus, macs } from '../service/service.ts';
-import { counted } from '../service/words.ts';
+import { counted, number } from '../service/words.ts';
 import { Offer } from './address-key.tsx';
 import { PlaceBar, WayBack } from './place-bar.tsx';
 
@@ -133,6 +134,17 @@ function Pulse(): VNode {
 }
 
 const isScarce = signal(false);
+/** Set while the request limit is reached. */
+export const limited = signal<Limited | undefined>(undefined);
+
+/** Returns the sentence that says why the page waits; `doing` is what it does afterwards. */
+export function limitWords({ leftS, perMinute }: Limited, doing: string): string {
+  const what =
+    perMinute === undefined
+      ? 'The request limit for this minute'
+      : `The limit of ${number(perMinute)} requests a minute`;
+  return `${what} is reached. ${doing} in ${leftS} s.`;
+}
 
 function Banners(): VNode {
   const { state, text } = connection.value;
@@ -147,15 +159,43 @@ function Banners(): VNode {
           </>
         )}
       </p>
-      <p id="limit-note" class="banner" role="status" hidden={!isScarce.value}>
-        Few requests are left in this minute, so pictures load only when you click them. All clients share the limit:{' '}
-        <code>server.rate_limit_per_minute</code> raises it.
-      </p>
+      <section
+        id="limit-note"
+        class="banner"
+        aria-label="Request limit"
+        hidden={!isScarce.value && limited.value === undefined}
+      >
+        <Icon name="clock" />
+        <span class="grow">
+          {limited.value === undefined ? (
+            'Few requests are left in this minute, so pictures load only when you click them.'
+          ) : (
+            <span role="timer">{limitWords(limited.value, 'Continuing')}</span>
+          )}{' '}
+          All clients share the limit: <code>server.rate_limit_per_minute</code> raises it.
+        </span>
+      </section>
       <Offer />
       <PlaceBar />
     </>
   );
 }
+
+/** The title of the view that is still to come. */
+export const coming = signal<string | undefined>(undefined);
+
+const Skeleton = (): VNode | null =>
+  coming.value === undefined ? null : (
+    <div class="page skeleton">
+      <PageHead title={coming.value} />
+      <span class="unseen" role="status">
+        Loading
+      </span>
+      <div class="block" />
+      <div class="block" />
+      <div class="block" />
+    </div>
+  );
 
 /** Returns an element of the page by its id. */
 export function element(id: string): HTMLElement {
@@ -169,10 +209,15 @@ export function startShell(): void {
   onScarcity((isNow) => {
     isScarce.value = isNow;
   });
+  onLimited((now) => {
+    limited.value = now;
+  });
+  element('jump-key').textContent = `${MODIFIER}K`;
   render(<Views />, element('views'));
   render(<FootLinks />, element('foot-links'));
   render(<Tabs />, element('tabs'));
   render(<ServiceName />, element('service-name'));
   render(<Pulse />, element('pulse'));
   render(<Banners />, element('banners'));
+  render(<Skeleton />, element('skeleton'));
 }

@@ -5,9 +5,12 @@ import { createRef, type VNode } from 'preact';
 import { CodeLine } from '../parts/parts.tsx';
 import { isRemembered } from '../service/kept-key.ts';
 import { placeName, WAY_BACK } from '../service/place.ts';
+import { limited, limitWords } from './shell.tsx';
 
 /** Why signing in failed; empty if it did not. */
 export const refusal = signal('');
+/** True while the service is asked whether it knows the key. */
+export const isEntering = signal(false);
 /** The state of the service, which the page shows also without a key. */
 export const health = signal<{ readonly isGood: boolean; readonly text: string } | undefined>(undefined);
 export const keyField = createRef<HTMLInputElement>();
@@ -31,12 +34,24 @@ const KeyFields = (): VNode => (
       aria-describedby="key-error key-hint"
     />
     <p id="key-error" class="err" role="alert">
-      {refusal.value || null}
+      {limited.value === undefined ? (
+        refusal.value || null
+      ) : (
+        <span role="timer">
+          {limitWords(limited.value, isEntering.value ? 'Signing in automatically' : 'Continuing')}
+        </span>
+      )}
     </p>
     <p id="key-hint" class="hint">
-      From <code>postern config key</code>, or a limited key. In a demo, add <code>--demo</code> to both.
+      From <code>postern config key</code>, or a limited key. In a demo, add <code class="nowrap">--demo</code> to both.
     </p>
   </div>
+);
+
+const SignInButton = (): VNode => (
+  <button type="submit" class="btn first" id="sign-in-button" aria-busy={isEntering.value}>
+    Sign in
+  </button>
 );
 
 /** Calls `enter` with the key in the form. */
@@ -67,9 +82,7 @@ export const SignIn = ({ enter }: { readonly enter: (key: string) => Promise<voi
         <input id="remember" ref={rememberField} type="checkbox" defaultChecked={isRemembered()} />{' '}
         <span>Keep me signed in on this device</span>
       </label>
-      <button type="submit" class="btn first" id="sign-in-button">
-        Sign in
-      </button>
+      <SignInButton />
     </form>
     {placeName !== undefined && (
       <p>

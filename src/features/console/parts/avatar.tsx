@@ -8,8 +8,8 @@ import { classes } from './parts.tsx';
 type Size = 's' | 'xl' | undefined;
 
 /** A circle with initials. Its colour follows `id`, so that it stays the same when the name changes. */
-export const Avatar = ({ name, id, hue = hueOf(id), size }: Face & { readonly size?: Size }): VNode => (
-  <span class={classes('avatar', size)} data-hue={hue} aria-hidden="true">
+export const Avatar = ({ name, id, size }: Face & { readonly size?: Size }): VNode => (
+  <span class={classes('avatar', size)} data-hue={hueOf(id)} aria-hidden="true">
     {initialsOf(name)}
   </span>
 );

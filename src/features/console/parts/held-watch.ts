@@ -2,7 +2,7 @@
 // service answers a request only when a send is held or `WAIT_S` has passed, so that the badge costs about one request
 // a minute.
 
-import type { Approval } from '../../../core/model/approval.ts';
+import type { Approval } from '../../../client/access-types.ts';
 import { call } from '../service/api.ts';
 import { setBadge } from './frame.ts';
 
@@ -23,7 +23,7 @@ export const noteHeld = (count: number): void => setBadge('approvals', count, 'w
 
 /** `count` is the number of held sends in the status. */
 export function watchHeld(count: number): void {
-  noteHeld(count);
+  if (!isWatching || count > 0) noteHeld(count);
   if (isWatching) return;
   isWatching = true;
   void watch(count);

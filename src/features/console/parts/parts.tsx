@@ -61,10 +61,14 @@ export const IconButton = ({ icon, label, kind = 'bare', ...props }: IconButtonP
   </Button>
 );
 
+/** Returns a text with commands of which no word is broken at a hyphen, such as that of an option. */
+export const unbroken = (text: string): ComponentChildren =>
+  text.split(/(\S*-\S*)/).map((word, index) => (index % 2 === 0 ? word : <span class="whole">{word}</span>));
+
 /** Shows one or more lines with a button that copies them. */
 export const CodeLine = ({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }): VNode => (
   <div class="code">
-    <pre>{text}</pre>
+    <pre>{unbroken(text)}</pre>
     <Button kind="mini icon bare" aria-label={label} run={() => copy(text)}>
       <Icon name="copy" />
     </Button>
@@ -233,5 +237,5 @@ export function Countdown({ from, until }: { readonly from: string; readonly unt
 function leftWords(leftS: number): string {
   if (leftS <= 0) return 'over';
   if (leftS < 60) return 'less than a minute left';
-  return leftS < SOON_S ? `${Math.floor(leftS / 60)} min left` : `${Math.floor(leftS / 3600)} h left`;
+  return leftS < SOON_S ? `${Math.ceil(leftS / 60)} min left` : `${Math.ceil(leftS / 3600)} h left`;
 }

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { InputHTMLAttributes, RefObject, TargetedKeyboardEvent, VNode } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { type Entry, hasWords, isAddress, suggestions } from '../service/directory.ts';
 import { Avatar } from './avatar.tsx';
 import { useUniqueId } from './unique-id.ts';
@@ -116,6 +116,8 @@ interface Props extends Pick<InputHTMLAttributes<HTMLInputElement>, Attributes> 
 export function SuggestField({ choose, field, pressed, left, ...props }: Props): VNode {
   const id = useUniqueId();
   const [shown] = useState(() => new Suggestions());
+  // The error below the field would be under the list, which opens with the focus.
+  const isRefused = useRef(false);
   const isOpen = shown.found.value.length > 0;
   const take = (entry: Entry): void => {
     shown.close();
@@ -152,7 +154,14 @@ export function SuggestField({ choose, field, pressed, left, ...props }: Props):
           shown.typed(event.currentTarget);
           props.onInput?.(event);
         }}
-        onFocus={({ currentTarget }) => currentTarget.value === '' && void shown.search(currentTarget)}
+        onInvalid={(event) => {
+          isRefused.current = true;
+          props.onInvalid?.(event);
+          isRefused.current = false;
+        }}
+        onFocus={({ currentTarget }) => {
+          if (currentTarget.value === '' && !isRefused.current) void shown.search(currentTarget);
+        }}
         onBlur={() => {
           shown.close();
           left?.();

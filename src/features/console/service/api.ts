@@ -1,4 +1,4 @@
-import { mayAskByItself, noteLimit } from './budget.ts';
+import { mayAskByItself, noteLimit, noteLimited, untilAllowed } from './budget.ts';
 import { keptKey } from './kept-key.ts';
 import { placePath } from './place.ts';
 
@@ -28,15 +28,13 @@ interface Problem {
 export class Refusal extends Error {
   readonly status: number;
   readonly code: string | undefined;
-  readonly retryAfterS: number;
   readonly members: Readonly<Record<string, unknown>>;
 
-  constructor(status: number, { detail, errors = [], hint, code, ...members }: Problem, retryAfterS = 0) {
+  constructor(status: number, { detail, errors = [], hint, code, ...members }: Problem) {
     const mistakes = errors.filter(({ message }) => message !== detail).map(({ message }) => message);
     super([detail, ...mistakes, hint].filter(Boolean).join(' '));
     this.status = status;
     this.code = code;
-    this.retryAfterS = retryAfterS;
     this.members = members;
   }
 }
@@ -129,21 +127,39 @@ interface AskOptions extends Asked {
   readonly key?: string;
 }
 
-async function ask(
-  path: string,
-  { headers, isByItself = false, key: asked = key, signal, ...options }: AskOptions,
-): Promise<Response> {
+/**
+ * Makes a request. One that only reads waits while the request limit is reached, so that a view keeps what it shows and
+ * then loads by itself.
+ */
+async function ask(path: string, { isByItself = false, key: asked = key, ...options }: AskOptions): Promise<Response> {
   if (isByItself && !mayAskByItself()) {
     throw new Refusal(0, { detail: 'Not loaded, to stay within the request limit.' });
   }
+  const { method = 'GET' } = options;
+  const isPatient = method === 'GET' && !isByItself;
+  for (;;) {
+    if (isPatient) await untilAllowed();
+    const response = await answerTo(path, { ...options, key: asked });
+    noteLimit(response.headers);
+    if (response.ok) return response;
+    if (response.status === 429) noteLimited(response.headers);
+    if (response.status === 429 && isPatient) continue;
+    const problem = (await response.json().catch(() => ({ detail: `Status ${response.status}.` }))) as Problem;
+    throw new Refusal(response.status, problem);
+  }
+}
+
+async function answerTo(
+  path: string,
+  { headers, key: asked = key, signal, ...options }: AskOptions,
+): Promise<Response> {
   const url = new URL(path, API);
   // Ids and links come from answers. None leads to another service, which would get this page's key.
   if (!url.href.startsWith(API.href)) {
     throw new Refusal(0, { detail: 'The service gave an address that is not its own.' });
   }
-  let response: Response;
   try {
-    response = await fetch(url, {
+    return await fetch(url, {
       ...options,
       signal: signal ?? null,
       headers: { ...headers, 'X-API-Key': asHeader(asked) },
@@ -152,10 +168,6 @@ async function ask(
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw new Refusal(0, { detail: 'Postern does not answer. Is it running?' });
   }
-  noteLimit(response.headers);
-  if (response.ok) return response;
-  const problem = (await response.json().catch(() => ({ detail: `Status ${response.status}.` }))) as Problem;
-  throw new Refusal(response.status, problem, Number(response.headers.get('Retry-After') ?? 0));
 }
 
 /** Encodes the key for a header, as UTF-8 bytes (decision E6). */

@@ -46,3 +46,48 @@ export function noteLimit(headers: Headers): void {
   tell(isScarce());
   if (isScarce()) setTimeout(() => tell(isScarce()), Number(seconds) * 1000 + 50);
 }
+
+/** The limit has been reached: no request is answered for `leftS` more seconds. */
+export interface Limited {
+  readonly leftS: number;
+  /** Number of requests in each minute; undefined if the service did not say it. */
+  readonly perMinute: number | undefined;
+}
+
+let perMinute: number | undefined;
+let limitedUntil = 0;
+let clock: ReturnType<typeof setInterval> | undefined;
+const waiting: (() => void)[] = [];
+let tellLimited = (_limited: Limited | undefined): void => {};
+
+/** Calls `watcher` each second while the limit is reached, and with undefined once requests are possible again. */
+export function onLimited(watcher: (limited: Limited | undefined) => void): void {
+  tellLimited = watcher;
+}
+
+/** Notes that the service refused a request because the limit is reached. */
+export function noteLimited(headers: Headers): void {
+  const [, quota] = /q=(\d+)/.exec(headers.get('RateLimit-Policy') ?? '') ?? [];
+  perMinute = quota === undefined ? undefined : Number(quota);
+  const waitMs = 1000 * Math.max(1, Number(headers.get('Retry-After') ?? 1));
+  limitedUntil = Math.max(limitedUntil, performance.now() + waitMs);
+  clock ??= setInterval(countDown, 1000);
+  countDown();
+}
+
+function countDown(): void {
+  const leftS = Math.ceil((limitedUntil - performance.now()) / 1000);
+  if (leftS > 0) {
+    tellLimited({ leftS, perMinute });
+    return;
+  }
+  clearInterval(clock);
+  clock = undefined;
+  tellLimited(undefined);
+  for (const go of waiting.splice(0)) go();
+}
+
+/** Resolves once requests are possible again; at once unless the limit is reached. */
+export async function untilAllowed(): Promise<void> {
+  if (clock !== undefined) await new Promise<void>((resolve) => waiting.push(resolve));
+}

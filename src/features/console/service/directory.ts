@@ -1,7 +1,6 @@
 // The conversations and people whose names the page knows: for suggestions, filters and titles.
 
 import type { Contact } from '../../../client/people-types.ts';
-import { HUES, hueOf } from '../../../core/model/avatar.ts';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import type { Names } from '../../../core/model/names.ts';
 import { type AnswerPage, call, pageOf, statusOf } from './api.ts';
@@ -25,7 +24,6 @@ export interface Entry {
 export interface Face {
   readonly name: string;
   readonly id: string;
-  readonly hue?: number;
 }
 
 const AT_ONCE = 50;
@@ -72,24 +70,12 @@ export function noteConversations(conversations: readonly Conversation[]): void 
 export const isGroup = ({ id, details, participants }: Conversation): boolean =>
   details?.is_group ?? (id.includes(';+;') || participants.length > 1);
 
-/** Returns the colour of a person. In a group, two people share a colour only if there are more people than colours. */
-export function hueIn(conversation: Conversation | undefined, address: string): number {
-  const hues = new Map<string, number>();
-  for (const one of [...(conversation?.participants ?? [])].sort()) {
-    let hue = hueOf(one);
-    if (hues.size < HUES) while ([...hues.values()].includes(hue)) hue = (hue + 1) % HUES;
-    hues.set(one, hue);
-  }
-  return hues.get(address) ?? hueOf(address);
-}
-
 /** Returns the people whose initials the conversation's avatar shows. */
 export const peopleIn = (conversation: Conversation): readonly Face[] =>
   isGroup(conversation) && conversation.participants.length > 1
     ? conversation.participants.map((address) => ({
         name: personOf(address, conversation.names),
         id: address,
-        hue: hueIn(conversation, address),
       }))
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
@@ -164,19 +150,40 @@ const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\
 
 /**
  * Returns people and groups whose name or address contains every word of `text`. Entries with all words in their own
- * name come first. Adds contacts of the Address Book if too few known conversations match.
+ * name come first. If too few known conversations match, adds contacts of the Address Book and older conversations.
  */
 export async function suggestions(text: string): Promise<readonly Entry[]> {
   await readDirectory().catch(() => {});
   const words = wordsOf(text);
   const found: Entry[] = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
-  if (found.length < SUGGESTED && text !== '' && serves('listContacts')) found.push(...(await contactsFor(text)));
+  if (found.length < SUGGESTED && text !== '') {
+    const others = await Promise.all([serves('listContacts') ? contactsFor(text) : [], conversationsFor(text)]);
+    found.push(...others.flat());
+  }
   // Entries whose own name contains all the words come first. Entries with a match only elsewhere, such as in a
   // member's name, follow.
   const isNamed = ({ name }: Entry): boolean => words.every((word) => name.toLowerCase().includes(word));
   found.sort((a, b) => Number(isNamed(b)) - Number(isNamed(a)));
   const seen = new Set<string>();
   return found.filter(({ id }) => !seen.has(id) && seen.add(id)).slice(0, SUGGESTED);
+}
+
+/** A text whose conversations are all known, so that those of a longer text are too. */
+let answered: string | undefined;
+
+/** Asks the service for conversations, because the page knows only the newest. */
+async function conversationsFor(text: string): Promise<readonly Entry[]> {
+  if (answered !== undefined && text.startsWith(answered)) return [];
+  try {
+    const path = `conversations?limit=${SUGGESTED}&include=${ALL_PARTS}&q=${encodeURIComponent(text)}`;
+    const { items, next } = await pageOf<Conversation>(path, { isByItself: true });
+    noteConversations(items);
+    if (next === undefined) answered = text;
+    return items.map(entryOf);
+  } catch (error) {
+    if (statusOf(error) === undefined) throw error;
+    return [];
+  }
 }
 
 async function contactsFor(text: string): Promise<readonly Entry[]> {

@@ -3,6 +3,9 @@
 export const SCHEMES = ['auto', 'light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
 
+/** The key of shortcuts, as this device calls it. */
+export const MODIFIER = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl+';
+
 export const enterSends = (): boolean => localStorage.getItem('postern-enter') !== 'breaks';
 export const hasLetters = (): boolean => localStorage.getItem('postern-letters') !== 'off';
 export const schemeNow = (): Scheme =>

@@ -1,5 +1,6 @@
 // Facts about the service: who is signed in, and what the service can be asked.
 
+import { commandLine } from '../../../core/model/command-words.ts';
 import type { KeyRecord, Scope } from '../../../core/model/key.ts';
 import type { HubMac, StatusReport } from '../../../core/model/status.ts';
 import { type Asked, call, statusOf } from './api.ts';
@@ -46,8 +47,9 @@ export const may = (scope: Scope): boolean =>
   serves(NEEDED[scope]) && (isOwner() || (key?.scopes ?? []).includes(scope));
 export const macs = (): readonly HubMac[] => status?.macs ?? [];
 
-/** Returns a `postern` command line for this service, with `--demo` at a demo. */
-export const commandOf = (rest: string): string => `postern ${rest}${isDemo() ? ' --demo' : ''}`;
+/** Returns the line that runs a command with this service. Only the owner learns how it is started. */
+export const commandOf = (words: string): string =>
+  commandLine(status?.cli ?? { program: 'postern', options: isDemo() ? '--demo' : '' }, words);
 
 /** The value of `include` for requests. */
 export const ALL_PARTS = 'details,contacts';
@@ -80,10 +82,10 @@ export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
  * Returns the limited keys. Requests them unless the answer to an earlier request is still valid. With a limited key, or
  * if the service has none or refuses the request, returns the last known keys.
  */
-export async function knownKeys(): Promise<readonly KeyRecord[]> {
+export async function knownKeys(options: Asked = { isByItself: true }): Promise<readonly KeyRecord[]> {
   if (!mayOwn('listKeys')) return keys;
   try {
-    return await (asked ?? readKeys({ isByItself: true }));
+    return await (asked ?? readKeys(options));
   } catch (error) {
     if (statusOf(error) === undefined) throw error;
     return keys;
@@ -94,8 +96,8 @@ export async function knownKeys(): Promise<readonly KeyRecord[]> {
  * Returns the names of the limited keys. Key: the key's id. If one of `ids` is unknown, first requests all keys,
  * including the revoked ones.
  */
-export async function namesOfKeys(ids: Iterable<string> = []): Promise<ReadonlyMap<string, string>> {
-  const known = new Set([...(await knownKeys()).map(({ id }) => id), ...revoked, 'owner', 'tapback']);
+export async function namesOfKeys(ids: Iterable<string> = [], options?: Asked): Promise<ReadonlyMap<string, string>> {
+  const known = new Set([...(await knownKeys(options)).map(({ id }) => id), ...revoked, 'owner', 'tapback']);
   const missing = [...ids].filter((id) => !known.has(id));
   if (missing.length > 0 && mayOwn('listKeys')) await readEndedKeys(missing);
   return new Map([...formerNames, ...keys.map(({ id, name }) => [id, name] as const)]);

@@ -21,6 +21,11 @@ export function timeOf(at: string | number): string {
   return isToday(time) ? hourOf(time) : time.toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
 }
 
+/** Formats a time for a field of the type `datetime-local`, which shows the browser's time zone. */
+export function fieldTimeOf(atMs: number): string {
+  return new Date(atMs - new Date(atMs).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
 /** Returns the time of day (today), "Yesterday", the weekday (less than six days ago), or the date (older). */
 export function shortTimeOf(at: string | number): string {
   const time = new Date(at);

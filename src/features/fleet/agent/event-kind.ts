@@ -23,7 +23,9 @@ export function kindOf({ event, change }: LogEntry, machine: string, details: Me
   const { changes } = event;
   if (!changes.every((name) => COMES_WITH.has(name))) return own;
   for (const [name, key] of VALUED) {
-    if (changes.includes(name) && details[key] !== null) return `${name}:${details[key]}`;
+    if (!changes.includes(name) || details[key] === null) continue;
+    // Dates have whole seconds, and a message can be edited twice in one.
+    return `${name}:${details[key]}${name === 'edited' ? `:${event.data.body}` : ''}`;
   }
   return own;
 }

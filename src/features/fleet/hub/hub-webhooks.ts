@@ -255,10 +255,9 @@ export class HubWebhooks implements WebhookRegistry {
     return written;
   }
 
-  #assertPossible({ url, include, filter }: WebhookChanges): void {
+  #assertPossible({ url, include }: WebhookChanges): void {
     if (this.#isClosing) throw problem('shutting_down');
     if (include !== undefined && include.size > 0) throw fleetProblem('include_at_the_mac');
-    this.#parts.feed.wanted(filter ?? {});
     const message = url === undefined ? undefined : this.#parts.poster.refusal(url);
     if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
   }

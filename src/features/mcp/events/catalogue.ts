@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { type Caller, isAllowed } from '../../../core/model/caller.ts';
 import { type EventType, ROW_EVENT_TYPES } from '../../../core/model/event.ts';
-import { EVENT_CONTENTS, type SubscriptionArguments } from '../../../core/model/subscription.ts';
+import { EVENT_CONTENTS, type SubscriptionArguments } from '../subscriptions/subscription.ts';
+import { SUBSCRIPTIONS } from '../subscriptions-port.ts';
 import { junk } from '../tools/junk.ts';
 
 const DESCRIPTIONS: Readonly<Record<EventType, string>> = {
@@ -60,7 +61,7 @@ const INPUT = z.toJSONSchema(eventArguments, { io: 'input' });
 
 /** Reports whether the caller may subscribe with a URL, to which Postern then posts the events. */
 function maySubscribe(caller: Caller): boolean {
-  return caller.subscriptions !== undefined && isAllowed(caller, ['webhooks']);
+  return caller.port(SUBSCRIPTIONS).own !== undefined && isAllowed(caller, ['webhooks']);
 }
 
 /** Returns the answer to `events/list`. */

@@ -1,7 +1,7 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { isAppError } from '../../../core/model/errors.ts';
 import type { Log } from '../../../core/model/ports/host-ports.ts';
-import { EVENT_ERRORS, type EventErrorNumbers } from '../../../core/model/subscription.ts';
+import { EVENT_ERRORS, type EventErrorNumbers } from '../subscriptions/subscription.ts';
 
 /**
  * Creates the errors of MCP Events, with the error numbers of the draft or of the final text. The errors' `data` is the

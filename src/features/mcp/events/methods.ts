@@ -2,9 +2,10 @@ import type { McpServer, ServerContext } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { completedFor } from '../../../core/model/command-words.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
-import type { Subscriptions } from '../../../core/model/ports/subscriptions-ports.ts';
-import type { SubscriptionGrant } from '../../../core/model/subscription.ts';
 import type { ServerParts } from '../server.ts';
+import type { Subscriptions } from '../subscriptions/ports.ts';
+import type { SubscriptionGrant } from '../subscriptions/subscription.ts';
+import { SUBSCRIPTIONS } from '../subscriptions-port.ts';
 import { catalogue } from './catalogue.ts';
 import { EventErrors } from './errors.ts';
 import { EventParams } from './params.ts';
@@ -47,7 +48,8 @@ export function addEventMethods({ server }: McpServer, parts: ServerParts): void
 }
 
 function subscriptionsOf({ caller, cli }: ServerParts, errors: EventErrors): Subscriptions {
-  if (caller.subscriptions !== undefined) return caller.subscriptions;
+  const { own } = caller.port(SUBSCRIPTIONS);
+  if (own !== undefined) return own;
   const message = 'Events are posted only for a limited key. Create one with "postern keys add".';
   throw errors.forbidden('owner_key', completedFor(caller, message, cli));
 }

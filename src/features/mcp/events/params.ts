@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { isOnThisMachine } from '../../../core/model/callback-hosts.ts';
 import { ROW_EVENT_TYPES } from '../../../core/model/event.ts';
 import { parsedUrl } from '../../../core/model/parsed-url.ts';
-import type { SubscriptionRequest, SubscriptionTarget } from '../../../core/model/subscription.ts';
+import type { SubscriptionRequest, SubscriptionTarget } from '../subscriptions/subscription.ts';
 import { eventArguments } from './catalogue.ts';
 import type { EventErrors } from './errors.ts';
 

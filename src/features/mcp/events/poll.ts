@@ -1,10 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isRowEntry } from '../../../core/model/event.ts';
 import { isAfter } from '../../../core/model/offset.ts';
-import { subscriptionFilter } from '../../../core/model/subscription.ts';
 import { type EventOccurrence, eventOccurrence } from '../event-occurrence.ts';
 import { replayStart } from '../replay-start.ts';
 import type { ServerParts } from '../server.ts';
+import { subscriptionFilter } from '../subscriptions/subscription.ts';
 import type { AskedEvents } from './params.ts';
 
 /**

@@ -4,11 +4,11 @@ import { isChatDbAway } from '../../../core/model/errors.ts';
 import { isRowEntry } from '../../../core/model/event.ts';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { FeedReader } from '../../../core/model/ports/feed-ports.ts';
-import { subscriptionFilter } from '../../../core/model/subscription.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import { eventOccurrence } from '../event-occurrence.ts';
 import { replayStart } from '../replay-start.ts';
 import type { ServerParts } from '../server.ts';
+import { subscriptionFilter } from '../subscriptions/subscription.ts';
 import type { EventErrors } from './errors.ts';
 import type { AskedEvents } from './params.ts';
 

@@ -2,11 +2,11 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { AppError } from '../../../core/model/errors.ts';
 import { hostClassOf } from '../../../core/model/local-network.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
-import type { CallbackFailure, StoredSubscription } from '../../../core/model/subscription.ts';
 import type { OwnListeners } from '../../../core/runtime/own-listeners.ts';
 import { isPublicAddress } from '../../../core/runtime/public-address.ts';
 import type { PostResult } from '../../../core/webhooks/delivery-attempts.ts';
 import { type AllowedHosts, Poster, type Sending } from '../../../core/webhooks/poster.ts';
+import type { CallbackFailure, StoredSubscription } from './subscription.ts';
 
 const ATTEMPT_TIMEOUT_MS = 5000;
 /** Statuses with which a receiver, or a proxy in front of it, answers while it is temporarily unavailable. */

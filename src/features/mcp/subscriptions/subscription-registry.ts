@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { DAY_MS, MINUTE_MS } from '../../../core/model/durations.ts';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
-import type { SubscriptionService } from '../../../core/model/ports/subscriptions-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
+import { replayStart } from '../replay-start.ts';
+import type { SubscriptionService } from './ports.ts';
 import {
   NEW_HEALTH,
   type StoredSubscription,
   type SubscriptionGrant,
   type SubscriptionRequest,
   type SubscriptionTarget,
-} from '../../../core/model/subscription.ts';
-import { replayStart } from '../replay-start.ts';
+} from './subscription.ts';
 import { SubscriptionWorker, type SubscriptionWorkerParts } from './subscription-worker.ts';
 
 /** How long posts are also signed with the previous secret, after a refresh replaced it. */

@@ -5,15 +5,11 @@ import { isRowEntry } from '../../../core/model/event.ts';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { ConsumerTask, EventConsumer, Handled, RowFeed } from '../../../core/model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
-import type { SubscriptionStore } from '../../../core/model/ports/subscriptions-ports.ts';
-import {
-  type StoredSubscription,
-  type SubscriptionHealth,
-  subscriptionFilter,
-} from '../../../core/model/subscription.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import { eventOccurrence } from '../event-occurrence.ts';
 import type { CallbackAttempt, CallbackPoster, CallbackResult } from './callback-poster.ts';
+import type { SubscriptionStore } from './ports.ts';
+import { type StoredSubscription, type SubscriptionHealth, subscriptionFilter } from './subscription.ts';
 
 /** Pauses between attempts to post a refused event: five attempts in 13 minutes, then the event is skipped. */
 const REFUSED_WAITS_MS: readonly number[] = [5000, 30_000, 120_000, 600_000];

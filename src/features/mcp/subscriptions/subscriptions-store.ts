@@ -1,10 +1,6 @@
-import type { SubscriptionStore } from '../../../core/model/ports/subscriptions-ports.ts';
-import type {
-  StoredSubscription,
-  SubscriptionArguments,
-  SubscriptionHealth,
-} from '../../../core/model/subscription.ts';
 import type { Row, Sqlite } from '../../../core/runtime/sqlite.ts';
+import type { SubscriptionStore } from './ports.ts';
+import type { StoredSubscription, SubscriptionArguments, SubscriptionHealth } from './subscription.ts';
 
 const FIXED = 'id, key_id, name, arguments, url';
 const HEALTH = 'last_delivery_ms, last_error, failed_since_ms, has_skipped, has_gap';

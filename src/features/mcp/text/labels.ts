@@ -1,7 +1,5 @@
-import { shortLine } from './visible.ts';
-
-/** Returns the owner's name for an address; undefined if there is none or more than one. */
-export type NameOf = (address: string) => string | undefined;
+import type { NameOf } from '../../../core/tools/tool.ts';
+import { shortLine } from '../../../core/tools/visible.ts';
 
 /**
  * Matches an address, or a name that looks like one. Such a name is always shown with the real address, because alone

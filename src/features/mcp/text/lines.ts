@@ -5,9 +5,9 @@ import type { Message } from '../../../core/model/message.ts';
 import { changeNotes, shownReactions } from '../../../core/model/message-view.ts';
 import type { Reaction } from '../../../core/model/reaction.ts';
 import { sentenceOf } from '../../../core/model/sentence.ts';
+import type { LocalTime } from '../../../core/tools/times.ts';
+import { beginning, indented, shortLine } from '../../../core/tools/visible.ts';
 import type { Labels } from './labels.ts';
-import type { LocalTime } from './times.ts';
-import { beginning, indented, shortLine } from './visible.ts';
 
 /** Maximum length of one body in a list, in UTF-16 units. */
 export const MAX_SHOWN_BODY = 2000;

@@ -1,7 +1,7 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import * as z from 'zod';
 import { editDistance } from '../../../core/model/edit-distance.ts';
-import { shortLine } from '../text/visible.ts';
+import { shortLine } from '../../../core/tools/visible.ts';
 
 /**
  * The arguments that common clients and agent frameworks add to every call, as `nameKey` writes it (decision AB9).

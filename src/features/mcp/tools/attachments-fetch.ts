@@ -3,8 +3,8 @@ import { AppError } from '../../../core/model/errors.ts';
 import type { AttachmentFile } from '../../../core/model/ports/reading-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
 import { mediaType } from '../../../core/schema/attachment-request.ts';
-import { shortLine } from '../text/visible.ts';
-import { tool } from './tool.ts';
+import { tool } from '../../../core/tools/tool.ts';
+import { shortLine } from '../../../core/tools/visible.ts';
 
 /** Maximum size of a file in bytes, because a model reads all of it. Larger files need the REST API. */
 const MAX_BYTES = 1024 * 1024;

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Named } from '../../../core/model/ports/names-ports.ts';
+import { textOutput, tool } from '../../../core/tools/tool.ts';
+import { shortLine } from '../../../core/tools/visible.ts';
 import { CONTACTS } from '../../contacts/port.ts';
-import { shortLine } from '../text/visible.ts';
-import { textOutput, tool } from './tool.ts';
 
 const MAX_PEOPLE = 20;
 

@@ -3,13 +3,13 @@ import type { Caller } from '../../../core/model/caller.ts';
 import type { Conversation } from '../../../core/model/conversation.ts';
 import type { ConversationQuery } from '../../../core/model/ports/reading-ports.ts';
 import { withoutHiddenChats } from '../../../core/model/without-junk.ts';
-import { listed } from '../text/fence.ts';
+import { listed } from '../../../core/tools/fence.ts';
+import { itemLimit, type ToolContext, textOutput, tool } from '../../../core/tools/tool.ts';
+import { shortLine } from '../../../core/tools/visible.ts';
 import { Labels } from '../text/labels.ts';
-import { shortLine } from '../text/visible.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
 import { isGroupId } from './group-names.ts';
 import { countNote, junk, junkNote } from './junk.ts';
-import { itemLimit, type ToolContext, textOutput, tool } from './tool.ts';
 
 const PAGE = 100;
 /** Maximum number of conversations that one call examines. The cursor in its answer continues after them. */

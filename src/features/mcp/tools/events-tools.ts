@@ -6,16 +6,23 @@ import { type Narrowing, skippedAs } from '../../../core/model/narrowing.ts';
 import { type ClientOffset, decodeOffset, type Offset } from '../../../core/model/offset.ts';
 import type { FeedReader } from '../../../core/model/ports/feed-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
-import { forAgents } from '../../../core/model/subscription.ts';
-import { listed } from '../text/fence.ts';
+import { listed } from '../../../core/tools/fence.ts';
+import {
+  conversationId,
+  itemLimit,
+  type ToolAnswer,
+  type ToolContext,
+  textOutput,
+  tool,
+} from '../../../core/tools/tool.ts';
+import { timeout, Wait } from '../../../core/tools/wait.ts';
+import { forAgents } from '../subscriptions/subscription.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, MAX_ANSWER } from '../text/lines.ts';
 import { invalidCursor } from '../tool-cursor.ts';
 import { groupNames } from './group-names.ts';
 import { countNote, junk, junkNote } from './junk.ts';
 import { messagesWithDetails, WITH_DETAILS, withDetailsOf } from './messages-read.ts';
-import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
-import { timeout, Wait } from './wait.ts';
 
 /** Maximum number of entries to read before other requests get a turn. Reading them takes a few milliseconds. */
 const BATCH_SIZE = 200;

@@ -7,15 +7,22 @@ import type { MessageQuery } from '../../../core/model/ports/reading-ports.ts';
 import { invalidRequest, problem } from '../../../core/model/problems.ts';
 import { withoutJunk } from '../../../core/model/without-junk.ts';
 import { parseInstant } from '../../../core/schema/instant.ts';
-import { listed } from '../text/fence.ts';
+import { listed } from '../../../core/tools/fence.ts';
+import {
+  conversationId,
+  itemLimit,
+  type ToolAnswer,
+  type ToolContext,
+  textOutput,
+  tool,
+} from '../../../core/tools/tool.ts';
+import { beginning, indented, visibleJson } from '../../../core/tools/visible.ts';
 import { Labels } from '../text/labels.ts';
 import { DayLines, type LineContext, MAX_SHOWN_BODY } from '../text/lines.ts';
-import { beginning, indented, visibleJson } from '../text/visible.ts';
 import { cursorText, invalidCursor, readToolCursor } from '../tool-cursor.ts';
 import { fittingPage } from './fitting-page.ts';
 import { groupNames } from './group-names.ts';
 import { countNote, junk, junkNote } from './junk.ts';
-import { conversationId, itemLimit, type ToolAnswer, type ToolContext, textOutput, tool } from './tool.ts';
 
 /** Maximum length of the text when one message is read, in UTF-16 units. */
 const MAX_PART = 12_000;

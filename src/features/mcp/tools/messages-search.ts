@@ -1,14 +1,13 @@
 import * as z from 'zod';
+import type { SearchHit } from '../../../client/types.ts';
 import { invalidRequest } from '../../../core/model/problems.ts';
-import type { SearchHit } from '../../../core/model/search.ts';
 import { withoutJunk } from '../../../core/model/without-junk.ts';
-import { searchQueryOf } from '../../search/language/search-query.ts';
-import { parseSearch } from '../../search/language/search-text.ts';
-import { listed } from '../text/fence.ts';
+import { listed } from '../../../core/tools/fence.ts';
+import { conversationId, itemLimit, textOutput, tool } from '../../../core/tools/tool.ts';
+import { parseSearch, SEARCH, searchQueryOf } from '../../search/port.ts';
 import { fittingPage } from './fitting-page.ts';
 import { countNote, junk, junkNote } from './junk.ts';
 import { detailed, messageLines } from './messages-read.ts';
-import { conversationId, itemLimit, textOutput, tool } from './tool.ts';
 
 const EXCERPT = 400;
 const BEFORE_THE_HIT = 150;
@@ -19,7 +18,7 @@ export const messagesSearch = tool({
   description:
     'Full-text search, newest first. All words must occur. Also: "a phrase", begin*, -without, from:, in:, has:attachment, after:2026-01-31, before:.',
   scope: 'read',
-  isOffered: ({ search }) => search.status().isEnabled,
+  isOffered: (caller) => caller.port(SEARCH).status().isEnabled,
   input: z.object({
     query: z.string().max(500),
     conversation_id: conversationId.optional(),
@@ -29,9 +28,10 @@ export const messagesSearch = tool({
   }),
   output: textOutput,
   async run({ query: text, conversation_id: id, limit: wanted, cursor, junk: hasJunk }, context) {
-    const { search } = context.caller;
+    const { naming } = context.caller;
+    const search = context.caller.port(SEARCH);
     const typed = parseSearch(text, { isScoped: id !== undefined, timeZone: context.time.zone });
-    const { query, mistakes } = await searchQueryOf(typed, id, context.caller);
+    const { query, mistakes } = await searchQueryOf(typed, id, { naming, chats: search.chats });
     if (mistakes.length > 0) throw invalidRequest(mistakes);
     if (query.conversations.some((ids) => ids.length === 0)) return { text: 'Nothing found.' };
     const { items, next, lines, leftOut } = await fittingPage(

@@ -6,9 +6,9 @@ import { SERVICE_CHOICES } from '../../../core/model/send-service.ts';
 import { countedSend } from '../../../core/runtime/send-counter.ts';
 import { rendered, sendBody } from '../../../core/schema/message-request.ts';
 import { readBody } from '../../../core/schema/mistakes.ts';
-import { shortLine } from '../text/visible.ts';
+import { type ToolContext, tool } from '../../../core/tools/tool.ts';
+import { shortLine } from '../../../core/tools/visible.ts';
 import { contactLine } from './contacts-resolve.ts';
-import { type ToolContext, tool } from './tool.ts';
 
 /** Maximum number of people that an error lists. */
 const MAX_PEOPLE = 20;
@@ -85,14 +85,6 @@ function answerOf(answer: SendAnswer) {
     return {
       text: `Nothing was sent. The message to ${shortLine(to)} would be ${what}. Its readers: ${readers}.`,
       state: 'dry_run',
-    };
-  }
-  if (answer.kind === 'held') {
-    const { id, expires_at: expires } = answer.approval;
-    return {
-      text: `Held: nothing was sent yet. The owner can decide until ${expires}; approvals_wait with id "${id}" returns the outcome.`,
-      state: 'held',
-      approval_id: id,
     };
   }
   if (answer.kind === 'deferred') return answer.deferred.told;

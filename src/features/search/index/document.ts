@@ -1,8 +1,8 @@
 import { normalAddress } from '../../../core/model/address.ts';
 import { memoized } from '../../../core/model/memoized.ts';
 import type { Message } from '../../../core/model/message.ts';
-import type { SearchableMessage, SearchSender } from '../../../core/model/search.ts';
 import { shortHash } from '../../../core/model/short-hash.ts';
+import type { SearchableMessage, SearchSender } from '../types.ts';
 import { numbersIn } from './numbers.ts';
 import { MAX_TOKEN, segment } from './tokens.ts';
 

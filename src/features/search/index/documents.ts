@@ -1,6 +1,6 @@
 import type { Message } from '../../../core/model/message.ts';
-import type { SearchableMessage } from '../../../core/model/search.ts';
 import type { Row, Sqlite, Statement } from '../../../core/runtime/sqlite.ts';
+import type { SearchableMessage } from '../types.ts';
 import { documentOf, secondOf } from './document.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { ListedRow, SearchedSource } from '../../../core/model/ports/search-ports.ts';
-import type { SearchableMessage } from '../../../core/model/search.ts';
 import type { Sqlite } from '../../../core/runtime/sqlite.ts';
+import type { ListedRow, SearchedSource } from '../ports.ts';
+import type { SearchableMessage } from '../types.ts';
 import { unitsOf } from './document.ts';
 import { Documents } from './documents.ts';
 import { openIndexForWriting } from './index-database.ts';

@@ -1,7 +1,7 @@
-import type { SearchedSource, SearchIndex } from '../../../core/model/ports/search-ports.ts';
-import { problem } from '../../../core/model/problems.ts';
-import type { SearchStatus } from '../../../core/model/search.ts';
+import type { SearchedSource, SearchIndex } from '../ports.ts';
+import { searchProblem } from '../problems.ts';
 import type { SearchParts } from '../query/search.ts';
+import type { SearchStatus } from '../types.ts';
 import { deleteIndex } from './index-file.ts';
 
 /** A search index that the service starts and closes. */
@@ -14,7 +14,7 @@ const OFF: SearchStatus = { isEnabled: false, isComplete: false, indexedRows: 0,
 
 const disabled: RunningSearch = {
   status: () => OFF,
-  search: () => Promise.reject(problem('search_disabled')),
+  search: () => Promise.reject(searchProblem('search_disabled')),
   start: () => undefined,
   close: () => Promise.resolve(),
 };

@@ -1,5 +1,5 @@
-import type { DecodingNotes } from '../../../core/model/ports/search-ports.ts';
 import type { Sqlite, SqlValue, Statement } from '../../../core/runtime/sqlite.ts';
+import type { DecodingNotes } from '../ports.ts';
 import type { DocumentKey } from './documents.ts';
 import { openIndexForReading } from './index-database.ts';
 import { skippedRows } from './skipped-rows.ts';

@@ -1,4 +1,4 @@
-import type { Highlight } from '../../../core/model/search.ts';
+import type { Highlight } from '../../../client/search-types.ts';
 import type { Sequence } from '../query/expression.ts';
 import { numbersIn } from './numbers.ts';
 import { isAscii, MAX_TOKEN, type Token, tokensOf } from './tokens.ts';

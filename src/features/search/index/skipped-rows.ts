@@ -1,5 +1,5 @@
-import type { DecodingNotes } from '../../../core/model/ports/search-ports.ts';
 import type { Sqlite, Statement } from '../../../core/runtime/sqlite.ts';
+import type { DecodingNotes } from '../ports.ts';
 
 /**
  * Notes in search.db which row is about to be decoded. A row that was begun and never ended, because the thread or the

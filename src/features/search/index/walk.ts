@@ -1,7 +1,7 @@
 import { DAY_MS } from '../../../core/model/durations.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
-import type { IndexSource, ListedRow } from '../../../core/model/ports/search-ports.ts';
 import { withLittleGarbage } from '../../../core/runtime/memory.ts';
+import type { IndexSource, ListedRow } from '../ports.ts';
 import { type DocumentKey, Documents, LAST_ID } from './documents.ts';
 import type { IndexState, Progress } from './index-state.ts';
 import type { RowsAgain, WalkPosition } from './index-writer.ts';

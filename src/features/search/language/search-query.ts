@@ -2,8 +2,8 @@ import { isUnanswerable } from '../../../core/model/address.ts';
 import { NS_PER_MS } from '../../../core/model/durations.ts';
 import type { Mistake } from '../../../core/model/errors.ts';
 import type { Named } from '../../../core/model/ports/names-ports.ts';
-import type { SearchNames } from '../../../core/model/ports/search-ports.ts';
-import type { SearchQuery, SearchSender } from '../../../core/model/search.ts';
+import type { SearchNames } from '../ports.ts';
+import type { SearchQuery, SearchSender } from '../types.ts';
 import type { TypedName, TypedSearch } from './search-text.ts';
 
 /** Maximum number of candidates listed for an ambiguous name. */
@@ -67,7 +67,7 @@ async function senderOf(text: string, { naming, chats }: SearchNames): Promise<S
 async function conversationsOf(text: string, { naming, chats }: SearchNames): Promise<readonly string[] | string> {
   const byId = chats.conversations(text);
   if (byId.length > 0) return byId;
-  const groups = chats.named(text).map((id) => ({ ids: [id], shown: id }));
+  const groups = chats.named(text).map((ids) => ({ ids, shown: ids[0] ?? '' }));
   const people = (await naming.named(text))
     .map((person) => ({ ids: person.addresses.flatMap((one) => chats.conversations(one)), shown: candidate(person) }))
     .filter(({ ids }) => ids.length > 0);

@@ -1,7 +1,7 @@
-import type { SearchQuery, SearchTerm } from '../../../core/model/search.ts';
 import { conversationTag, HAS_ATTACHMENT, NO_TAG, senderTags } from '../index/document.ts';
 import { soughtNumber } from '../index/numbers.ts';
 import { isUnspaced, tokensOf } from '../index/tokens.ts';
+import type { SearchQuery, SearchTerm } from '../types.ts';
 
 /**
  * Maximum number of conversations that the FTS5 query lists as alternatives. FTS5 reads a list of documents for each

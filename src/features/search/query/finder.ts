@@ -1,15 +1,16 @@
+import type { SearchHit } from '../../../client/search-types.ts';
 import { normalAddress } from '../../../core/model/address.ts';
 import type { Message } from '../../../core/model/message.ts';
 import type { Page } from '../../../core/model/ports/reading-ports.ts';
-import type { SearchedSource, SearchPage } from '../../../core/model/ports/search-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
-import type { SearchableMessage, SearchHit, SearchQuery, SearchSender } from '../../../core/model/search.ts';
 import { conversationTag, MAX_UNITS, searchedName, secondOfMs, senderTags, tagsOf } from '../index/document.ts';
 import { type DocumentKey, Documents, LAST_ID } from '../index/documents.ts';
 import { IndexFile } from '../index/index-file.ts';
 import { SearchableIndex } from '../index/searchable-index.ts';
 import { type Pattern, SearchedText, toPattern } from '../index/searched-text.ts';
 import { mergedHighlights } from '../index/tokens.ts';
+import type { SearchedSource, SearchPage } from '../ports.ts';
+import type { SearchableMessage, SearchQuery, SearchSender } from '../types.ts';
 import { excludedOf, expressionOf, isAsked, sequencesOf } from './expression.ts';
 
 /**

@@ -1,9 +1,7 @@
+import type { SearchHit } from '../../../client/search-types.ts';
 import { errorCode, isAppError, isChatDbAway } from '../../../core/model/errors.ts';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import type { Page } from '../../../core/model/ports/reading-ports.ts';
-import type { SearchPage } from '../../../core/model/ports/search-ports.ts';
-import { problem } from '../../../core/model/problems.ts';
-import type { SearchHit, SearchQuery, SearchStatus } from '../../../core/model/search.ts';
 import type { Sqlite } from '../../../core/runtime/sqlite.ts';
 import { isoOfSecond } from '../index/document.ts';
 import { missingFullText } from '../index/index-database.ts';
@@ -11,6 +9,9 @@ import { deleteIndex } from '../index/index-file.ts';
 import type { RunningSearch } from '../index/open-search.ts';
 import { Pace } from '../index/pace.ts';
 import { REPLACED, Session, type SessionParts } from '../index/session.ts';
+import type { SearchPage } from '../ports.ts';
+import { searchProblem } from '../problems.ts';
+import type { SearchQuery, SearchStatus } from '../types.ts';
 import type { Found } from './finder.ts';
 
 const RETRY_MS = 1000;
@@ -95,7 +96,7 @@ export class Search implements RunningSearch {
       const isLost = errorCode(error) === 'ENOENT';
       if (this.#session !== undefined && (isLost || failureOf(error).isDamaged)) this.#discard(isLost ? LOST : error);
       const reason = this.#problem ?? 'the index is being built';
-      throw problem('search_unavailable', { reason }, { cause: error });
+      throw searchProblem('search_unavailable', { reason }, { cause: error });
     }
   }
 

@@ -3,7 +3,8 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { Approval, HeldFile } from '../../../../core/model/approval.ts';
+import type { Approval } from '../../../../client/access-types.ts';
+import type { HeldFile } from '../../../../core/model/held-file.ts';
 import { visibleParts } from '../../../../core/model/visible.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
@@ -44,18 +45,16 @@ export function ApprovalCard({ approval, names, outcome, decide }: CardProps): V
     <article class="card ask" data-id={id} data-ended={outcome === undefined ? undefined : ''}>
       <div class="to">
         {conversation ? <Faces people={peopleIn(conversation)} /> : <Avatar name={name} id={members[0] ?? to} />}
-        <div class="grow">
-          <h2 dir="auto">
-            <Exactly text={`To ${name}`} />
-          </h2>
-          <p class="quiet small address">
-            <Exactly text={readersOf(approval)} />
-          </p>
-        </div>
+        <h2 class="grow" dir="auto">
+          <Exactly text={`To ${name}`} />
+        </h2>
         <span class="time-left">{outcome === undefined && <Countdown from={from} until={until} />}</span>
+        <p class="quiet small address">
+          <Exactly text={readersOf(approval)} />
+        </p>
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls needs a way to scroll it by keyboard. */}
-      <div class="exact" dir="auto" role="region" aria-label="Exact text" tabIndex={0}>
+      <div class="exact" dir="auto" role="region" aria-label={`Exact text to ${name}`} tabIndex={0}>
         <Exactly text={text ?? ''} />
       </div>
       {attachments.length > 0 && (

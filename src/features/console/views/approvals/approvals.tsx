@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { Approval, ApprovalState } from '../../../../core/model/approval.ts';
+import type { Approval, ApprovalState } from '../../../../client/access-types.ts';
 import { noteHeld, onHeld } from '../../parts/held-watch.ts';
 import { Card, CodeLine, Empty, PageHead, Tag } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
@@ -21,6 +21,7 @@ const DECIDED = 12;
  */
 const MOST = 200;
 const MINUTE_MS = 60_000;
+const NAMES_MS = 1000;
 
 /** An approval on the page. It stays there with its outcome until the view is opened again. */
 interface Shown {
@@ -43,7 +44,7 @@ const hasFocus = (id: string): boolean =>
 
 async function read(): Promise<void> {
   const all = await call<readonly Approval[]>('approvals?include=contacts');
-  names.value = await namesOfKeys(all.map(({ key_id: id }) => id));
+  await readNames(all);
   const held =
     all.length < MOST
       ? all.filter(({ state }) => state === 'held')
@@ -63,6 +64,15 @@ async function read(): Promise<void> {
     .toSorted((a, b) => Date.parse(a.expires_at) - Date.parse(b.expires_at));
   cards.value = [...kept, ...added.map((approval) => ({ approval }))];
   decided.value = all.filter(({ state }) => state !== 'held').slice(0, DECIDED);
+}
+
+/** Reads the names of the keys, by which somebody decides. At the request limit they come after the sends. */
+async function readNames(all: readonly Approval[]): Promise<void> {
+  const ids = all.map(({ key_id: id }) => id);
+  const named = namesOfKeys(ids, {}).then((known) => {
+    names.value = known;
+  });
+  await Promise.race([named, new Promise((resolve) => setTimeout(resolve, NAMES_MS))]);
 }
 
 async function show(): Promise<void> {
@@ -140,15 +150,16 @@ function Approvals(): VNode {
   );
 }
 
-const None = (): VNode => (
-  <Empty
-    icon="hand"
-    title="No messages are waiting for approval"
-    text="Sends that need your decision appear here and in the menu bar. To try it, give an agent a key:"
-  >
-    <CodeLine text={commandOf('keys add agent --preset assistant --send "Ana Silva"')} />
-  </Empty>
-);
+const ABOUT = 'Sends that need your decision appear here and in the menu bar.';
+
+const None = (): VNode =>
+  names.value.size > 0 ? (
+    <Empty icon="hand" title="No messages are waiting for approval" text={ABOUT} />
+  ) : (
+    <Empty icon="hand" title="No messages are waiting for approval" text={`${ABOUT} To try it, give an agent a key:`}>
+      <CodeLine text={commandOf('keys add agent --preset assistant --send "Ana Silva"')} />
+    </Empty>
+  );
 
 const DecidedCard = (): VNode => (
   <Card

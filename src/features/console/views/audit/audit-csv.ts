@@ -1,6 +1,6 @@
 // The audit log as a table for spreadsheets.
 
-import type { AuditEntry } from '../../../../core/model/audit.ts';
+import type { AuditEntry } from '../../../../client/access-types.ts';
 import { keyName } from '../../service/service.ts';
 
 /**

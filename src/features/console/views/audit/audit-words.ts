@@ -1,6 +1,6 @@
 // Words for the codes of the audit log.
 
-import type { AuditAction } from '../../../../core/model/audit.ts';
+import type { AuditAction } from '../../../../client/access-types.ts';
 
 export const ACTIONS: Readonly<Record<AuditAction, string>> = {
   read: 'reads',

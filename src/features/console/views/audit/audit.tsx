@@ -2,10 +2,9 @@
 
 import { computed, signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { Approval } from '../../../../core/model/approval.ts';
-import type { AuditAction, AuditEntry } from '../../../../core/model/audit.ts';
+import type { Approval, AuditAction, AuditEntry } from '../../../../client/access-types.ts';
 import { Chip, SearchBox } from '../../parts/choices.tsx';
-import { Button, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
+import { Button, classes, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { WindowList } from '../../parts/window-list.tsx';
@@ -46,13 +45,27 @@ let isLoading = false;
 let asked = 0;
 
 const shown = computed(() => {
-  const all = entries.value ?? [];
+  const all = (entries.value ?? []).filter(isNews);
   if (text.value === '') return all;
   return all.filter((entry) => {
     const words = `${withWhom(entry)} ${entry.target ?? ''} ${keyName(entry.key_id, names.value)}`;
     return words.toLowerCase().includes(text.value);
   });
 });
+
+/** Lines of other keys can come between the two lines of one ask. */
+const BETWEEN = 3;
+
+/** Reports whether a line says more than a newer one: a send that waits was also asked for. */
+function isNews(
+  { outcome, key_id: key, text_hmac: text }: AuditEntry,
+  index: number,
+  all: readonly AuditEntry[],
+): boolean {
+  if (outcome !== 'asked' || text === null) return true;
+  const newer = all.slice(Math.max(0, index - BETWEEN), index);
+  return !newer.some((one) => one.outcome === 'held' && one.key_id === key && one.text_hmac === text);
+}
 
 async function show({ query }: Route): Promise<void> {
   [names.value, approvals.value] = await Promise.all([namesOfKeys(), recipients(), readDirectory().catch(() => {})]);
@@ -130,7 +143,7 @@ const Audit = (): VNode => (
       </Button>
     </PageHead>
     <Filters />
-    <section class="card audit-box">
+    <section class={classes('card audit-box', entries.value?.every(({ count }) => count < 2) && 'once')}>
       {entries.value !== undefined && (shown.value.length === 0 ? <None /> : <Lines />)}
     </section>
   </>

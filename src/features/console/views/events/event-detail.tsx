@@ -35,7 +35,7 @@ export function EventDetail({ taken, step, close }: DetailProps): VNode {
     <>
       <div class="row">
         <h2 class="grow">{event.type}</h2>
-        <IconButton kind="mini bare" icon="up" label="Newer event" run={() => step(-1)} />
+        <IconButton kind="mini bare flip" icon="down" label="Newer event" run={() => step(-1)} />
         <IconButton kind="mini bare" icon="down" label="Older event" run={() => step(1)} />
         <IconButton kind="mini bare" icon="x" label="Close" run={close} />
       </div>

@@ -5,7 +5,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ClientLines } from '../../../../core/model/client-lines.ts';
 import type { KeyRecord } from '../../../../core/model/key.ts';
-import { Fieldset, Segments } from '../../parts/choices.tsx';
+import { Field, Fieldset } from '../../parts/choices.tsx';
 import { CodeLine, Note } from '../../parts/parts.tsx';
 import { call } from '../../service/api.ts';
 import { pathOfKey, type SecretKey } from './key-actions.tsx';
@@ -39,12 +39,13 @@ function Clients({ first, rest }: ClientsProps): VNode {
   const { client, where, lines } = rest.find((each) => each.client === name.value) ?? first;
   return (
     <>
-      <Segments
-        label="For which client?"
-        choices={[first, ...rest].map((each) => [each.client, each.client] as const)}
-        value={client}
-        choose={(chosen) => (name.value = chosen)}
-      />
+      <Field label="For which client?">
+        <select class="input" value={client} onChange={({ currentTarget }) => (name.value = currentTarget.value)}>
+          {[first, ...rest].map((each) => (
+            <option key={each.client}>{each.client}</option>
+          ))}
+        </select>
+      </Field>
       <div class="stack" id="client-lines">
         <p class="hint">{`${where.charAt(0).toUpperCase()}${where.slice(1)}:`}</p>
         <CodeLine text={lines.join('\n')} label={`Copy the lines for ${client}`} />

@@ -1,7 +1,7 @@
 // The limits of a key as form fields, for a new key and for changing one.
 
 import type { VNode } from 'preact';
-import type { ApprovalMode, Caps, KeySettings, Scope } from '../../../../core/model/key.ts';
+import { type ApprovalMode, type Caps, type KeySettings, MAX_CAPS, type Scope } from '../../../../core/model/key.ts';
 import { Field, Option } from '../../parts/choices.tsx';
 import { Note } from '../../parts/parts.tsx';
 import { type Chosen, idsOf } from './key-people.tsx';
@@ -45,10 +45,10 @@ const APPROVALS: readonly (readonly [value: ApprovalMode, title: string, text: s
   ['never', 'It sends at once', 'Within the limits below.'],
 ];
 
-const CAPS: readonly (readonly [name: keyof Caps, label: string, most: number])[] = [
-  ['per_day', 'Sends a day', 200],
-  ['per_minute', 'Sends a minute', 60],
-  ['new_contacts_per_day', 'New people a day', 200],
+const CAPS: readonly (readonly [name: keyof Caps, label: string])[] = [
+  ['per_day', 'Sends a day'],
+  ['per_minute', 'Sends a minute'],
+  ['new_contacts_per_day', 'New people a day'],
 ];
 
 export const LimitFields = (props: DraftProps): VNode =>
@@ -77,13 +77,13 @@ const SendLimits = ({ draft: { approval, caps, dry_run: isDry }, set }: DraftPro
       ))}
     </div>
     <div class="three">
-      {CAPS.map(([name, label, most]) => (
-        <Field key={name} label={label} hint={`0 to ${most}`}>
+      {CAPS.map(([name, label]) => (
+        <Field key={name} label={label} hint={`0 to ${MAX_CAPS[name]}`}>
           <input
             class="input"
             type="number"
             min={0}
-            max={most}
+            max={MAX_CAPS[name]}
             step={1}
             required
             defaultValue={String(caps[name])}

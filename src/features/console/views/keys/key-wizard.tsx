@@ -5,6 +5,7 @@ import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { DEFAULT_CAPS, PRESETS } from '../../../../core/model/key.ts';
 import { Fieldset } from '../../parts/choices.tsx';
+import { watchHeld } from '../../parts/held-watch.ts';
 import { Icon, PageHead } from '../../parts/parts.tsx';
 import { busily } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
@@ -67,6 +68,7 @@ async function make(): Promise<void> {
     body: { name: name.trim(), scopes, ...settingsIn(draft.value) },
   });
   forgetKeys();
+  watchHeld(0);
   goTo('#/keys/new?step=4', { replaces: true });
 }
 

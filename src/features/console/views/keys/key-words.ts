@@ -87,8 +87,7 @@ export function expiryOf({ expires_at: at }: KeyRecord): { readonly text: string
   const days = (Date.parse(at) - Date.now()) / 86_400_000;
   if (days <= 0) return { text: 'expired', isSoon: true };
   return {
-    text:
-      days < 1 ? `in ${counted(Math.max(1, Math.floor(days * 24)), 'hour')}` : `in ${counted(Math.floor(days), 'day')}`,
+    text: days < 1 ? `in ${counted(Math.ceil(days * 24), 'hour')}` : `in ${counted(Math.ceil(days), 'day')}`,
     isSoon: days < 14,
   };
 }

@@ -40,7 +40,7 @@ export function AttachmentItem({ attachment, isBeside = false }: Props): VNode {
 
 interface FileProps extends Pick<Props, 'attachment'> {
   /** Said in place of the size. */
-  readonly note?: string;
+  readonly note?: string | undefined;
   /** Called for a click; default: offers the original for download. */
   readonly run?: () => Promise<void>;
 }

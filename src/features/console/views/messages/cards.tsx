@@ -68,7 +68,13 @@ function LinkCard(link: LinkPreview): VNode {
   );
 }
 
-function PollCard({ poll: { question, options }, names }: { readonly poll: Poll; readonly names?: Names }): VNode {
+function PollCard({
+  poll: { question, options },
+  names,
+}: {
+  readonly poll: Poll;
+  readonly names?: Names | undefined;
+}): VNode {
   const most = Math.max(1, ...options.map(({ votes }) => votes.length));
   return (
     <div class="bubble bare poll">

@@ -11,7 +11,7 @@ import { call, upload } from '../../service/api.ts';
 import { nameOf } from '../../service/directory.ts';
 import { areChangesLive } from '../../service/live.ts';
 import { placeName } from '../../service/place.ts';
-import { enterSends } from '../../service/preferences.ts';
+import { enterSends, MODIFIER } from '../../service/preferences.ts';
 import { goTo, pathOfConversation } from '../../service/route.ts';
 import { ALL_PARTS } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
@@ -191,7 +191,6 @@ function TextBox(): VNode {
   const name = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
   const isText = /^(?:SMS|RCS)$/.test(conversation?.details?.service ?? '');
   const from = placeName === undefined ? '' : ` from ${placeName}`;
-  const modifier = /Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘' : 'Ctrl+';
   return (
     <textarea
       id="body"
@@ -199,7 +198,7 @@ function TextBox(): VNode {
       rows={1}
       dir="auto"
       aria-label={`${isNew ? 'Message' : `Message to ${name}`}${from}`}
-      placeholder={`${isText ? 'Text message' : 'iMessage'}${from}${enterSends() ? '' : ` (${modifier}Enter sends)`}`}
+      placeholder={`${isText ? 'Text message' : 'iMessage'}${from}${enterSends() ? '' : ` (${MODIFIER}Enter sends)`}`}
       onInput={grow}
       onPaste={({ clipboardData }) => addFiles(clipboardData?.files ?? [])}
       onKeyDown={pressed}

@@ -209,6 +209,8 @@ export function Conversations(): VNode {
   const all = wanted.value;
   const isEmpty = items.value !== undefined && all.length === 0;
   const after = Math.max(0, all.length - from.value - SHOWN);
+  const near = all.slice(from.value, from.value + SHOWN);
+  const twice = repeated(near.map((item) => nameOf(item.peek())));
   useLayoutEffect(() => {
     const { current: box } = list;
     if (box === null) return;
@@ -227,6 +229,7 @@ export function Conversations(): VNode {
         id="conversation-list"
         class="scroll"
         data-rows
+        aria-busy={items.value === undefined}
         aria-label="Conversations"
         ref={list}
         hidden={isEmpty}
@@ -234,13 +237,13 @@ export function Conversations(): VNode {
         onScroll={scrolled}
         onKeyDown={pressed}
       >
-        {all.slice(from.value, from.value + SHOWN).map((item, index) => (
+        {near.map((item, index) => (
           <li
             key={item.peek().id}
             aria-posinset={from.value + index + 1}
             aria-setsize={next.value === undefined ? all.length : -1}
           >
-            <Row item={item} />
+            <Row item={item} hasTwin={twice.has(nameOf(item.peek()))} />
           </li>
         ))}
       </ul>
@@ -261,9 +264,21 @@ const None = (): VNode =>
     </Empty>
   );
 
-function Row({ item }: { readonly item: ListItem }): VNode {
+/** Returns the names that occur more than once. */
+function repeated(names: readonly string[]): ReadonlySet<string> {
+  const seen = new Set<string>();
+  return new Set(names.filter((name) => seen.has(name) || !seen.add(name)));
+}
+
+interface RowProps {
+  readonly item: ListItem;
+  /** True if another conversation has the same name, so that the address tells them apart. */
+  readonly hasTwin: boolean;
+}
+
+function Row({ item, hasTwin }: RowProps): VNode {
   const conversation = item.value;
-  const { id, last_message_at: at } = conversation;
+  const { id, participants, last_message_at: at } = conversation;
   const name = nameOf(conversation);
   const unseen = unseenIn(conversation);
   return (
@@ -283,6 +298,7 @@ function Row({ item }: { readonly item: ListItem }): VNode {
           <b class="cut" dir="auto">
             {name}
           </b>
+          {hasTwin && participants.length === 1 && <bdi class="quiet small cut">{participants[0]}</bdi>}
           <time dateTime={at} title={timeOf(at)}>
             {shortTimeOf(at)}
           </time>

@@ -9,7 +9,7 @@ import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { CodeLine, Icon, IconButton, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
-import { hueIn, isGroup, nameOf, peopleIn } from '../../service/directory.ts';
+import { isGroup, nameOf, peopleIn } from '../../service/directory.ts';
 import { ALL_PARTS, isOwner, knownKeys } from '../../service/service.ts';
 import { addressIn, personOf } from '../../service/words.ts';
 import { ConversationFiles } from './conversation-files.tsx';
@@ -20,8 +20,10 @@ interface Props {
 
 export function Details({ conversation }: Props): VNode {
   const { id, participants, details } = conversation;
-  const who = isGroup(conversation) ? `You and ${participants.length} people` : participants[0];
-  const about = [who, details?.service].filter(Boolean);
+  const hasPeople = isGroup(conversation);
+  const who = hasPeople ? `You and ${participants.length} people` : participants[0];
+  // Somebody without a name is called by the address, which is the title.
+  const about = [who === nameOf(conversation) ? undefined : who, details?.service].filter(Boolean);
   return (
     <>
       <section class="who">
@@ -35,13 +37,18 @@ export function Details({ conversation }: Props): VNode {
             </Fragment>
           ))}
         </p>
+        {!hasPeople && participants[0] !== undefined && (
+          <CopyAddress address={participants[0]} name={nameOf(conversation)} />
+        )}
       </section>
-      <section>
-        <h3>People</h3>
-        {participants.map((address) => (
-          <Person key={address} address={address} conversation={conversation} />
-        ))}
-      </section>
+      {hasPeople && (
+        <section>
+          <h3>People</h3>
+          {participants.map((address) => (
+            <Person key={address} address={address} conversation={conversation} />
+          ))}
+        </section>
+      )}
       <ConversationFiles key={id} id={id} />
       {isOwner() && <Rights conversation={conversation} />}
       <section>
@@ -63,17 +70,21 @@ function Person({ address, conversation }: Props & { readonly address: string })
   const name = personOf(address, conversation.names);
   return (
     <div class="row">
-      <Avatar name={name} id={address} size="s" hue={hueIn(conversation, address)} />
+      <Avatar name={name} id={address} size="s" />
       <span class="grow stack tight">
         <span class="cut" dir="auto">
           {name}
         </span>
         {name !== address && <bdi class="quiet small cut">{address}</bdi>}
       </span>
-      <IconButton kind="mini bare" icon="copy" label={`Copy the address of ${name}`} run={() => copy(address)} />
+      <CopyAddress address={address} name={name} />
     </div>
   );
 }
+
+const CopyAddress = ({ address, name }: { readonly address: string; readonly name: string }): VNode => (
+  <IconButton kind="mini bare" icon="copy" label={`Copy the address of ${name}`} run={() => copy(address)} />
+);
 
 interface Right {
   readonly key: KeyRecord;

@@ -1,8 +1,8 @@
 // The results of a search: people, and messages with the matches marked.
 
 import type { ComponentChildren, VNode } from 'preact';
+import type { Highlight } from '../../../../client/search-types.ts';
 import type { Message } from '../../../../core/model/message.ts';
-import type { Highlight } from '../../../../core/model/search.ts';
 import { Avatar } from '../../parts/avatar.tsx';
 import { type Entry, nameIn } from '../../service/directory.ts';
 import { goTo, pathOfConversation } from '../../service/route.ts';
@@ -47,11 +47,11 @@ export function Hit({ message, highlights, choose }: FoundMessage & { readonly c
         }}
       >
         <span class="head-line">
-          <b class="cut" dir="auto">
+          <b class="cut who" dir="auto">
             {who}
           </b>
           {where !== who && (
-            <span class="quiet small cut" dir="auto">
+            <span class="quiet small cut where" dir="auto">
               {`in ${where}`}
             </span>
           )}

@@ -15,7 +15,6 @@ import { classes, Icon } from '../../parts/parts.tsx';
 import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { isNotice, notesOf, type StyledPart, styledParts, symbolOf, textOf } from '../../service/content.ts';
-import { conversationOf, hueIn } from '../../service/directory.ts';
 import { pathOfConversation } from '../../service/route.ts';
 import { keyName, namesOfKeys } from '../../service/service.ts';
 import { counted, personOf, timeOf } from '../../service/words.ts';
@@ -37,6 +36,8 @@ export interface Shown {
   readonly attachments: readonly Attachment[];
 }
 
+/** The error of Messages for a recipient who has no iMessage. */
+const NOT_ON_IMESSAGE = 22;
 /** Matches one to three emoji and nothing else. */
 const BIG =
   /^(?:\p{Extended_Pictographic}(?:\ufe0f|\u200d\p{Extended_Pictographic}|\p{Emoji_Modifier})*\s*|\p{Regional_Indicator}{2}\s*){1,3}$/u;
@@ -61,14 +62,21 @@ const nameOfSender = ({
  * costs time, and opening a conversation makes fifty messages.
  */
 export function MessageParts({ message, noted, quoted, reactions, attachments }: Shown): VNode {
-  const { is_from_me: isOwn, sender, timestamp, conversation_id: conversation } = message;
+  const { is_from_me: isOwn, sender, timestamp } = message;
   const name = nameOfSender(message);
+  // A tapback hangs on the text, or on what is shown in its place.
+  const hasText = textOf(message) !== '' || message.details?.subject !== undefined || isUnsent(message);
+  const marks = (
+    <p class="reactions" hidden={reactions.length === 0} aria-label={counted(reactions.length, 'reaction')}>
+      {reactions.map((reaction) => (
+        <ReactionMark key={reaction.id} {...reaction} />
+      ))}
+    </p>
+  );
   const pictures = attachments.filter(({ type }) => type?.startsWith('image/')).length;
   return (
     <>
-      {!isOwn && !isEvent(message) && (
-        <Avatar name={name} id={sender} size="s" hue={hueIn(conversationOf(conversation), sender)} />
-      )}
+      {!isOwn && !isEvent(message) && <Avatar name={name} id={sender} size="s" />}
       <p class="by">
         <b title={sender} dir="auto">
           {name}
@@ -79,18 +87,19 @@ export function MessageParts({ message, noted, quoted, reactions, attachments }:
       </p>
       {quoteOf(quoted, message)}
       <div class="content" title={timeOf(timestamp)}>
-        {bodyOf(message)}
-        {cardsOf(message)}
-        <div class={classes('attachments', pictures > 1 && 'many')}>
-          {attachments.map((one) => (
-            <AttachmentItem key={`${one.at} ${one.bytes} ${one.isHere} ${one.transcript}`} attachment={one} />
-          ))}
+        <div class="held">
+          {bodyOf(message)}
+          {hasText && marks}
         </div>
-        <p class="reactions" hidden={reactions.length === 0} aria-label={counted(reactions.length, 'reaction')}>
-          {reactions.map((reaction) => (
-            <ReactionMark key={reaction.id} {...reaction} />
-          ))}
-        </p>
+        <div class="held">
+          {cardsOf(message)}
+          <div class={classes('attachments', pictures > 1 && 'many')}>
+            {attachments.map((one) => (
+              <AttachmentItem key={`${one.at} ${one.bytes} ${one.isHere} ${one.transcript}`} attachment={one} />
+            ))}
+          </div>
+          {!hasText && marks}
+        </div>
       </div>
       {underOf(message, noted ?? notedIn(message.details))}
     </>
@@ -191,7 +200,7 @@ function underOf(message: Message, noted: Noted | undefined): VNode {
         <>
           <Icon name="alert" />
           <span class="state bad">Not delivered</span>
-          {details?.error ? <span>{`Messages error ${details.error}`}</span> : null}
+          {details?.error ? <span>{errorOf(details.error)}</span> : null}
         </>
       )}
       {/* Files cannot be sent again from here, because the user would have to choose them again. */}
@@ -202,6 +211,10 @@ function underOf(message: Message, noted: Noted | undefined): VNode {
     </div>
   );
 }
+
+/** Returns what is known of an error code of Messages. */
+const errorOf = (code: number): string =>
+  code === NOT_ON_IMESSAGE ? `Not on iMessage (${code})` : `Messages error ${code}`;
 
 interface MarkProps {
   readonly noted: Noted;

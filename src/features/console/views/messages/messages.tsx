@@ -11,7 +11,7 @@ import { Empty, Icon, IconButton } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { call } from '../../service/api.ts';
-import { isGroup, nameOf, noteConversations, peopleIn } from '../../service/directory.ts';
+import { conversationOf, isGroup, nameOf, noteConversations, peopleIn } from '../../service/directory.ts';
 import { type LiveEvent, onEvent } from '../../service/live.ts';
 import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
 import { ALL_PARTS, isDemo, isOwner, knownKeys, may } from '../../service/service.ts';
@@ -47,12 +47,17 @@ const PEOPLE_IN_TITLE = 4;
  * Initially, the details are open only in a wide window. In a narrower window, they are a sheet that covers the thread.
  */
 const hasDetails = signal(innerWidth > 1100);
+// A window that shrinks would put the sheet over the thread.
+matchMedia('(max-width: 1100px)').addEventListener('change', ({ matches }) => {
+  if (matches) hasDetails.value = false;
+});
 const isDropping = signal(false);
 /** The message that the address names. */
 let shownMessage: string | undefined;
 
 async function show({ id, item: message, query }: Route): Promise<void> {
   if (!hasConversations()) {
+    if (id !== undefined && id !== openState.value.id) expect(id);
     // Every conversation shows the scheduled sends and the keys. Loads both now, so that opening a conversation loads
     // only the conversation's own data.
     void Promise.all([readScheduled(), knownKeys()]).catch(() => {});
@@ -61,6 +66,12 @@ async function show({ id, item: message, query }: Route): Promise<void> {
   highlightOpen();
   if (id === undefined) showNone(query.has('new'));
   else await showConversation(id, message);
+}
+
+/** Shows a conversation whose list, name and messages are still to come. */
+function expect(id: string): void {
+  open(id, conversationOf(id));
+  thread.expect();
 }
 
 /** Shows the box for a new message, or neither that nor a conversation. */
@@ -274,10 +285,12 @@ function Head(): VNode {
 function People(conversation: Conversation): VNode {
   const { id, participants, names, details } = conversation;
   if (!isGroup(conversation)) {
+    const address = participants[0] ?? addressIn(id);
+    const isNamed = nameOf(conversation) !== address;
     return (
       <>
-        <bdi>{participants[0] ?? addressIn(id)}</bdi>
-        {details?.service && ` · ${details.service}`}
+        {isNamed && <bdi>{address}</bdi>}
+        {[isNamed && '', details?.service].filter((part) => typeof part === 'string').join(' · ')}
       </>
     );
   }

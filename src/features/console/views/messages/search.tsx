@@ -2,8 +2,8 @@
 
 import { signal } from '@preact/signals';
 import { createRef, type TargetedInputEvent, type TargetedKeyboardEvent, type VNode } from 'preact';
+import type { Highlight } from '../../../../client/search-types.ts';
 import type { Message } from '../../../../core/model/message.ts';
-import type { Highlight } from '../../../../core/model/search.ts';
 import { Icon } from '../../parts/parts.tsx';
 import { pageOf, statusOf } from '../../service/api.ts';
 import { type Entry, suggestions } from '../../service/directory.ts';

@@ -3,7 +3,7 @@
 import type { VNode } from 'preact';
 import { confirmed, Menu, type MenuItem } from '../../parts/floating.tsx';
 import { knownStatus } from '../../service/service.ts';
-import { hourOf } from '../../service/words.ts';
+import { fieldTimeOf, hourOf } from '../../service/words.ts';
 
 const HOUR_MS = 3_600_000;
 const MORNING = 8;
@@ -13,12 +13,6 @@ function tomorrowMorning(): Date {
   time.setDate(time.getDate() + 1);
   time.setHours(MORNING, 0, 0, 0);
   return time;
-}
-
-/** Formats a time for a field of the type `datetime-local`, which shows the browser's time zone. */
-function localOf(time: Date): string {
-  const shifted = new Date(time.getTime() - time.getTimezoneOffset() * 60_000);
-  return shifted.toISOString().slice(0, 16);
 }
 
 /** Asks for a time. Resolves with undefined if nobody chose one. */
@@ -32,8 +26,8 @@ async function askedTime(): Promise<Date | undefined> {
         name="at"
         aria-label="When"
         required
-        min={localOf(new Date())}
-        defaultValue={localOf(tomorrowMorning())}
+        min={fieldTimeOf(Date.now())}
+        defaultValue={fieldTimeOf(tomorrowMorning().getTime())}
       />
     ),
     action: 'Schedule',

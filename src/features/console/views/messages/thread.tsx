@@ -68,7 +68,13 @@ class Thread {
     await this.#show(wanted);
   }
 
+  /** Marks the list as one whose messages are still to come. */
+  expect(): void {
+    this.#list.setAttribute('aria-busy', 'true');
+  }
+
   close(): void {
+    this.#list.removeAttribute('aria-busy');
     this.#openId = '';
     this.#openings += 1;
     this.#pages = [];
@@ -83,7 +89,7 @@ class Thread {
 
   async #show(wanted?: Message): Promise<void> {
     const own = this.#openings;
-    this.#list.setAttribute('aria-busy', 'true');
+    this.expect();
     try {
       const { items, next, isNewest } = await around(this.#openId, wanted);
       // Drops the answer if the user has meanwhile opened another conversation or closed this one.

@@ -9,6 +9,8 @@ import { Card } from '../../parts/parts.tsx';
 import { call } from '../../service/api.ts';
 import { counted, hourOf, number, timeOf } from '../../service/words.ts';
 
+const DAY_MS = 86_400_000;
+
 type Span = 'minutes' | 'days';
 
 const span = signal<Span>('minutes');
@@ -25,8 +27,8 @@ async function choose(chosen: Span): Promise<void> {
 }
 
 const WORDS = {
-  minutes: { last: 'hour', big: 'today', youngMs: 3_600_000 },
-  days: { last: '30 days', big: 'in 30 days', youngMs: 86_400_000 },
+  minutes: { last: 'hour', big: 'today' },
+  days: { last: '30 days', big: 'in 30 days' },
 };
 
 const PARTS: Parts = [
@@ -35,13 +37,15 @@ const PARTS: Parts = [
   ['changes and reactions', 'b3'],
 ];
 
-export function EventCard({ events, since }: Pick<Overview, 'events' | 'since'>): VNode {
+export function EventCard({ events, since, day }: Pick<Overview, 'events' | 'since' | 'day'>): VNode {
   const pointed = useSignal('');
   const points = span.value === 'minutes' ? events.minutes : days.value;
   const bars = points.map(barOf);
   const total = bars.reduce((sum, bar) => sum + sumOf(bar), 0);
-  const { last, big, youngMs } = WORDS[span.value];
-  const isYoung = Date.now() - Date.parse(since) < youngMs;
+  const { last, big } = WORDS[span.value];
+  const isToday = span.value === 'minutes';
+  const from = isToday ? events.since : since;
+  const isYoung = isToday ? isLater(from, day) : Date.now() - Date.parse(from) < 30 * DAY_MS;
   return (
     <Card
       title="Events"
@@ -64,7 +68,7 @@ export function EventCard({ events, since }: Pick<Overview, 'events' | 'since'>)
             <span class="big">{number(span.value === 'minutes' ? events.today : total)}</span>
             <span class="quiet">
               {big}
-              {isYoung && <span class="small block">counted since {timeOf(since)}</span>}
+              {isYoung && <span class="small block">counted since {timeOf(from)}</span>}
             </span>
           </div>
           <Legend parts={PARTS} pointed={pointed} />
@@ -80,6 +84,9 @@ export function EventCard({ events, since }: Pick<Overview, 'events' | 'since'>)
     </Card>
   );
 }
+
+/** Reports whether counting began after the beginning of the day, so that a number lacks what happened before. */
+export const isLater = (since: string, day: string): boolean => Date.parse(since) > Date.parse(day);
 
 const barOf = ({ at, counts: { received = 0, sent = 0, reactions = 0, changes = 0 } }: StatisticPoint): Bar => ({
   label: labelOf(at),

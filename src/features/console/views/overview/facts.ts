@@ -1,7 +1,8 @@
 // The facts under the verdict, such as whether chat.db is readable.
 
+import type { SearchReport } from '../../../../client/search-types.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
-import type { SearchReport, StatusReport } from '../../../../core/model/status.ts';
+import type { StatusReport } from '../../../../core/model/status.ts';
 import type { Verdict } from '../../../../core/model/verdict.ts';
 import { counted, listed, number, spanOf } from '../../service/words.ts';
 
@@ -16,14 +17,14 @@ export interface HealthFact {
 
 /** `waiting` is the number of events that wait for webhooks. */
 export function healthFacts(status: StatusReport, waiting: number): readonly HealthFact[] {
-  const { permissions, macs, search } = status;
+  const { permissions, macs } = status;
   return [
     readingFact(status),
     ...(macs === undefined ? [] : [macsFact(macs)]),
     ...permissions.map((permission) => permissionFact(permission, status.messages?.answer_ms)),
     ...('canary' in status ? [canaryFact(status.canary as CanaryReport)] : []),
     webhooksFact(status, waiting),
-    ...(search === undefined ? [] : [searchFact(search)]),
+    ...('search' in status ? [searchFact(status.search as SearchReport)] : []),
   ];
 }
 
@@ -70,12 +71,14 @@ function webhooksFact({ webhooks }: StatusReport, waiting: number): HealthFact {
   const behind = webhooks.filter(({ state }) => state === 'failing' || state === 'held').length;
   const paused = webhooks.filter(({ state }) => state === 'paused').length;
   const active = webhooks.length - paused;
+  const dropped = webhooks.reduce((sum, one) => sum + (one.dropped ?? 0), 0);
   return {
-    tone: behind > 0 ? 'warn' : 'good',
+    tone: dropped > 0 ? 'bad' : behind > 0 ? 'warn' : 'good',
     name: 'Webhooks',
     text:
       webhooks.length === 0 ? 'None' : behind > 0 ? `${behind} of ${active} behind` : `${active} of ${active} keep up`,
     more: listed([
+      ...(dropped > 0 ? [`${counted(dropped, 'event')} dropped`] : []),
       ...(behind > 0 && waiting > 0 ? [`${counted(waiting, 'event')} kept`] : []),
       ...(paused > 0 ? [`${paused} paused`] : []),
     ]),

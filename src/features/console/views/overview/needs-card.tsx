@@ -3,24 +3,32 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { Overview, WebhookOverview } from '../../../../client/overview-types.ts';
 import type { PermissionReport } from '../../../../core/model/ports/permissions-ports.ts';
-import type { WebhookSummary } from '../../../../core/model/status.ts';
+import { type WebhookSummary, webhookLabel } from '../../../../core/model/status.ts';
 import { Exactly } from '../../parts/exactly.tsx';
-import { Card, Countdown, Empty, Icon, Tag } from '../../parts/parts.tsx';
+import { Button, Card, Countdown, Empty, Icon, Tag } from '../../parts/parts.tsx';
 import { recipientOf } from '../../service/directory.ts';
 import { bytesOf, counted, listed } from '../../service/words.ts';
+import { redeliver } from '../webhooks/redeliver.ts';
 import { hashOf } from '../webhooks/webhook-words.ts';
 import type { Known } from './overview.tsx';
 
 export const NEARLY_FULL = 0.9;
 
-export function NeedsCard({ status, approvals = [], webhooks = [], host }: Known): VNode {
+interface NeedsProps extends Known {
+  /** Reads the overview again. */
+  readonly again: () => Promise<unknown>;
+}
+
+export function NeedsCard({ status, approvals = [], webhooks = [], host, again }: NeedsProps): VNode {
   const isFull = host !== undefined && host.disk_total > 0 && 1 - host.disk_free / host.disk_total > NEARLY_FULL;
   const items = [
     ...status.permissions.filter(({ state }) => state === 'denied').map(PermissionTodo),
     ...(approvals.length > 0 ? [<ApprovalTodo key="held" approvals={approvals} count={status.held_sends} />] : []),
     ...status.webhooks
-      .filter(({ state, paused_by: by }) => state === 'failing' || state === 'held' || by !== undefined)
-      .map((one) => <WebhookTodo key={one.id} webhook={one} known={webhooks.find(({ id }) => id === one.id)} />),
+      .filter(needsSomebody)
+      .map((one) => (
+        <WebhookTodo key={one.id} webhook={one} known={webhooks.find(({ id }) => id === one.id)} again={again} />
+      )),
     ...(isFull ? [<DiskTodo key="disk" free={host.disk_free} />] : []),
   ];
   return (
@@ -110,7 +118,10 @@ function ApprovalTodo({ approvals, count = approvals.length }: ApprovalProps): V
   );
 }
 
-interface WebhookProps {
+const needsSomebody = ({ state, paused_by: by, dropped = 0 }: WebhookSummary): boolean =>
+  dropped > 0 || state === 'failing' || state === 'held' || by !== undefined;
+
+interface WebhookProps extends Pick<NeedsProps, 'again'> {
   readonly webhook: WebhookSummary;
   readonly known: WebhookOverview | undefined;
 }
@@ -121,18 +132,25 @@ const KEPT: Readonly<Record<string, readonly [what: string, until: (behind: numb
   paused: ['was paused by its receiver', () => 'you resume it'],
 };
 
-function WebhookTodo({ webhook: { id, name, origin, state, last_error: error }, known }: WebhookProps): VNode {
+function WebhookTodo({ webhook, known, again }: WebhookProps): VNode {
+  const { id, state, last_error: error, dropped = 0 } = webhook;
   const behind = known?.behind ?? 0;
-  const [what, until] = KEPT[state] ?? ['fails', undefined];
+  const [does, until] = KEPT[state] ?? ['fails', undefined];
+  const what = dropped > 0 ? `has dropped ${counted(dropped, 'event')}` : does;
   const kept = `${counted(Math.max(1, behind), 'event')} kept until ${until?.(behind)}.`;
   const rest = until !== undefined ? kept : behind > 0 ? `${counted(behind, 'event')} behind.` : '';
   return (
     <Todo
       icon="alert"
-      tone={state === 'failing' ? 'bad' : 'warn'}
-      title={`${name ?? origin} ${what}`}
+      tone={state === 'failing' || dropped > 0 ? 'bad' : 'warn'}
+      title={`${webhookLabel(webhook)} ${what}`}
       text={`${error ?? ''} ${rest}`}
     >
+      {dropped > 0 && (
+        <Button kind="mini first" run={() => redeliver(id).then(again)}>
+          Deliver {dropped === 1 ? 'it' : 'them'} again
+        </Button>
+      )}
       <a class="btn mini" href={hashOf(id)}>
         See deliveries
       </a>

@@ -7,6 +7,7 @@ import { Meter, PartBar, Sparkline, TickStrip } from '../../parts/charts.tsx';
 import { Card, type Column, Facts, Table } from '../../parts/parts.tsx';
 import { agoOf, bytesOf, counted, number, spanOf, timeOf } from '../../service/words.ts';
 import { hashOf, responseOf, STATES, shareOf, ticksOf, ticksTitle } from '../webhooks/webhook-words.ts';
+import { isLater } from './event-card.tsx';
 import { NEARLY_FULL } from './needs-card.tsx';
 import type { Known } from './overview.tsx';
 
@@ -67,21 +68,22 @@ const OUTCOMES: readonly (readonly [name: string, kind: string, text: string])[]
   ['refused', 'b3', 'Refused'],
 ];
 
-export function SendCard({ sends }: Known): VNode | null {
+export function SendCard({ sends, day = '' }: Known): VNode | null {
   if (sends === undefined) return null;
+  const since = isLater(sends.since, day) ? `since ${timeOf(sends.since)}` : 'today';
   const counts = OUTCOMES.map(([name, kind, text]) => ({ count: sends.today[name] ?? 0, kind, text })).filter(
     ({ count }) => count > 0,
   );
   const total = counts.reduce((sum, { count }) => sum + count, 0);
   const words = counts.map(({ count, text }) => `${count} ${text.toLowerCase()}`).join(', ');
   return (
-    <Card title="Sends today" class="c4" beside={<span class="big">{number(total)}</span>}>
+    <Card title={`Sends ${since}`} class="c4" beside={<span class="big">{number(total)}</span>}>
       <div class="body">
         {total === 0 ? (
-          <p class="quiet">Nothing was sent through Postern today.</p>
+          <p class="quiet">{`Nothing was sent through Postern ${since}.`}</p>
         ) : (
           <>
-            <PartBar parts={counts} title={`${counted(total, 'send')} today: ${words}`} />
+            <PartBar parts={counts} title={`${counted(total, 'send')} ${since}: ${words}`} />
             <ul class="outcomes">
               {counts.map(({ kind, text, count }) => (
                 <li key={text}>
@@ -98,8 +100,9 @@ export function SendCard({ sends }: Known): VNode | null {
   );
 }
 
-export function KeyCard({ keys = [] }: Known): VNode | null {
+export function KeyCard({ keys = [], since = '', day = '' }: Known): VNode | null {
   if (keys.length === 0) return null;
+  const when = isLater(since, day) ? `since ${timeOf(since)}` : 'today';
   const used = keys.filter(({ last_used_at: at }) => at !== null).slice(0, SHOWN);
   const all = (
     <a class="small" href="#/keys">
@@ -107,16 +110,16 @@ export function KeyCard({ keys = [] }: Known): VNode | null {
     </a>
   );
   return (
-    <Card title="Keys used today" class="c4" beside={all}>
+    <Card title={`Keys used ${when}`} class="c4" beside={all}>
       {used.length === 0 && <p class="body quiet">No limited key has been used yet.</p>}
       {used.map((key) => (
-        <KeyLine key={key.id} {...key} />
+        <KeyLine key={key.id} {...key} when={when} />
       ))}
     </Card>
   );
 }
 
-function KeyLine({ id, name, today, hours, last_used_at: at }: Omit<KeyOverview, 'key'>): VNode {
+function KeyLine({ id, name, today, hours, last_used_at: at, when }: KeyOverview & { readonly when: string }): VNode {
   const total = hours.reduce((sum, one) => sum + one, 0);
   return (
     <div class="keyline">
@@ -124,21 +127,22 @@ function KeyLine({ id, name, today, hours, last_used_at: at }: Omit<KeyOverview,
         {name}
       </a>
       <Sparkline values={hours} title={`${name}: ${counted(total, 'action')} in 24 hours`} />
-      <span class="quiet small cut">{useOf(today)}</span>
+      <span class="quiet small cut">{useOf(today, when)}</span>
       <span class="quiet small end">{at !== null && agoOf(at)}</span>
     </div>
   );
 }
 
-const useOf = ({ sent, read, refused }: KeyOverview['today']): string =>
+const useOf = ({ sent, read, refused }: KeyOverview['today'], when: string): string =>
   [sent > 0 && `${number(sent)} sent`, read > 0 && `${number(read)} read`, refused > 0 && `${number(refused)} refused`]
     .filter(Boolean)
-    .join(', ') || 'nothing today';
+    .join(', ') || `nothing ${when}`;
 
 const PROBLEMS: Readonly<Record<string, string>> = {
   chat_db_unavailable: 'chat.db could not be read',
   full_disk_access_denied: 'Full Disk Access was missing',
   automation_denied: 'Messages could not be automated',
+  webhook_dropped: 'Events were dropped',
   webhook_failing: 'Deliveries failed',
   webhook_held: 'Deliveries had to wait',
   webhook_paused: 'A receiver wants no more events',

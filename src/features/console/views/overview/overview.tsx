@@ -5,8 +5,8 @@ import type { VNode } from 'preact';
 import type { Overview } from '../../../../client/overview-types.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { type Verdict, verdictOf } from '../../../../core/model/verdict.ts';
-import { noteHeld } from '../../parts/held-watch.ts';
-import { Button, CodeLine, Icon } from '../../parts/parts.tsx';
+import { watchHeld } from '../../parts/held-watch.ts';
+import { Button, CodeLine, Icon, unbroken } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
 import { pause, viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, call } from '../../service/api.ts';
@@ -37,7 +37,8 @@ async function read(options?: Asked): Promise<void> {
   const { status } = known;
   const atMs = Date.now();
   noteStatus(status);
-  if (status.held_sends !== undefined) noteHeld(status.held_sends);
+  // Begins to watch once there is a limited key.
+  if (status.held_sends !== undefined) watchHeld(status.held_sends);
   await Promise.all([may('read') && readDirectory().catch(() => {}), known.events && readDays()]);
   last.value = { known, atMs };
   if (isComplete.value) return;
@@ -71,8 +72,8 @@ function Cards(known: Known): VNode {
     <>
       <MacCards {...known.status} />
       <div class="cols">
-        {known.events && <EventCard events={known.events} since={known.since ?? ''} />}
-        <NeedsCard {...known} />
+        {known.events && <EventCard events={known.events} since={known.since ?? ''} day={known.day ?? ''} />}
+        <NeedsCard {...known} again={read} />
         {hasWebhooks && <WebhookCard webhooks={known.webhooks ?? []} />}
         {hasWebhooks && <SendCard {...known} />}
         <div class="c12 thirds">
@@ -99,6 +100,8 @@ async function check(): Promise<void> {
 
 function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly atMs: number }): VNode {
   const verdict = verdictOf(status);
+  // The button below replaces the command.
+  const isDropped = status.warnings?.some(({ code, title }) => code === 'webhook_dropped' && title === verdict.text);
   return (
     <section class={`verdict ${verdict.tone}`} aria-labelledby="verdict">
       <span class="seal">
@@ -106,7 +109,7 @@ function VerdictCard({ status, atMs }: { readonly status: StatusReport; readonly
       </span>
       <div class="grow">
         <h1 id="verdict">{verdict.text}</h1>
-        <p>{verdict.next}</p>
+        <p>{isDropped ? 'They can be delivered again: see below.' : unbroken(verdict.next)}</p>
       </div>
       <span class="quiet small hide-s">
         Checked {timeOf(atMs)} · up {spanOf(status.uptime_s)}

@@ -2,6 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { ComponentChildren, VNode } from 'preact';
+import type { SearchReport } from '../../../../client/search-types.ts';
 import type { ShownSetting } from '../../../../core/model/shown-setting.ts';
 import type { StatusReport } from '../../../../core/model/status.ts';
 import { CodeLine, Icon, Note, PageHead, Tag } from '../../parts/parts.tsx';
@@ -178,7 +179,15 @@ function ConfigRow({ setting }: { readonly setting: ShownSetting }): VNode {
   );
 }
 
-function AboutCard({ version, uptime_s: seconds, newest_row: rows, search, capabilities, demo }: StatusReport): VNode {
+function AboutCard({
+  version,
+  uptime_s: seconds,
+  newest_row: rows,
+  capabilities,
+  demo,
+  ...others
+}: StatusReport): VNode {
+  const { search } = others as { readonly search?: SearchReport };
   const missing = Object.entries(capabilities ?? {}).filter(([, { available }]) => !available);
   return (
     <section class="card">

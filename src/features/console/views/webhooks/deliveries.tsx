@@ -7,8 +7,10 @@ import { Segments } from '../../parts/choices.tsx';
 import { Button, Card, Icon } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { call, curlOf } from '../../service/api.ts';
-import { counted, exactTimeOf, number } from '../../service/words.ts';
-import { pathOf, sendAgain } from './webhook-actions.tsx';
+import { nameIn } from '../../service/directory.ts';
+import { addressIn, counted, exactTimeOf, number } from '../../service/words.ts';
+import { pathOf } from './redeliver.ts';
+import { sendAgain } from './webhook-actions.tsx';
 import type { ShownWebhook } from './webhook-words.ts';
 
 const OUTCOMES: Readonly<Record<DetailedDelivery['outcome'], readonly [icon: string, kind: string]>> = {
@@ -75,7 +77,7 @@ interface DeliveryProps extends Omit<DeliveriesProps, 'deliveries'> {
 }
 
 function Delivery({ webhook, delivery, again }: DeliveryProps): VNode {
-  const { at, event, outcome, attempts, status, error, duration_ms: ms } = delivery;
+  const { at, event, outcome, attempts, status, error, duration_ms: ms, redelivered_at: arrivedAt } = delivery;
   const [name, kind] = OUTCOMES[outcome];
   return (
     <details class="delivery">
@@ -88,7 +90,10 @@ function Delivery({ webhook, delivery, again }: DeliveryProps): VNode {
           {exactTimeOf(at)}
         </time>
         <span class="mono small cut">{event}</span>
-        <span class="says">{error ?? answered(status)}</span>
+        <span class="says">
+          {arrivedAt === undefined ? (error ?? answered(status)) : `Delivered again ${exactTimeOf(arrivedAt)}`}
+        </span>
+        <About delivery={delivery} />
         <span class="small quiet nowrap">{attempts > 1 && counted(attempts, 'try', 'tries')}</span>
         <span class="num small quiet end">{outcome !== 'gone' && `${number(ms)} ms`}</span>
         <span class="chevron">
@@ -97,6 +102,18 @@ function Delivery({ webhook, delivery, again }: DeliveryProps): VNode {
       </summary>
       <Attempts webhook={webhook} delivery={delivery} again={again} />
     </details>
+  );
+}
+
+/** The conversation and the first words of what the event was about. */
+function About({ delivery: { message, event } }: Pick<DeliveryProps, 'delivery'>): VNode {
+  if (message === undefined) return <span class="about" />;
+  if (message === null) return <span class="about small quiet">{OF_ROWS.test(event) && 'The message is gone.'}</span>;
+  const { conversation_id: id, text } = message;
+  return (
+    <span class="about cut">
+      <bdi class="what">{nameIn(id) ?? addressIn(id)}</bdi> <bdi class="soft">{text}</bdi>
+    </span>
   );
 }
 

@@ -1,6 +1,5 @@
-// Actions on a webhook: test, send again, replay, pause, remove.
+// Actions on a webhook: test, send again, pause, remove.
 
-import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { WebhookTestResult } from '../../../../core/model/webhook.ts';
 import { confirmed, Menu, type MenuItem } from '../../parts/floating.tsx';
@@ -8,9 +7,9 @@ import { copy, toast } from '../../parts/toast.ts';
 import { call, curlOf } from '../../service/api.ts';
 import { currentRoute, goTo } from '../../service/route.ts';
 import { counted, number } from '../../service/words.ts';
+import { pathOf, redeliver } from './redeliver.ts';
+import { replay } from './replay-dialog.tsx';
 import { hashOf, nameOfWebhook, type ShownWebhook } from './webhook-words.ts';
-
-export const pathOf = (id: string): string => `webhooks/${encodeURIComponent(id)}`;
 
 interface Shown {
   readonly webhook: ShownWebhook;
@@ -20,14 +19,14 @@ interface Shown {
 
 export function WebhookMenu({ webhook, again }: Shown): VNode {
   const { id, enabled, dropped } = webhook;
-  const redeliver: MenuItem = {
+  const deliver: MenuItem = {
     icon: 'retry',
     text: `Deliver ${counted(dropped, 'dropped event')} again`,
-    run: () => replayFrom(id, { dropped: true }).then(again),
+    run: () => redeliver(id).then(again),
   };
   const items: readonly MenuItem[] = [
     { icon: 'retry', text: 'Replay …', run: () => replay(webhook, again) },
-    ...(dropped > 0 ? [redeliver] : []),
+    ...(dropped > 0 ? [deliver] : []),
     { icon: 'pen', text: 'Edit', run: () => goTo(`${hashOf(id)}/edit`) },
     enabled
       ? { icon: 'pause', text: 'Pause', run: () => setEnabled(id, false).then(again) }
@@ -58,66 +57,6 @@ async function sendOnce(path: string): Promise<void> {
 async function setEnabled(id: string, enabled: boolean): Promise<void> {
   await call(pathOf(id), { method: 'PATCH', body: { enabled } });
   toast(enabled ? 'Resumed: events from the pause follow' : 'Paused: it keeps its position');
-}
-
-type ReplayFrom = { readonly dropped: true } | { readonly after: number | 'latest' };
-
-async function replayFrom(id: string, from: ReplayFrom): Promise<void> {
-  const { row_id: row } = await call<{ readonly row_id: number }>(`${pathOf(id)}/replay`, {
-    method: 'POST',
-    body: from,
-  });
-  if ('dropped' in from) toast('Delivering dropped events again');
-  else if (from.after === 'latest') toast('Skipped: only new events are delivered');
-  else toast(`Delivering everything after row ${row} again`);
-}
-
-function ReplayFields({ row, dropped }: { readonly row: number; readonly dropped: number }): VNode {
-  const what = useSignal('row');
-  return (
-    <span class="stack">
-      <span>It is at row {number(row)}.</span>
-      <select
-        class="input"
-        name="what"
-        aria-label="Deliver"
-        onChange={({ currentTarget }) => (what.value = currentTarget.value)}
-      >
-        <option value="row">events after a row again</option>
-        {dropped > 0 && <option value="dropped">dropped events again ({dropped})</option>}
-        <option value="latest">only new events</option>
-      </select>
-      <input
-        class="input"
-        name="row"
-        type="number"
-        min={0}
-        max={row}
-        step={1}
-        defaultValue={String(Math.max(0, row - 10))}
-        aria-label="Row"
-        hidden={what.value !== 'row'}
-      />
-    </span>
-  );
-}
-
-/**
- * Asks which events to deliver: all events after a row, the dropped events, or only new events. Then starts the replay.
- */
-export async function replay(webhook: ShownWebhook, again: () => Promise<unknown>): Promise<void> {
-  const { id, row_id: row, dropped } = webhook;
-  const chosen = await confirmed({
-    title: `Replay ${nameOfWebhook(webhook)}`,
-    text: <ReplayFields row={row} dropped={dropped} />,
-    action: 'Replay',
-    isBad: false,
-  });
-  if (chosen === undefined) return;
-  const what = chosen.get('what');
-  if (what === 'dropped') await replayFrom(id, { dropped: true });
-  else await replayFrom(id, { after: what === 'row' ? Number(chosen.get('row')) : 'latest' });
-  await again();
 }
 
 async function remove(webhook: ShownWebhook): Promise<void> {

@@ -11,7 +11,9 @@ import { call } from '../../service/api.ts';
 import { nameIn } from '../../service/directory.ts';
 import { addressIn, hourOf, number, spanOf, timeOf } from '../../service/words.ts';
 import { DeliveryCard } from './deliveries.tsx';
-import { pathOf, replay, sendTest, WebhookMenu } from './webhook-actions.tsx';
+import { pathOf, redeliver } from './redeliver.ts';
+import { replay } from './replay-dialog.tsx';
+import { sendTest, WebhookMenu } from './webhook-actions.tsx';
 import {
   hashOf,
   nameOfWebhook,
@@ -103,6 +105,11 @@ function TroubleNote({ webhook, lastError, again }: TroubleProps): VNode | null 
             Try now
           </Button>
         )}
+        {webhook.dropped > 0 && (
+          <Button kind="mini" run={() => redeliver(webhook.id).then(again)}>
+            Deliver {webhook.dropped === 1 ? 'it' : 'them'} again
+          </Button>
+        )}
       </div>
     </Note>
   );
@@ -118,7 +125,8 @@ function HourChart({ points }: SubjectSeries): VNode {
   const pointed = useSignal('');
   const bars = points.map(({ at, counts: { delivered = 0, retried = 0, dropped = 0, failed = 0 } }) => ({
     label: timeOf(at),
-    values: [delivered, retried, dropped + failed],
+    // An event that is held counts each of its attempts, but it is one event.
+    values: [delivered, retried, dropped + (dropped === 0 ? Math.min(1, failed) : 0)],
   }));
   const sum = (part: number): number => bars.reduce((total, { values }) => total + (values[part] ?? 0), 0);
   return (

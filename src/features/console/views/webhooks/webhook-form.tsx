@@ -13,7 +13,8 @@ import { type Entry, nameIn } from '../../service/directory.ts';
 import { goTo } from '../../service/route.ts';
 import { serves } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
-import { pathOf, sendTest } from './webhook-actions.tsx';
+import { pathOf } from './redeliver.ts';
+import { sendTest } from './webhook-actions.tsx';
 import { changedHeaders, type HeaderRow, HeaderRows, storedHeaders, TypeChoice } from './webhook-fields.tsx';
 import { Beside, SecretField } from './webhook-form-parts.tsx';
 import { hashOf, type ShownWebhook } from './webhook-words.ts';
@@ -131,7 +132,7 @@ export function WebhookForm({ webhook }: { readonly webhook: ShownWebhook | unde
             </a>
           </div>
         </form>
-        <Beside />
+        <Beside {...values.value} isSigned={webhook?.has_secret === true || values.value.secret !== ''} />
       </div>
     </>
   );
@@ -236,10 +237,10 @@ const FilterFields = ({ values: { conversations, senders, whose }, set }: Fields
       <span class="hint">If you list none, it gets all conversations.</span>
     </div>
     <div class="field">
-      <span class="label">Only written by</span>
-      <PeopleField label="Only written by" entries={senders} change={(entries) => set({ senders: entries })} />
+      <span class="label">Only from these people</span>
+      <PeopleField label="Only from these people" entries={senders} change={(entries) => set({ senders: entries })} />
     </div>
-    <Field label="Written by">
+    <Field label="Whose messages">
       <select class="input" value={whose} onChange={({ currentTarget }) => set({ whose: currentTarget.value })}>
         <option value="">anybody</option>
         <option value="false">others</option>

@@ -14,7 +14,8 @@ import { currentRoute, type Route, type View } from '../../service/route.ts';
 import { commandOf, mayOwn } from '../../service/service.ts';
 import { number } from '../../service/words.ts';
 import { deliveriesOf } from './deliveries.tsx';
-import { pathOf, sendTest, WebhookMenu } from './webhook-actions.tsx';
+import { pathOf } from './redeliver.ts';
+import { sendTest, WebhookMenu } from './webhook-actions.tsx';
 import { WebhookPage } from './webhook-detail.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import {

@@ -1,0 +1,88 @@
+import type { HeldFile } from '../core/model/held-file.ts';
+import type { Names } from '../core/model/names.ts';
+import type { ServiceChoice } from '../core/model/send-service.ts';
+
+/** The states of a held send. Every state but `held` and `approved` is final. */
+export type ApprovalState =
+  | 'held'
+  | 'approved'
+  | 'sent'
+  /**
+   * Approved, and waits for its `send_at`. `GET /scheduled/{id}` with the approval's id returns the outcome (decision
+   * X1).
+   */
+  | 'scheduled'
+  /** Handed to Messages, but the message's row in chat.db was not seen in time. */
+  | 'pending'
+  | 'failed'
+  /** It is unknown whether the message was sent. */
+  | 'unknown'
+  | 'denied'
+  | 'expired'
+  | 'withdrawn'
+  /** Approved, but expired or no longer permitted when it was about to be sent. */
+  | 'void';
+
+/**
+ * A send that waits for the owner's decision or has been decided. Its recipient, text and files never change, except
+ * that the text is erased once the state is final.
+ */
+export interface Approval {
+  readonly id: string;
+  readonly key_id: string;
+  readonly state: ApprovalState;
+  /** The recipient's address or chat id. */
+  readonly to: string;
+  /** The addresses of everyone who will receive the message. */
+  readonly members: readonly string[];
+  /** The message's text; null once the state is final. */
+  readonly text: string | null;
+  readonly attachments: readonly HeldFile[];
+  /** Absent if the send chooses no service (decision X3). */
+  readonly service?: ServiceChoice | undefined;
+  readonly fallback?: 'sms' | undefined;
+  readonly send_at?: string | undefined;
+  readonly send_until?: string | undefined;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly decided_at: string | null;
+  /** The id of the key that decided, `owner` for the owner's key, or `tapback` for the owner's tapback. */
+  readonly decided_by: string | null;
+  /** Row id of the sent message; null until its row was seen in chat.db. */
+  readonly message_id: string | null;
+  /** Code of the problem that ended the approval. */
+  readonly problem: string | null;
+  /**
+   * Hash of the content to decide on; only for callers who may decide. They send the hash back when they approve, so
+   * that they approve exactly this content.
+   */
+  readonly shown?: string | undefined;
+  /** Names of the members, with `include=contacts`. */
+  readonly names?: Names | undefined;
+  /** True if the owner has never written to the recipient. Only with `include=contacts`, while the send is held. */
+  readonly new_contact?: boolean | undefined;
+}
+
+/** One line of the audit log: who did what to whom, and with which outcome. Never contains a message's text. */
+export interface AuditEntry {
+  readonly id: number;
+  /** ISO 8601 UTC. For a line that counts several occurrences, the time of the first. */
+  readonly at: string;
+  /** Id of the limited key; `owner` for the owner's key, `tapback` for the owner's tapbacks. */
+  readonly key_id: string;
+  readonly action: AuditAction;
+  /**
+   * A chat id, an address, the host that a webhook posts to, `OTHER_TARGETS`, or the id of a key, approval or webhook.
+   */
+  readonly target: string | null;
+  /** The result of the action, or the code of the problem with which it was refused. */
+  readonly outcome: string;
+  /** Keyed hash of the message's text. With it, the owner can prove what the text was. */
+  readonly text_hmac: string | null;
+  /** How many equal occurrences this line stands for. */
+  readonly count: number;
+  /** The name of the target, with `include=contacts`. */
+  readonly names?: Names | undefined;
+}
+
+export type AuditAction = 'read' | 'event' | 'send' | 'schedule' | 'approval' | 'refused' | 'key' | 'webhook';

@@ -1,0 +1,2 @@
+/** The owner's `key_id`. */
+export const OWNER = 'owner';

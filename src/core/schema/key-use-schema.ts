@@ -1,8 +1,0 @@
-import * as z from 'zod';
-import type { KeyUse } from '../model/key.ts';
-import { shapeOf } from './shape.ts';
-
-/** Number of actions of a limited key today, by kind. */
-export const keyUseSchema = shapeOf<KeyUse>()(
-  z.object({ read: z.int(), asked: z.int(), sent: z.int(), refused: z.int() }),
-);

@@ -1,0 +1,27 @@
+import type { Approval, ApprovalState } from '../../client/access-types.ts';
+
+export const APPROVAL_STATES = [
+  'held',
+  'approved',
+  'sent',
+  'scheduled',
+  'pending',
+  'failed',
+  'unknown',
+  'denied',
+  'expired',
+  'withdrawn',
+  'void',
+] as const satisfies readonly ApprovalState[];
+
+/**
+ * Returns the console's page on which the owner decides on a held send, as a path relative to the service's address.
+ */
+export function approvalInConsole(id: string): string {
+  return `/console#/approvals/${id}`;
+}
+
+/** Reports whether the state is final. */
+export function hasEnded({ state }: Pick<Approval, 'state'>): boolean {
+  return state !== 'held' && state !== 'approved';
+}

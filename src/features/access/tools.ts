@@ -1,0 +1,4 @@
+import { approvalsWait } from './tools/approvals-wait.ts';
+import { whoami } from './tools/whoami.ts';
+
+export const TOOLS = [whoami, approvalsWait];

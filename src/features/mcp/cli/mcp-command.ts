@@ -1,0 +1,47 @@
+import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
+import type { ClientContext } from '../../../core/cli/context.ts';
+import { jsonLine, oneLine } from '../../../core/cli/output/text.ts';
+import { type ConnectionOptions, limitedDestinationOf, reportRefusal } from '../../../core/cli/service-connection.ts';
+import { McpPipe } from './mcp-pipe.ts';
+
+export interface McpOptions extends ConnectionOptions {
+  /** True to pass incoming messages on to Claude Code. */
+  readonly channel?: boolean;
+  /** With `channel`: passes on only messages after this row id or offset. */
+  readonly since?: string;
+}
+
+/** `postern mcp`: serves MCP over stdin and stdout, for programs that start their own servers. */
+export function mcpCommand(options: McpOptions, context: ClientContext): Promise<number> {
+  return reportRefusal(options, context, async () => {
+    const to = limitedDestinationOf(options, context);
+    const writes = new Set<Promise<void>>();
+    const write = (line: string): void => {
+      const written = context.writeLine(jsonLine(line)).finally(() => writes.delete(written));
+      writes.add(written);
+    };
+    const warn = (sentence: string): void => context.stderr(oneLine(sentence));
+    const ended = context.untilEnded();
+    const stop = new AbortController();
+    const channel = options.channel === true ? await openChannel() : undefined;
+    const pipe = new McpPipe(to, (line) => write(channel?.fromService(line) ?? line), warn);
+    const lines = createInterface({ input: Readable.from(context.input()), terminal: false });
+    ended.addEventListener('abort', () => lines.close());
+    for await (const line of lines) pipe.pass(channel?.fromClient(line) ?? line);
+    if (ended.aborted) pipe.close();
+    stop.abort();
+    await Promise.all([pipe.idle(), channel?.ended()]);
+    await Promise.all(writes);
+
+    async function openChannel() {
+      const [{ McpChannel }, { PosternClient }] = await Promise.all([
+        import('./mcp-channel.ts'),
+        import('../../../client/postern-client.ts'),
+      ]);
+      const { address: _address, ...destination } = to;
+      const client = new PosternClient(destination);
+      return new McpChannel({ client, after: options.since, write, warn, signal: stop.signal });
+    }
+  });
+}

@@ -1,0 +1,37 @@
+import { Option } from 'commander';
+import { connected, helpExamples, rowOrOffset } from '../../core/cli/declaration.ts';
+import { feature } from '../../core/feature.ts';
+import { mcpClients } from './clients.ts';
+import { MCP_PROBLEMS } from './problems.ts';
+import { MCP_SETTINGS } from './settings.ts';
+
+/** Serves the Model Context Protocol: the tools, events and subscriptions of programs that a model drives. */
+export const mcp = feature({
+  name: 'mcp',
+  // Some of its tools search, and resolve names.
+  needs: ['contacts', 'search'],
+  settings: MCP_SETTINGS,
+  problems: MCP_PROBLEMS,
+  routes: {
+    callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, isForLimitedKeys: true },
+  },
+  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  document: async () => (await import('./document.ts')).DOCUMENT,
+  clients: (setup) => mcpClients(setup),
+  commands(program, runs) {
+    connected(program.command('mcp'), { json: false })
+      .description('Serve MCP over stdin and stdout, for programs that start their tool servers themselves.')
+      .option('--channel', 'pass incoming messages on to Claude Code, which answers with its tool "reply"')
+      .addOption(
+        new Option('--since <row>', 'with --channel: start after this row id or offset instead of now').argParser(
+          rowOrOffset,
+        ),
+      )
+      .addHelpText('after', helpExamples('POSTERN_API_KEY=postern_… postern mcp', 'postern mcp --key-file ~/agent.key'))
+      .action(runs(async () => (await import('./cli/mcp-command.ts')).mcpCommand));
+  },
+  async open(core, settings) {
+    const { openMcp } = await import('./open.ts');
+    return openMcp(core, settings);
+  },
+});

@@ -8,11 +8,10 @@ import { macSchema } from '../../../core/schema/status-schema.ts';
 import { FLEET_PROBLEMS } from '../problems.ts';
 
 const MAC = z.string().optional().meta({ description: 'Only events of this Mac.' });
-const NOT_OF_A_HUB: readonly string[] = ['include', 'max_age_s', 'junk'];
 
-/** Returns the parameters of a Mac that a hub has too, and its own. */
+/** Returns the parameters of a Mac but for `include`, and that of a hub. */
 const queryOf = ({ shape }: z.ZodObject): z.ZodObject =>
-  z.object({ ...Object.fromEntries(Object.entries(shape).filter(([name]) => !NOT_OF_A_HUB.includes(name))), mac: MAC });
+  z.object({ ...Object.fromEntries(Object.entries(shape).filter(([name]) => name !== 'include')), mac: MAC });
 
 const { getHealth, getStatus, listEvents, openWebSocket, listConversations } = OPERATIONS;
 
@@ -35,7 +34,7 @@ const CHANGED: Partial<Record<RouteId, Operation>> = {
     description: `${listEvents.description}\n\nEach event names its \`mac\`. Offsets are places in the stream of the fleet, the same at every hub.`,
     query: queryOf(listEvents.query),
     problems: [
-      ...['offset_expired', 'stream_changed', 'offset_of_a_mac', 'not_of_a_fleet', 'include_at_the_mac'],
+      ...['offset_expired', 'stream_changed', 'offset_of_a_mac', 'include_at_the_mac'],
       ...['mac_unknown', 'too_many_streams'],
     ],
   },

@@ -148,7 +148,7 @@ export class HubWebhooks implements WebhookRegistry {
     if (held === null) return all;
     const { row_id, attempts, since, error } = held;
     const now = { id: held.id, at: since, event: 'message.received', row_id, outcome: 'held', attempts } as const;
-    return [{ ...now, status: null, error, duration_ms: 0 }, ...all];
+    return [{ ...now, status: null, error, duration_ms: 0, tries: [] }, ...all];
   }
 
   async lastDelivery(id: string): Promise<DeliveryRecord | undefined> {

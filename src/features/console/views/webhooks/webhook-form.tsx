@@ -11,7 +11,7 @@ import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { type Entry, nameIn } from '../../service/directory.ts';
 import { goTo } from '../../service/route.ts';
-import { isHub } from '../../service/service.ts';
+import { serves } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { pathOf } from './redeliver.ts';
 import { sendTest } from './webhook-actions.tsx';
@@ -157,7 +157,7 @@ function Fields({ values, set, isSigned }: FieldsProps & { readonly isSigned: bo
         <TypeChoice chosen={events} choose={(chosen) => set({ events: chosen })} />
       </Fieldset>
       <FilterFields values={values} set={set} />
-      {!isHub() && (
+      {serves('getMessage') && (
         <Fieldset title="With each message">
           {INCLUDES.map(([value, title, text]) => (
             <Option

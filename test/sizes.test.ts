@@ -21,7 +21,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/features/access/self-chat.ts: selfChatOf',
   'src/features/access/tapbacks.ts: tapbacks',
   'src/client/event-socket.ts: eventSocket',
-  'src/features/access/state/audit-store.ts: auditStore',
   'src/core/state/webhooks-store.ts: webhookStore',
   // It is one list of cases or declarations, which reads from top to bottom.
   'src/features/access/commands.ts: declareKeyCommands',
@@ -32,7 +31,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/features/simulator/simulated-messages.ts: perform',
   'src/core/schema/plain-text.ts: plainText',
   // Its steps share what they have read so far. It is split when it is next changed.
-  'src/features/access/limited-access.ts: #makeCaller',
   'src/core/chatdb/diagnostic-reader.ts: watch',
   'src/features/search/index/walk.ts: walkIndex',
 ];

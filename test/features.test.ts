@@ -76,7 +76,7 @@ const NAMED: Readonly<Record<string, number>> = {
   bluebubbles: 2,
   changes: 55,
   console: 62,
-  contacts: 44,
+  contacts: 43,
   fleet: 5,
   imsg: 1,
   mcp: 5,

@@ -21,7 +21,6 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/features/access/self-chat.ts: selfChatOf',
   'src/features/access/tapbacks.ts: tapbacks',
   'src/client/event-socket.ts: eventSocket',
-  'src/features/access/state/audit-store.ts: auditStore',
   'src/core/state/webhooks-store.ts: webhookStore',
   // It is one list of cases or declarations, which reads from top to bottom.
   'src/features/access/commands.ts: declareKeyCommands',

@@ -1,8 +1,7 @@
 import type { ClientLines } from '../core/model/client-lines.ts';
 import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.ts';
 import type { SignInCode } from '../core/model/sign-in.ts';
-import type { SelfChatRecord } from '../features/access/self-chat-ports.ts';
-import type { Approval, ApprovalState, AuditAction, AuditEntry } from './access-types.ts';
+import type { Approval, ApprovalState, AuditAction, AuditEntry, SelfChatRecord } from './access-types.ts';
 import { queryOf, type Requests } from './request.ts';
 
 /**

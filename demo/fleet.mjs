@@ -117,6 +117,8 @@ function introduce(url, key, hubPorts) {
 ${count === 1 ? 'One nats-server' : `${count} nats-servers`} ${version}, ${MACS.length} simulated Macs (${MACS.join(', ')}; m1 has two machines), ${HUBS.length} hubs (ports ${hubPorts.join(', ')}).
 No real message is read or sent. Everything is in ${folder}.
 
+The console of the fleet, and of each Mac: ${url}/console
+  Its key is in ${keyFile}
 The fleet, through the balancer:
   curl ${header} ${url}/api/v1/macs
   curl ${header} '${url}/api/v1/conversations?limit=3'

@@ -63,6 +63,9 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   // Without Send Later of Messages, and what the code itself schedules.
   scheduled:
     /scheduled[_ ]?(?:send|message|list|cancel|id|api|answer)|scheduler|'scheduled?'|\bscheduled\(|\.scheduled\b/i,
+  // Not what looks for something, nor the query of a URL.
+  search:
+    /search[-_]?(?:hit|result|filter|report|index|complete|\.enabled)|`search|\.search\(q|\bsearch: \{|full-text/i,
   simulator: /simulat|\bdemo\b/i,
 };
 
@@ -73,7 +76,7 @@ const NAMED: Readonly<Record<string, number>> = {
   bluebubbles: 2,
   changes: 55,
   console: 62,
-  contacts: 44,
+  contacts: 43,
   fleet: 5,
   imsg: 1,
   mcp: 5,
@@ -81,7 +84,7 @@ const NAMED: Readonly<Record<string, number>> = {
   oauth: 5,
   overview: 10,
   scheduled: 37,
-  search: 74,
+  search: 17,
   simulator: 58,
 };
 

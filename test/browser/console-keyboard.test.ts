@@ -143,7 +143,6 @@ describe('the console, with the keyboard alone', () => {
     await page.keyboard.press('Enter');
     await tabTo('dialog [name="which"]:checked');
     await page.locator('dialog [name="time"]').fill('2020-01-01T00:00');
-    await tabTo('dialog .btn.first');
     await page.keyboard.press('Enter');
     await page.locator('#toast', { hasText: /Delivering everything after .+2020.+ again/ }).waitFor();
     await eventually(() => expect(times().length).toBe(2));

@@ -51,6 +51,8 @@ describe('webhooks in the console', () => {
       await page.getByLabel('Address', { exact: true }).fill(receiver.url);
       await page.locator('[name="group"][value="Sent"]').check();
       await page.locator('[name="group"][value="Received"]').uncheck();
+      // The example follows the form.
+      await page.locator('#webhooks aside .code', { hasText: '"type": "message.sent"' }).waitFor();
       await page.getByRole('button', { name: 'Add a header' }).click();
       await page.getByLabel('Name of the header').fill('Authorization');
       await page.getByLabel('Value of the header').fill('Bearer only-mine');

@@ -144,7 +144,14 @@ describe('GET /messages', () => {
 
   test('filters by conversation, written with a raw plus, an encoded one, a blank for it, or another prefix', async () => {
     const bare = [ANA, '%2B15550100', '%2015550100', 'any;-;%2015550100'];
-    for (const id of [...bare, `any;-;${ANA}`, `any;-;%2B15550100`, `iMessage;-;${ANA}`, `SMS%3B-%3B${ANA}`, `RCS;-;${ANA}`]) {
+    for (const id of [
+      ...bare,
+      `any;-;${ANA}`,
+      `any;-;%2B15550100`,
+      `iMessage;-;${ANA}`,
+      `SMS%3B-%3B${ANA}`,
+      `RCS;-;${ANA}`,
+    ]) {
       expect(ids(await list(`/messages?conversation_id=${id}`))).toEqual([reply, hello].map(String));
     }
   });

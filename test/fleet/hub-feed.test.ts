@@ -3,9 +3,12 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { EVENTS } from '../../src/features/fleet/protocol/subjects.ts';
+import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
-import { Fleet, type Hub, type HubEvent, type Mac } from '../support/fleet-fixture.ts';
+import { Fleet, HUB_KEY, type Hub, type HubEvent, type Mac } from '../support/fleet-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
+import { type Running, startPostern } from '../support/postern.ts';
+import { Receiver } from '../support/receiver.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 /** A client that reads page after page, changes hubs, and follows `resume`. */
@@ -153,11 +156,55 @@ describeWithNats('the events of a fleet at its hubs', () => {
     expect(poller.expired).toBeGreaterThan(0);
   });
 
-  test('offsets of a Mac, includes and filters by age are refused with what to do', async () => {
+  test('junk and rows that came late at their Mac are left out for those who ask, as on the Mac', async () => {
+    const hub = await fleet.hub();
+    const mac = await fleet.mac('m1');
+    const receiver = await Receiver.start();
+    const webhook = { url: receiver.url, events: ['message.received'], filter: { junk: false } };
+    expect((await hub.post('/api/v1/webhooks', webhook)).status).toBe(201);
+    const spam = mac.database.chat('any;-;+15550109', ['+15550109'], { is_filtered: 2 });
+    const date = appleDate(Date.now());
+    mac.database.message({ chat: spam, handle_id: mac.database.handle('+15550109'), text: 'shoes', date, guid: 'G-1' });
+    mac.database.message({ chat: 1, handle_id: 1, text: 'old', date: appleDate(Date.now() - 7_200_000), guid: 'G-2' });
+    mac.write('tea', 'G-3');
+    expect(await hub.texts(3)).toEqual(['shoes', 'old', 'tea']);
+    expect(await hub.texts(2, 'after=0&junk=false')).toEqual(['old', 'tea']);
+    expect(await hub.texts(2, 'after=0&max_age_s=1800')).toEqual(['shoes', 'tea']);
+    await eventually(() => expect(receiver.deliveries.map(({ event }) => event.data.body)).toEqual(['old', 'tea']));
+    await receiver.close();
+  });
+
+  test('postern tail shows the events of all Macs, and leaves out junk if asked to', async () => {
+    const hub = await fleet.hub();
+    const macs = [await fleet.mac('m1'), await fleet.mac('m2')];
+    for (const [at, mac] of macs.entries()) {
+      const spam = mac.database.chat('any;-;+15550109', ['+15550109'], { is_filtered: 2 });
+      const handle_id = mac.database.handle('+15550109');
+      mac.database.message({ chat: spam, handle_id, text: `spam ${at}`, date: appleDate(Date.now()), guid: `S-${at}` });
+      mac.write(`text ${at}`, `G-${at}`);
+    }
+    await hub.texts(4);
+    const tail = (...more: readonly string[]) =>
+      startPostern(['tail', '--url', hub.url, '--json', '--after', '0', ...more], {
+        env: { POSTERN_API_KEY: HUB_KEY },
+      });
+    const [plain, whole] = [tail('--no-junk'), tail()];
+    const texts = ({ stdout }: Running) => stdout.match(/(?:text|spam) \d/g)?.toSorted();
+    await eventually(() =>
+      expect([texts(whole), whole.stderr]).toEqual([['spam 0', 'spam 1', 'text 0', 'text 1'], '']),
+    );
+    await eventually(() => expect(texts(plain)).toEqual(['text 0', 'text 1']));
+    macs[1]?.write('text 2', 'G-2');
+    await eventually(() => expect(texts(plain)).toEqual(['text 0', 'text 1', 'text 2']));
+    expect([plain.stderr, whole.stderr]).toEqual(['', '']);
+    for (const { child } of [plain, whole]) child.kill();
+    await Promise.all([plain.ended, whole.ended]);
+  });
+
+  test('offsets of a Mac and includes are refused with what to do', async () => {
     const hub = await fleet.hub();
     await expect(hub.events('after=17')).rejects.toMatchObject({ status: 400 });
     await expect(hub.events('after=0&include=details')).rejects.toMatchObject({ status: 400 });
-    await expect(hub.events('after=0&junk=false')).rejects.toMatchObject({ status: 400 });
   });
 
   test('while the broker is away, events are 503, and ready says so', async () => {

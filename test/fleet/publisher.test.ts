@@ -1,4 +1,8 @@
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { systemClock } from '../../src/core/runtime/clock.ts';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
+import { LOOK_MS } from '../../src/features/fleet/agent/publisher.ts';
 import { waitFor } from '../support/eventually.ts';
 import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
 
@@ -69,6 +73,26 @@ describeWithNats('a Mac that publishes', () => {
     await fleet.bodies('m7', 3);
     await fleet.restoreStore(kept);
     expect(await fleet.bodies('m7', 3)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('an event that the stream puts behind a newer one makes the Mac ask at once what the stream has', async () => {
+    const mac = fleet.mac('m7');
+    // The stream is not looked at in turn, so that only the answer to an event can raise a doubt.
+    mac.clock = { ...systemClock, after: (ms, run) => (ms === LOOK_MS ? () => {} : systemClock.after(ms, run)) };
+    await mac.start();
+    mac.write('a');
+    await fleet.bodies('m7', 1);
+    await mac.fleet(({ behind }) => behind === 0);
+    const lost = () => mac.log.lines.filter(({ message }) => message.includes('has lost events of this Mac')).length;
+    const state = openSqlite(join(mac.folder, 'config/state.db'));
+    state.prepare('UPDATE fleet_agent SET sequence = 1000, subject = ?').run(`ev.m7.${'A'.repeat(22)}`);
+    state.close();
+    mac.write('b');
+    await waitFor(() => lost() > 0);
+    for (const text of ['c', 'd']) mac.write(text);
+    expect(await fleet.bodies('m7', 4)).toEqual(['a', 'b', 'c', 'd']);
+    await mac.fleet(({ behind }) => behind === 0);
+    expect(lost()).toBe(1);
   });
 
   test('rows older than the stream keeps are counted, not published', async () => {

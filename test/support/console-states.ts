@@ -202,7 +202,12 @@ export const CONSOLE_STATES: readonly ConsoleState[] = [
     answers: [
       [
         '**/api/v1/audit?*',
-        (real: readonly Listed[]) => repeated(real, (entry, id) => ({ ...entry, id: Number(id) as never })),
+        // A send that was asked for and waits is one line.
+        (real: readonly (Listed & { readonly outcome: string })[]) =>
+          repeated(
+            real.filter(({ outcome }) => outcome !== 'asked'),
+            (entry, id) => ({ ...entry, id: Number(id) as never }),
+          ),
       ],
     ],
   },

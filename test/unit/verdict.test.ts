@@ -12,7 +12,7 @@ const webhook = (state: WebhookSummary['state'], name?: string): WebhookSummary 
   last_outcome: null,
   last_error: null,
 });
-const mac = (id: string, state: HubMac['state']): HubMac => ({ id, state, machines: [] });
+const mac = (id: string, state: HubMac['state']): HubMac => ({ id, state, path: '', machines: [] });
 
 describe('the verdict on a webhook that drops', () => {
   const report = (webhooks: readonly WebhookSummary[], more: Partial<StatusReport> = {}): StatusReport => ({
@@ -38,7 +38,7 @@ describe('the verdict on a webhook that drops', () => {
     const atHub = { macs: [mac('m1', 'present'), mac('m2', 'away')] };
     expect(verdictOf(report([dropping], atHub)).text).toBe('Front door has dropped 3 events');
     expect(verdictOf(report([dropping], { macs: [mac('m1', 'away')] })).text).toBe(
-      'M1 is away and one webhook is behind',
+      'm1 is away and one webhook is behind',
     );
   });
 

@@ -38,8 +38,13 @@ export function macServer(parts: MacServerParts): HttpServer {
     ...parts,
     routes: (host) => macRoutes(parts, host),
     operations: operationsOf(parts.features),
-    pages: staticFiles(parts.version, parts.notReady, parts.features),
+    pages: staticFiles(parts.notReady, () => documentFor(parts)),
   });
+}
+
+async function documentFor({ version, features }: MacServerParts): Promise<object> {
+  const [{ openApi }, documents] = await Promise.all([import('./openapi/openapi.ts'), documentsOf(features)]);
+  return openApi(version, documents);
 }
 
 /** Returns a function that loads the table of operations, because few requests need it. */

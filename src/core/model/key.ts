@@ -130,8 +130,8 @@ export const MAX_WAIT_S = 50;
 /** Maximum number of keys besides the owner's. */
 export const MAX_KEYS = 1000;
 
-/** The highest number that each cap can have. */
-export const MAX_CAPS: Caps = { per_minute: 60, per_day: 200, new_contacts_per_day: 200 };
+/** Returns the highest number that a cap can have. */
+export const maxCap = (name: keyof Caps): number => (name === 'per_minute' ? 60 : 200);
 
 export const DEFAULT_CAPS: Caps = { per_minute: 10, per_day: 100, new_contacts_per_day: 5 };
 

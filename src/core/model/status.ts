@@ -67,14 +67,26 @@ export function droppedWarnings(webhooks: readonly WebhookSummary[]): readonly S
 export interface HubMac {
   readonly id: string;
   readonly state: 'present' | 'away';
+  /** The path at which the API of this Mac begins. */
+  readonly path: string;
   /** The machines that are this Mac; the one that is asked comes first. */
-  readonly machines: readonly {
-    readonly machine: string;
-    readonly state: 'present' | 'away';
-    /** Number of rows that it has not published yet, at most. */
-    readonly behind: number;
-    readonly problem: string | null;
-  }[];
+  readonly machines: readonly HubMachine[];
+}
+
+/** A machine of a Mac, as it last reported itself. */
+export interface HubMachine {
+  readonly machine: string;
+  readonly state: 'present' | 'away';
+  readonly name: string;
+  readonly version: string;
+  /** When this hub last heard from the machine. */
+  readonly heard_at: string;
+  readonly newest_row: number;
+  /** Number of rows that it has not published yet, at most. */
+  readonly behind: number;
+  /** Number of rows that were too old for an event when they could be published. */
+  readonly rows_without_event: number;
+  readonly problem: string | null;
 }
 
 /** A problem that the service noticed since it started. */
@@ -111,6 +123,8 @@ export interface StatusReport {
     /** Only at a hub: the event's offset. `row_id` is 0 there. */
     readonly offset?: string | undefined;
   };
+  /** The operations that the service has, if it has not all of them. */
+  readonly operations?: readonly string[] | undefined;
   /** Only at a hub: its Macs, sorted by id. */
   readonly macs?: readonly HubMac[] | undefined;
   readonly webhooks: readonly WebhookSummary[];

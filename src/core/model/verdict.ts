@@ -77,7 +77,8 @@ function hubVerdict(
   }
   return {
     tone: away.length === macs.length && macs.length > 0 ? 'bad' : 'warn',
-    text: capital(listed(troubles)),
+    // The id of a Mac stays as it is.
+    text: away.length > 0 ? listed(troubles) : capital(listed(troubles)),
     next: webhooks.some(isDropping)
       ? `Everything else continues. ${whatIsKept(webhooks)}`
       : 'Everything else continues. Missed events are delivered later.',

@@ -24,17 +24,27 @@ const capabilities = z.record(
 );
 
 const state = z.enum(['present', 'away']);
-const macs = z
-  .array(
-    z.object({
-      id: z.string(),
-      state,
-      machines: z
-        .array(z.object({ machine: z.string(), state, behind: z.int(), problem: z.string().nullable() }))
-        .readonly(),
-    }),
-  )
-  .readonly();
+const machine = z.object({
+  machine: z.string(),
+  state,
+  name: z.string(),
+  version: z.string(),
+  heard_at: z.string().meta({ description: 'When this hub last heard from the machine.' }),
+  newest_row: z.int(),
+  behind: z.int().meta({ description: 'Rows that it has not published yet, at most.' }),
+  rows_without_event: z
+    .int()
+    .meta({ description: 'Rows that were too old for an event when they could be published.' }),
+  problem: z.string().nullable(),
+});
+
+/** A Mac of a hub; the element of the answer of `GET /macs`. */
+export const macSchema = z.object({
+  id: z.string(),
+  state,
+  path: z.string().meta({ description: 'The path at which the API of this Mac begins.' }),
+  machines: z.array(machine).readonly().meta({ description: 'The one that is asked first comes first.' }),
+});
 
 /** Answer of `GET /status` (decision H). */
 export const statusSchema = shapeOf<StatusReport>()(
@@ -62,7 +72,12 @@ export const statusSchema = shapeOf<StatusReport>()(
         age_s: z.int().nullable(),
         offset: z.string().optional().meta({ description: 'Only at a hub, where `row_id` is 0.' }),
       }),
-      macs: macs.optional().meta({ description: 'Only at a hub: its Macs.' }),
+      operations: z
+        .array(z.string())
+        .readonly()
+        .optional()
+        .meta({ description: 'The operations of this document that the service has. Absent if it has all of a Mac.' }),
+      macs: z.array(macSchema).readonly().optional().meta({ description: 'Only at a hub: its Macs.' }),
       webhooks: z
         .array(
           z.object({

@@ -8,7 +8,7 @@ import type { IncludeSet } from '../../core/model/include.ts';
 import type { Key, KeyRevocation } from '../../core/model/key.ts';
 import { namedReader } from '../../core/model/named-reader.ts';
 import { OWNER } from '../../core/model/owner.ts';
-import type { Ports, Reach } from '../../core/model/port.ts';
+import type { Ports } from '../../core/model/port.ts';
 import type { Deferral, DueSend } from '../../core/model/ports/deferral-ports.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
@@ -25,7 +25,7 @@ import { deferredCheck } from './deferred-rights.ts';
 import { KeyRing } from './key-ring.ts';
 import { limitedFeed } from './limited-feed.ts';
 import type { LimitedKey } from './limited-key.ts';
-import { isListedAddress, limitedNames } from './limited-names.ts';
+import { limitedNames } from './limited-names.ts';
 import { limitedAttachments, limitedReader } from './limited-reader.ts';
 import { limitedSender } from './limited-sender.ts';
 import { limitedWebhooks } from './limited-webhooks.ts';
@@ -34,11 +34,12 @@ import type { OwnerInChatDb } from './owner-in-chatdb.ts';
 import { ownerSender } from './owner-sender.ts';
 import type { AccessService, ApprovalStore, Approvals, AuditStore, KeyStore } from './ports.ts';
 import { accessProblem } from './problems.ts';
+import { reachOf } from './reach.ts';
 import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
 import type { SelfChatStore } from './self-chat-ports.ts';
-import { MESSAGE, MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
+import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
 import { tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {
@@ -250,21 +251,7 @@ export class LimitedAccess implements AccessService {
       details: (details) => narrowed(details, MESSAGE_DETAILS, chats),
       reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
     };
-    const reach: Reach = {
-      keyId: id,
-      has: (scope) => key.stored.scopes.includes(scope),
-      mayRead: (conversation) => chats.has(conversation),
-      mayCallBack: (url) => mayCallBack(key.stored.callback_hosts, url),
-      noteCallback: (target, outcome) => audit.note({ keyId: id, action: 'webhook', target, outcome }),
-      lists: (address) => isListedAddress(key.stored, address),
-      readable: (ids) => chats.ids(ids),
-      conversations: () => (chats.isUnlisted ? undefined : chats.guids()),
-      read(messages) {
-        const readable = chats.rows(messages, (message) => message);
-        onRead(new Set(readable.map((message) => message.conversation_id)));
-        return new Map(readable.map((message) => [message, narrowed(message, MESSAGE, chats)]));
-      },
-    };
+    const reach = reachOf(key, chats, audit);
     const { idempotency, audit: auditStore } = stores;
     const { ownListeners } = this.#parts;
     const hosts = () => key.stored.callback_hosts;

@@ -159,6 +159,7 @@ export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
   backend: { connected: 'shown', message: 'shown' },
   newest_row: 'shown',
   newest_event: { row_id: 'shown', age_s: 'shown', offset: 'shown' },
+  operations: 'shown',
   macs: 'hidden',
   webhooks: (all) => all.filter(({ id }) => own.has(id)),
   held_sends: 'hidden',

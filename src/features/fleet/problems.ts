@@ -26,12 +26,6 @@ export const FLEET_PROBLEMS = {
     detail: 'The stream of events was replaced while it was read.',
     hint: 'Ask again with the same offset.',
   },
-  not_of_a_fleet: {
-    status: 400,
-    code: 'invalid_request',
-    detail: 'A hub does not know how old a row was or whether it is junk: it takes neither `max_age_s` nor `junk`.',
-    pointer: '?junk',
-  },
   include_at_the_mac: {
     status: 400,
     code: 'invalid_request',

@@ -51,9 +51,8 @@ export async function tail(conversation: string | undefined, options: TailOption
     signal,
     onReconnect,
     maxAgeS: options.maxAge,
-    // With --junk, sends no parameter at all, because an older service refuses parameters that it does not know. A hub
-    // does not know which events are junk.
-    junk: options.junk || isHub ? undefined : false,
+    // With --junk, sends no parameter at all, because an older service refuses parameters that it does not know.
+    junk: options.junk ? undefined : false,
     ...(!isPlain && !isHub && { include: ['contacts', 'details'] as const }),
     ...(isPlain && options.details === true && { include: ['details'] as const }),
   };

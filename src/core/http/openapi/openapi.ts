@@ -62,8 +62,41 @@ const SCHEMAS = {
   WebhookTest: webhookTestSchema,
 } as const;
 
-/** Returns the OpenAPI 3.1 document, made from the schemas that check the requests. */
-export function openApi(version: string, documents: readonly LoadedDocument[] = []): Json {
+/** The tags, in the order in which the reference page shows them. */
+const TAGS = [
+  { name: 'Messages', description: 'Reading and sending' },
+  { name: 'Events', description: 'Live or resumed' },
+  { name: 'Webhooks', description: 'Events delivered to you' },
+  { name: 'Conversations', description: 'One-to-one and groups' },
+  { name: 'Contacts', description: 'Who an address belongs to' },
+  { name: 'Keys', description: 'Keys that may do less than the owner’s, and what was done with them' },
+  { name: 'Approvals', description: 'Sends that wait for the owner’s decision' },
+  { name: 'Agents', description: 'For programs that a model drives' },
+  { name: 'Service', description: 'The service itself' },
+] as const;
+
+/** The operations of a service, but for those of its features. */
+export type Contract = readonly Omit<Described, 'catalogue'>[];
+
+const CONTRACT: Contract = (Object.keys(ROUTES) as RouteId[]).map((id) => ({
+  id,
+  route: ROUTES[id],
+  operation: OPERATIONS[id],
+}));
+
+/**
+ * Returns the OpenAPI 3.1 document, made from the schemas that check the requests. The contract of a Mac is the default.
+ */
+export function openApi(
+  version: string,
+  documents: readonly LoadedDocument[] = [],
+  contract: Contract = CONTRACT,
+): Json {
+  const operations = [
+    ...contract.map(({ operation }) => operation),
+    ...documents.flatMap((one) => Object.values(one.operations)),
+  ];
+  const used: ReadonlySet<string> = new Set(operations.map(({ tag }) => tag));
   return {
     openapi: '3.1.1',
     info: {
@@ -78,19 +111,8 @@ export function openApi(version: string, documents: readonly LoadedDocument[] = 
     },
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
     security: [{ key: [] }],
-    // The reference page shows the tags in this order.
-    tags: [
-      { name: 'Messages', description: 'Reading and sending' },
-      { name: 'Events', description: 'Live or resumed' },
-      { name: 'Webhooks', description: 'Events delivered to you' },
-      { name: 'Conversations', description: 'One-to-one and groups' },
-      { name: 'Contacts', description: 'Who an address belongs to' },
-      { name: 'Keys', description: 'Keys that may do less than the owner’s, and what was done with them' },
-      { name: 'Approvals', description: 'Sends that wait for the owner’s decision' },
-      { name: 'Agents', description: 'For programs that a model drives' },
-      { name: 'Service', description: 'The service itself' },
-    ],
-    paths: paths(documents),
+    tags: TAGS.filter(({ name }) => used.has(name)),
+    paths: paths(documents, contract),
     webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
     components: {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
@@ -113,7 +135,7 @@ function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string
   };
 }
 
-function paths(documents: readonly LoadedDocument[]): Json {
+function paths(documents: readonly LoadedDocument[], contract: Contract): Json {
   const made: Record<string, Record<string, Json>> = {};
   const catalogue = catalogueOf(documents);
   const add = (id: string, route: Route, operation: Operation): void => {
@@ -123,9 +145,8 @@ function paths(documents: readonly LoadedDocument[]): Json {
       [route.method.toLowerCase()]: operationJson({ id, route, operation, catalogue }),
     };
   };
-  for (const id of Object.keys(ROUTES) as RouteId[]) {
-    const operation = id === 'sendMessage' ? withDeferred(OPERATIONS[id], documents) : OPERATIONS[id];
-    add(id, ROUTES[id], operation);
+  for (const { id, route, operation } of contract) {
+    add(id, route, id === 'sendMessage' ? withDeferred(operation, documents) : operation);
   }
   for (const { routes, operations } of documents) {
     for (const [id, operation] of Object.entries(operations)) {

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { documentsOf, type Feature } from '../../feature.ts';
 import { lookupTable } from '../../model/lookup-table.ts';
 import { problem } from '../../model/problems.ts';
 import type { Answer } from '../answer.ts';
@@ -91,13 +90,9 @@ const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable'
 
 /**
  * Returns the pages that contain no data of the owner. Requests for them need no key and do not count towards the rate
- * limit (decision E9).
+ * limit (decision E9). `document` makes what `/openapi.json` answers.
  */
-export function staticFiles(
-  version: string,
-  notReady: () => readonly string[],
-  features: readonly Feature[],
-): OpenPages {
+export function staticFiles(notReady: () => readonly string[], document: () => Promise<object>): OpenPages {
   const made = new Map<string, ServedPage>();
   for (const [path, file] of Object.entries(FILES)) {
     made.set(
@@ -112,10 +107,7 @@ export function staticFiles(
   made.set('/ready', () => readyAnswer(notReady()));
   made.set(
     '/openapi.json',
-    cached(async () => {
-      const { openApi } = await import('../openapi/openapi.ts');
-      return documentOf(openApi(version, await documentsOf(features)));
-    }),
+    cached(async () => documentOf(await document())),
   );
   return new Pages(made);
 }
@@ -249,7 +241,7 @@ function toConsole(exchange: Exchange): Answer {
 }
 
 /** Returns the answer of `/ready`. Load balancers request it often and without a key (decision AC2). */
-export function readyAnswer(reasons: readonly string[]): Answer {
+function readyAnswer(reasons: readonly string[]): Answer {
   const headers = { 'Cache-Control': 'no-store' };
   if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
   return { status: 503, body: { ready: false, reasons }, headers };

@@ -9,8 +9,8 @@ import {
   type KeyCheck,
   type KeyRecord,
   type KeyRevocation,
-  MAX_CAPS,
   MAX_WAIT_S,
+  maxCap,
   PRESETS,
   SCOPES,
 } from '../../../core/model/key.ts';
@@ -142,7 +142,7 @@ function people(what: string) {
 }
 
 function cap(name: keyof Caps) {
-  const maximum = MAX_CAPS[name];
+  const maximum = maxCap(name);
   const error = `The cap \`${name}\` must be a whole number from 0 to ${maximum}.`;
   return z.int({ error }).min(0, error).max(maximum, error).optional();
 }

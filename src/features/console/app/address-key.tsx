@@ -84,8 +84,8 @@ async function offer(key: string): Promise<void> {
   try {
     name = `“${(await call<KeyRecord>('keys/me', { key })).name}”`;
   } catch (error) {
-    // A hub answers 501, because it has no limited keys. The offer then does not name the key.
-    if (statusOf(error) !== 501) {
+    // A service without limited keys does not know this path. The offer then does not name the key.
+    if (statusOf(error) !== 404) {
       offered.value = { text: statusOf(error) === 401 ? WRONG : reasonOf(error) };
       return;
     }

@@ -11,9 +11,10 @@ import { forgetKey, keepKey, keptKey, takeFromAddress } from '../service/kept-ke
 import type { Position } from '../service/line.ts';
 import { listen, onLiveState, stopListening } from '../service/live.ts';
 import { navigationItems } from '../service/navigation.ts';
+import { placeName } from '../service/place.ts';
 import { applyScheme, hasLetters } from '../service/preferences.ts';
 import { currentRoute, setHome, type View } from '../service/route.ts';
-import { isHub, may, readService } from '../service/service.ts';
+import { may, readService, serves } from '../service/service.ts';
 import { reasonOf } from '../service/words.ts';
 import { followAddress, keyToEnter } from './address-key.tsx';
 import { coming, element, limited, markCurrent, showConnection, showNavigation, startShell } from './shell.tsx';
@@ -27,7 +28,10 @@ const others = () => import('./others.ts');
 
 const VIEWS: Readonly<Record<string, readonly [title: string, load: () => Promise<Loaded>]>> = {
   overview: ['Overview', () => import('../views/overview/overview.tsx')],
-  messages: ['Messages', () => import('../views/messages/messages.tsx')],
+  messages: [
+    'Messages',
+    async () => (serves('listMessages') ? import('../views/messages/messages.tsx') : (await others()).merged),
+  ],
   events: ['Events', async () => (await others()).events],
   webhooks: ['Webhooks', async () => (await others()).webhooks],
   approvals: ['Approvals', async () => (await others()).approvals],
@@ -43,6 +47,7 @@ const CHANGED_KEY = 'The key has changed. Enter the new one.';
  * lost WebSocket has reconnected, the page checks at once.
  */
 const HEALTH_EVERY_MS = 60_000;
+const AWAY_S = 5;
 /** A view that is there sooner appears without its title first. */
 const SKELETON_MS = 150;
 
@@ -72,18 +77,31 @@ async function enter(candidate: string): Promise<void> {
     showFrame();
     showBackend(status.backend);
     // Reads the position while the view loads. Listening begins there afterwards, so no event in between is missed.
-    const [position] = await Promise.all([may('events') ? newestPosition(status) : undefined, showView()]);
+    const [position] = await Promise.all([
+      may('events') ? newestPosition(status).catch(listenLater) : undefined,
+      showView(),
+    ]);
     if (position !== undefined) listen(position, () => leave(CHANGED_KEY), restart);
     if (status.held_sends !== undefined && may('approve')) watchHeld(status.held_sends);
   } catch (error) {
-    if (own === entries) leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
+    if (own !== entries) return;
+    leave(statusOf(error) === 401 ? WRONG_KEY : reasonOf(error), statusOf(error) === 401);
+    if (isAway(error)) setTimeout(() => own === entries && void enter(candidate), AWAY_S * 1000);
   }
 }
 
+/** Reports whether the service that the page shows is away for now, as the one in front of it says. */
+const isAway = (error: unknown): boolean => placeName !== undefined && statusOf(error) === 503;
+
 async function newestPosition({ newest_event: newest }: StatusReport): Promise<Position> {
-  if (isHub()) return { after: newest.offset ?? 0, hasChanges: false };
   const offset = await newestOffset();
   return { after: offset ?? newest.row_id, hasChanges: offset !== undefined };
+}
+
+/** Listens as soon as the service knows its events, if it says that it cannot now. */
+function listenLater(error: unknown): undefined {
+  if (statusOf(error) !== 503) throw error;
+  setTimeout(() => void restart(), AWAY_S * 1000);
 }
 
 /** Listens from the newest event on. Makes all views again, because they may have missed earlier events. */
@@ -98,7 +116,8 @@ async function restart(): Promise<void> {
     made.clear();
     await showView();
   } catch (error) {
-    leave(reasonOf(error), statusOf(error) === 401);
+    if (statusOf(error) === 503) listenLater(error);
+    else leave(reasonOf(error), statusOf(error) === 401);
   }
 }
 
@@ -154,7 +173,7 @@ async function showView(): Promise<void> {
   try {
     const next = await view;
     if (own !== turns) return;
-    if (shown !== next) put(next);
+    put(next);
     await next.show(route);
   } catch (error) {
     if (own !== turns) return;
@@ -177,8 +196,9 @@ function awaitView(name: string, title: string): void {
   coming.value = title;
 }
 
-/** Shows a view in place of the one that is shown. */
+/** Shows a view in place of the one that is shown, and of a title that stood for a view. */
 function put(next: View): void {
+  if (shown === next && !next.root.hidden) return;
   if (shown !== undefined) shown.root.hidden = true;
   const main = element('main');
   if (!next.root.isConnected) main.append(next.root);
@@ -204,13 +224,12 @@ async function checkHealth({ isByItself = false } = {}): Promise<void> {
 
 function showBackend({ connected: isConnected, message }: StatusReport['backend']): void {
   const text = message ?? (isConnected ? 'Connected' : 'no reason given');
-  if (!isConnected) showConnection('bad', `Postern cannot read your messages: ${text}`);
+  const can = serves('getMessage') ? 'read your messages' : 'read the events';
+  if (!isConnected) showConnection('bad', `Postern cannot ${can}: ${text}`);
   else showConnection(message === null ? 'good' : 'warning', text);
   health.value = {
     isGood: isConnected,
-    text: isConnected
-      ? 'Postern is running and can read messages'
-      : `Postern is running, but cannot read messages: ${text}`,
+    text: isConnected ? 'Postern is running' : `Postern is running, but: ${text}`,
   };
 }
 
@@ -277,7 +296,7 @@ let wasLost = false;
 onLiveState((state) => {
   if (state === 'open' && wasLost) void checkHealth();
   wasLost = state !== 'open';
-  if (wasLost) showConnection('bad', 'Postern does not answer. This page reconnects by itself.');
+  if (wasLost) showConnection('bad', `${placeName ?? 'Postern'} does not answer. This page reconnects by itself.`);
 });
 setInterval(() => void checkHealth({ isByItself: true }), HEALTH_EVERY_MS);
 const key = await keyToEnter();

@@ -8,9 +8,10 @@ import { copy } from '../parts/toast.ts';
 import { opened } from '../parts/view.tsx';
 import { type Entry, suggestions } from '../service/directory.ts';
 import { navigationItems } from '../service/navigation.ts';
+import { consoleOf, placeName, WAY_BACK } from '../service/place.ts';
 import { keepPreference, MODIFIER, schemeNow } from '../service/preferences.ts';
 import { currentRoute, goTo, pathOfConversation } from '../service/route.ts';
-import { isHub, isOwner, may } from '../service/service.ts';
+import { macs, may, mayOwn, serves } from '../service/service.ts';
 
 interface Choice {
   readonly icon: string;
@@ -41,15 +42,20 @@ const linkTo = (icon: string, text: string, detail: string, hash: string): Choic
   run: () => goTo(hash),
 });
 
+/** Returns an action that leaves this page for another console. */
+const leadTo = (address: string) => (): void => location.assign(address);
+
 function actions(): readonly Choice[] {
   const isDark =
     schemeNow() === 'dark' || (schemeNow() === 'auto' && matchMedia('(prefers-color-scheme: dark)').matches);
   return [
     ...navigationItems().map(({ view, icon, text }) => linkTo(icon, text, 'View', `#/${view}`)),
     linkTo('gear', 'Settings', 'View', '#/settings'),
+    ...macs().map(({ id }) => ({ icon: 'mac', text: id, detail: 'Mac', run: leadTo(consoleOf(id)) })),
+    ...(placeName === undefined ? [] : [{ icon: 'left', text: 'All Macs', detail: '', run: leadTo(WAY_BACK) }]),
     ...(may('send') ? [linkTo('pen', 'New message', 'Messages', '#/messages?new')] : []),
     ...(may('webhooks') ? [linkTo('plus', 'Add a webhook', 'Webhooks', '#/webhooks/new')] : []),
-    ...(isOwner() && !isHub() ? [linkTo('plus', 'Create a key', 'Keys', '#/keys/new')] : []),
+    ...(mayOwn('addKey') ? [linkTo('plus', 'Create a key', 'Keys', '#/keys/new')] : []),
     {
       icon: 'sun',
       text: isDark ? 'Switch to light' : 'Switch to dark',
@@ -72,11 +78,14 @@ async function choicesFor(typed: string): Promise<readonly Choice[]> {
     detail: '',
     run: () => searchFor(typed),
   };
-  return [...(await suggestions(words)).map(choiceOf), ...matching, ...(isHub() ? [] : [search])];
+  return [...(await suggestions(words)).map(choiceOf), ...matching, ...(serves('searchMessages') ? [search] : [])];
 }
 
-const choiceOf = ({ id, name, detail, isGroup, conversation = `any;-;${id}` }: Entry): Choice =>
-  linkTo(isGroup ? 'people' : 'chat', name, detail, pathOfConversation(conversation));
+function choiceOf({ id, name, detail, isGroup, conversation = `any;-;${id}`, mac }: Entry): Choice {
+  const hash = pathOfConversation(conversation);
+  const choice = linkTo(isGroup ? 'people' : 'chat', name, detail, hash);
+  return mac === undefined ? choice : { ...choice, detail: `${mac} · ${detail}`, run: leadTo(consoleOf(mac, hash)) };
+}
 
 export function openPalette(): void {
   const dialog = opened(<Palette take={take} />);

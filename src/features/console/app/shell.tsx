@@ -6,11 +6,13 @@ import { badges } from '../parts/frame.ts';
 import { classes, Icon, PageHead } from '../parts/parts.tsx';
 import { type Limited, onLimited, onScarcity } from '../service/budget.ts';
 import { ACCESS, MAIN, type NavigationItem, TABS } from '../service/navigation.ts';
+import { placeName } from '../service/place.ts';
 import { MODIFIER } from '../service/preferences.ts';
 import { currentRoute } from '../service/route.ts';
-import { isDemo, isHub, knownStatus, macs } from '../service/service.ts';
+import { isDemo, knownStatus, macs } from '../service/service.ts';
 import { counted, number } from '../service/words.ts';
 import { Offer } from './address-key.tsx';
+import { PlaceBar, WayBack } from './place-bar.tsx';
 
 const SETTINGS = { view: 'settings', icon: 'gear', text: 'Settings' };
 /** Counts the times that somebody has signed in; 0 if nobody has. */
@@ -67,6 +69,7 @@ function Views(): VNode | null {
   const access = links(ACCESS);
   return (
     <>
+      <WayBack />
       {links(MAIN)}
       {access.length > 0 && <h2>Access</h2>}
       {access}
@@ -98,7 +101,10 @@ function Tabs(): VNode | null {
 
 function ServiceName(): VNode | null {
   if (signIns.value === 0) return null;
-  const name = isHub() ? `Hub · ${counted(macs().length, 'Mac')}` : isDemo() ? 'A simulated Mac' : location.host;
+  if (placeName !== undefined) return <>{`Behind ${location.host}`}</>;
+  const { length } = macs();
+  const name =
+    knownStatus().macs !== undefined ? `Hub · ${counted(length, 'Mac')}` : isDemo() ? 'A simulated Mac' : location.host;
   return <>{name}</>;
 }
 
@@ -170,6 +176,7 @@ function Banners(): VNode {
         </span>
       </section>
       <Offer />
+      <PlaceBar />
     </>
   );
 }

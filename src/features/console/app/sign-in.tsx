@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
 import { CodeLine } from '../parts/parts.tsx';
 import { isRemembered } from '../service/kept-key.ts';
+import { placeName, WAY_BACK } from '../service/place.ts';
 import { limited, limitWords } from './shell.tsx';
 
 /** Why signing in failed; empty if it did not. */
@@ -60,11 +61,11 @@ export const SignIn = ({ enter }: { readonly enter: (key: string) => Promise<voi
     <div class="stack">
       <h1 id="sign-in-title">Sign in to Postern</h1>
       <p class="quiet" id="sign-in-place">
-        {`At ${location.host}. This page connects to nothing else.`}
+        {`At ${location.host}${placeName === undefined ? '' : `, for the Mac ${placeName}`}. This page connects to nothing else.`}
       </p>
     </div>
     <div class="stack" id="sign-in-command">
-      <p>Run this on the Mac. It opens this page, signed in:</p>
+      <p>Run this where Postern runs. It opens this page, signed in:</p>
       <CodeLine text="postern open" />
     </div>
     <p class="or">or</p>
@@ -83,6 +84,11 @@ export const SignIn = ({ enter }: { readonly enter: (key: string) => Promise<voi
       </label>
       <SignInButton />
     </form>
+    {placeName !== undefined && (
+      <p>
+        <a href={WAY_BACK}>All Macs</a>
+      </p>
+    )}
     <p class="quiet small row" id="sign-in-health">
       {health.value && (
         <>

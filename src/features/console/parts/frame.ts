@@ -1,6 +1,7 @@
 // Facts that views tell the frame around them: their title, and how many of their items need attention.
 
 import { effect, signal } from '@preact/signals';
+import { placeName } from '../service/place.ts';
 
 /** The number of items of a view that need attention, and the words that follow the number for screen readers. */
 export interface Badge {
@@ -24,5 +25,6 @@ export function setTitle(text: string): void {
 
 effect(() => {
   const count = ['messages', 'approvals'].reduce((sum, view) => sum + (badges.value.get(view)?.count ?? 0), 0);
-  document.title = `${count > 0 ? `(${count}) ` : ''}${title.value === '' ? 'Postern' : `${title.value} · Postern`}`;
+  const words = [title.value, placeName, 'Postern'].filter(Boolean).join(' · ');
+  document.title = `${count > 0 ? `(${count}) ` : ''}${words}`;
 });

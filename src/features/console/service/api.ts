@@ -1,8 +1,9 @@
 import { mayAskByItself, noteLimit, noteLimited, untilAllowed } from './budget.ts';
 import { keptKey } from './kept-key.ts';
+import { placePath } from './place.ts';
 
 /** The URL is relative to the page, so that it also works behind a proxy that adds a folder to the path. */
-export const API = new URL('api/v1/', location.href);
+export const API = new URL(`${placePath}api/v1/`, location.href);
 
 let key = keptKey();
 
@@ -152,8 +153,13 @@ async function answerTo(
   path: string,
   { headers, key: asked = key, signal, ...options }: AskOptions,
 ): Promise<Response> {
+  const url = new URL(path, API);
+  // Ids and links come from answers. None leads to another service, which would get this page's key.
+  if (!url.href.startsWith(API.href)) {
+    throw new Refusal(0, { detail: 'The service gave an address that is not its own.' });
+  }
   try {
-    return await fetch(new URL(path, API), {
+    return await fetch(url, {
       ...options,
       signal: signal ?? null,
       headers: { ...headers, 'X-API-Key': asHeader(asked) },

@@ -5,7 +5,8 @@ import type { Conversation } from '../../../core/model/conversation.ts';
 import type { Names } from '../../../core/model/names.ts';
 import { type AnswerPage, call, pageOf, statusOf } from './api.ts';
 import { onEvent } from './live.ts';
-import { isHub, partsToInclude } from './service.ts';
+import { macOf } from './place.ts';
+import { ALL_PARTS, serves } from './service.ts';
 import { addressIn, personOf } from './words.ts';
 
 /** A person or a group that a field suggests. */
@@ -15,6 +16,8 @@ export interface Entry {
   readonly detail: string;
   readonly isGroup: boolean;
   readonly conversation?: string;
+  /** The Mac that the conversation is on, if the service lists those of several. */
+  readonly mac?: string | undefined;
 }
 
 /** A person as an avatar shows them. */
@@ -26,7 +29,9 @@ export interface Face {
 const AT_ONCE = 50;
 const SUGGESTED = 8;
 
+/** Key: the id, after the Mac if the service lists the conversations of several. */
 const known = new Map<string, Conversation>();
+const placeIn = (id: string, mac?: string): string => (mac === undefined ? id : `${mac} ${id}`);
 /** The newest conversations; undefined after each event. */
 let newest: Promise<AnswerPage<Conversation>> | undefined;
 let isRead = false;
@@ -38,8 +43,8 @@ export const nameOf = ({ display_name: name, participants, id, names }: Conversa
 export const conversationOf = (id: string): Conversation | undefined => known.get(id);
 
 /** Returns the name of a known conversation. */
-export function nameIn(id: string): string | undefined {
-  const conversation = known.get(id);
+export function nameIn(id: string, mac?: string): string | undefined {
+  const conversation = known.get(placeIn(id, mac));
   return conversation && nameOf(conversation);
 }
 
@@ -59,7 +64,7 @@ export function recipientOf({ to, members = [], names }: Recipient): string {
 }
 
 export function noteConversations(conversations: readonly Conversation[]): void {
-  for (const conversation of conversations) known.set(conversation.id, conversation);
+  for (const conversation of conversations) known.set(placeIn(conversation.id, macOf(conversation)), conversation);
 }
 
 export const isGroup = ({ id, details, participants }: Conversation): boolean =>
@@ -74,6 +79,17 @@ export const peopleIn = (conversation: Conversation): readonly Face[] =>
       }))
     : [{ name: nameOf(conversation), id: conversation.participants[0] ?? conversation.id }];
 
+/** Returns the last message of a conversation, as a list shows it. */
+export function lastWords(conversation: Conversation): string {
+  const { details, names } = conversation;
+  const last = details?.last_message;
+  if (!last) return '';
+  const text = (last.sentence ?? last.body) || 'Attachment';
+  const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
+  // Puts no name before the sentence of a group event, because that sentence begins with the name.
+  return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
+}
+
 /** Reads the newest conversations. Callers share one answer until the next live event, unless `isFresh` is true. */
 export function newestConversations({
   isByItself,
@@ -83,7 +99,7 @@ export function newestConversations({
   readonly isFresh?: boolean;
 } = {}): Promise<AnswerPage<Conversation>> {
   if (newest !== undefined && !isFresh) return newest;
-  const own = pageOf<Conversation>(`conversations?limit=${AT_ONCE}&include=${partsToInclude()}`, { isByItself });
+  const own = pageOf<Conversation>(`conversations?limit=${AT_ONCE}&include=${ALL_PARTS}`, { isByItself });
   newest = own;
   own.then(
     ({ items }) => {
@@ -112,11 +128,12 @@ function entryOf(conversation: Conversation): Entry {
     ? participants.map((address) => personOf(address, conversation.names)).join(', ')
     : (participants[0] ?? addressIn(id));
   return {
-    id: isGroup(conversation) || isHub() ? id : (participants[0] ?? id),
+    id: isGroup(conversation) ? id : (participants[0] ?? id),
     name: nameOf(conversation),
     detail,
     isGroup: isGroup(conversation),
     conversation: id,
+    mac: macOf(conversation),
   };
 }
 
@@ -139,8 +156,8 @@ export async function suggestions(text: string): Promise<readonly Entry[]> {
   await readDirectory().catch(() => {});
   const words = wordsOf(text);
   const found: Entry[] = [...known.values()].map(entryOf).filter((entry) => hasWords(entry, text));
-  if (found.length < SUGGESTED && text !== '' && !isHub()) {
-    const others = await Promise.all([contactsFor(text), conversationsFor(text)]);
+  if (found.length < SUGGESTED && text !== '') {
+    const others = await Promise.all([serves('listContacts') ? contactsFor(text) : [], conversationsFor(text)]);
     found.push(...others.flat());
   }
   // Entries whose own name contains all the words come first. Entries with a match only elsewhere, such as in a
@@ -151,12 +168,17 @@ export async function suggestions(text: string): Promise<readonly Entry[]> {
   return found.filter(({ id }) => !seen.has(id) && seen.add(id)).slice(0, SUGGESTED);
 }
 
+/** A text whose conversations are all known, so that those of a longer text are too. */
+let answered: string | undefined;
+
 /** Asks the service for conversations, because the page knows only the newest. */
 async function conversationsFor(text: string): Promise<readonly Entry[]> {
+  if (answered !== undefined && text.startsWith(answered)) return [];
   try {
-    const path = `conversations?limit=${SUGGESTED}&include=${partsToInclude()}&q=${encodeURIComponent(text)}`;
-    const { items } = await pageOf<Conversation>(path, { isByItself: true });
+    const path = `conversations?limit=${SUGGESTED}&include=${ALL_PARTS}&q=${encodeURIComponent(text)}`;
+    const { items, next } = await pageOf<Conversation>(path, { isByItself: true });
     noteConversations(items);
+    if (next === undefined) answered = text;
     return items.map(entryOf);
   } catch (error) {
     if (statusOf(error) === undefined) throw error;

@@ -1,21 +1,32 @@
 // Stores the key with which the console and the API reference make requests. The key is stored for this tab only,
-// unless the user chooses to remember it on this device.
+// unless the user chooses to remember it on this device. For a Mac behind the service, another key is
+// stored only if somebody signed in there with one.
 
-const NAME = 'postern-key';
+import { placePath } from './place.ts';
 
-export const keptKey = (): string => sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME) ?? '';
+const SHARED = 'postern-key';
+const NAME = SHARED + (placePath && ` ${placePath}`);
 
-export const isRemembered = (): boolean => localStorage.getItem(NAME) !== null;
+const stored = (name: string): string => sessionStorage.getItem(name) ?? localStorage.getItem(name) ?? '';
+
+export const keptKey = (): string => stored(NAME) || stored(SHARED);
+
+/** Where the key is stored. */
+const placeNow = (): string => (stored(NAME) === '' ? SHARED : NAME);
+
+export const isRemembered = (): boolean => localStorage.getItem(placeNow()) !== null;
 
 export function keepKey(key: string, isForDevice: boolean): void {
-  sessionStorage.setItem(NAME, key);
-  if (isForDevice) localStorage.setItem(NAME, key);
-  else localStorage.removeItem(NAME);
+  const name = key === stored(SHARED) ? placeNow() : NAME;
+  sessionStorage.setItem(name, key);
+  if (isForDevice) localStorage.setItem(name, key);
+  else localStorage.removeItem(name);
 }
 
 export function forgetKey(): void {
-  sessionStorage.removeItem(NAME);
-  localStorage.removeItem(NAME);
+  const name = placeNow();
+  sessionStorage.removeItem(name);
+  localStorage.removeItem(name);
 }
 
 /** The one-time code or the key in an address. */

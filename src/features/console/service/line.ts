@@ -1,6 +1,6 @@
 import { API, call, currentKey, statusOf } from './api.ts';
 import type { LiveEvent } from './live.ts';
-import { isHub } from './service.ts';
+import { partsOfEvents } from './service.ts';
 
 const RECONNECT_MS = [1000, 2000, 5000, 15_000];
 /** WebSocket close code: the service no longer has the events after the requested offset. */
@@ -55,7 +55,7 @@ export class Line {
     const url = new URL('ws', API);
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:';
     url.searchParams.set('api_key', currentKey());
-    if (!isHub()) url.searchParams.set('include', 'details,contacts');
+    if (partsOfEvents() !== '') url.searchParams.set('include', partsOfEvents());
     for (const [name, value] of this.#position()) url.searchParams.set(name, value);
     const socket = new WebSocket(url);
     this.#socket = socket;

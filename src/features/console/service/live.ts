@@ -4,7 +4,9 @@ import type { ChangeEvent, Event as RowEvent } from '../../../core/model/event.t
 import type { Message } from '../../../core/model/message.ts';
 import { call } from './api.ts';
 import { Line, type Position } from './line.ts';
-import { isHub, knownStatus, partsToInclude } from './service.ts';
+import { placeName } from './place.ts';
+import { PolledLine } from './polled-line.ts';
+import { ALL_PARTS, knownStatus } from './service.ts';
 
 /** An event as the stream sends it; with its offset unless changes are switched off. */
 export type LiveEvent = (RowEvent | ChangeEvent) & { readonly offset?: string };
@@ -25,7 +27,7 @@ const CHANGES: ReadonlySet<string> = new Set(['message.updated', 'message.remove
 let taken: Taken[] = [];
 let count = 0;
 let hasEarlier = false;
-let line: Line | undefined;
+let line: Line | PolledLine | undefined;
 const takers = new Set<(event: LiveEvent) => void>();
 const watchers = new Set<(state: string) => void>();
 let state = 'connecting';
@@ -67,7 +69,9 @@ export function onLiveState(watch: (state: string) => void): void {
 export function listen(position: Position, lose: () => void, restart: () => unknown): void {
   line?.close();
   receivesChanges = position.hasChanges;
-  line = new Line(position, take, (now, waitS) => {
+  // The way to a Mac behind the service passes answers on, but no WebSocket.
+  const Kind = placeName === undefined ? Line : PolledLine;
+  line = new Kind(position, take, (now, waitS) => {
     if (now === 'expired') void restart();
     else if (now === 'refused') lose();
     else setState(now === 'open' ? 'open' : `closed; trying again in ${waitS} s`);
@@ -106,10 +110,11 @@ const rowOf = ({ type, data }: LiveEvent): string | undefined =>
 
 /** Reads the newest events from before the page was opened. Does nothing once they are read. */
 export async function readEarlier(): Promise<void> {
-  if (hasEarlier || isHub()) return;
+  const { offset, row_id: row } = knownStatus().newest_event;
+  // Nobody can count back from an offset that is no row.
+  if (hasEarlier || offset !== undefined) return;
   hasEarlier = true;
-  const row = knownStatus().newest_event.row_id;
-  const path = `events?after=${Math.max(0, row - BEFORE)}&limit=${BEFORE}&include=${partsToInclude()}`;
+  const path = `events?after=${Math.max(0, row - BEFORE)}&limit=${BEFORE}&include=${ALL_PARTS}`;
   const events = await call<readonly RowEvent[]>(path).catch(() => undefined);
   if (events === undefined) {
     hasEarlier = false;

@@ -1,4 +1,4 @@
-// Facts about the service: who is signed in, and whether the service is a hub or a demo.
+// Facts about the service: who is signed in, and what the service can be asked.
 
 import { commandLine } from '../../../core/model/command-words.ts';
 import type { KeyRecord, Scope } from '../../../core/model/key.ts';
@@ -11,9 +11,8 @@ let key: KeyRecord | undefined;
 /** Reads the status and the rights of the key. Throws a Refusal. */
 export async function readService(): Promise<StatusReport> {
   const report = await call<StatusReport>('status');
-  const own = report.macs === undefined ? await call<KeyRecord>('keys/me') : undefined;
   status = report;
-  key = own;
+  key = serves('getOwnKey') ? await call<KeyRecord>('keys/me') : undefined;
   asked = undefined;
   return report;
 }
@@ -27,19 +26,35 @@ export function knownStatus(): StatusReport {
   return status;
 }
 
-export const isHub = (): boolean => status?.macs !== undefined;
+/** Reports whether the service has an operation. A service that lists none has all of them. */
+export const serves = (operation: string): boolean => status?.operations?.includes(operation) ?? true;
+
 export const isDemo = (): boolean => status?.demo === true;
-/** Reports whether the page has the owner's key. Always true at a hub, which has no limited keys. */
+/** Reports whether the page has the owner's key. Always true for a service without limited keys. */
 export const isOwner = (): boolean => key === undefined || key.caps === null;
-export const may = (scope: Scope): boolean => isOwner() || (key?.scopes ?? []).includes(scope);
+/** Reports whether the page may make a request that only the owner may make. */
+export const mayOwn = (operation: string): boolean => isOwner() && serves(operation);
+
+/** Without this operation, a service has nothing that a key with the scope could do. */
+const NEEDED: Readonly<Record<Scope, string>> = {
+  read: 'listConversations',
+  send: 'sendMessage',
+  events: 'listEvents',
+  webhooks: 'listWebhooks',
+  approve: 'listApprovals',
+};
+export const may = (scope: Scope): boolean =>
+  serves(NEEDED[scope]) && (isOwner() || (key?.scopes ?? []).includes(scope));
 export const macs = (): readonly HubMac[] => status?.macs ?? [];
 
 /** Returns the line that runs a command with this service. Only the owner learns how it is started. */
 export const commandOf = (words: string): string =>
   commandLine(status?.cli ?? { program: 'postern', options: isDemo() ? '--demo' : '' }, words);
 
-/** Returns the value of `include` for requests. A hub knows no names of people, so it does not offer `contacts`. */
-export const partsToInclude = (): string => (isHub() ? 'details' : 'details,contacts');
+/** The value of `include` for requests. */
+export const ALL_PARTS = 'details,contacts';
+/** Returns the value of `include` for events. A service without messages has no more than the event itself. */
+export const partsOfEvents = (): string => (serves('getMessage') ? ALL_PARTS : '');
 
 /** Ids of keys that are no longer in the list of current keys, or that were never found in it. */
 const revoked = new Set<string>();
@@ -64,11 +79,11 @@ export function readKeys(options?: Asked): Promise<readonly KeyRecord[]> {
 }
 
 /**
- * Returns the limited keys. Requests them unless the answer to an earlier request is still valid. At a hub, with a
- * limited key, or if the request is refused, returns the last known keys.
+ * Returns the limited keys. Requests them unless the answer to an earlier request is still valid. With a limited key, or
+ * if the service has none or refuses the request, returns the last known keys.
  */
 export async function knownKeys(options: Asked = { isByItself: true }): Promise<readonly KeyRecord[]> {
-  if (!isOwner() || isHub()) return keys;
+  if (!mayOwn('listKeys')) return keys;
   try {
     return await (asked ?? readKeys(options));
   } catch (error) {
@@ -84,7 +99,7 @@ export async function knownKeys(options: Asked = { isByItself: true }): Promise<
 export async function namesOfKeys(ids: Iterable<string> = [], options?: Asked): Promise<ReadonlyMap<string, string>> {
   const known = new Set([...(await knownKeys(options)).map(({ id }) => id), ...revoked, 'owner', 'tapback']);
   const missing = [...ids].filter((id) => !known.has(id));
-  if (missing.length > 0 && isOwner() && !isHub()) await readEndedKeys(missing);
+  if (missing.length > 0 && mayOwn('listKeys')) await readEndedKeys(missing);
   return new Map([...formerNames, ...keys.map(({ id, name }) => [id, name] as const)]);
 }
 

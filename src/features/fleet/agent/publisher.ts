@@ -24,10 +24,12 @@ import { StreamCheck, type StreamState } from './stream-check.ts';
 
 const PUBLISH_MS = 5000;
 /** How often the publisher looks whether the stream is still the one to which it publishes. */
-const LOOK_MS = 3000;
+export const LOOK_MS = 3000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
 /** Bytes that sealing and headers may add to an event, within the server's maximum. */
 const ROOM_BYTES = 4096;
+/** Stands for the sequence of an event that the stream had already. */
+const TAKEN = 0;
 
 export interface EventPublisherParts {
   readonly member: string;
@@ -120,6 +122,11 @@ export class EventPublisher implements ConsumerTask<undefined> {
       if (stream !== this.#stream || !connection.isConnected) return { isDone: false };
       const before = store.mark();
       const known = before?.created === stream.created ? before.sequence : 0;
+      // A new event behind the newest known one shows that the stream has lost its end.
+      if (sequence !== TAKEN && sequence <= known) {
+        this.#doubt();
+        return { isDone: false };
+      }
       store.setMark({ created: stream.created, subject, sequence: Math.max(known, sequence) });
       this.#failures = 0;
       this.#trouble = undefined;
@@ -140,13 +147,13 @@ export class EventPublisher implements ConsumerTask<undefined> {
     if (this.#stream !== undefined) this.#parts.store.setPosition(offset);
   }
 
-  /** Returns the event's sequence in the stream; 0 if the stream had it already. */
+  /** Returns the event's sequence in the stream; `TAKEN` if the stream had it already. */
   async #publish(subject: string, sealed: Uint8Array): Promise<number> {
     const { js } = this.#parts.connection;
     try {
       return (await js.publish(subject, sealed, { expect: { streamName: EVENTS }, timeout: PUBLISH_MS })).seq;
     } catch (error) {
-      if (isTaken(error)) return 0;
+      if (isTaken(error)) return TAKEN;
       throw error;
     }
   }
@@ -154,7 +161,10 @@ export class EventPublisher implements ConsumerTask<undefined> {
   #seal(subject: string, entry: LogEntry, body: Readonly<Record<string, unknown>>): Uint8Array {
     const { envelope, machine, clock, connection, log } = this.#parts;
     const seal = (event: unknown): Uint8Array =>
-      sealEvent(envelope(), subject, { event: event as EventBody, machine, row: entry.rowId, atMs: clock.now() });
+      sealEvent(envelope(), subject, {
+        ...{ event: event as EventBody, machine, row: entry.rowId, atMs: clock.now() },
+        ...(entry.marks !== undefined && { marks: entry.marks }),
+      });
     const whole = seal(body);
     const most = (connection.nc.info?.max_payload ?? 1024 * 1024) - ROOM_BYTES;
     if (whole.length <= most) return whole;
@@ -182,6 +192,11 @@ export class EventPublisher implements ConsumerTask<undefined> {
         log.info('publishing to the fleet', { after: after.rowId, before: position?.rowId ?? null });
       }
       this.#stream = stream;
+      const mark = store.mark();
+      // A stream that lost its end counts on from there, so that the next events come behind what was known.
+      if (mark?.created === stream.created && mark.sequence > stream.lastSequence) {
+        store.setMark({ ...mark, sequence: stream.lastSequence });
+      }
       store.setPosition(after);
       this.#consumer.seek(after);
     } catch (error) {

@@ -22,7 +22,10 @@ export interface ForwardParts {
 }
 
 const PATH = /^\/macs\/([a-z0-9-]{1,32})(?:\/at\/([a-z0-9-]{1,40}))?(\/.*)$/;
-const METHODS: readonly Route['method'][] = ['GET', 'POST', 'PATCH', 'DELETE'];
+/** The routes that lead to each Mac. */
+export const PASS_ON: readonly Route[] = (['GET', 'POST', 'PATCH', 'DELETE'] as const).map((method) => ({
+  ...{ method, path: '/macs/{mac}/*', isOutside: true, key: 'header', access: 'open' },
+}));
 const SEND = '/api/v1/messages';
 /** A row's id or the cursor of a list, which only the machine that wrote it can read. */
 const OF_A_MACHINE = /\/\d+(?:\/|$)|[?&]cursor=/;
@@ -35,11 +38,7 @@ export function isPassedOn(path: string): boolean {
 /** Returns the way through to each Mac: its whole API, as if it were asked there. */
 export function forwardRoutes(parts: ForwardParts, { closing }: RouteHost): readonly ServedRoute[] {
   const handler = (exchange: Exchange): Promise<Answer> => forward(parts, exchange, closing);
-  return METHODS.map((method) => ({
-    id: `passOn${method}`,
-    route: { method, path: '/macs/{mac}/*', isOutside: true, key: 'header', access: 'open' },
-    handler,
-  }));
+  return PASS_ON.map((route) => ({ id: `passOn${route.method}`, route, handler }));
 }
 
 async function forward(parts: ForwardParts, exchange: Exchange, closing: AbortSignal): Promise<Answer> {

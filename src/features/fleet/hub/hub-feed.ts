@@ -1,6 +1,6 @@
 import type { Channel, Member } from '../../../core/log/channel.ts';
 import { isRowEvent, type LogEntry } from '../../../core/model/event.ts';
-import type { Narrowing } from '../../../core/model/narrowing.ts';
+import { type Narrowing, wantedBy } from '../../../core/model/narrowing.ts';
 import { type ClientOffset, isAfter, type Offset } from '../../../core/model/offset.ts';
 import type {
   EventFeed,
@@ -75,9 +75,8 @@ export class HubFeed implements EventFeed {
     return true;
   }
 
-  wanted({ max_age_s: maxAgeS, junk }: Narrowing): undefined {
-    if (maxAgeS !== undefined || junk === false) throw fleetProblem('not_of_a_fleet');
-    return undefined;
+  wanted(narrowing: Narrowing) {
+    return wantedBy(narrowing, false);
   }
 
   live(onMore: () => void, { changes = false }: FeedOptions = {}): FeedReader {

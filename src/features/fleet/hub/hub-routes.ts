@@ -3,6 +3,7 @@ import type { Answer } from '../../../core/http/answer.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
 import type { Handler, ServedRoute } from '../../../core/http/router.ts';
 import { type EventSource, eventRoutes } from '../../../core/http/routes/events-routes.ts';
+import { signInRoutes } from '../../../core/http/routes/sign-in-routes.ts';
 import { healthRoutes } from '../../../core/http/routes/status-routes.ts';
 import type { AcceptWebSocket, RouteHost } from '../../../core/http/server.ts';
 import type { Caller } from '../../../core/model/caller.ts';
@@ -19,26 +20,52 @@ export interface HubRouteParts extends ForwardParts, Omit<EventSource, 'closing'
   readonly health: () => BackendHealth;
   readonly status: () => Promise<object>;
   readonly metrics: () => Promise<Answer>;
+  readonly apiKey: string;
 }
 
-const LIST_MACS = { method: 'GET', path: '/macs', key: 'header', access: 'key' } as const satisfies Route;
-/** Operations that neither a hub nor a path in front of it has: signing in to the console. */
-const NOWHERE: ReadonlySet<string> = new Set(['makeSignInCode', 'signIn']);
+export const LIST_MACS = { method: 'GET', path: '/macs', key: 'header', access: 'key' } as const satisfies Route;
+
+const WEBHOOKS = [
+  'registerWebhook',
+  'listWebhooks',
+  'deleteWebhook',
+  'getWebhook',
+  'changeWebhook',
+  'listDeliveries',
+  'testWebhook',
+  'resendDelivery',
+  'retryWebhook',
+  'replayWebhook',
+] as const;
+
+/** The operations of the contract that a hub has itself. */
+export const HUB_OPERATIONS = [
+  'getHealth',
+  'listEvents',
+  'openWebSocket',
+  'listConversations',
+  'getStatus',
+  'getMetrics',
+  'makeSignInCode',
+  'signIn',
+  ...WEBHOOKS,
+] as const satisfies readonly RouteId[];
 
 /** Returns what a hub serves: its own operations, the way through to each Mac, and where to find all others. */
 export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly ServedRoute[] {
   const { macs } = parts;
   const events = eventRoutes({ ...parts, ...host });
-  const own: Partial<Record<RouteId, Handler>> = {
+  const own: Record<(typeof HUB_OPERATIONS)[number], Handler> & Partial<Record<RouteId, Handler>> = {
     ...healthRoutes(parts.health),
     listEvents: (exchange) => ofOneMac(parts, exchange, (one) => events.listEvents(one)),
     openWebSocket: () => events.openWebSocket(),
     listConversations: (exchange) => mergedConversations(parts, exchange),
     getStatus: async () => ({ status: 200, body: await parts.status() }),
     getMetrics: parts.metrics,
+    ...signInRoutes({ ...parts, ...host }),
     ...webhookHandlers(),
   };
-  const ids = (Object.keys(ROUTES) as RouteId[]).filter((id) => !NOWHERE.has(id));
+  const ids = Object.keys(ROUTES) as RouteId[];
   const needsMac = (route: Route): Handler => {
     return ({ path }) => {
       const paths = macs.ids.map((id) => `/macs/${id}${path}`);
@@ -84,19 +111,8 @@ function narrowed({ feed, macs }: Pick<HubRouteParts, 'feed' | 'macs'>, query: U
 }
 
 /** The webhooks' handlers, loaded at the first request to one of them. */
-function webhookHandlers(): Partial<Record<RouteId, Handler>> {
+function webhookHandlers(): Record<(typeof WEBHOOKS)[number], Handler> {
   const load = async () => (await import('../../../core/http/routes/webhooks-routes.ts')).webhookRoutes();
-  const ids = [
-    'registerWebhook',
-    'listWebhooks',
-    'deleteWebhook',
-    'getWebhook',
-    'changeWebhook',
-    'listDeliveries',
-    'testWebhook',
-    'resendDelivery',
-    'retryWebhook',
-    'replayWebhook',
-  ] as const;
-  return Object.fromEntries(ids.map((id): [string, Handler] => [id, async (exchange) => (await load())[id](exchange)]));
+  const handlers = WEBHOOKS.map((id): [string, Handler] => [id, async (exchange) => (await load())[id](exchange)]);
+  return Object.fromEntries(handlers) as Record<(typeof WEBHOOKS)[number], Handler>;
 }

@@ -1,7 +1,7 @@
 import type { Answer } from '../../../core/http/answer.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
-import { droppedWarnings, type WebhookSummary } from '../../../core/model/status.ts';
+import { droppedWarnings, type StatusReport, type WebhookSummary } from '../../../core/model/status.ts';
 import type { Counters } from '../../../core/runtime/counters.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Macs } from './macs.ts';
@@ -15,6 +15,8 @@ export interface HubStatusParts {
   readonly counters: Counters;
   readonly clock: Clock;
   readonly version: string;
+  /** The operations that this hub has. */
+  readonly operations: readonly string[];
   readonly webhooks: () => Promise<readonly WebhookSummary[]>;
   readonly held: () => number;
   readonly clients: () => { readonly webSockets: number; readonly streams: number; readonly missed: number };
@@ -52,8 +54,8 @@ export class HubStatus {
     return { connected: true, message };
   }
 
-  async report(): Promise<object> {
-    const { tail, macs, clock, version, webhooks } = this.#parts;
+  async report(): Promise<StatusReport> {
+    const { tail, macs, clock, version, operations, webhooks } = this.#parts;
     const { last } = tail.channel;
     const summaries = await webhooks();
     const warnings = droppedWarnings(summaries);
@@ -64,6 +66,7 @@ export class HubStatus {
       backend: this.health(),
       newest_row: null,
       newest_event: { row_id: 0, age_s: null, ...place },
+      operations,
       macs: macs.list(),
       webhooks: summaries,
       ...(warnings.length > 0 && { warnings }),

@@ -148,7 +148,7 @@ export class HubWebhooks implements WebhookRegistry {
     if (held === null) return all;
     const { row_id, attempts, since, error } = held;
     const now = { id: held.id, at: since, event: 'message.received', row_id, outcome: 'held', attempts } as const;
-    return [{ ...now, status: null, error, duration_ms: 0 }, ...all];
+    return [{ ...now, status: null, error, duration_ms: 0, tries: [] }, ...all];
   }
 
   async lastDelivery(id: string): Promise<DeliveryRecord | undefined> {
@@ -255,10 +255,9 @@ export class HubWebhooks implements WebhookRegistry {
     return written;
   }
 
-  #assertPossible({ url, include, filter }: WebhookChanges): void {
+  #assertPossible({ url, include }: WebhookChanges): void {
     if (this.#isClosing) throw problem('shutting_down');
     if (include !== undefined && include.size > 0) throw fleetProblem('include_at_the_mac');
-    this.#parts.feed.wanted(filter ?? {});
     const message = url === undefined ? undefined : this.#parts.poster.refusal(url);
     if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
   }

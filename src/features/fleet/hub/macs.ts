@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from '../../../core/model/ports/host-ports.ts';
+import type { HubMac, HubMachine } from '../../../core/model/status.ts';
 import { fleetProblem } from '../problems.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
@@ -20,29 +21,6 @@ export interface MacsParts {
 export interface KnownMachine {
   readonly report: MachineReport;
   readonly heardMs: number;
-}
-
-/** A Mac of the fleet, in the answer of `GET /macs`. */
-export interface MacSummary {
-  readonly id: string;
-  readonly state: 'present' | 'away';
-  /** The path at which the API of this Mac begins. */
-  readonly path: string;
-  /** The one that is asked first comes first. */
-  readonly machines: readonly MachineSummary[];
-}
-
-interface MachineSummary {
-  readonly machine: string;
-  readonly state: 'present' | 'away';
-  readonly name: string;
-  readonly version: string;
-  /** When this hub last heard from the machine; ISO 8601. */
-  readonly heard_at: string;
-  readonly newest_row: number;
-  readonly behind: number;
-  readonly rows_without_event: number;
-  readonly problem: string | null;
 }
 
 /** Knows the Macs of the fleet by asking all of them, every second, who is there. */
@@ -97,7 +75,7 @@ export class Macs {
     return fleetProblem('mac_away', { mac: id, since }, { extra: { mac: id } });
   }
 
-  list(): readonly MacSummary[] {
+  list(): readonly HubMac[] {
     return this.ids.map((id) => ({
       id,
       state: this.#presentOf(id).length > 0 ? 'present' : 'away',
@@ -106,7 +84,7 @@ export class Macs {
     }));
   }
 
-  #summary(known: KnownMachine): MachineSummary {
+  #summary(known: KnownMachine): HubMachine {
     const { machine, name, version, row, behind, late, problem } = known.report;
     return {
       machine,

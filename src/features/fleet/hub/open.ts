@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../../core/config/config.ts';
 import type { Host } from '../../../core/host.ts';
-import { type OpenPages, readyAnswer } from '../../../core/http/routes/static-files.ts';
+import { staticFiles } from '../../../core/http/routes/static-files.ts';
 import { HttpServer } from '../../../core/http/server.ts';
 import { listenOnSocket } from '../../../core/http/socket.ts';
 import type { Caller } from '../../../core/model/caller.ts';
@@ -20,9 +20,9 @@ import { FleetConnection } from '../protocol/connection.ts';
 import { envelopeOf, type Membership, readMembership } from '../protocol/membership.ts';
 import { hubName } from '../protocol/subjects.ts';
 import { Claims } from './claims.ts';
-import { isPassedOn } from './forward.ts';
+import { isPassedOn, PASS_ON } from './forward.ts';
 import { HubFeed } from './hub-feed.ts';
-import { hubRoutes, ofOneMacToo } from './hub-routes.ts';
+import { HUB_OPERATIONS, hubRoutes, LIST_MACS, ofOneMacToo } from './hub-routes.ts';
 import { HubStatus } from './hub-status.ts';
 import { HubWebhooks } from './hub-webhooks.ts';
 import { Macs } from './macs.ts';
@@ -101,6 +101,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
   const status = new HubStatus({
     ...parts,
     version,
+    operations: [...HUB_OPERATIONS, 'listMacs'],
     webhooks: () => webhooks.summaries(),
     held: () => webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
     clients: () => ({
@@ -113,7 +114,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
   const owner = { key: undefined, feed, json, webhooks } as unknown as Caller;
   const routes = {
     ...parts,
-    ...{ ready, clock, features: host.features },
+    ...{ ready, clock, features: host.features, apiKey: config.auth.apiKey },
     openStream: streams.open.bind(streams),
     health: () => status.health(),
     status: () => status.report(),
@@ -126,15 +127,19 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     callers: { owner, find: () => undefined },
     routes: (server) => hubRoutes(routes, server),
     operations: async () => undefined,
-    pages: pagesOf(status),
+    pages: staticFiles(
+      () => status.notReady(),
+      () => documentOf(version),
+    ),
     isPassedOn,
     acceptWebSocket: ofOneMacToo(parts, (...handshake) => webSockets.accept(...handshake)),
     ...{ clock, log, counters },
   });
 }
 
-function pagesOf(status: HubStatus): OpenPages {
-  return new Map([['/ready', () => readyAnswer(status.notReady())]]);
+async function documentOf(version: string): Promise<object> {
+  const { hubDocument } = await import('./hub-document.ts');
+  return hubDocument(version, HUB_OPERATIONS, { listMacs: LIST_MACS, passOn: PASS_ON });
 }
 
 function membershipOf({ features }: Config) {

@@ -21,11 +21,12 @@ export function streamEntry(message: Pick<JsMsg, 'subject' | 'data'>, offset: Pl
   const { subject } = message;
   const member = memberOfSubject(subject);
   try {
-    const { event, machine } = openEvent(envelope, subject, message.data);
+    const { event, machine, marks } = openEvent(envelope, subject, message.data);
     const checked = eventOf(event, member);
     if (checked === undefined) return undefined;
     const { rowId, generation } = offset;
-    return { offset, rowId, guid: '', generation, subject, member, machine, event: checked } satisfies StreamEntry;
+    const entry = { offset, rowId, guid: '', generation, subject, member, machine, event: checked };
+    return { ...entry, marks } satisfies StreamEntry;
   } catch {
     return undefined;
   }

@@ -1,5 +1,9 @@
+import type { Marks } from '../../../core/model/narrowing.ts';
 import { type Envelope, parsedJson, unreadable } from './envelope.ts';
 import { MACHINE, memberOfSubject } from './subjects.ts';
+
+/** What the Mac knew of a row besides its content, by which readers skip it. Hidden rows are not published. */
+export type EventMarks = Omit<Marks, 'isHidden'>;
 
 /** An event in the stream, opened. */
 export interface FleetEvent {
@@ -11,6 +15,7 @@ export interface FleetEvent {
   readonly row: number;
   /** When that machine published it, in Unix milliseconds of its clock. */
   readonly atMs: number;
+  readonly marks?: EventMarks | undefined;
 }
 
 /** The members that every event has. The rest is the Mac's, and unchecked. */
@@ -27,7 +32,7 @@ export function sealEvent(envelope: Envelope, subject: string, event: FleetEvent
 /** Throws AppError `fleet_content_unreadable` unless the subject's member sealed an event for this subject. */
 export function openEvent(envelope: Envelope, subject: string, sealed: Uint8Array): FleetEvent {
   const read = parsedJson(envelope.open(memberOfSubject(subject), subject, sealed));
-  if (isFleetEvent(read)) return read;
+  if (isFleetEvent(read)) return { ...read, marks: marksOf(read.marks) };
   throw unreadable('it does not have the expected members');
 }
 
@@ -48,6 +53,18 @@ function isFleetEvent(given: unknown): given is FleetEvent {
     Number.isSafeInteger(row) &&
     Number.isSafeInteger(atMs)
   );
+}
+
+/** Keeps the marks that have the expected types. */
+function marksOf(given: unknown): EventMarks | undefined {
+  if (!isRecord(given)) return undefined;
+  const { ageS, isJunk, isFiltered, otherIds } = given;
+  return {
+    ...(typeof ageS === 'number' && { ageS }),
+    ...(isJunk === true && { isJunk }),
+    ...(isFiltered === true && { isFiltered }),
+    ...(Array.isArray(otherIds) && { otherIds: otherIds.filter((id) => typeof id === 'string') }),
+  };
 }
 
 export function isRecord(given: unknown): given is Readonly<Record<string, unknown>> {

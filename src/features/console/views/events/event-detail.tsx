@@ -5,8 +5,9 @@ import { Button, Icon, IconButton } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
 import type { LiveEvent, Taken } from '../../service/live.ts';
+import { consoleOf, macOf } from '../../service/place.ts';
 import { pathOfConversation } from '../../service/route.ts';
-import { isHub, may } from '../../service/service.ts';
+import { may } from '../../service/service.ts';
 import { conversationIdOf } from './event-words.ts';
 
 export function SeenAt({ atMs, isExact }: Pick<Taken, 'atMs' | 'isExact'>): VNode {
@@ -34,7 +35,7 @@ export function EventDetail({ taken, step, close }: DetailProps): VNode {
     <>
       <div class="row">
         <h2 class="grow">{event.type}</h2>
-        <IconButton kind="mini bare" icon="up" label="Newer event" run={() => step(-1)} />
+        <IconButton kind="mini bare flip" icon="down" label="Newer event" run={() => step(-1)} />
         <IconButton kind="mini bare" icon="down" label="Older event" run={() => step(1)} />
         <IconButton kind="mini bare" icon="x" label="Close" run={close} />
       </div>
@@ -72,12 +73,14 @@ function messagePath(event: LiveEvent): string | undefined {
     return undefined;
   }
   const id = 'message_id' in event.data ? event.data.message_id : '';
-  return pathOfConversation(conversation, id || event.data.id);
+  const hash = pathOfConversation(conversation, id || event.data.id);
+  const mac = macOf(event.data);
+  return mac === undefined ? hash : consoleOf(mac, hash);
 }
 
 /** Returns the row with which the event can be read again; undefined if it cannot. */
 function rowOf({ type, data }: LiveEvent): number | undefined {
-  if (isHub() || type === 'message.updated' || !('id' in data)) return undefined;
+  if (type === 'message.updated' || !('id' in data)) return undefined;
   const row = Number(data.id);
   return Number.isFinite(row) ? row : undefined;
 }

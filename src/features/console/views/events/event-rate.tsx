@@ -5,13 +5,13 @@ import type { VNode } from 'preact';
 import type { StatisticSeries } from '../../../../client/overview-types.ts';
 import { Sparkline } from '../../parts/charts.tsx';
 import { call } from '../../service/api.ts';
-import { isHub, isOwner } from '../../service/service.ts';
+import { mayOwn } from '../../service/service.ts';
 import { number } from '../../service/words.ts';
 
 const minutes = signal<readonly number[]>([]);
 
 export async function readRate(): Promise<void> {
-  if (isHub() || !isOwner()) return;
+  if (!mayOwn('getStatistics')) return;
   const { points = [] } = await call<StatisticSeries>('stats/events?by=minute&last=60');
   minutes.value = points.map(({ counts }) => Object.values(counts).reduce((sum, count) => sum + count, 0));
 }

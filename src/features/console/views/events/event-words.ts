@@ -4,6 +4,7 @@ import type { Message } from '../../../../core/model/message.ts';
 import type { Names } from '../../../../core/model/names.ts';
 import { isNotice, symbolOf } from '../../service/content.ts';
 import type { LiveEvent } from '../../service/live.ts';
+import { macOf } from '../../service/place.ts';
 import { addressIn, counted, personOf } from '../../service/words.ts';
 
 export const GROUPS = [
@@ -92,8 +93,8 @@ const uncapital = (text: string): string => text.charAt(0).toLowerCase() + text.
 export const conversationIdOf = ({ data }: LiveEvent): string | undefined =>
   'conversation_id' in data && data.conversation_id !== '' ? data.conversation_id : undefined;
 
-export function conversationName(event: LiveEvent, nameOf: (id: string) => string | undefined): string {
+export function conversationName(event: LiveEvent, nameOf: (id: string, mac?: string) => string | undefined): string {
   const id = conversationIdOf(event);
   if (id === undefined) return '';
-  return nameOf(id) ?? personOf(addressIn(id), 'names' in event.data ? event.data.names : {});
+  return nameOf(id, macOf(event.data)) ?? personOf(addressIn(id), 'names' in event.data ? event.data.names : {});
 }

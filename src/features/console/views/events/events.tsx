@@ -3,7 +3,7 @@
 import { computed, signal } from '@preact/signals';
 import { createRef, type VNode } from 'preact';
 import { Chip, SearchBox, stepOf } from '../../parts/choices.tsx';
-import { Button, CodeLine, Empty, Icon, PageHead } from '../../parts/parts.tsx';
+import { Button, CodeLine, Empty, Icon, PageHead, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { WindowList, type WindowListHandle } from '../../parts/window-list.tsx';
@@ -18,12 +18,14 @@ import {
   type Taken,
   takenEvents,
 } from '../../service/live.ts';
+import { macOf } from '../../service/place.ts';
 import type { View } from '../../service/route.ts';
-import { may, partsToInclude } from '../../service/service.ts';
+import { may, partsOfEvents } from '../../service/service.ts';
 import { number } from '../../service/words.ts';
 import { EventDetail, SeenAt } from './event-detail.tsx';
 import { Rate, readRate } from './event-rate.tsx';
 import { conversationIdOf, conversationName, GROUPS, type Group, groupOf, sentenceOf } from './event-words.ts';
+import { MacChoice } from './mac-choice.tsx';
 
 const ROW_PX = 36;
 const PHONE_ROW_PX = 60;
@@ -38,6 +40,8 @@ const isNarrow = signal(NARROW.matches);
 const groups = signal<ReadonlySet<Group>>(new Set());
 const text = signal('');
 const conversation = signal('');
+/** The Mac whose events are shown; empty for all. */
+const mac = signal('');
 /** Key of the newest event at the time of pausing; undefined unless paused. */
 const pausedAt = signal<string | undefined>(undefined);
 const open = signal<Taken | undefined>(undefined);
@@ -59,6 +63,7 @@ const shown = computed(() => all.value.filter(isWanted));
 function isWanted({ event }: Taken): boolean {
   if (groups.value.size > 0 && !groups.value.has(groupOf(event.type))) return false;
   if (conversation.value !== '' && conversationIdOf(event) !== conversation.value) return false;
+  if (mac.value !== '' && macOf(event.data) !== mac.value) return false;
   if (text.value === '') return true;
   const words = [event.type, conversationName(event, nameIn), ...sentenceOf(event, messageTaken)];
   return words.join(' ').toLowerCase().includes(text.value);
@@ -70,13 +75,17 @@ const Events = (): VNode => (
       <PageHead title="Events" beside={<LiveState />}>
         <Rate />
         <PauseButton />
-        <Button kind="hide-s" run={() => copy(curlOf(`events?include=${partsToInclude()}`, STREAM))}>
+        <Button
+          kind="hide-s"
+          run={() => copy(curlOf(`events${partsOfEvents() && `?include=${partsOfEvents()}`}`, STREAM))}
+        >
           <Icon name="copy" />
           Copy as curl
         </Button>
       </PageHead>
       <div class="filters">
         <Chips />
+        <MacChoice chosen={mac} />
         <ConversationChoice />
         <SearchBox label="Filter by text" type={(words) => (text.value = words.toLowerCase())} />
       </div>
@@ -215,6 +224,7 @@ function Row({ taken }: { readonly taken: Taken }): VNode {
   const [who, words] = sentenceOf(event, messageTaken);
   const sender = 'sender' in event.data ? event.data.sender : '';
   const id = 'id' in event.data ? event.data.id : '';
+  const from = macOf(event.data);
   return (
     <button
       type="button"
@@ -233,6 +243,7 @@ function Row({ taken }: { readonly taken: Taken }): VNode {
         {conversationName(event, nameIn)}
       </span>
       <span class="cut sum">
+        {from !== undefined && <Tag>{from}</Tag>}{' '}
         {who !== '' && (
           <b dir="auto" title={sender || undefined}>
             {who}

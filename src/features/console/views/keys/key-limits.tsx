@@ -1,7 +1,7 @@
 // The limits of a key as form fields, for a new key and for changing one.
 
 import type { VNode } from 'preact';
-import { type ApprovalMode, type Caps, type KeySettings, MAX_CAPS, type Scope } from '../../../../core/model/key.ts';
+import { type ApprovalMode, type Caps, type KeySettings, maxCap, type Scope } from '../../../../core/model/key.ts';
 import { Field, Option } from '../../parts/choices.tsx';
 import { Note } from '../../parts/parts.tsx';
 import { type Chosen, idsOf } from './key-people.tsx';
@@ -78,12 +78,12 @@ const SendLimits = ({ draft: { approval, caps, dry_run: isDry }, set }: DraftPro
     </div>
     <div class="three">
       {CAPS.map(([name, label]) => (
-        <Field key={name} label={label} hint={`0 to ${MAX_CAPS[name]}`}>
+        <Field key={name} label={label} hint={`0 to ${maxCap(name)}`}>
           <input
             class="input"
             type="number"
             min={0}
-            max={MAX_CAPS[name]}
+            max={maxCap(name)}
             step={1}
             required
             defaultValue={String(caps[name])}

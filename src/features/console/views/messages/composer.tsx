@@ -10,9 +10,10 @@ import { Token } from '../../parts/token.tsx';
 import { call, upload } from '../../service/api.ts';
 import { nameOf } from '../../service/directory.ts';
 import { areChangesLive } from '../../service/live.ts';
+import { placeName } from '../../service/place.ts';
 import { enterSends, MODIFIER } from '../../service/preferences.ts';
 import { goTo, pathOfConversation } from '../../service/route.ts';
-import { isHub, partsToInclude } from '../../service/service.ts';
+import { ALL_PARTS } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { showConversations } from './conversations.tsx';
 import { openState, recipient } from './open-state.ts';
@@ -50,8 +51,7 @@ function grow(): void {
 }
 
 export function addFiles(added: Iterable<File>): void {
-  // A hub accepts no files.
-  if (!isHub()) files.value = [...files.value, ...added];
+  files.value = [...files.value, ...added];
 }
 
 /** Sends the message, now or at a time. */
@@ -122,7 +122,7 @@ async function noteSent(message: Message, startHash: string): Promise<void> {
   if (id !== '' && !areChangesLive()) lookAgain(id, 0);
 }
 
-const pathWithDetails = (id: string): string => `messages/${id}?include=${partsToInclude()}`;
+const pathWithDetails = (id: string): string => `messages/${id}?include=${ALL_PARTS}`;
 
 /** Reads a message again with details, because the size of a picture decides whether to convert it. */
 const withDetails = (message: Message): Promise<Message> =>
@@ -160,7 +160,7 @@ export const Composer = (): VNode => (
   >
     <FileList />
     <div class="row bottom">
-      {!isHub() && <IconButton icon="clip" label="Attach files" run={() => chooser.current?.click()} />}
+      <IconButton icon="clip" label="Attach files" run={() => chooser.current?.click()} />
       <input
         id="files"
         ref={chooser}
@@ -174,7 +174,7 @@ export const Composer = (): VNode => (
       />
       <div class="box">
         <TextBox />
-        {!isHub() && <SendLater send={send} />}
+        <SendLater send={send} />
         <button type="submit" id="send" class="sendit" aria-label="Send" ref={button}>
           <Icon name="up" />
         </button>
@@ -190,14 +190,15 @@ function TextBox(): VNode {
   const { id, isNew, conversation } = openState.value;
   const name = conversation === undefined ? addressIn(id ?? '') : nameOf(conversation);
   const isText = /^(?:SMS|RCS)$/.test(conversation?.details?.service ?? '');
+  const from = placeName === undefined ? '' : ` from ${placeName}`;
   return (
     <textarea
       id="body"
       ref={body}
       rows={1}
       dir="auto"
-      aria-label={isNew ? 'Message' : `Message to ${name}`}
-      placeholder={`${isText ? 'Text message' : 'iMessage'}${enterSends() ? '' : ` (${MODIFIER}Enter sends)`}`}
+      aria-label={`${isNew ? 'Message' : `Message to ${name}`}${from}`}
+      placeholder={`${isText ? 'Text message' : 'iMessage'}${from}${enterSends() ? '' : ` (${MODIFIER}Enter sends)`}`}
       onInput={grow}
       onPaste={({ clipboardData }) => addFiles(clipboardData?.files ?? [])}
       onKeyDown={pressed}

@@ -5,7 +5,6 @@ import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { ListedAttachment } from '../../../../core/model/listed-attachment.ts';
 import { call } from '../../service/api.ts';
-import { isHub } from '../../service/service.ts';
 import { type Attachment, attachmentOf } from './attachment-files.ts';
 import { AttachmentItem } from './attachments.tsx';
 
@@ -18,7 +17,7 @@ export function ConversationFiles({ id }: { readonly id: string }): VNode {
   const box = useRef<HTMLDivElement>(null);
   const files = useSignal<readonly Attachment[]>([]);
   useLayoutEffect(() => {
-    if (isHub() || box.current === null) return undefined;
+    if (box.current === null) return undefined;
     const seen = new IntersectionObserver(([entry]) => {
       if (entry?.isIntersecting !== true) return;
       seen.disconnect();

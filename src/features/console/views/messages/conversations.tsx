@@ -9,10 +9,10 @@ import { Faces } from '../../parts/avatar.tsx';
 import { setBadge } from '../../parts/frame.ts';
 import { CodeLine, Empty } from '../../parts/parts.tsx';
 import { pageOf } from '../../service/api.ts';
-import { isGroup, nameOf, newestConversations, noteConversations, peopleIn } from '../../service/directory.ts';
+import { lastWords, nameOf, newestConversations, noteConversations, peopleIn } from '../../service/directory.ts';
 import { currentRoute, pathOfConversation } from '../../service/route.ts';
-import { commandOf, isHub } from '../../service/service.ts';
-import { counted, personOf, shortTimeOf, timeOf } from '../../service/words.ts';
+import { commandOf } from '../../service/service.ts';
+import { counted, shortTimeOf, timeOf } from '../../service/words.ts';
 import { noteSeen, unseenIn } from './seen.ts';
 
 /** A conversation of the list, which changes with each message. */
@@ -33,8 +33,6 @@ const next = signal<string | undefined>(undefined);
 const current = signal<string | undefined>(undefined);
 /** True if only conversations with unread messages are shown. */
 export const isUnreadOnly = signal(false);
-/** The names of Macs that could not be asked. */
-const missing = signal<string | null>(null);
 /** The first item in the document. */
 const from = signal(0);
 /** Height of each item in pixels. */
@@ -70,7 +68,6 @@ export async function showConversations({ isByItself, isFresh = true }: ReadOpti
   const page = await newestConversations({ isByItself, isFresh });
   if (now < askedAt) return;
   askedAt = now;
-  missing.value = page.headers.get('Postern-Partial');
   const focused = document.activeElement?.closest<HTMLElement>('#conversation-list [data-id]')?.dataset.id;
   known.clear();
   items.value = added(page.items);
@@ -101,8 +98,8 @@ async function showMore(): Promise<void> {
 }
 
 /**
- * Returns items for the conversations that belong to the chosen Mac and are not yet in the list. A conversation is on
- * two pages if a message arrived in it between the two requests.
+ * Returns items for the conversations that are not yet in the list. A conversation is on two pages if a message arrived
+ * in it between the two requests.
  */
 function added(conversations: readonly Conversation[]): readonly ListItem[] {
   const others = conversations.filter(({ id }) => !known.has(id));
@@ -208,12 +205,6 @@ function pressed(event: TargetedKeyboardEvent<HTMLUListElement>): void {
   link.focus();
 }
 
-export const Partial = (): VNode => (
-  <p id="partial" class="hint" role="status" hidden={missing.value === null}>
-    {missing.value !== null && `${missing.value} cannot be reached, so conversations there are missing.`}
-  </p>
-);
-
 export function Conversations(): VNode {
   const all = wanted.value;
   const isEmpty = items.value !== undefined && all.length === 0;
@@ -225,9 +216,9 @@ export function Conversations(): VNode {
     if (box === null) return;
     height.value = box.querySelector('li')?.offsetHeight || height.peek();
     placeWindow();
-    // Loads pages until the list can scroll, because the filters may hide most of a page's conversations.
+    // Loads pages until the list can scroll, because the filter may hide most of a page's conversations.
     const isShort = box.clientHeight > 0 && box.scrollHeight <= box.clientHeight;
-    if ((isHub() || isUnreadOnly.peek()) && isShort) void showMore();
+    if (isUnreadOnly.peek() && isShort) void showMore();
   });
   return (
     <>
@@ -318,16 +309,6 @@ function Row({ item, hasTwin }: RowProps): VNode {
       </span>
     </a>
   );
-}
-
-function lastWords(conversation: Conversation): string {
-  const { details, names } = conversation;
-  const last = details?.last_message;
-  if (!last) return '';
-  const text = (last.sentence ?? last.body) || 'Attachment';
-  const who = last.is_from_me ? 'You' : isGroup(conversation) ? personOf(last.sender, names) : undefined;
-  // Puts no name before the sentence of a group event, because that sentence begins with the name.
-  return who === undefined || (last.body === '' && text.startsWith(`${who} `)) ? text : `${who}: ${text}`;
 }
 
 document.addEventListener('visibilitychange', noteOpen);

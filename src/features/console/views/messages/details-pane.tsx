@@ -10,7 +10,7 @@ import { CodeLine, Icon, IconButton, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { curlOf } from '../../service/api.ts';
 import { isGroup, nameOf, peopleIn } from '../../service/directory.ts';
-import { isHub, isOwner, knownKeys, partsToInclude } from '../../service/service.ts';
+import { ALL_PARTS, isOwner, knownKeys } from '../../service/service.ts';
 import { addressIn, personOf } from '../../service/words.ts';
 import { ConversationFiles } from './conversation-files.tsx';
 
@@ -50,7 +50,7 @@ export function Details({ conversation }: Props): VNode {
         </section>
       )}
       <ConversationFiles key={id} id={id} />
-      {isOwner() && !isHub() && <Rights conversation={conversation} />}
+      {isOwner() && <Rights conversation={conversation} />}
       <section>
         <h3>For programs</h3>
         <div class="row">
@@ -58,7 +58,7 @@ export function Details({ conversation }: Props): VNode {
           <IconButton kind="mini bare" icon="copy" label="Copy the id of the conversation" run={() => copy(id)} />
         </div>
         <CodeLine
-          text={curlOf(`messages?conversation_id=${encodeURIComponent(id)}&include=${partsToInclude()}`)}
+          text={curlOf(`messages?conversation_id=${encodeURIComponent(id)}&include=${ALL_PARTS}`)}
           label="Copy curl"
         />
       </section>

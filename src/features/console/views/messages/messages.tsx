@@ -14,7 +14,7 @@ import { call } from '../../service/api.ts';
 import { conversationOf, isGroup, nameOf, noteConversations, peopleIn } from '../../service/directory.ts';
 import { type LiveEvent, onEvent } from '../../service/live.ts';
 import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
-import { isDemo, isHub, isOwner, knownKeys, may, partsToInclude } from '../../service/service.ts';
+import { ALL_PARTS, isDemo, isOwner, knownKeys, may } from '../../service/service.ts';
 import { addressIn, personOf, reasonOf } from '../../service/words.ts';
 import { addFiles, Composer, clearComposer, focusBody } from './composer.tsx';
 import {
@@ -27,7 +27,6 @@ import {
   noteMessage,
   noteOpen,
   noteRead,
-  Partial,
   showConversations,
   shownConversation,
   showUnreadOnly,
@@ -58,7 +57,7 @@ let shownMessage: string | undefined;
 
 async function show({ id, item: message, query }: Route): Promise<void> {
   if (!hasConversations()) {
-    if (id !== undefined) expect(id);
+    if (id !== undefined && id !== openState.value.id) expect(id);
     // Every conversation shows the scheduled sends and the keys. Loads both now, so that opening a conversation loads
     // only the conversation's own data.
     void Promise.all([readScheduled(), knownKeys()]).catch(() => {});
@@ -116,7 +115,7 @@ function open(id: string, conversation: Conversation | undefined): void {
 /** Reads a conversation that the list has not loaded, and shows its name and details. */
 async function readHead(id: string): Promise<void> {
   try {
-    const path = `conversations/${encodeURIComponent(id)}?include=${partsToInclude()}`;
+    const path = `conversations/${encodeURIComponent(id)}?include=${ALL_PARTS}`;
     const conversation = await call<Conversation>(path);
     noteConversations([conversation]);
     if (currentRoute().id === id) open(id, conversation);
@@ -179,7 +178,6 @@ const Mail = (): VNode => (
           {may('send') && <IconButton icon="pen" label="New message (n)" run={() => goTo('#/messages?new')} />}
         </div>
         <SearchForm />
-        <Partial />
       </header>
       <Results />
       <Conversations />
@@ -269,7 +267,7 @@ function Head(): VNode {
           {conversation && <People {...conversation} />}
         </p>
       </div>
-      {!isHub() && <IconButton kind="bare hide-s" icon="search" label="Search in this conversation" run={searchHere} />}
+      <IconButton kind="bare hide-s" icon="search" label="Search in this conversation" run={searchHere} />
       <IconButton
         id="details-button"
         icon="panel"

@@ -7,7 +7,6 @@ import type { Message } from '../../../../core/model/message.ts';
 import { Icon } from '../../parts/parts.tsx';
 import { pageOf, statusOf } from '../../service/api.ts';
 import { type Entry, suggestions } from '../../service/directory.ts';
-import { isHub } from '../../service/service.ts';
 import { number, reasonOf } from '../../service/words.ts';
 import { Hit, PersonHit } from './hits.tsx';
 
@@ -165,7 +164,7 @@ function typed({
 }
 
 export const SearchForm = (): VNode => (
-  <search hidden={isHub()}>
+  <search>
     <form
       id="search-form"
       class="stack"

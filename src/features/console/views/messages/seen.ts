@@ -2,8 +2,9 @@
 // the unread counts would not go down when a conversation is opened here.
 
 import type { Conversation } from '../../../../core/model/conversation.ts';
+import { placePath } from '../../service/place.ts';
 
-const NAME = 'postern-seen';
+const NAME = `postern-seen${placePath && ` ${placePath}`}`;
 const KEPT = 500;
 
 const isEntry = (one: unknown): one is [string, string] => Array.isArray(one) && one.length === 2;

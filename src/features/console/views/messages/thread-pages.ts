@@ -2,12 +2,12 @@
 
 import type { Message } from '../../../../core/model/message.ts';
 import { pageOf } from '../../service/api.ts';
-import { partsToInclude } from '../../service/service.ts';
+import { ALL_PARTS } from '../../service/service.ts';
 
 const FIRST = 50;
 
 export const pathOfMessages = (conversation: string, query: Readonly<Record<string, string>>): string =>
-  `messages?include=${partsToInclude()}&conversation_id=${encodeURIComponent(conversation)}&${new URLSearchParams(query)}`;
+  `messages?include=${ALL_PARTS}&conversation_id=${encodeURIComponent(conversation)}&${new URLSearchParams(query)}`;
 
 export const cursorIn = (path: string | undefined): string | undefined =>
   new URLSearchParams(path?.split('?')[1]).get('cursor') ?? undefined;

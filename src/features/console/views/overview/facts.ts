@@ -35,7 +35,12 @@ function readingFact({ backend, newest_event: newest, macs }: StatusReport): Hea
     tone: backend.connected ? 'good' : 'bad',
     name,
     text: backend.connected ? good : bad,
-    more: newest.age_s === null ? 'no events since Postern started' : `newest event ${spanOf(newest.age_s)} ago`,
+    more:
+      macs !== undefined
+        ? ''
+        : newest.age_s === null
+          ? 'no events since Postern started'
+          : `newest event ${spanOf(newest.age_s)} ago`,
   };
 }
 

@@ -1,10 +1,10 @@
-// The cards of the overview: Macs, webhooks, sends, keys and the machine.
+// The cards of the overview: webhooks, sends, keys and the machine.
 
 import type { VNode } from 'preact';
 import type { KeyOverview, Overview, WebhookOverview } from '../../../../client/overview-types.ts';
-import { type HubMac, type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
+import { type StatusReport, webhookLabel } from '../../../../core/model/status.ts';
 import { Meter, PartBar, Sparkline, TickStrip } from '../../parts/charts.tsx';
-import { Card, CodeLine, type Column, Empty, Facts, type Mark, State, Table } from '../../parts/parts.tsx';
+import { Card, type Column, Facts, Table } from '../../parts/parts.tsx';
 import { agoOf, bytesOf, counted, number, spanOf, timeOf } from '../../service/words.ts';
 import { hashOf, responseOf, STATES, shareOf, ticksOf, ticksTitle } from '../webhooks/webhook-words.ts';
 import { isLater } from './event-card.tsx';
@@ -12,68 +12,6 @@ import { NEARLY_FULL } from './needs-card.tsx';
 import type { Known } from './overview.tsx';
 
 const SHOWN = 4;
-
-export function MacCards({ macs }: StatusReport): VNode | null {
-  if (macs === undefined) return null;
-  if (macs.length === 0) {
-    return (
-      <section class="card">
-        <Empty
-          icon="mac"
-          title="No Macs yet"
-          text="Run this command where you set up the fleet. It prints a line for “postern fleet join” on the new Mac."
-        >
-          <CodeLine text="postern fleet add m1" />
-        </Empty>
-      </section>
-    );
-  }
-  const present = macs.filter(({ state }) => state === 'present').length;
-  const beside = (
-    <span class="quiet small">
-      {present} of {macs.length} present
-    </span>
-  );
-  return (
-    <Card title="Macs" id="macs" beside={beside}>
-      <div class="macs" id="mac-list">
-        {macs.map((mac) => (
-          <Mac key={mac.id} {...mac} />
-        ))}
-      </div>
-    </Card>
-  );
-}
-
-function Mac({ id, state, machines }: HubMac): VNode {
-  const [mark, word] = markOf({ state, machines });
-  return (
-    <article class="mac">
-      <div class="row">
-        <b class="grow cut" dir="auto">
-          {id}
-        </b>
-        <State kind={mark} text={word} />
-      </div>
-      <span class="quiet small">{machines.map(({ machine, state: now }) => `${machine} (${now})`).join(', ')}</span>
-      {machines.map(
-        ({ machine, problem }) =>
-          problem !== null && (
-            <span key={machine} class="small soft">
-              {machine}: {problem}
-            </span>
-          ),
-      )}
-    </article>
-  );
-}
-
-function markOf({ state, machines }: Pick<HubMac, 'state' | 'machines'>): [Mark, string] {
-  if (state === 'away') return ['bad', 'Away'];
-  const isBehind = machines.some(({ behind }) => behind > 0);
-  const word = isBehind ? 'Catching up' : 'Present';
-  return [machines.some(({ problem }) => problem !== null) ? 'bad' : isBehind ? 'warn' : 'good', word];
-}
 
 export function WebhookCard({ webhooks }: Pick<Overview, 'webhooks'>): VNode {
   const isTimed = webhooks.some(({ median_ms: median }) => responseOf(median) !== undefined);

@@ -12,16 +12,17 @@ import { pause, viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, call } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
 import type { View } from '../../service/route.ts';
-import { commandOf, isHub, isOwner, may, noteStatus } from '../../service/service.ts';
+import { commandOf, may, mayOwn, noteStatus, serves } from '../../service/service.ts';
 import { spanOf, timeOf } from '../../service/words.ts';
 import { EventCard, readDays } from './event-card.tsx';
 import { healthFacts } from './facts.ts';
+import { MacCards } from './macs.tsx';
 import { NeedsCard } from './needs-card.tsx';
-import { HostCard, KeyCard, LatelyCard, MacCards, SendCard, WebhookCard } from './overview-cards.tsx';
+import { HostCard, KeyCard, LatelyCard, SendCard, WebhookCard } from './overview-cards.tsx';
 
 const EVERY_MS = 30_000;
 
-/** A hub and a limited key know only the status. */
+/** A limited key, and a service that has no overview, know only the status. */
 export type Known = Partial<Overview> & { readonly status: StatusReport };
 
 /** The last answer, and its time. */
@@ -30,10 +31,9 @@ const last = signal<{ readonly known: Known; readonly atMs: number } | undefined
 const isComplete = signal(false);
 
 async function read(options?: Asked): Promise<void> {
-  const known: Known =
-    isHub() || !isOwner()
-      ? { status: await call<StatusReport>('status', options) }
-      : await call<Overview>('overview', options);
+  const known: Known = mayOwn('getOverview')
+    ? await call<Overview>('overview', options)
+    : { status: await call<StatusReport>('status', options) };
   const { status } = known;
   const atMs = Date.now();
   noteStatus(status);
@@ -60,7 +60,7 @@ function Home(): VNode | null {
 
 /** Reports whether nothing has been set up on the service, and nothing happened today. */
 const isFresh = ({ status, keys = [], events }: Known): boolean =>
-  !isHub() &&
+  serves('sendMessage') &&
   status.webhooks.length === 0 &&
   keys.length === 0 &&
   (events?.today ?? 0) === 0 &&
@@ -93,7 +93,7 @@ const HELP: Readonly<Record<NonNullable<Verdict['lacks']>, string>> = {
 };
 
 async function check(): Promise<void> {
-  if (isOwner() && !isHub()) await call('permissions/check', { method: 'POST' });
+  if (mayOwn('checkPermissions')) await call('permissions/check', { method: 'POST' });
   await read();
   toast('Checked');
 }

@@ -5,7 +5,7 @@ import type { PermissionReport } from '../../../../core/model/ports/permissions-
 import { Button, type Mark, State } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
-import { isHub, isOwner } from '../../service/service.ts';
+import { mayOwn } from '../../service/service.ts';
 
 const NAMES: Readonly<Record<PermissionReport['name'], string>> = {
   full_disk_access: 'Full Disk Access',
@@ -35,7 +35,7 @@ export function PermissionCards({ permissions, again }: Props): VNode {
       {permissions.map((permission) => (
         <Permission key={permission.name} {...permission} />
       ))}
-      {isOwner() && !isHub() && (
+      {mayOwn('checkPermissions') && (
         <p>
           <Button run={check}>Check now</Button>
         </p>

@@ -10,7 +10,7 @@ import { viewOf } from '../../parts/view.tsx';
 import { call, statusOf } from '../../service/api.ts';
 import { navigationItems, TABS } from '../../service/navigation.ts';
 import type { View } from '../../service/route.ts';
-import { commandOf, isHub, isOwner, noteStatus } from '../../service/service.ts';
+import { commandOf, mayOwn, noteStatus } from '../../service/service.ts';
 import { number, spanOf } from '../../service/words.ts';
 import { BrowserCard } from './browser-card.tsx';
 import { PermissionCards } from './permission-cards.tsx';
@@ -22,7 +22,7 @@ type Sections = ReadonlyMap<string, readonly ShownSetting[]>;
 
 interface Read {
   readonly status: StatusReport;
-  /** Undefined at a hub, for a limited key, and if the service refuses the request. */
+  /** Undefined for a limited key, and if the service has none or refuses the request. */
   readonly config: Sections | undefined;
 }
 
@@ -33,7 +33,7 @@ const current = signal('');
 async function read(): Promise<void> {
   const status = await call<StatusReport>('status');
   noteStatus(status);
-  last.value = { status, config: isOwner() && !isHub() ? await readConfig() : undefined };
+  last.value = { status, config: mayOwn('getConfig') ? await readConfig() : undefined };
   setTimeout(markSection);
 }
 

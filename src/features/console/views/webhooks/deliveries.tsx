@@ -8,7 +8,6 @@ import { Button, Card, Icon } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';
 import { call, curlOf } from '../../service/api.ts';
 import { nameIn } from '../../service/directory.ts';
-import { isHub } from '../../service/service.ts';
 import { addressIn, counted, exactTimeOf, number } from '../../service/words.ts';
 import { pathOf } from './redeliver.ts';
 import { sendAgain } from './webhook-actions.tsx';
@@ -28,7 +27,7 @@ const OF_ROWS = /^(?:message\.(?:received|sent)|reaction\.)/;
 
 /** Returns the deliveries, newest first, with their attempts if the service keeps them. */
 export const deliveriesOf = (id: string): Promise<readonly DetailedDelivery[]> =>
-  call(`${pathOf(id)}/deliveries${isHub() ? '' : '?include=tries'}`);
+  call(`${pathOf(id)}/deliveries?include=tries`);
 
 interface DeliveriesProps {
   readonly webhook: ShownWebhook;
@@ -123,8 +122,8 @@ const answered = (status: number | null): string => (status === null ? 'No answe
 function Attempts({ webhook, delivery, again }: DeliveryProps): VNode {
   const { id, event, row_id: row, outcome, tries, answer } = delivery;
   const path = `${pathOf(webhook.id)}/deliveries/${encodeURIComponent(id)}/resend`;
-  const canRepeat = OF_ROWS.test(event) && outcome !== 'held' && !isHub();
-  const isForgotten = tries === undefined && outcome !== 'gone' && !isHub();
+  const canRepeat = OF_ROWS.test(event) && outcome !== 'held';
+  const isForgotten = tries === undefined && outcome !== 'gone';
   return (
     <div class="tries">
       {isForgotten && (

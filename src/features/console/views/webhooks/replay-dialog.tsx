@@ -7,7 +7,7 @@ import { Option } from '../../parts/choices.tsx';
 import { confirmed } from '../../parts/floating.tsx';
 import { toast } from '../../parts/toast.ts';
 import { call, pageOf } from '../../service/api.ts';
-import { isHub, may } from '../../service/service.ts';
+import { may, serves } from '../../service/service.ts';
 import { fieldTimeOf, number, timeOf } from '../../service/words.ts';
 import { pathOf, redeliver } from './redeliver.ts';
 import { nameOfWebhook, type ShownWebhook } from './webhook-words.ts';
@@ -17,7 +17,7 @@ const HOUR_MS = 3_600_000;
 type Which = 'dropped' | 'after' | 'latest';
 
 /** Without the right to read messages, nobody can find the row of a time. */
-const knowsTimes = (): boolean => may('read') && !isHub();
+const knowsTimes = (): boolean => may('read') && serves('listMessages');
 
 interface Choice {
   readonly value: Which;

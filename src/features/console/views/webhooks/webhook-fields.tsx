@@ -6,7 +6,6 @@ import { useRef } from 'preact/hooks';
 import type { WebhookEventType } from '../../../../core/model/webhook.ts';
 import { Option } from '../../parts/choices.tsx';
 import { Button } from '../../parts/parts.tsx';
-import { isHub } from '../../service/service.ts';
 
 interface Group {
   readonly title: string;
@@ -32,14 +31,13 @@ interface TypesProps {
 
 /** Checkboxes for the groups of event types. They unfold to one checkbox for each type. */
 export function TypeChoice({ chosen, choose }: TypesProps): VNode {
-  const groups = GROUPS.filter(({ title }) => !isHub() || title !== 'Changes');
-  const all = groups.flatMap(({ types }) => types);
+  const all = GROUPS.flatMap(({ types }) => types);
   const set = (types: readonly WebhookEventType[], isOn: boolean): void =>
     choose(all.filter((type) => (types.includes(type) ? isOn : chosen.includes(type))));
   return (
     <div class="stack">
       <div class="pick two">
-        {groups.map(({ title, text, types }) => {
+        {GROUPS.map(({ title, text, types }) => {
           const on = types.filter((type) => chosen.includes(type)).length;
           return (
             <Option

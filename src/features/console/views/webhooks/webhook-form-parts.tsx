@@ -49,13 +49,23 @@ export function SecretField({ secret, isStored, change }: SecretProps): VNode {
   );
 }
 
-const SAMPLE = [
-  'POST /webhook/messages',
+interface SampleProps {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly isSigned: boolean;
+}
+
+/** Returns the path of an address that may not be complete yet. */
+const pathIn = (url: string): string => (URL.canParse(url) ? new URL(url).pathname : '/');
+
+/** Returns a delivery as the form would have it. */
+const sampleOf = ({ url, events, isSigned }: SampleProps): readonly string[] => [
+  `POST ${pathIn(url)}`,
   'X-Webhook-Delivery: 6f1c…',
-  'X-Webhook-Signature: sha256=9f2c…',
+  ...(isSigned ? ['X-Webhook-Signature: sha256=9f2c…'] : []),
   '',
   '{',
-  '  "type": "message.received",',
+  `  "type": "${events.find((type) => type.startsWith('message.')) ?? 'message.received'}",`,
   '  "data": {',
   '    "id": "48210",',
   '    "conversation_id": "any;-;+15550100",',
@@ -64,14 +74,14 @@ const SAMPLE = [
   '    …',
   '  }',
   '}',
-].join('\n');
+];
 
 /** An example of a delivery, and a command for somebody without a receiver. */
-export const Beside = (): VNode => (
+export const Beside = (props: SampleProps): VNode => (
   <aside class="stack loose">
     <Card title="What your receiver gets">
       <div class="body">
-        <CodeLine text={SAMPLE} label="Copy the example" />
+        <CodeLine text={sampleOf(props).join('\n')} label="Copy the example" />
       </div>
     </Card>
     <Card title="No receiver yet?">

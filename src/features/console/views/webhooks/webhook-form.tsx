@@ -11,7 +11,7 @@ import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
 import { type Entry, nameIn } from '../../service/directory.ts';
 import { goTo } from '../../service/route.ts';
-import { isHub } from '../../service/service.ts';
+import { serves } from '../../service/service.ts';
 import { addressIn, reasonOf } from '../../service/words.ts';
 import { pathOf } from './redeliver.ts';
 import { sendTest } from './webhook-actions.tsx';
@@ -132,7 +132,7 @@ export function WebhookForm({ webhook }: { readonly webhook: ShownWebhook | unde
             </a>
           </div>
         </form>
-        <Beside />
+        <Beside {...values.value} isSigned={webhook?.has_secret === true || values.value.secret !== ''} />
       </div>
     </>
   );
@@ -157,7 +157,7 @@ function Fields({ values, set, isSigned }: FieldsProps & { readonly isSigned: bo
         <TypeChoice chosen={events} choose={(chosen) => set({ events: chosen })} />
       </Fieldset>
       <FilterFields values={values} set={set} />
-      {!isHub() && (
+      {serves('getMessage') && (
         <Fieldset title="With each message">
           {INCLUDES.map(([value, title, text]) => (
             <Option
@@ -237,10 +237,10 @@ const FilterFields = ({ values: { conversations, senders, whose }, set }: Fields
       <span class="hint">If you list none, it gets all conversations.</span>
     </div>
     <div class="field">
-      <span class="label">Only written by</span>
-      <PeopleField label="Only written by" entries={senders} change={(entries) => set({ senders: entries })} />
+      <span class="label">Only from these people</span>
+      <PeopleField label="Only from these people" entries={senders} change={(entries) => set({ senders: entries })} />
     </div>
-    <Field label="Written by">
+    <Field label="Whose messages">
       <select class="input" value={whose} onChange={({ currentTarget }) => set({ whose: currentTarget.value })}>
         <option value="">anybody</option>
         <option value="false">others</option>

@@ -11,7 +11,7 @@ import { viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, call, statusOf } from '../../service/api.ts';
 import { readDirectory } from '../../service/directory.ts';
 import { currentRoute, type Route, type View } from '../../service/route.ts';
-import { commandOf, isHub, isOwner } from '../../service/service.ts';
+import { commandOf, mayOwn } from '../../service/service.ts';
 import { number } from '../../service/words.ts';
 import { deliveriesOf } from './deliveries.tsx';
 import { pathOf } from './redeliver.ts';
@@ -79,11 +79,11 @@ async function pageOf(id: string | undefined, item: string | undefined, options?
 }
 
 /**
- * Returns each webhook's deliveries in each of the last 24 hours. Returns an empty object at a hub, for a limited key,
- * or if the request is refused.
+ * Returns each webhook's deliveries in each of the last 24 hours. Returns an empty object for a limited key, or if the
+ * service keeps no statistics or refuses the request.
  */
 async function readHours(options?: Asked): Promise<Hours> {
-  if (isHub() || !isOwner()) return {};
+  if (!mayOwn('getStatistics')) return {};
   try {
     return (await call<StatisticSeries>('stats/webhooks?by=hour&last=24', options)).subjects ?? {};
   } catch (error) {

@@ -1,0 +1,90 @@
+import { pageOf, statusOf } from './api.ts';
+import { isScarce } from './budget.ts';
+import type { LineChange, Position } from './line.ts';
+import type { LiveEvent } from './live.ts';
+
+/** How long the service may hold back an answer until there is an event. */
+const WAIT_S = 25;
+/** Between an answer and the next request: events that come together should share a request. */
+const PAUSE_MS = 1000;
+/** While few requests are left. */
+const SPARING_MS = 10_000;
+/** While nobody sees the page. A browser opens few connections at once, so a hidden page must not hold one. */
+const HIDDEN_MS = 30_000;
+const RECONNECT_MS = 3000;
+
+/** Asks for events again and again, where no WebSocket leads. Notifies and resumes as `Line` does. */
+export class PolledLine {
+  #after: string | number;
+  readonly #hasChanges: boolean;
+  readonly #take: (event: LiveEvent) => void;
+  readonly #notify: (change: LineChange, waitS?: number) => void;
+  readonly #ending = new AbortController();
+
+  constructor(
+    { after, hasChanges }: Position,
+    take: (event: LiveEvent) => void,
+    notify: (change: LineChange, waitS?: number) => void,
+  ) {
+    this.#after = after;
+    this.#hasChanges = hasChanges;
+    this.#take = take;
+    this.#notify = notify;
+  }
+
+  open(): void {
+    void this.#run();
+  }
+
+  close(): void {
+    this.#ending.abort();
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#ending;
+    // The first answer comes at once, and says that the service can be reached.
+    let wait = 0;
+    let isOpen = false;
+    while (!signal.aborted) {
+      const answer = await pageOf<LiveEvent>(this.#path(wait), { signal }).catch((error: unknown) => ({ error }));
+      if (signal.aborted) return;
+      if ('error' in answer) {
+        const status = statusOf(answer.error) ?? 0;
+        if ([401, 404, 410].includes(status)) return this.#notify(status === 401 ? 'refused' : 'expired');
+        isOpen = false;
+        this.#notify('closed', RECONNECT_MS / 1000);
+        await pause(RECONNECT_MS, signal);
+        wait = 0;
+        continue;
+      }
+      if (!isOpen) this.#notify('open');
+      isOpen = true;
+      this.#after = /[?&]after=([\w-]+)/.exec(answer.next ?? '')?.[1] ?? this.#after;
+      for (const event of answer.items) this.#take(event);
+      await pause(document.hidden ? HIDDEN_MS : isScarce() ? SPARING_MS : PAUSE_MS, signal);
+      wait = document.hidden ? 0 : WAIT_S;
+    }
+  }
+
+  #path(wait: number): string {
+    const query = new URLSearchParams({ after: String(this.#after), include: 'details,contacts' });
+    if (this.#hasChanges) query.set('changes', 'true');
+    if (wait > 0) query.set('wait', String(wait));
+    return `events?${query}`;
+  }
+}
+
+/** Resolves after the time, or as soon as somebody sees the page again or the signal is aborted. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', done);
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    document.addEventListener('visibilitychange', done);
+    signal.addEventListener('abort', done);
+  });
+}

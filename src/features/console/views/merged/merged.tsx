@@ -1,0 +1,155 @@
+// The conversations of several Macs in one list. Each leads to the console of its Mac.
+
+import { signal } from '@preact/signals';
+import type { VNode } from 'preact';
+import type { Conversation } from '../../../../core/model/conversation.ts';
+import { Faces } from '../../parts/avatar.tsx';
+import { SearchBox } from '../../parts/choices.tsx';
+import { Button, Empty, Note, PageHead, Tag } from '../../parts/parts.tsx';
+import { reported } from '../../parts/toast.ts';
+import { viewOf, whileShown } from '../../parts/view.tsx';
+import { type Asked, pageOf } from '../../service/api.ts';
+import { isGroup, lastWords, nameOf, noteConversations, peopleIn } from '../../service/directory.ts';
+import { onEvent } from '../../service/live.ts';
+import { consoleOf, macOf } from '../../service/place.ts';
+import { pathOfConversation, type View } from '../../service/route.ts';
+import { ALL_PARTS } from '../../service/service.ts';
+import { listed, shortTimeOf, timeOf } from '../../service/words.ts';
+
+const AT_ONCE = 50;
+/** Each reading asks every Mac. */
+const RENEW_MS = 15_000;
+const WAIT_MS = 250;
+
+const conversations = signal<readonly Conversation[] | undefined>(undefined);
+/** The path of the next page. */
+const next = signal<string | undefined>(undefined);
+/** The Macs that could not be asked. */
+const missing = signal<readonly string[]>([]);
+const words = signal('');
+/** True if there was an event since the list was read. */
+let isOld = false;
+
+async function read(options: Asked = {}): Promise<void> {
+  isOld = false;
+  const asked = words.peek();
+  const path = `conversations?limit=${AT_ONCE}&include=${ALL_PARTS}&q=${encodeURIComponent(asked)}`;
+  const page = await pageOf<Conversation>(path, options);
+  if (asked !== words.peek()) return;
+  noteConversations(page.items);
+  conversations.value = page.items;
+  next.value = page.next;
+  missing.value = page.headers.get('Postern-Partial')?.split(', ') ?? [];
+}
+
+async function readMore(): Promise<void> {
+  const page = await pageOf<Conversation>(next.peek() ?? '');
+  noteConversations(page.items);
+  conversations.value = [...(conversations.peek() ?? []), ...page.items];
+  next.value = page.next;
+}
+
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+function find(typed: string): void {
+  clearTimeout(timer);
+  words.value = typed;
+  timer = setTimeout(() => void reported(() => read()), WAIT_MS);
+}
+
+const Merged = (): VNode => (
+  <>
+    <PageHead title="Messages" text="The conversations of all Macs. Choose one to open it on its Mac." />
+    <div class="filters">
+      <SearchBox label="Find by name or number" type={find} />
+    </div>
+    <div role="status">
+      {missing.value.length > 0 && (
+        <Note kind="warn">
+          <p>
+            {`${listed(missing.value)} did not answer, so the conversations there are missing. `}
+            <a href="#/overview">Since when</a>
+          </p>
+        </Note>
+      )}
+    </div>
+    {conversations.value?.length === 0 ? <None /> : <Rows />}
+  </>
+);
+
+const None = (): VNode => (
+  <section class="card">
+    <Empty
+      icon="chat"
+      title={words.value === '' ? 'No conversations' : 'Nothing found'}
+      text={
+        words.value === ''
+          ? 'They appear here as soon as a Mac that answers has some.'
+          : 'No name, number or group has all of these words.'
+      }
+    />
+  </section>
+);
+
+function Rows(): VNode | null {
+  if (conversations.value === undefined) return null;
+  return (
+    <section class="card merged" aria-label="Conversations">
+      <ul id="merged-list">
+        {conversations.value.map((one) => (
+          <li key={`${macOf(one)} ${one.id}`}>
+            <Row {...one} />
+          </li>
+        ))}
+      </ul>
+      {next.value !== undefined && (
+        <p>
+          <Button run={readMore}>Show more</Button>
+        </p>
+      )}
+    </section>
+  );
+}
+
+function Row(conversation: Conversation): VNode {
+  const { id, last_message_at: at } = conversation;
+  const mac = macOf(conversation) ?? '';
+  const unread = conversation.details?.unread_count ?? 0;
+  return (
+    <a class="conv" href={consoleOf(mac, pathOfConversation(id))} data-id={id} data-mac={mac}>
+      <span class="unread" hidden={unread === 0} />
+      <Faces people={peopleIn(conversation)} />
+      <span class="stack tight">
+        <span class="head-line">
+          <b class="cut" dir="auto">
+            {nameOf(conversation)}
+          </b>
+          <Tag>{mac}</Tag>
+          {isGroup(conversation) && <span class="unseen">, a group</span>}
+          <time dateTime={at} title={timeOf(at)}>
+            {shortTimeOf(at)}
+          </time>
+        </span>
+        <span class="last" dir="auto">
+          {lastWords(conversation)}
+        </span>
+      </span>
+    </a>
+  );
+}
+
+let isListening = false;
+
+export function create(): View {
+  if (!isListening) {
+    onEvent(() => {
+      isOld = true;
+    });
+  }
+  isListening = true;
+  const view = viewOf('merged', <Merged />, () => read());
+  whileShown(view.root, RENEW_MS, async () => {
+    if (isOld) await read({ isByItself: true });
+  });
+  return view;
+}

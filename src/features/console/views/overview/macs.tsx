@@ -1,0 +1,127 @@
+// The Macs behind the service: where each is, how far behind, and the way to its own console.
+
+import type { VNode } from 'preact';
+import type { HubMac, HubMachine, StatusReport } from '../../../../core/model/status.ts';
+import { Card, CodeLine, type Column, classes, Empty, type Mark, State, Table } from '../../parts/parts.tsx';
+import { consoleOf } from '../../service/place.ts';
+import { number, timeOf } from '../../service/words.ts';
+
+const COLUMNS: readonly Column[] = [
+  'Mac',
+  'State',
+  'Machine',
+  'Version',
+  ['Not published yet', 'num'],
+  ['Without an event', 'num'],
+];
+
+export function MacCards({ macs }: StatusReport): VNode | null {
+  if (macs === undefined) return null;
+  if (macs.length === 0) return <NoMacs />;
+  const present = macs.filter(({ state }) => state === 'present').length;
+  const beside = (
+    <span class="quiet small">
+      {present} of {macs.length} present
+    </span>
+  );
+  return (
+    <Card title="Macs" id="macs" beside={beside}>
+      <Table name="Macs" columns={COLUMNS} id="mac-list">
+        {macs.flatMap(rowsOf)}
+      </Table>
+    </Card>
+  );
+}
+
+const NoMacs = (): VNode => (
+  <section class="card">
+    <Empty
+      icon="mac"
+      title="No Macs yet"
+      text="Run this command where you set up the fleet. It prints a line for “postern fleet join” on the new Mac."
+    >
+      <CodeLine text="postern fleet add m1" />
+    </Empty>
+  </section>
+);
+
+function rowsOf(mac: HubMac): readonly VNode[] {
+  const { id, machines } = mac;
+  const name = (
+    <a href={addressOf(mac)} data-mac={id}>
+      {id}
+    </a>
+  );
+  if (machines.length === 0) {
+    return [
+      <tr key={id}>
+        <td>{name}</td>
+        <td>
+          <State kind="bad" text="Away since before this hub started" />
+        </td>
+        <td colSpan={COLUMNS.length - 2} class="aside" />
+      </tr>,
+    ];
+  }
+  return machines.map((machine, place) => (
+    <Machine key={`${id} ${machine.machine}`} mac={id} machine={machine} isOne={machines.length === 1}>
+      {place === 0 ? name : <span class="unseen">{id}</span>}
+    </Machine>
+  ));
+}
+
+/**
+ * Returns the address of the Mac's console. While its first machine is away, that of the machine that answers for it, because
+ * the other's ids mean nothing there.
+ */
+function addressOf({ id, machines }: HubMac): string {
+  const answering = machines.find(({ state }) => state === 'present');
+  return consoleOf(id, '', answering === machines[0] ? undefined : answering?.machine);
+}
+
+interface MachineProps {
+  readonly mac: string;
+  readonly machine: HubMachine;
+  readonly isOne: boolean;
+  readonly children: VNode;
+}
+
+function Machine({ mac, machine, isOne, children }: MachineProps): VNode {
+  const { machine: id, name, version, behind, rows_without_event: missed, problem } = machine;
+  const [mark, word] = stateOf(machine);
+  return (
+    <tr data-machine={id}>
+      <td>{children}</td>
+      <td>
+        <State kind={mark} text={word} />
+        {problem !== null && <p class="small soft">{problem}</p>}
+      </td>
+      <td class={classes(isOne && 'aside')}>
+        {isOne ? id : <a href={consoleOf(mac, '', id)}>{id}</a>}
+        {name !== id && <span class="quiet small block">{name}</span>}
+      </td>
+      <td class="aside">{version}</td>
+      <Count name="Not published yet" of={behind} />
+      <Count name="Without an event" of={missed} title="Rows that were too old when they could be published" />
+    </tr>
+  );
+}
+
+interface CountProps {
+  readonly name: string;
+  readonly of: number;
+  readonly title?: string;
+}
+
+/** On a phone only if there is something to say. */
+const Count = ({ name, of, title }: CountProps): VNode => (
+  <td class={classes('num', of === 0 && 'aside')} data-name={`${name}:`} title={title}>
+    {of > 0 ? number(of) : '–'}
+  </td>
+);
+
+function stateOf({ state, heard_at: at, behind, problem }: HubMachine): [Mark, string] {
+  if (state === 'away') return ['bad', `Away since ${timeOf(at)}`];
+  const word = behind > 0 ? 'Catching up' : 'Present';
+  return [problem !== null ? 'bad' : behind > 0 ? 'warn' : 'good', word];
+}

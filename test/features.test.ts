@@ -71,7 +71,7 @@ const WORDS: Readonly<Record<string, RegExp>> = {
 
 /** Numbers of lines outside a feature that name it. They only fall: lower them here when they do. */
 const NAMED: Readonly<Record<string, number>> = {
-  access: 238,
+  access: 237,
   archive: 2,
   bluebubbles: 2,
   changes: 55,

@@ -8,6 +8,7 @@ const LEAVES_ERRORS: Readonly<Record<string, number>> = {};
 const LARGE_SETS: Readonly<Record<string, string>> = {
   access:
     'Sign-in makes limited keys, the overview counts what they do, and canaries go to the conversation that it proves.',
+  contacts: 'The archive reads the cards itself, and MCP, which sign-in opens, has a tool that resolves names.',
 };
 
 // Decision AD1.

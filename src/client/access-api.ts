@@ -1,9 +1,8 @@
 import type { ClientLines } from '../core/model/client-lines.ts';
 import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.ts';
 import type { SignInCode } from '../core/model/sign-in.ts';
-import type { Approval, ApprovalState, AuditAction, AuditEntry } from './access-types.ts';
+import type { Approval, ApprovalState, AuditAction, AuditEntry, SelfChatRecord } from './access-types.ts';
 import { queryOf, type Requests } from './request.ts';
-import type { SelfChatRecord } from './self-chat-record.ts';
 
 /**
  * The settings of a key. `read` and `send` list addresses and conversation ids; `'*'` means everyone, an empty list no

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { OWNER } from '../../src/core/model/owner.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
+import { OWNER } from '../../src/core/model/owner.ts';
 import type { SendRequest } from '../../src/core/model/ports/sending-ports.ts';
 import { extractState, writeBackup } from '../../src/core/state/backup.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';

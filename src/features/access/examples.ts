@@ -1,6 +1,5 @@
-import type { Approval, AuditEntry } from '../../client/access-types.ts';
+import type { Approval, AuditEntry, SelfChatRecord } from '../../client/access-types.ts';
 import { DEFAULT_CAPS, type KeyRecord } from '../../core/model/key.ts';
-import type { SelfChatRecord } from './self-chat-ports.ts';
 
 const key: KeyRecord = {
   id: '7f3a9c1e',

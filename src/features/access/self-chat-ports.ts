@@ -1,7 +1,5 @@
-import type { SelfChatRecord } from '../../client/self-chat-record.ts';
+import type { SelfChatRecord } from '../../client/access-types.ts';
 import type { Offset } from '../../core/model/offset.ts';
-
-export type { SelfChatRecord };
 
 /** Records that the owner proved, with a code, that `chat` is the conversation with `address`. */
 export interface SelfChatProof {

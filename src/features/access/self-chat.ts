@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto';
+import type { SelfChatRecord } from '../../client/access-types.ts';
 import { chatIdentity, normalAddress, rightsAddress } from '../../core/model/address.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { ChatDirectory, ChatMembers } from '../../core/model/ports/directory-ports.ts';
@@ -8,7 +9,7 @@ import type { OwnerInChatDb } from './owner-in-chatdb.ts';
 import { personId } from './policy.ts';
 import { accessProblem } from './problems.ts';
 import { resolveRecipient } from './rights.ts';
-import type { SelfChatProof, SelfChatRecord, SelfChatStore } from './self-chat-ports.ts';
+import type { SelfChatProof, SelfChatStore } from './self-chat-ports.ts';
 
 const CODE_LIFETIME_MS = 10 * 60_000;
 const MAX_WRONG_CODES = 5;

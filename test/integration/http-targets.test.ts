@@ -62,7 +62,7 @@ describe('a target in absolute form', () => {
   test('gives a limited key the same rights', async () => {
     const { port } = await open({ limited: { ...LIMITED, scopes: ['send'] } });
     const key = `Host: localhost\r\nX-API-Key: ${LIMITED_KEY}\r\n`;
-    for (const path of [LIST, '/api/v1/keys', '/metrics']) {
+    for (const path of [LIST, '/api/v1/webhooks', '/metrics']) {
       const plain = await send(port, `GET ${path} HTTP/1.1`, key);
       const absolute = await send(port, `GET http://localhost${path} HTTP/1.1`, key);
       expect([path, plain.status, absolute.status]).toEqual([path, 403, 403]);

@@ -246,13 +246,6 @@ export const examples = {
       react: { available: false, reason: 'not_scriptable' },
       read_junk_filter: { available: false, reason: 'macos_too_old' },
     },
-    search: {
-      state: 'building',
-      indexed_rows: 520_000,
-      total_rows: 1_000_000,
-      indexed_from: '2021-03-04T05:06:07Z',
-      problem: null,
-    },
   },
   config: {
     settings: [

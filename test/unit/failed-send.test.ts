@@ -6,8 +6,15 @@ import { mayHaveBeenSent } from '../../src/core/model/failed-send.ts';
 import type { ProblemText } from '../../src/core/model/problem-text.ts';
 import { PROBLEMS, problem } from '../../src/core/model/problems.ts';
 import { sendError } from '../../src/features/imsg/rpc-error.ts';
+import { FEATURES } from '../../src/features/list.ts';
 
-const CODES = new Set(Object.entries(PROBLEMS).map(([name, { code = name }]: [string, ProblemText]) => code));
+const CATALOGUES: readonly Readonly<Record<string, ProblemText>>[] = [
+  PROBLEMS,
+  ...FEATURES.map(({ problems = {} }) => problems),
+];
+const CODES = new Set(
+  CATALOGUES.flatMap((catalogue) => Object.entries(catalogue).map(([name, { code = name }]) => code)),
+);
 const MAY_HAVE_BEEN_SENT = [
   'internal_error',
   'misdirected',

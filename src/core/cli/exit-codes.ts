@@ -1,5 +1,5 @@
 import type { PosternError } from '../../client/postern-client.ts';
-import { namesOf } from '../model/problems.ts';
+import { problemTexts } from '../model/problems.ts';
 import { EXIT } from './context.ts';
 import { mayHaveSent } from './failed-send.ts';
 
@@ -22,7 +22,7 @@ export function exitCodeOf(error: PosternError): number {
   const { status, code } = error;
   if (code === 'invalid_key') return EXIT.config;
   // Not for an unknown code: requests that send nothing can fail with it, too.
-  if (namesOf(code).length > 0 && mayHaveSent(error)) return EXIT.serviceFailed;
+  if (problemTexts(code).length > 0 && mayHaveSent(error)) return EXIT.serviceFailed;
   if (code === 'connection_lost') return EXIT.serviceFailed;
   if (status === 0 || status === 429 || status === 503 || code === 'not_postern') return EXIT.unavailable;
   if (status === 401 || status === 403) return EXIT.keyRefused;

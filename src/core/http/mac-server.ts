@@ -43,8 +43,8 @@ export function macServer(parts: MacServerParts): HttpServer {
 }
 
 async function documentFor({ version, features }: MacServerParts): Promise<object> {
-  const [{ openApi }, documents] = await Promise.all([import('./openapi/openapi.ts'), documentsOf(features)]);
-  return openApi(version, documents);
+  const { openApi } = await import('./openapi/openapi.ts');
+  return openApi(version, await documentsOf(features));
 }
 
 /** Returns a function that loads the table of operations, because few requests need it. */

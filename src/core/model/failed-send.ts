@@ -1,4 +1,4 @@
-import { namesOf, PROBLEMS, type ProblemText } from './problems.ts';
+import { problemTexts } from './problems.ts';
 
 /** The problem with which a send failed. `extra` has the members that the problem adds to the answer. */
 export interface FailedSend {
@@ -11,7 +11,7 @@ export interface FailedSend {
  * catalogue, so that nothing is sent twice because of an error that nobody foresaw.
  */
 export function mayHaveBeenSent(failed: FailedSend): boolean {
-  const texts: readonly ProblemText[] = namesOf(failed.code).map((name) => PROBLEMS[name]);
+  const texts = problemTexts(failed.code);
   return wasSentInPart(failed) || texts.length === 0 || texts.some((text) => text.mayHaveBeenSent === true);
 }
 

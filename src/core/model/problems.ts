@@ -236,7 +236,7 @@ export const PROBLEMS = {
 
 export type ProblemName = keyof typeof PROBLEMS;
 
-/** Returns the names of all problems with this code: one code can have several causes, each with its own sentence. */
+/** Returns the names of the core's problems with this code. */
 export function namesOf(code: string): readonly ProblemName[] {
   const entries = Object.entries(PROBLEMS) as [ProblemName, ProblemText][];
   return entries.filter(([name, text]) => (text.code ?? name) === code).map(([name]) => name);
@@ -244,6 +244,16 @@ export function namesOf(code: string): readonly ProblemName[] {
 
 type Placeholder<Text> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | Placeholder<Rest> : never;
 type Catalogue = Readonly<Record<string, ProblemText>>;
+
+/** The core's catalogue, and that of each feature of this program. */
+const CATALOGUES = new Set<Catalogue>();
+
+/** Returns the texts of all problems with this code: one code can have several causes, each with its own sentence. */
+export function problemTexts(code: string): readonly ProblemText[] {
+  const entries = [...CATALOGUES].flatMap((catalogue) => Object.entries(catalogue));
+  return entries.filter(([name, text]) => (text.code ?? name) === code).map(([, text]) => text);
+}
+
 type Given<Text extends string> =
   Placeholder<Text> extends never
     ? [values?: Readonly<Record<string, never>>, options?: AppErrorOptions]
@@ -257,6 +267,7 @@ export type MakeProblem<Known extends Catalogue> = <Name extends keyof Known & s
 
 /** Returns the function that creates the errors for a catalogue. `values` replace the placeholders in a `detail`. */
 export function problemsOf<Known extends Catalogue>(catalogue: Known): MakeProblem<Known> {
+  CATALOGUES.add(catalogue);
   return (name, ...[values, options]) => {
     const { status, code = name, detail, hint, pointer = '' }: ProblemText = catalogue[name] as ProblemText;
     const filled = detail.replace(/\{(\w+)\}/g, (_, key: string) => String((values as ProblemText['example'])?.[key]));

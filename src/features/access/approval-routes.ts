@@ -13,7 +13,7 @@ import { proveBody } from './schema/self-chat-schema.ts';
  * The handlers for sends that wait for a decision (decision L3), and for the conversation in which the owner
  * decides by tapback (decision L6).
  */
-export const APPROVAL_HANDLERS: Readonly<Record<string, Handler>> = {
+export const APPROVAL_HANDLERS = {
   async listApprovals({ query, caller }) {
     const { naming } = caller;
     const approvals = caller.port(APPROVALS).own;
@@ -62,4 +62,4 @@ export const APPROVAL_HANDLERS: Readonly<Record<string, Handler>> = {
     const { code } = readBody(proveBody, await exchange.json());
     return { status: 200, body: (await ownersAccess(exchange.caller)).selfChat.prove(code) };
   },
-};
+} satisfies Readonly<Record<string, Handler>>;

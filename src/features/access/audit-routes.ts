@@ -8,7 +8,7 @@ import { ownersAccess } from './callers-access.ts';
 import { auditQuery } from './schema/audit-schema.ts';
 
 /** The handler for the audit log: who did what with which key (decision L4). */
-export const AUDIT_HANDLERS: Readonly<Record<string, Handler>> = {
+export const AUDIT_HANDLERS = {
   async listAudit({ query, caller }) {
     const asked = readQuery(auditQuery, query);
     const { key: keyId, since, order, include, limit, ...rest } = asked;
@@ -21,7 +21,7 @@ export const AUDIT_HANDLERS: Readonly<Record<string, Handler>> = {
     if (!isNewestFirst || last === undefined || entries.length < limit) return { status: 200, body };
     return { status: 200, body, headers: { Link: pageLink(auditQuery, query, { before: last.id }) } };
   },
-};
+} satisfies Readonly<Record<string, Handler>>;
 
 function named(entry: AuditEntry, lookup: Parameters<typeof namesFor>[1]): AuditEntry {
   return { ...entry, names: namesFor(entry.target === null ? [] : [entry.target], lookup) };

@@ -8,7 +8,7 @@ import { ACCESS, RIGHTS } from './port.ts';
 import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from './schema/key-schema.ts';
 
 /** The handlers for limited keys (decision L1). */
-export const KEY_HANDLERS: Readonly<Record<string, Handler>> = {
+export const KEY_HANDLERS = {
   async listKeys({ query, caller }) {
     const { include } = readQuery(keysQuery, query);
     const { keys, audit } = await ownersAccess(caller);
@@ -56,4 +56,4 @@ export const KEY_HANDLERS: Readonly<Record<string, Handler>> = {
     const revocation = (await ownersAccess(exchange.caller)).keys.revoke(exchange.param('id'));
     return exchange.wantsBody ? { status: 200, body: revocation } : { status: 204 };
   },
-};
+} satisfies Readonly<Record<string, Handler>>;

@@ -3,7 +3,7 @@
 const PART = /^[a-z0-9-]{1,40}$/;
 
 function asked(name: string): string | undefined {
-  const value = new URLSearchParams(location.search).get(name) ?? '';
+  const value = new URLSearchParams(globalThis.location?.search).get(name) ?? '';
   return PART.test(value) ? value : undefined;
 }
 

@@ -84,7 +84,7 @@ const NAMED: Readonly<Record<string, number>> = {
   oauth: 5,
   overview: 10,
   scheduled: 37,
-  search: 19,
+  search: 18,
   simulator: 58,
 };
 

@@ -269,3 +269,12 @@ test('a send that was cancelled before its run leaves no part behind', async () 
   expect(world.sentParts.open()).toEqual([]);
   expect(originOf(world, row(world))).toEqual({ by: 'elsewhere' });
 });
+
+test('equal sends to two people without a conversation each have the row of their own person', async () => {
+  const world = await started();
+  const [ben, cho] = [{ recipient: '+1 555 0998' }, { recipient: 'any;-;+15550999' }];
+  expect((await send(world, 'k1', [], ben)).confirmed).toBe(false);
+  const rows = [{ address: '-;+15550999' }, { address: '-;+15550998' }];
+  expect(await send(world, 'k2', rows, cho)).toMatchObject({ confirmed: true, message: { id: '1' } });
+  expect([await repeated(world, 'k1', ben), await repeated(world, 'k2', cho)]).toEqual(['2', '1']);
+});

@@ -18,6 +18,7 @@ import {
   mayFitRow,
   type Now,
   nowOf,
+  personIn,
   type Waiting,
 } from './row-owners.ts';
 import type { TolerantLookup } from './tolerant-lookup.ts';
@@ -92,7 +93,8 @@ export class Confirmations {
     const number = this.#stored((store) =>
       store.record({ atMs, requestId, idempotencyKey, keyId, afterRowId, chat, content: hash, serviceReason }),
     );
-    const expectation = { number, chat, content: hash, notedAtMs: clock.monotonic(), atMs };
+    const person = personIn(request.recipient);
+    const expectation = { number, chat, person, content: hash, notedAtMs: clock.monotonic(), atMs };
     if (afterRowId === undefined) return { ...expectation, afterRowId };
     const waiting = { ...expectation, afterRowId };
     this.#expected.push(waiting);

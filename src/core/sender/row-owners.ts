@@ -1,3 +1,4 @@
+import { addressOf, normalAddress } from '../model/address.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
 import type { OwnRow } from '../model/ports/sending-ports.ts';
 import type { ExpectedChat } from '../model/ports/sent-parts-ports.ts';
@@ -20,6 +21,8 @@ export interface Expectation {
   readonly afterRowId: number | undefined;
   /** The chats in which the part's row may appear. An attempt may change this. */
   readonly chat: ExpectedChat;
+  /** The address in which a person's own row appears, such as `-;+15550100`. Undefined for a part of an earlier start. */
+  readonly person?: string;
   readonly content: string;
   /** When the part was recorded, on the monotonic clock. */
   readonly notedAtMs: number;
@@ -77,7 +80,9 @@ function possibleOwners(row: OwnRow, parts: readonly Waiting[], now: Now): reado
   const fitting = parts.filter((one) => isRowOf(one, row, contents) && (isRecent(one, now) || isDatedLike(one, row)));
   // A part that named this conversation is preferred to one whose conversation Messages chose.
   const named = fitting.filter(({ chat }) => typeof chat !== 'string');
-  const owners = named.length > 0 ? named : fitting;
+  // Messages may choose another address of the person, so a part without its own row can have that of another address.
+  const own = fitting.filter(({ person }) => person !== undefined && person === row.address);
+  const owners = [named, own, fitting].find((some) => some.length > 0) ?? [];
   const newest = owners.at(-1);
   if (newest === undefined || owners.length === 1 || wasClockSet(newest, now)) return owners;
   // A row that is older than the newest run is the late row of an earlier one.
@@ -139,4 +144,9 @@ export function mayFitRow(
 
 export function contentsOfRow({ body, attachmentNames }: OwnRow): readonly string[] {
   return contentHashes(body, attachmentNames);
+}
+
+/** Returns the style and the address of a person's conversation, whether its id or the address alone is given. */
+export function personIn(recipient: string): string {
+  return recipient.includes(';') ? addressOf(recipient) : `-;${normalAddress(recipient)}`;
 }

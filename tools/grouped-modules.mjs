@@ -51,7 +51,8 @@ const groupIn = (bundle, file) =>
   Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
 const isServing = (file) => GROUPS.program.service.some((entry) => names(entry, file));
 const isCommand = (file) =>
-  /^(?:core\/(?:cli|doctor)\/|features\/[\w-]+\/(?:cli\/[\w-]+|shown|[\w-]*commands?)$)/.test(moduleOf(file)) && !isServing(file);
+  /^(?:core\/(?:cli|doctor)\/|features\/[\w-]+\/(?:cli\/[\w-]+|shown|[\w-]*commands?)$)/.test(moduleOf(file)) &&
+  !isServing(file);
 
 /** Every module that another one loads on demand. */
 const onDemand = new Set(

@@ -85,11 +85,7 @@ export const NAVIGATION = {
       'Guarantees',
       'What is guaranteed about events and sends, each with the test that shows it.',
     ],
-    [
-      'docs/project/contract.md',
-      '',
-      'The numbered rules that a client of API version 1 may rely on.',
-    ],
+    ['docs/project/contract.md', '', 'The numbered rules that a client of API version 1 may rely on.'],
     ['ARCHITECTURE.md', 'How it is built', 'The core, the features, the two paths of a message, and the reasons.'],
     ['CONTRIBUTING.md', '', 'How to run, test and change Postern.'],
     ['docs/project/mac-checklist.md', '', 'What can only be checked on a real Mac, in the order in which it helps us.'],

@@ -88,6 +88,7 @@ describe('the console, once the service no longer has its position in the events
     await page.locator('#overview .todo li').first().waitFor();
     await ask('messages', agent, { recipient: ANA, body: 'Heard by the overview' });
     await page.clock.fastForward(60_000);
-    await page.locator('#overview .todo li', { hasText: 'Heard by the overview' }).waitFor();
+    // It quotes the message whose decision is due first.
+    await page.locator('#overview .todo li', { hasText: 'asks to send 2 messages' }).waitFor();
   });
 });

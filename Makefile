@@ -1,7 +1,7 @@
 # Works with GNU make 3.81, which is the one macOS has. `make` alone lists the targets.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help run demo fleet install uninstall build docs release mcpb test test-slow test-long lint typecheck check bench bench-quick clean
+.PHONY: help run demo fleet install uninstall build docs release mcpb test test-slow test-fleet test-long lint typecheck check bench bench-quick clean
 
 # `make run` and `make install` need few of the packages. Where all of them are, those are used; what needs all installs
 # them when only the few are there.
@@ -51,9 +51,11 @@ mcpb: $(PACKAGES) ## pack dist/postern.mcpb, for clients that install MCP bundle
 test: $(BUILD) $(PROGRAMS) ## run the tests
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ '/test/($(SLOW))/'
 
-test-slow: $(BUILD) $(PROGRAMS) ## what takes longer: costs, pages in a browser, faults, fleets, installation
+test-slow: $(BUILD) $(PROGRAMS) ## what takes longer: costs, pages in a browser, faults, installation
 	npm test --silent -- --runInBand test/cost
 	npm test --silent -- --testPathIgnorePatterns /node_modules/ /test/faults/fleet -- test/browser test/faults test/fleet test/install
+
+test-fleet: $(BUILD) $(PROGRAMS) ## fleets whose parts are killed, stopped and lost, three minutes; needs nats-server
 	npm test --silent -- --runInBand test/faults/fleet
 
 test-long: $(BUILD) $(PROGRAMS) ## hours: every fault, and random tests asked far more often (TESTS=FILE)

@@ -144,7 +144,7 @@ export function hasWords({ name, detail, id }: Entry, text: string): boolean {
 }
 
 /** Reports whether somebody types a number or an e-mail address instead of a name. */
-export const isAddress = (text: string): boolean => /^\+?\d[\d\s().-]*$|^\S+@\S+$/.test(text);
+export const isAddress = (text: string): boolean => /^\+?\d[\d\s().-]*$|^[^\s@]+@[^\s@]+$/.test(text);
 
 const wordsOf = (text: string): readonly string[] => text.toLowerCase().split(/\s+/).filter(Boolean);
 

@@ -193,7 +193,7 @@ describe('what a program asks', () => {
         expect([text, at, status]).toEqual([text, at, expect.any(Number)]);
         // Some of the texts are addresses from which messages came, and an address alone names its conversation.
         if (at === 1 && status === 200) {
-          expect(envelope).toMatchObject({ data: { chatIdentifier: text } });
+          expect(envelope).toMatchObject({ data: { chatIdentifier: wellFormed(text) } });
           continue;
         }
         expect([text, at, status >= 400 && status < 500]).toEqual([text, at, true]);

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Approval } from '../../src/client/access-types.ts';
+import { heldAnswer } from '../../src/features/access/held-answer.ts';
 import type { StoredApproval } from '../../src/features/access/ports.ts';
 import { approvalStore } from '../../src/features/access/state/approvals-store.ts';
 import { AccessSending, ANA, approvalsOf, codeOf } from '../support/access-sending.ts';
@@ -66,6 +67,30 @@ describe('ask, take back and ask again', () => {
     expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe(
       'already_decided',
     );
+  });
+});
+
+describe('the answer to a repeated ask', () => {
+  let service: AccessSending;
+  beforeEach(() => {
+    service = new AccessSending(folder);
+  });
+  afterEach(() => service.close());
+
+  test('says that nothing was sent only while the send waits for the owner', async () => {
+    const { id } = await service.hold(service.caller(always));
+    const stored = approvalStore(service.state).get(id) as StoredApproval;
+    const answered = (state: StoredApproval['state']) => {
+      const answer = heldAnswer({ ...stored, state });
+      if (answer.kind !== 'deferred') throw new Error('the send was not deferred');
+      const { told, notice } = answer.deferred;
+      return [told.state, told.approval_id, /nothing was sent/.test(told.text), /is held/.test(notice ?? '')];
+    };
+    expect(answered('held')).toEqual(['held', id, true, true]);
+    expect(answered('scheduled')).toEqual(['scheduled', id, false, false]);
+    for (const state of ['approved', 'pending', 'sent'] as const) {
+      expect([state, ...answered(state)]).toEqual([state, 'pending', id, false, false]);
+    }
   });
 });
 

@@ -46,7 +46,8 @@ export function earlierRows(connection: Connection): EarlierRows {
       connection.read((snapshot) => {
         const { database } = snapshot;
         const sql = earlierSql(database.schema);
-        const chat = snapshot.chat(Number(sql && database.get(sql.chat, rowId)?.[0]));
+        const chatId = sql && database.get(sql.chat, rowId)?.[0];
+        const chat = typeof chatId === 'number' ? snapshot.chat(chatId) : undefined;
         if (sql === undefined || chat === undefined) return false;
         return database.get(sql.later, rowId, upTo, JSON.stringify(chat.rowIds)) !== undefined;
       }),

@@ -16,7 +16,6 @@ import { type OwnAddresses, ownAddressesIn } from './own-addresses.ts';
 import { type Queries, queriesOf } from './queries.ts';
 import { Spellings } from './spellings.ts';
 
-/** One file listed by a message. */
 /** An attachment that a message lists. */
 export interface StoredAttachment {
   /** The attachment's number in `GET /messages/{id}/attachments/{n}`. */

@@ -9,8 +9,8 @@ import { shownSpan } from '../output/time.ts';
 import type { Served } from '../service-connection.ts';
 
 /**
- * `postern status`: prints the service's status and, with the owner's key, what features have to add. Exits with 69 while a Mac's
- * service cannot read Messages, or while a hub cannot reach its servers.
+ * `postern status`: prints the service's status and, with the owner's key, the lines that features add. Exits with 69
+ * while a Mac's service cannot read Messages, or while a hub cannot reach its servers.
  */
 export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
   const { client, environment, isLimited } = service;

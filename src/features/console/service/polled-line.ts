@@ -2,6 +2,7 @@ import { pageOf, statusOf } from './api.ts';
 import { isScarce } from './budget.ts';
 import type { LineChange, Position } from './line.ts';
 import type { LiveEvent } from './live.ts';
+import { ALL_PARTS } from './service.ts';
 
 /** How long the service may hold back an answer until there is an event. */
 const WAIT_S = 25;
@@ -67,7 +68,7 @@ export class PolledLine {
   }
 
   #path(wait: number): string {
-    const query = new URLSearchParams({ after: String(this.#after), include: 'details,contacts' });
+    const query = new URLSearchParams({ after: String(this.#after), include: ALL_PARTS });
     if (this.#hasChanges) query.set('changes', 'true');
     if (wait > 0) query.set('wait', String(wait));
     return `events?${query}`;

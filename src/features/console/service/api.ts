@@ -90,11 +90,14 @@ export async function pageOf<Item = unknown>(
   };
 }
 
+/** Returns the offset in the link to the next page of events; undefined if there is none. */
+export const offsetIn = (link: string): string | undefined => /[?&]after=([\w-]+)/.exec(link)?.[1];
+
 /** Returns the newest offset in the feed of events and changes; undefined if changes are switched off. */
 export async function newestOffset(): Promise<string | undefined> {
   try {
     const { headers } = await ask('events?changes=true', {});
-    return /[?&]after=([\w-]+)/.exec(headers.get('link') ?? '')?.[1];
+    return offsetIn(headers.get('link') ?? '');
   } catch (error) {
     if (statusOf(error) === 404) return undefined;
     throw error;

@@ -1,4 +1,4 @@
-import { pageOf, statusOf } from './api.ts';
+import { offsetIn, pageOf, statusOf } from './api.ts';
 import { isScarce } from './budget.ts';
 import type { LineChange, Position } from './line.ts';
 import type { LiveEvent } from './live.ts';
@@ -60,7 +60,7 @@ export class PolledLine {
       }
       if (!isOpen) this.#notify('open');
       isOpen = true;
-      this.#after = /[?&]after=([\w-]+)/.exec(answer.next ?? '')?.[1] ?? this.#after;
+      this.#after = offsetIn(answer.next ?? '') ?? this.#after;
       for (const event of answer.items) this.#take(event);
       await pause(document.hidden ? HIDDEN_MS : isScarce() ? SPARING_MS : PAUSE_MS, signal);
       wait = document.hidden ? 0 : WAIT_S;

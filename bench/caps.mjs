@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { auditStore } from '../dist/src/core/state/audit-store.js';
 import { openStateDatabase } from '../dist/src/core/state/state-database.js';
+import { auditStore } from '../dist/src/features/access/state/audit-store.js';
 import { summary } from './figures.mjs';
 
 const LINES = 100_000;

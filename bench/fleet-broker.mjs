@@ -1,12 +1,15 @@
-// Starts a separate nats-server with the streams of a fleet, as `postern fleet` makes them.
+// Starts a separate nats-server with the streams of a fleet, as `postern fleet` makes them, and the lines of its members.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { createUser } from '@nats-io/nkeys';
 import { connect } from '@nats-io/transport-node';
-import { createFleet, createMac } from '../dist/src/features/fleet/protocol/streams.js';
+import { deriveMemberKey, newFleetKey } from '../dist/src/features/fleet/protocol/envelope.js';
+import { membershipLine } from '../dist/src/features/fleet/protocol/membership.js';
+import { createFleet } from '../dist/src/features/fleet/protocol/subjects.js';
 import { wait } from './live-process.mjs';
 
 const PROGRAM = process.env.NATS_SERVER ?? 'nats-server';
@@ -20,7 +23,7 @@ export function hasBroker() {
   }
 }
 
-export async function startBroker(mac) {
+export async function startBroker() {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-nats-'));
   const settings = ['-a', '127.0.0.1', '-p', '-1', '-js', '-sd', join(folder, 'store'), '--ports_file_dir', folder];
   const child = spawn(PROGRAM, settings, { stdio: 'ignore' });
@@ -28,10 +31,16 @@ export async function startBroker(mac) {
   const nc = await connect({ servers: url });
   const jsm = await jetstreamManager(nc);
   await createFleet(jsm);
-  await createMac(jsm, mac);
+  const key = newFleetKey();
+  const seed = new TextDecoder().decode(createUser().getSeed());
   return {
-    url,
-    nc,
+    /** Writes the line of a Mac, or of the hub, and returns the file's path. */
+    file(member) {
+      const keys = [member === undefined ? key : deriveMemberKey(key, member)];
+      const path = join(folder, `${member ?? 'hub'}.line`);
+      writeFileSync(path, membershipLine({ member, servers: [url], seed, ca: undefined, keys }), { mode: 0o600 });
+      return path;
+    },
     async stop() {
       await nc.close();
       const ended = once(child, 'exit');

@@ -31,11 +31,12 @@ export async function fleetRows(path, { isQuick, ...effort }) {
 
 /** Runs `use` with a broker, a service on a copy in its fleet, a hub, and a writer. */
 async function withFleet(path, use) {
-  const broker = await startBroker(MAC);
+  const broker = await startBroker();
   try {
     return await withCopy(path, { service: { settings: macSettings(broker) } }, async ({ keep, ...parts }) => {
       const hub = keep(await startHub(broker));
       await connected(parts.service);
+      await isReached(hub);
       return use({ ...parts, keep, broker, hub });
     });
   } finally {
@@ -43,20 +44,19 @@ async function withFleet(path, use) {
   }
 }
 
-const macSettings = ({ url }) => `[fleet]\nservers = ["${url}"]\nmac = "${MAC}"\nbackfill_hours = 0\n`;
-const startHub = ({ url }) => startService('/nowhere', { command: 'hub', settings: `[fleet]\nservers = ["${url}"]\n` });
+const macSettings = ({ file }) => `[fleet]\nfile = "${file(MAC)}"\nmachine = "a"\nbackfill_hours = 0\n`;
+const startHub = ({ file }) => startService('/nowhere', { command: 'hub', settings: `[fleet]\nfile = "${file()}"\n` });
 
 /**
  * Measures the time from a row's commit to its arrival at a WebSocket of the hub and of the Mac, and then a backlog.
  */
 function eventRows(path, { rounds, rows, backlog }) {
-  return withFleet(path, async ({ service, hub, writer, keep, broker }) => {
+  return withFleet(path, async ({ service, hub, writer, keep }) => {
     const readers = [
       keep(startProcess('live-listener.mjs', hub.socketUrl)),
       keep(startProcess('live-listener.mjs', service.socketUrl)),
     ];
-    const inOrder = keep(startProcess('fleet-reader.mjs', broker.url));
-    for (const reader of [...readers, inOrder]) await reader.ask('ready');
+    for (const reader of readers) await reader.ask('ready');
     const measured = readers.map(() => []);
     for (let round = 0; round <= rounds; round += 1) {
       const written = await writer.ask('trickle', { rows, meanMs: 1000 / 300 });
@@ -78,19 +78,18 @@ function eventRows(path, { rounds, rows, backlog }) {
       };
     };
     const { rowId, atMs } = await writer.ask('burst', backlog);
-    const inStream = await inOrder.ask('lastAt', rowId);
-    const inSocket = await readers[1].ask('lastAt', rowId);
+    const [far, near] = [await readers[0].ask('lastAt', rowId), await readers[1].ask('lastAt', rowId)];
     const perSecond = (end) => summary([(backlog * 1000) / (end.atMs - atMs)]);
     return [
       latency('p50', 0.5, 10),
       latency('p99', 0.99, 100),
       {
-        what: `${backlog.toLocaleString('en')} rows of backlog into the stream, in order`,
-        rival: 'to a local WebSocket',
-        postern: perSecond(inStream),
-        rivals: perSecond(inSocket),
+        what: `${backlog.toLocaleString('en')} rows of backlog to the hub’s WebSocket, in order`,
+        rival: 'to the Mac’s',
+        postern: perSecond(far),
+        rivals: perSecond(near),
         unit: 'rows/s',
-        isWrong: inStream.outOfOrder > 0,
+        isWrong: far.outOfOrder > 0,
       },
     ];
   });
@@ -121,16 +120,15 @@ async function memoryRow(path, { rows, memoryRounds }) {
 /** Requests a page of 50 messages from the hub and from the Mac itself. */
 function pageRow(path, effort) {
   return withFleet(path, async ({ service, hub }) => {
-    await hasMac(hub);
-    const page = (port) => async () => {
-      const url = `http://127.0.0.1:${port}/api/v1/messages?limit=50`;
+    const page = (port, path) => async () => {
+      const url = `http://127.0.0.1:${port}${path}/api/v1/messages?limit=50`;
       const answer = await fetch(url, { headers: { 'X-API-Key': KEY } });
       const found = await answer.json();
       if (found.length !== 50) throw new Error(`a page of ${found.length}`);
     };
-    const [far, near] = await sideBySide([page(hub.port), page(service.port)], effort);
+    const [far, near] = await sideBySide([page(hub.port, `/macs/${MAC}`), page(service.port, '')], effort);
     return {
-      what: 'HTTP: page of 50 messages at a hub',
+      what: 'HTTP: page of 50 messages through a hub',
       rival: 'at the Mac',
       postern: far,
       rivals: near,
@@ -147,7 +145,7 @@ async function sendRow({ sends }) {
   const moduleFolder = new URL('../dist/src/features/simulator/', import.meta.url).pathname;
   const mac = new SimulatedMac({ dir: folder, moduleFolder });
   await mac.start();
-  const broker = await startBroker(MAC);
+  const broker = await startBroker();
   const service = await startService(mac.chatDbPath, {
     settings: macSettings(broker),
     osascriptPath: mac.osascriptPath,
@@ -155,16 +153,13 @@ async function sendRow({ sends }) {
   const hub = await startHub(broker);
   try {
     await connected(service);
-    await hasMac(hub);
+    await isReached(hub);
     const measured = [[], []];
     for (let send = 0; send <= sends; send += 1) {
       for (const [which, { post }] of [hub, service].entries()) {
         const started = performance.now();
-        await post('/messages', {
-          recipient: '+15550100',
-          body: `${which} ${send}`,
-          ...(which === 0 && { from: MAC }),
-        });
+        const body = { recipient: '+15550100', body: `${which} ${send}` };
+        await post('/messages', body, which === 0 ? `/macs/${MAC}` : '');
         if (send > 0) measured[which].push(performance.now() - started);
       }
     }
@@ -219,15 +214,15 @@ function clientsRow(path, { rounds, clients, singles }) {
   });
 }
 
-/** Waits until the hub knows the Mac. */
-async function hasMac({ port }) {
+/** Waits until the hub is ready and reaches the Mac. */
+async function isReached({ port }) {
   for (;;) {
-    const url = `http://127.0.0.1:${port}/api/v1/messages?limit=1`;
-    const answer = await fetch(url, { headers: { 'X-API-Key': KEY } });
-    if (answer.ok && answer.headers.get('postern-partial') === null && Array.isArray(await answer.json())) {
-      const status = await fetch(`http://127.0.0.1:${port}/api/v1/status`, { headers: { 'X-API-Key': KEY } });
-      if (JSON.stringify(await status.json()).includes(`"${MAC}"`)) return;
-    }
+    const paths = ['/ready', `/macs/${MAC}/api/v1/messages?limit=1`];
+    const answers = await Promise.all(
+      paths.map((path) => fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'X-API-Key': KEY } })),
+    );
+    for (const answer of answers) await answer.arrayBuffer();
+    if (answers.every(({ ok }) => ok)) return;
     await wait(20);
   }
 }

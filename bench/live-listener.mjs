@@ -7,11 +7,14 @@ const opened = new Promise((resolve, reject) => socket.once('open', resolve).onc
 const arrivals = [];
 let newest = 0;
 let atMs = 0;
+let outOfOrder = 0;
 socket.on('message', (data) => {
   atMs = nowMs();
-  // At a hub, the id of a message begins with the id of its Mac.
-  newest = Number(JSON.parse(data).data.id.split('~').at(-1));
-  arrivals.push({ rowId: newest, atMs });
+  // At a hub, the id of a message is made of its guid, which ends with the row id (live-writer.mjs).
+  const rowId = Number(JSON.parse(data).data.id.split('-').at(-1));
+  if (rowId <= newest) outOfOrder += 1;
+  newest = Math.max(newest, rowId);
+  arrivals.push({ rowId, atMs });
 });
 
 answer({
@@ -21,9 +24,9 @@ answer({
     while (newest < rowId) await wait(5);
     return arrivals.splice(0);
   },
-  /** Waits like `until`, but returns only the number of arrivals and the time of the last one. */
+  /** Waits like `until`, but returns only the number of arrivals, the time of the last one, and how many came too late. */
   async lastAt(rowId) {
     while (newest < rowId) await wait(5);
-    return { count: arrivals.splice(0).length, atMs };
+    return { count: arrivals.splice(0).length, atMs, outOfOrder };
   },
 });

@@ -1,9 +1,9 @@
 // Measures what an agent pays: the first call after a start, a read compared with the REST API, and tokens per message.
 import { Agent, request } from 'node:http';
-import { fenced } from '../dist/src/features/mcp/text/fence.js';
+import { fenced } from '../dist/src/core/tools/fence.js';
+import { LocalTime } from '../dist/src/core/tools/times.js';
 import { Labels } from '../dist/src/features/mcp/text/labels.js';
 import { DayLines } from '../dist/src/features/mcp/text/lines.js';
-import { LocalTime } from '../dist/src/features/mcp/text/times.js';
 import { Chance, chatter } from '../dist/src/features/simulator/chatter.js';
 import { summary } from './figures.mjs';
 import { cpuMs } from './live-process.mjs';

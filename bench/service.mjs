@@ -41,8 +41,9 @@ export async function startService(
     folder,
     child,
     socketUrl: `ws://127.0.0.1:${port}/api/v1/ws?api_key=${KEY}`,
-    async post(route, body) {
-      const answer = await fetch(`http://127.0.0.1:${port}/api/v1${route}`, {
+    /** `mac` is the path of a Mac at a hub. */
+    async post(route, body, mac = '') {
+      const answer = await fetch(`http://127.0.0.1:${port}${mac}/api/v1${route}`, {
         method: 'POST',
         headers: { 'X-API-Key': KEY, 'Content-Type': 'application/json' },
         body: JSON.stringify(body),

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import {
   everyImport,
+  imports,
   isOfBrowser,
   pathOf,
   relativeImports,
@@ -264,4 +265,18 @@ describe('the rooms', () => {
     const shared = [...exported].filter(([name, paths]) => paths.length > 1 && !SAME_THING.has(name));
     expect(shared.map(([name, paths]) => `${name}: ${paths.join(', ')}`)).toEqual([]);
   });
+});
+
+// Nothing else notices a benchmark whose import has moved away, until somebody measures.
+test('the benchmarks and tools import only modules that exist', () => {
+  const missing = ['bench', 'tools', 'docs/site', 'docs/img']
+    .flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(folder, name)))
+    .filter((file) => file.endsWith('.mjs'))
+    .flatMap(imports)
+    .filter(({ target }) => target.startsWith('.') && !target.includes('${'))
+    .map((one) => pathOf(one))
+    .filter(
+      (path) => ![path, path.replace(/^dist\//, '').replace(/\.js$/, '.ts')].some((one) => existsSync(join(root, one))),
+    );
+  expect(missing).toEqual([]);
 });

@@ -122,8 +122,8 @@ test('a symbol named together with a file is declared in that file', () => {
   expect(wrong).toEqual([]);
 });
 
-test('every mutation of test/mutations stands in the source once', () => {
-  const mutations = JSON.parse(read('test/mutations/access.json')) as readonly Readonly<
+test.each(['access', 'core'])('every text that a mutation of %s replaces stands in the source once', (list) => {
+  const mutations = JSON.parse(read(`test/mutations/${list}.json`)) as readonly Readonly<
     Record<'name' | 'file' | 'text', string>
   >[];
   const wrong = mutations.filter(({ file, text }) => read(file).split(text).length !== 2).map(({ name }) => name);

@@ -1,19 +1,19 @@
-// Removes each check of limited keys once and sees a test fail. Outside CI, because it takes minutes:
-//   npm run build && node test/mutations/access.mjs [beginning of a name]
+// Breaks one check after the other and sees a test fail. Outside CI, because it takes minutes:
+//   npm run build && node test/mutations/run.mjs access|core [beginning of a name]
 // One name a line with the test that noticed, or SURVIVED. It edits src/ and puts every file back; run it in a copy with nothing else going on.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** Each check of limited keys: its name and file, its text, what replaces it, and the tests that must notice. */
-const MUTATIONS = JSON.parse(readFileSync(new URL('access.json', import.meta.url), 'utf8'));
+const [list = 'access', wanted = ''] = process.argv.slice(2);
+/** Each check: its name and file, its text, what replaces it, and the tests that must notice. */
+const MUTATIONS = JSON.parse(readFileSync(new URL(`${list}.json`, import.meta.url), 'utf8'));
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 function run(command, args, env = {}) {
   return spawnSync(command, args, { cwd: root, encoding: 'utf8', env: { ...process.env, ...env } });
 }
 
-const wanted = process.argv[2] ?? '';
 let survived = 0;
 for (const { name, file, text, mutated, tests, note = '' } of MUTATIONS) {
   if (!name.startsWith(wanted)) continue;

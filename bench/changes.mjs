@@ -9,6 +9,7 @@ import { ChatLog } from '../dist/src/core/chatdb/message-log.js';
 import { changeStore } from '../dist/src/core/state/changes-store.js';
 import { openStateDatabase } from '../dist/src/core/state/state-database.js';
 import { ChangeDetection } from '../dist/src/features/changes/detection.js';
+import { encodeAttributedBody } from '../dist/src/features/simulator/typedstream.js';
 import { summary } from './figures.mjs';
 import { withCopy } from './live-copy.mjs';
 import { cpuMs, wait } from './live-process.mjs';
@@ -99,13 +100,14 @@ async function latencyRow(path, edits) {
       .prepare('SELECT ROWID FROM message WHERE associated_message_type = 0 ORDER BY ROWID DESC LIMIT ?')
       .pluck()
       .all(edits);
-    const edit = writer.prepare('UPDATE message SET text = ?, date_edited = ? WHERE ROWID = ?');
+    // Messages writes the new text into both columns.
+    const edit = writer.prepare('UPDATE message SET text = ?, attributedBody = ?, date_edited = ? WHERE ROWID = ?');
     const times = [];
     for (const [n, row] of rows.entries()) {
       const text = `edit ${n}`;
       const frame = new Promise((resolve) => arrived.set(text, resolve));
       const started = performance.now();
-      edit.run(text, 700_000_000_000_000_000n + BigInt(n), row);
+      edit.run(text, encodeAttributedBody(text), 700_000_000_000_000_000n + BigInt(n), row);
       times.push((await frame) - started);
     }
     writer.close();

@@ -5,6 +5,7 @@ import { ChatDbHandle } from '../dist/src/core/chatdb/chatdb-handle.js';
 import { Connection } from '../dist/src/core/chatdb/connection.js';
 import { readAttributedText } from '../dist/src/core/chatdb/content/attributed-runs.js';
 import { decodeRow } from '../dist/src/core/chatdb/content/message-content.js';
+import { RowBudget } from '../dist/src/core/chatdb/content/row-budget.js';
 import { Typedstream } from '../dist/src/core/chatdb/content/typedstream.js';
 import { messageOf } from '../dist/src/core/chatdb/message.js';
 import { withDetails } from '../dist/src/core/chatdb/message-details.js';
@@ -21,7 +22,6 @@ import { KEY, startService } from './service.mjs';
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const PART = '__kIMMessagePartAttributeName';
 const NO_ROW = { guid: '', text: '', balloon: '', associatedGuid: '', isVote: false, isUnsent: false };
-const MAX_STEPS = 500;
 const ASKED = 30;
 const PAGE = 50;
 
@@ -41,8 +41,8 @@ async function decodingRows(effort) {
     const [parts, read, text, usual] = await sideBySide(
       [
         () => decodeRow({ ...NO_ROW, attributedBody }),
-        () => readAttributedText(attributedBody),
-        () => new Typedstream(attributedBody, MAX_STEPS).text(),
+        () => readAttributedText(attributedBody, new RowBudget()),
+        () => new Typedstream(attributedBody, new RowBudget()).text(),
         () => decodeAttributedBody(attributedBody),
       ],
       effort,

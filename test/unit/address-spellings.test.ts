@@ -133,6 +133,24 @@ describe('an address is the same person in every spelling', () => {
   });
 });
 
+test('a spelling that arrives later is found, and one that is deleted is not', () => {
+  const chats = new ChatFixture(join(folder, 'later.db'));
+  const connection = new Connection({ path: chats.path, home: folder, log: collectingLog() });
+  const found = () =>
+    connection.read((snapshot) => snapshot.chatsWithId('any;-;cleo@example.org').map(({ guid }) => guid));
+  chats.chat('any;-;+15550101', ['+15550101']);
+  connection.check();
+  expect(found()).toEqual([]);
+  const rowId = chats.chat('iMessage;-;Cleo@Example.org', ['Cleo@Example.org']);
+  connection.check();
+  expect(found()).toEqual(['iMessage;-;Cleo@Example.org']);
+  chats.sqlite.prepare('DELETE FROM chat WHERE ROWID = ?').run(rowId);
+  connection.check();
+  expect(found()).toEqual([]);
+  connection.close();
+  chats.close();
+});
+
 test('names are folded as texts are', () => {
   expect(folded(' Zoë  D‘Arcy\u2011Smith ')).toBe("zoe d'arcy-smith");
   expect(folded('Zoe\u0308')).toBe(folded('ZOË'));

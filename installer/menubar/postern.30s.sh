@@ -103,9 +103,7 @@ harmless() {
 
 # Prints the reason if the socket must not be used, otherwise nothing.
 distrust() {
-  if [ "$(setting server socket)" = false ]; then
-    echo 'State not shown: server.socket is false'
-  elif [ $(($(printf %s "$socket" | wc -c))) -gt 103 ]; then
+  if [ $(($(printf %s "$socket" | wc -c))) -gt 103 ]; then
     echo 'State not shown: the path of postern.sock is too long'
   elif [ -e "$socket" ] || [ -L "$socket" ]; then
     own=$(find "$support/." "$socket" -prune \( -type d -o -type s \) -user "$(id -u)" ! -perm -020 ! -perm -002 | wc -l)

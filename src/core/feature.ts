@@ -33,6 +33,8 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   readonly needs?: readonly string[];
   /** The section `[name]` of config.toml. Key: how the program calls the value. */
   readonly settings?: Table;
+  /** Settings that an earlier version had, as `section.key`. Value: what their warning says. */
+  readonly goneSettings?: Readonly<Record<string, string>>;
   /** Steps that create and change the feature's own tables in state.db. Only appended to. */
   readonly migrations?: readonly string[];
   /** Routes below `/api/v1`. Key: the operation. */

@@ -63,7 +63,7 @@ function openHttp(core: Core): HttpServer {
 
 async function settingsOf({ config, host }: Core) {
   const { settingsReport } = await import('./config/settings-report.ts');
-  return settingsReport(config, { env: {}, platform: host.platform, homeFolder: host.homeFolder });
+  return settingsReport(config, { ...host, env: {} });
 }
 
 function metricsOf(core: Core) {

@@ -21,7 +21,6 @@ export async function doors(): Promise<{
     clock: systemClock,
     log: collectingLog(),
     counters: new Counters(),
-    eventErrors: 'draft',
     features: [],
     version: '1',
     timeZone: () => 'UTC',

@@ -81,13 +81,14 @@ test('an address that is named is opened without a key, and it says where the ke
 test('without a socket the console is opened without a key, and it says where the key is', async () => {
   const folder = join(root, 'without-socket');
   mkdirSync(folder, { mode: 0o700 });
-  const settings = `[server]\nport = 3999\nsocket = false\n[auth]\napi_key = "${KEY}"\n`;
+  const settings = `[server]\nport = 3999\n[auth]\napi_key = "${KEY}"\n`;
+  writeFileSync(join(folder, 'postern.sock'), 'mine');
   writeFileSync(join(folder, 'config.toml'), settings, { mode: 0o600 });
   const { exitCode, stdout, stderr } = await openAt(folder);
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(readFileSync(openedPage, 'utf8')).toBe('1 http://127.0.0.1:3999/console\n');
   expect(stdout).toContain(
-    'The console asks for the key, because this command found no Unix socket that it can trust. server.socket is false.',
+    `because this command found no Unix socket that it can trust. ${join(folder, 'postern.sock')} is a file, not a socket`,
   );
   expect(stdout).toContain(`The key is api_key in ${join(folder, 'config.toml')}. Enter it only if you know`);
   expect(stdout).not.toContain(KEY);

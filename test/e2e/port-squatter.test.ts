@@ -63,42 +63,43 @@ afterEach(async () => {
   for (const mac of macs.splice(0)) await mac.close();
 });
 
-async function newMac(settings = ''): Promise<StandInMac> {
+async function newMac(hasSocketFile = false): Promise<StandInMac> {
   const mac = await StandInMac.start();
   macs.push(mac);
   mkdirSync(mac.layout.support, { recursive: true, mode: 0o700 });
-  const toml = `[server]\nport = ${port}\n${settings}[auth]\napi_key = "${KEY}"\n`;
+  const toml = `[server]\nport = ${port}\n[auth]\napi_key = "${KEY}"\n`;
   writeFileSync(mac.layout.config, toml, { mode: 0o600 });
+  if (hasSocketFile) writeFileSync(join(mac.layout.support, 'postern.sock'), '');
   return mac;
 }
 
 describe.each([
-  ['', ''],
-  [' with the socket switched off', 'socket = false\n'],
-])('another program on the port%s is given neither the key nor a request by', (_, settings) => {
+  ['', false],
+  [' while a file has the name of the socket', true],
+])('another program on the port%s is given neither the key nor a request by', (_, hasSocketFile) => {
   test('the command line, which says that nothing answers', async () => {
-    const mac = await newMac(settings);
+    const mac = await newMac(hasSocketFile);
     for (const command of [['status'], ['tail'], ['tail', '--after', '1'], ['send', '+15550100', 'Hello']]) {
       const { exitCode, stdout, stderr } = await postern([...command, '--config-dir', mac.layout.support]);
-      expect({ exitCode, stdout }).toEqual({ exitCode: settings === '' ? 69 : 78, stdout: '' });
+      expect({ exitCode, stdout }).toEqual({ exitCode: hasSocketFile ? 78 : 69, stdout: '' });
       expect(stderr).toMatch(
-        settings === '' ? 'postern.sock (ENOENT)' : `server.socket is false.\nTo use the port, if you know`,
+        hasSocketFile ? /is a file, not a socket.*\nTo use the port, if you know/ : 'postern.sock (ENOENT)',
       );
     }
     expect(readFileSync(received, 'utf8')).toBe('');
   });
 
   test('doctor', async () => {
-    const mac = await newMac(settings);
+    const mac = await newMac(hasSocketFile);
     const { stdout } = await postern(['doctor', '--config-dir', mac.layout.support]);
     expect(stdout).toMatch(
-      settings === '' ? `Port ${port} is taken by` : 'The service was not checked. server.socket is false.',
+      hasSocketFile ? /The service was not checked\. .* is a file, not a socket/ : `Port ${port} is taken by`,
     );
     expect(readFileSync(received, 'utf8')).toBe('');
   });
 
   test('the menu bar plugin, which prints no line of it', async () => {
-    const mac = await newMac(settings);
+    const mac = await newMac(hasSocketFile);
     const env = { ...mac.environment, HOME: mac.home };
     const { stdout } = spawnSync('/bin/sh', [PLUGIN], { env, encoding: 'utf8' });
     expect(stdout).toContain('\nNot installed\n');
@@ -107,7 +108,7 @@ describe.each([
   });
 
   test('the installer, before and after it has started the agent', async () => {
-    const mac = await newMac(settings);
+    const mac = await newMac(hasSocketFile);
     await expect(install(mac.machine(), mac.options())).rejects.toMatchObject({ code: 'port_taken' });
     expect(readFileSync(received, 'utf8')).toBe('');
 

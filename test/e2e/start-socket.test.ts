@@ -57,19 +57,6 @@ describe('the Unix socket of a service', () => {
     expect(await status(service)).toMatchObject({ exitCode: 69, stderr: '' });
   });
 
-  test('is not made when it is switched off; the command line then sends nothing until the address is named', async () => {
-    const service = await started({ socket: false });
-    expect(existsSync(service.socketPath)).toBe(false);
-    expect(service.output).not.toContain(WARNING);
-    const refused = await status(service);
-    expect(refused).toMatchObject({ exitCode: 78, stderr: expect.stringContaining('server.socket is false.') });
-    expect(refused.stderr).toContain(`--url http://127.0.0.1:${service.port}`);
-    expect(await status(service, '--url', `http://127.0.0.1:${service.port}`)).toMatchObject({
-      exitCode: 69,
-      stderr: '',
-    });
-  });
-
   test('gives way to a file of that name: the port serves, one warning and the command line say what to do', async () => {
     const service = await started();
     await service.stop();
@@ -79,7 +66,14 @@ describe('the Unix socket of a service', () => {
     expect(service.output.split(WARNING)).toHaveLength(2);
     expect(service.output).toContain(sentence);
     expect((await service.get('/webhooks')).status).toBe(200);
-    expect(await status(service)).toMatchObject({ exitCode: 78, stderr: expect.stringContaining(sentence) });
+    // The command line sends nothing until the address is named.
+    const refused = await status(service);
+    expect(refused).toMatchObject({ exitCode: 78, stderr: expect.stringContaining(sentence) });
+    expect(refused.stderr).toContain(`--url http://127.0.0.1:${service.port}`);
+    expect(await status(service, '--url', `http://127.0.0.1:${service.port}`)).toMatchObject({
+      exitCode: 69,
+      stderr: '',
+    });
     rmSync(service.socketPath);
   });
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { certificatesIn } from '../../src/core/config/certificates.ts';
+import { certificatesIn } from '../../src/core/runtime/certificates.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Poster } from '../../src/core/webhooks/poster.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -38,8 +38,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-async function post(certificates?: readonly string[]) {
-  const poster = new Poster({ version: '1', clock: systemClock, ...(certificates && { certificates }) });
+async function post(caFile: string) {
+  const poster = new Poster({ version: '1', clock: systemClock, caFile });
   const url = `https://127.0.0.1:${server.port}/`;
   const to = { url, secret: null, previousSecret: null, headers: {}, keyId: null };
   const { result } = poster.send({ to, id: 'x', event: 'webhook.test', json: '{}', retry: false });
@@ -50,16 +50,16 @@ async function post(certificates?: readonly string[]) {
 
 describe('a receiver of an own authority', () => {
   test('is trusted with the certificate of that authority', async () => {
-    const found = certificatesIn(file('ca.pem'));
-    expect(await post('certificates' in found ? found.certificates : [])).toEqual({
+    expect(await post(file('ca.pem'))).toEqual({
       outcome: 'delivered',
       error: null,
     });
   });
 
   test('is not trusted without it, and the sentence names the setting', async () => {
-    for (const certificates of [undefined, []]) {
-      expect(await post(certificates)).toEqual({
+    // The file can be gone after the start has checked it.
+    for (const caFile of ['', file('gone.pem')]) {
+      expect(await post(caFile)).toEqual({
         outcome: 'failed',
         error: expect.stringMatching(/^The certificate of the receiver is not trusted \(\w+\)\. `webhooks\.ca_file`/),
       });

@@ -98,6 +98,8 @@ describe('the overview', () => {
     const setting = (name: string) => settings.find(({ key }) => key === name);
     expect(setting('backend.poll_interval_ms')).toMatchObject({ value: 50, default: 1000, is_default: false });
     expect(setting('server.host')).toMatchObject({ value: '127.0.0.1', is_default: true });
+    expect(setting('search.enabled')).toMatchObject({ default: false, needs_restart: true });
+    expect(setting('webhooks.allowed_hosts')).toMatchObject({ value: [], default: [], is_default: true });
     expect(setting('auth.api_key')).toBeUndefined();
     expect(answer.text).not.toContain(KEY);
   });

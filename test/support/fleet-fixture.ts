@@ -114,7 +114,7 @@ abstract class Served {
 
   protected async run(start: typeof startApp, tables: object): Promise<void> {
     const all = {
-      server: { port: 0n, socket: false, rate_limit_per_minute: 1_000_000n },
+      server: { port: 0n, rate_limit_per_minute: 1_000_000n },
       auth: { api_key: this.key },
       fleet: this.fleet,
       ...tables,

@@ -60,7 +60,7 @@ export class FleetMac {
     const dir = join(this.folder, 'config');
     if (!existsSync(dir)) mkdirSync(dir, { mode: 0o700, recursive: true });
     const tables = {
-      server: { port: 0n, socket: false, rate_limit_per_minute: 1_000_000n },
+      server: { port: 0n, rate_limit_per_minute: 1_000_000n },
       auth: { api_key: KEY },
       backend: { chat_db_path: this.chatDbPath, osascript_path: this.#osascriptPath, poll_interval_ms: 20n },
       fleet: this.settings,

@@ -66,7 +66,7 @@ export async function openIssuerHost({
   });
   const mcp = lazyMcpService({
     features: [access],
-    ...{ clock: systemClock, log: collectingLog(), counters: new Counters(), version: '1', eventErrors: 'draft' },
+    ...{ clock: systemClock, log: collectingLog(), counters: new Counters(), version: '1' },
     timeZone: () => 'UTC',
   });
   const parts = { mcp, settings: { allowOwnerKey: true } };

@@ -19,7 +19,6 @@ export function openMcp(allowOwnerKey = true, settings = {}, more: Options = {})
     clock: systemClock,
     log: collectingLog(),
     counters: new Counters(),
-    eventErrors: 'draft',
     features: [],
     version: '1.2.3',
     timeZone: () => 'Europe/Berlin',

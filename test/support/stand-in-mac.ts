@@ -338,7 +338,7 @@ function readSettings(configDir: string, port: number): Settings {
   const written = /^port = (\d+)$/m.exec(text)?.[1];
   const warnings = text.includes('old_key') ? ['server.old_key is not known.'] : [];
   if (written === undefined) return { kind: 'unusable', mistakes: ['server.port must be a number from 1 to 65535.'] };
-  const server = { host: '127.0.0.1', port: Number(written), socket: !text.includes('socket = false') };
+  const server = { host: '127.0.0.1', port: Number(written) };
   return {
     kind: 'usable',
     config: {

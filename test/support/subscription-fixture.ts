@@ -118,7 +118,6 @@ export class SubscriptionFixture {
       clock,
       log,
       callerOf: () => (this.isKeyAlive ? caller : undefined),
-      forbidden: -32_012,
     });
     closers.push(() => registry.close());
     return registry;

@@ -40,7 +40,6 @@ describe('what is not written', () => {
       server: {
         host: '127.0.0.1',
         port: 3001,
-        socket: true,
         rateLimitPerMinute: 60,
         allowedHosts: [],
         allowedOrigins: [],
@@ -53,7 +52,7 @@ describe('what is not written', () => {
         associatedRows: 'reactions',
       },
       send: { confirmMs: 3000, attachmentRoots: [] },
-      webhooks: { allowedHosts: [], certificates: [] },
+      webhooks: { allowedHosts: [], caFile: '' },
       features: {
         contacts: {
           isEnabled: true,
@@ -66,7 +65,7 @@ describe('what is not written', () => {
         media: {},
         archive: {},
         access: { selfAddress: '' },
-        mcp: { allowOwnerKey: false, eventErrors: 'draft' },
+        mcp: { allowOwnerKey: false },
         oauth: { issuer: '' },
         scheduled: {},
         fleet: { file: '', machine: '', backfillHours: 24, changes: false },
@@ -116,7 +115,7 @@ describe('what may be written', () => {
     [`[server]\nhost = "${'a.'.repeat(126)}b"`, 'server.host', `${'a.'.repeat(126)}b`],
     ['[server]\nport = 0', 'server.port', 0],
     ['[server]\nport = 1', 'server.port', 1],
-    ['[server]\nsocket = false', 'server.socket', false],
+    ['[search]\nenabled = true', 'features.search.isEnabled', true],
     ['[server]\nport = 65_535', 'server.port', 65_535],
     ['[server]\nport = 0xBB9', 'server.port', 3001],
     ['server.port = 4000', 'server.port', 4000],
@@ -187,8 +186,8 @@ test('a key under 16 characters is a warning that does not show it', () => {
 describe('mistakes', () => {
   const PORT = 'it must be a whole number from 0 to 65535.';
   test.each([
-    ['[server]\nsocket = 1', 'server.socket is 1; it must be true or false.'],
-    ['[server]\nsocket = "false"', 'server.socket is "false"; it must be true or false.'],
+    ['[search]\nenabled = 1', 'search.enabled is 1; it must be true or false.'],
+    ['[search]\nenabled = "false"', 'search.enabled is "false"; it must be true or false.'],
     ['[server]\nport = 65536', `server.port is 65536; ${PORT}`],
     ['[server]\nport = -1', `server.port is -1; ${PORT}`],
     ['[server]\nport = "3001"', `server.port is "3001"; ${PORT}`],
@@ -325,17 +324,16 @@ describe('what is not known', () => {
     expect(warnings[0]).toContain(`${name} is not known and is ignored; the nearest known name is ${nearest}`);
   });
 
-  test.each(['[update]\nurl = "https://example.net/latest.json"', '[update]\nurl = 7', 'update = true'])(
-    '%s, of an earlier version, is a warning that says why it is gone',
-    (toml) => {
-      expect(withKey(toml)).toMatchObject({
-        config: { server: { port: 3001 } },
-        warnings: [
-          'update is no longer a setting and is ignored: remove it. Postern no longer looks for newer versions.',
-        ],
-      });
-    },
-  );
+  const UPDATE = 'update is no longer a setting and is ignored: remove it. Postern no longer looks for newer versions.';
+  test.each([
+    ['[update]\nurl = "https://example.net/latest.json"', UPDATE],
+    ['[update]\nurl = 7', UPDATE],
+    ['update = true', UPDATE],
+    ['[server]\nsocket = false', expect.stringMatching(/^server\.socket is no longer a setting .* Unix socket\.$/)],
+    ['[mcp]\nevent_errors = "final"', expect.stringMatching(/^mcp\.event_errors is no longer a setting/)],
+  ])('%s, of an earlier version, is a warning that says why it is gone', (toml, warning) => {
+    expect(withKey(toml)).toMatchObject({ config: { server: { port: 3001 } }, warnings: [warning] });
+  });
 
   test('beyond the first 20 are counted', () => {
     const { warnings } = withKey(Array.from({ length: 500 }, (_, at) => `[name${at}]\n`).join(''));

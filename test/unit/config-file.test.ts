@@ -113,7 +113,6 @@ describe('the first launch', () => {
     expect([...active.matchAll(/^(\w+) = /gm)].map((found) => found[1])).toEqual([
       'host',
       'port',
-      'socket',
       'rate_limit_per_minute',
       'allowed_hosts',
       'allowed_origins',
@@ -134,7 +133,6 @@ describe('the first launch', () => {
       'enabled',
       'self',
       'allow_owner_key',
-      'event_errors',
       'issuer',
       'file',
       'machine',

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { allSettings } from '../../src/core/config/config.ts';
+import { processEnvironment } from '../../src/core/config/environment.ts';
 import { documentsOf } from '../../src/core/feature.ts';
 import { openApi } from '../../src/core/http/openapi/openapi.ts';
 import { metricRoutes } from '../../src/core/http/routes/metrics-routes.ts';
@@ -85,33 +86,18 @@ test('docs/content.md has an example of each kind, as the service would write it
   );
 });
 
-test('docs/configuration.md has every key, and no other', () => {
-  const sections = [
-    'server',
-    'auth',
-    'backend',
-    'send',
-    'approval',
-    'canary',
-    'webhooks',
-    'contacts',
-    'mcp',
-    'oauth',
-    'bluebubbles',
-    'changes',
-    'search',
-    'fleet',
-    'update',
-  ];
-  const written = rows('configuration.md').flatMap(([section = '', key]) => {
-    const [name = ''] = quoted(section);
-    return sections.includes(name) ? quoted(key).map((word) => `${name}.${word}`) : [];
+test('docs/configuration.md has every key with its default, and no other', () => {
+  const environment = processEnvironment({}, 'darwin', FEATURES);
+  const written = rows('configuration.md')
+    .filter(({ length }) => length === 5)
+    .flatMap(([section = '', key, , usual = '']) =>
+      quoted(section).map((name) => [`${name}.${quoted(key).join()}`, usual.replaceAll(/[`"]/g, '')].join(': ')),
+    );
+  const known = allSettings(environment).map(({ name, defaultValue }) => {
+    const usual = defaultValue(environment);
+    return `${name}: ${Array.isArray(usual) ? JSON.stringify(usual) : String(usual ?? 'random')}`;
   });
-  expect(written.sort()).toEqual(
-    allSettings({ features: FEATURES })
-      .map(({ name }) => name)
-      .sort(),
-  );
+  expect(written.sort()).toEqual(known.sort());
 });
 
 /** Returns the metrics that features add, as their sources name them. */

@@ -224,7 +224,6 @@ describe.each(shells.present)('the menu bar plugin in %s', (_name, its) => {
   });
 
   test.each<[string, () => void, string]>([
-    ['the socket is switched off', () => configure(3001, '"k"', 'socket = false\n'), 'server.socket is false'],
     ['a file has its name', () => writeFileSync(socket, ''), 'postern.sock is not a socket'],
     ['a link has its name', () => symlinkSync(ABSENT, socket), 'postern.sock is not a socket'],
     ['others may write to its folder', () => chmodSync(support, 0o777), 'others may replace it'],

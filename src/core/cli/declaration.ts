@@ -79,8 +79,9 @@ export function portNumber(value: string): number {
 }
 
 export function hostName(value: string): string {
-  const host = SETTINGS.host.read(value);
-  if (host === undefined) throw new InvalidArgumentError(`It must be ${SETTINGS.host.allowed}.`);
+  const setting = SETTINGS.server.host;
+  const host = setting.read(value);
+  if (host === undefined) throw new InvalidArgumentError(`It must be ${setting.allowed}.`);
   return host;
 }
 

@@ -6,6 +6,7 @@ import type { Machine } from '../../../installer/machine.ts';
 import type { Settings } from '../../../installer/options.ts';
 import { readConfig } from '../config/config-file.ts';
 import type { Environment } from '../config/environment.ts';
+import { usualValues } from '../config/setting.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { isAppError } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
@@ -49,14 +50,9 @@ export function projectRoot(): string {
 /** Returns the parts of the configuration that the installer needs. */
 export function settingsIn(configDir: string, environment: Environment): Settings {
   const reading = readConfig(configDir, environment);
-  if (reading.state === 'absent') return { kind: 'none', server: firstLaunchServer() };
+  if (reading.state === 'absent') return { kind: 'none', server: usualValues(SETTINGS.server, environment) };
   if (reading.state === 'unusable') return { kind: 'unusable', mistakes: reading.mistakes };
   return { kind: 'usable', config: reading.config, warnings: reading.warnings };
-}
-
-function firstLaunchServer(): { readonly host: string; readonly port: number } {
-  const { host, port } = SETTINGS;
-  return { host: host.defaultValue(), port: Number(port.defaultValue()) };
 }
 
 /** Awaits `work`. An AppError becomes its sentence and advice, and exit code 1. */

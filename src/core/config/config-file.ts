@@ -18,7 +18,6 @@ import { dirname, join } from 'node:path';
 import { errorCode } from '../model/errors.ts';
 import { allSettings, type Config, checkConfig } from './config.ts';
 import type { Environment } from './environment.ts';
-import { SETTINGS } from './settings.ts';
 import { parseToml } from './toml.ts';
 
 /** Maximum size of config.toml: far larger than any real configuration, and small enough to parse at once. */
@@ -203,15 +202,6 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Settings that a new config.toml sets. The file contains all other settings as comments. */
-const USUAL: readonly string[] = [
-  SETTINGS.host.name,
-  SETTINGS.port.name,
-  SETTINGS.apiKey.name,
-  SETTINGS.chatDbPath.name,
-  SETTINGS.pollIntervalMs.name,
-];
-
 /**
  * Returns the text of a new config.toml. Each setting has its description and a value: the value in `values`, or else
  * the default. The keys of `values` are setting names.
@@ -224,7 +214,7 @@ function configTemplate(values: ReadonlyMap<string, string | number | boolean>, 
     if (sectionName !== section) lines.push('', `[${sectionName}]`);
     section = sectionName;
     const value = values.get(setting.name) ?? setting.defaultValue(environment);
-    const isActive = values.has(setting.name) || USUAL.includes(setting.name);
+    const isActive = values.has(setting.name) || setting.isInNewFile === true;
     lines.push(`# ${setting.about}`, `${isActive ? '' : '# '}${key} = ${literal(value)}`);
   }
   return `${lines.join('\n')}\n`;

@@ -1,39 +1,21 @@
 import type { CheckedSettings, Feature } from '../feature.ts';
-import type { AssociatedRows } from '../model/associated-rows.ts';
 import { editDistance } from '../model/edit-distance.ts';
-import { certificatesIn } from './certificates.ts';
 import type { Environment } from './environment.ts';
-import type { Setting, SettingTable } from './setting.ts';
-import { SETTINGS } from './settings.ts';
+import { type Setting, type SettingTable, type ValuesOf, valuesOf } from './setting.ts';
+import { GONE, SETTINGS } from './settings.ts';
 import { isDate, shown } from './shown-value.ts';
+
+type SectionOf<Name extends keyof typeof SETTINGS> = ValuesOf<(typeof SETTINGS)[Name]>;
 
 /** All settings, checked and frozen. Decision A4 says what each key allows. */
 export interface Config {
   /** The folder that holds config.toml and state.db. */
   readonly dir: string;
-  readonly server: {
-    readonly host: string;
-    /** 0 means any free port. */
-    readonly port: number;
-    /** True to listen on the Unix socket too. */
-    readonly socket: boolean;
-    readonly rateLimitPerMinute: number;
-    readonly allowedHosts: readonly string[];
-    readonly allowedOrigins: readonly string[];
-  };
-  readonly auth: { readonly apiKey: string };
-  readonly backend: {
-    readonly chatDbPath: string;
-    readonly pollIntervalMs: number;
-    readonly osascriptPath: string;
-    readonly associatedRows: AssociatedRows;
-  };
-  readonly send: { readonly confirmMs: number; readonly attachmentRoots: readonly string[] };
-  readonly webhooks: {
-    readonly allowedHosts: readonly string[];
-    /** Certificates in PEM that webhooks trust besides the usual ones. */
-    readonly certificates: readonly string[];
-  };
+  readonly server: SectionOf<'server'>;
+  readonly auth: SectionOf<'auth'>;
+  readonly backend: SectionOf<'backend'>;
+  readonly send: SectionOf<'send'>;
+  readonly webhooks: SectionOf<'webhooks'>;
   /** The values of each feature's section. Key: the feature's name. */
   readonly features: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 }
@@ -52,12 +34,28 @@ const SHORT_KEY = `auth.api_key has fewer than ${MIN_KEY_LENGTH} characters and 
 const MAX_UNKNOWN = 20;
 const LONGEST_NAME = 60;
 
-/** Settings and sections that an earlier version had. Value: what their warning says. */
-const GONE: ReadonlyMap<string, string> = new Map([['update', 'Postern no longer looks for newer versions.']]);
+/** Returns the sections of the core and of the features, each with where its values are in a Config. */
+export function sectionsOf({ features = [] }: Pick<Environment, 'features'>): readonly {
+  readonly settings: SettingTable;
+  readonly valuesIn: (config: Config) => Readonly<Record<string, unknown>>;
+}[] {
+  const { server, auth, backend, send, webhooks } = SETTINGS;
+  return [
+    { settings: server, valuesIn: (config) => config.server },
+    { settings: auth, valuesIn: (config) => config.auth },
+    { settings: backend, valuesIn: (config) => config.backend },
+    { settings: send, valuesIn: (config) => config.send },
+    { settings: webhooks, valuesIn: (config) => config.webhooks },
+    ...features.map(({ name, settings = {} }) => ({
+      settings,
+      valuesIn: (config: Config) => config.features[name] ?? {},
+    })),
+  ];
+}
 
 /** Returns every setting of the core and of the features. */
-export function allSettings({ features = [] }: Pick<Environment, 'features'>): readonly Setting[] {
-  return [...Object.values<Setting>(SETTINGS), ...features.flatMap(({ settings = {} }) => Object.values(settings))];
+export function allSettings(environment: Pick<Environment, 'features'>): readonly Setting[] {
+  return sectionsOf(environment).flatMap(({ settings }) => Object.values(settings));
 }
 
 /** Checks a parsed config.toml and reports every mistake. */
@@ -66,68 +64,17 @@ export function checkConfig(
   dir: string,
   environment: Environment,
 ): CheckedConfig {
-  const names = allSettings(environment).map(({ name }) => name);
-  const sections = new Set(names.map(sectionOf));
-  const mistakes: string[] = [];
-  const written = new Map<string, unknown>();
-  for (const [section, content] of Object.entries(tables)) {
-    if (!sections.has(section)) written.set(section, content);
-    else if (!isTable(content)) mistakes.push(`${section} must be a section that begins with [${section}].`);
-    else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
-  }
-  const unknown = [...written.keys()].filter((name) => !names.includes(name));
-  const warnings: string[] = unknown.slice(0, MAX_UNKNOWN).map((name) => ignored(name, names, sections));
-  const more = unknown.length - MAX_UNKNOWN;
-  if (more > 0) warnings.push(`${more} more unknown names are ignored.`);
-
-  const given = ({ name, defaultValue }: Setting): unknown =>
-    written.has(name) ? written.get(name) : defaultValue(environment);
-  const read = <Value>(setting: Setting<Value>, value: unknown, name = setting.name): Value => {
-    const meaning = setting.read(value, environment);
-    if (meaning === undefined) mistakes.push(mistake(setting, value, name));
-    // `meaning` may be undefined despite the cast. That undefined never reaches a caller: after a mistake, no Config is
-    // returned.
-    return meaning as Value;
-  };
-  const one = <Value>(setting: Setting<Value>): Value => read(setting, given(setting));
-  const all = <Value>(setting: Setting<Value>): readonly Value[] => {
-    const list = given(setting);
-    if (Array.isArray(list)) return list.map((item, index) => read(setting, item, `${setting.name}[${index}]`));
-    mistakes.push(`${setting.name} is ${shown(list)}; it must be a list, and each item must be ${setting.allowed}.`);
-    return [];
-  };
-
-  const certificates = (): readonly string[] => {
-    const file = one(SETTINGS.webhookCaFile);
-    if (file === undefined || file === '') return [];
-    const found = certificatesIn(file);
-    if ('certificates' in found) return found.certificates;
-    mistakes.push(`${SETTINGS.webhookCaFile.name} is ${shown(file)}, but ${found.mistake}.`);
-    return [];
-  };
+  const { written, mistakes, warnings } = writtenIn(tables, environment);
+  const reader = new SettingReader(written, environment, mistakes);
   const { features = [] } = environment;
-  const sectionValues = (table: SettingTable): Readonly<Record<string, unknown>> =>
-    Object.fromEntries(Object.entries(table).map(([key, setting]) => [key, one(setting)]));
   const config: Config = {
     dir,
-    server: {
-      host: one(SETTINGS.host),
-      port: one(SETTINGS.port),
-      socket: one(SETTINGS.socket),
-      rateLimitPerMinute: one(SETTINGS.rateLimitPerMinute),
-      allowedHosts: all(SETTINGS.allowedHosts),
-      allowedOrigins: all(SETTINGS.allowedOrigins),
-    },
-    auth: { apiKey: one(SETTINGS.apiKey) },
-    backend: {
-      chatDbPath: one(SETTINGS.chatDbPath),
-      pollIntervalMs: one(SETTINGS.pollIntervalMs),
-      osascriptPath: one(SETTINGS.osascriptPath),
-      associatedRows: one(SETTINGS.associatedRows),
-    },
-    send: { confirmMs: one(SETTINGS.confirmMs), attachmentRoots: all(SETTINGS.attachmentRoots) },
-    webhooks: { allowedHosts: all(SETTINGS.webhookHosts), certificates: certificates() },
-    features: Object.fromEntries(features.map(({ name, settings = {} }) => [name, sectionValues(settings)])),
+    server: reader.values(SETTINGS.server),
+    auth: reader.values(SETTINGS.auth),
+    backend: reader.values(SETTINGS.backend),
+    send: reader.values(SETTINGS.send),
+    webhooks: reader.values(SETTINGS.webhooks),
+    features: Object.fromEntries(features.map(({ name, settings = {} }) => [name, reader.values(settings)])),
   };
   const checked = features.map((one) => checkedBy(one, config));
   mistakes.push(...checked.flatMap((one) => one.mistakes ?? []));
@@ -138,6 +85,64 @@ export function checkConfig(
     warnings.push(...checked.flatMap((one) => one.warnings ?? []));
   }
   return mistakes.length > 0 ? { mistakes, warnings } : { config: frozen(config), warnings };
+}
+
+/** Returns what config.toml contains for each name, with a warning for each unknown name. */
+function writtenIn(tables: Readonly<Record<string, unknown>>, environment: Environment) {
+  const names = allSettings(environment).map(({ name }) => name);
+  const sections = new Set(names.map(sectionOf));
+  const mistakes: string[] = [];
+  const written = new Map<string, unknown>();
+  for (const [section, content] of Object.entries(tables)) {
+    if (!sections.has(section)) written.set(section, content);
+    else if (!isTable(content)) mistakes.push(`${section} must be a section that begins with [${section}].`);
+    else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
+  }
+  const gone = new Map(
+    [{ goneSettings: GONE }, ...(environment.features ?? [])].flatMap((one) => Object.entries(one.goneSettings ?? {})),
+  );
+  const warnings: string[] = [];
+  for (const [name, why] of gone) {
+    if (written.has(name)) warnings.push(`${name} is no longer a setting and is ignored: remove it. ${why}`);
+  }
+  const unknown = [...written.keys()].filter((name) => !names.includes(name) && !gone.has(name));
+  warnings.push(...unknown.slice(0, MAX_UNKNOWN).map((name) => ignored(name, names, sections)));
+  const more = unknown.length - MAX_UNKNOWN;
+  if (more > 0) warnings.push(`${more} more unknown names are ignored.`);
+  return { written, mistakes, warnings };
+}
+
+/** Reads the values of settings from what config.toml contains, and collects every mistake. */
+class SettingReader {
+  readonly #written: ReadonlyMap<string, unknown>;
+  readonly #environment: Environment;
+  readonly #mistakes: string[];
+
+  constructor(written: ReadonlyMap<string, unknown>, environment: Environment, mistakes: string[]) {
+    this.#written = written;
+    this.#environment = environment;
+    this.#mistakes = mistakes;
+  }
+
+  /** Returns the values of a section. A value with a mistake is undefined, but then no Config is returned. */
+  values<Table extends SettingTable>(table: Table): ValuesOf<Table> {
+    return valuesOf(table, (setting) => {
+      const { name, defaultValue, isList, allowed } = setting;
+      const given = this.#written.has(name) ? this.#written.get(name) : defaultValue(this.#environment);
+      if (isList !== true) return this.#read(setting, given, name);
+      if (Array.isArray(given)) return given.map((item, index) => this.#read(setting, item, `${name}[${index}]`));
+      this.#mistakes.push(`${name} is ${shown(given)}; it must be a list, and each item must be ${allowed}.`);
+      return undefined;
+    });
+  }
+
+  #read(setting: Setting, value: unknown, name: string): unknown {
+    const meaning = setting.read(value, this.#environment);
+    if (meaning === undefined) this.#mistakes.push(mistake(setting, value, name));
+    const trouble = meaning === undefined ? undefined : setting.trouble?.(meaning);
+    if (trouble !== undefined) this.#mistakes.push(`${name} is ${shown(meaning)}, but ${trouble}.`);
+    return meaning;
+  }
 }
 
 /** Asks a feature about its settings, unless one of them cannot be read. */
@@ -154,8 +159,6 @@ function mistake(setting: Setting, value: unknown, name: string): string {
 }
 
 function ignored(name: string, names: readonly string[], sections: ReadonlySet<string>): string {
-  const gone = GONE.get(name);
-  if (gone !== undefined) return `${name} is no longer a setting and is ignored: remove it. ${gone}`;
   if (name.length > LONGEST_NAME) return `${name.slice(0, LONGEST_NAME)}… is not known and is ignored.`;
   return `${name} is not known and is ignored; the nearest known name is ${near(name, names, sections)}.`;
 }

@@ -38,11 +38,8 @@ function normalized(host: string): string | undefined {
 /** The path of a Unix socket, or a sentence that says why there is none. */
 export type SocketLocation = { readonly path: string } | { readonly reason: string };
 
-type SocketSettings = Pick<Config, 'dir'> & { readonly server: Pick<Config['server'], 'socket'> };
-
 /** The Unix socket that the service listens on (decision O1). */
-export function socketOf({ dir, server }: SocketSettings): SocketLocation {
-  if (!server.socket) return { reason: 'server.socket is false.' };
+export function socketOf({ dir }: Pick<Config, 'dir'>): SocketLocation {
   const path = join(dir, 'postern.sock');
   return Buffer.byteLength(path) > MAX_SOCKET_PATH_BYTES
     ? { reason: `The path ${path} is longer than the ${MAX_SOCKET_PATH_BYTES} bytes that a Unix socket allows.` }
@@ -53,7 +50,7 @@ export function socketOf({ dir, server }: SocketSettings): SocketLocation {
  * Returns the socket if programs may send the key through it. Returns a reason if there is no socket, or if another
  * user's program could be listening there.
  */
-export function trustedSocketOf(settings: SocketSettings): SocketLocation {
+export function trustedSocketOf(settings: Pick<Config, 'dir'>): SocketLocation {
   const socket = socketOf(settings);
   const reason = 'path' in socket ? socketTrouble(socket.path) : undefined;
   return reason === undefined ? socket : { reason };

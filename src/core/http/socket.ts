@@ -14,7 +14,6 @@ interface SocketParts {
  * socket.
  */
 export async function listenOnSocket({ config, http, log }: SocketParts): Promise<void> {
-  if (!config.server.socket) return;
   const socket = socketOf(config);
   try {
     if ('reason' in socket) throw new Error(socket.reason);

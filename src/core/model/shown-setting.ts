@@ -2,6 +2,8 @@
 export interface ShownSetting {
   /** `section.key`, as in the file. */
   readonly key: string;
+  /** The setting in a few words. */
+  readonly title: string;
   readonly value: unknown;
   readonly default: unknown;
   readonly is_default: boolean;

@@ -5,6 +5,7 @@ import { shapeOf } from './shape.ts';
 const settingSchema = shapeOf<ShownSetting>()(
   z.object({
     key: z.string(),
+    title: z.string(),
     value: z.unknown(),
     default: z.unknown(),
     is_default: z.boolean(),

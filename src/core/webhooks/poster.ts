@@ -7,6 +7,7 @@ import type { AxiosInstance } from 'axios';
 import { endpointOf } from '../model/callback-hosts.ts';
 import type { Clock } from '../model/ports/host-ports.ts';
 import type { StoredWebhook } from '../model/webhook.ts';
+import { certificatesIn } from '../runtime/certificates.ts';
 import { type AddressRule, HostLookup } from '../runtime/host-lookup.ts';
 import type { OwnListeners } from '../runtime/own-listeners.ts';
 import { DeliveryAttempts, type PostResult, RETRY_WAITS_MS } from './delivery-attempts.ts';
@@ -29,8 +30,8 @@ export interface PosterOptions {
   readonly retryWaitsMs?: readonly number[];
   readonly attemptTimeoutMs?: number;
   readonly allowedHosts?: AllowedHosts;
-  /** Certificates in PEM that are trusted besides the usual ones. */
-  readonly certificates?: readonly string[];
+  /** A PEM file with certificates that are trusted besides the usual ones; "" for none. */
+  readonly caFile?: string;
   /** Reports whether connecting to the address of a host name is allowed. Default: always. */
   readonly isAddressAllowed?: AddressRule;
   /** This service's own ports, where no receiver of a limited key may be (decision AB12). */
@@ -87,9 +88,8 @@ export class Poster {
     const { lookup } = new HostLookup(options.isAddressAllowed);
     const agentOptions = { keepAlive: true, timeout: IDLE_CONNECTION_MS, maxFreeSockets: MAX_IDLE_CONNECTIONS, lookup };
     this.#httpAgent = new HttpAgent(agentOptions);
-    const { certificates = [] } = options;
     // One context for all connections: reading the usual certificates takes some milliseconds.
-    const trusted = certificates.length > 0 && { secureContext: contextWith(certificates) };
+    const trusted = options.caFile && { secureContext: contextWith(options.caFile) };
     this.#httpsAgent = new HttpsAgent({ ...agentOptions, ...trusted });
   }
 
@@ -213,8 +213,10 @@ export class Poster {
   }
 }
 
-function contextWith(certificates: readonly string[]): SecureContext {
-  return createSecureContext({ ca: [...rootCertificates, ...certificates] });
+/** The start has checked the file. If it is gone since, the receivers that need it fail, with a sentence that names it. */
+function contextWith(caFile: string): SecureContext {
+  const found = certificatesIn(caFile);
+  return createSecureContext({ ca: [...rootCertificates, ...('certificates' in found ? found.certificates : [])] });
 }
 
 function ownHeaders(post: Post, attempt: number): Record<string, string> {

@@ -7,7 +7,8 @@ import { Refusal } from '../../core/cli/service-connection.ts';
 import type { Config } from '../../core/config/config.ts';
 import { readConfig } from '../../core/config/config-file.ts';
 import { cacheFolder } from '../../core/config/environment.ts';
-import { SETTINGS, type Setting } from '../../core/config/settings.ts';
+import { usualValues } from '../../core/config/setting.ts';
+import { SETTINGS } from '../../core/config/settings.ts';
 import type { Log } from '../../core/model/ports/host-ports.ts';
 import type { NameSource } from '../../core/model/ports/names-ports.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -73,25 +74,11 @@ export function openMessages(options: FolderOptions, context: Context): Messages
   };
 }
 
-function settingsOf(
-  folder: string,
-  { environment }: Context,
-): Pick<Config, 'features'> & {
-  readonly backend: Pick<Config['backend'], 'chatDbPath' | 'osascriptPath' | 'associatedRows'>;
-} {
+function settingsOf(folder: string, { environment }: Context): Pick<Config, 'features' | 'backend'> {
   const reading = readConfig(folder, environment);
   if (reading.state === 'usable') return reading.config;
   if (reading.state === 'unusable') {
     throw new Refusal(EXIT.config, `${reading.path} cannot be used.`, ...reading.mistakes.map((line) => `  ${line}`));
   }
-  const usual = (setting: Setting<string>): string =>
-    setting.read(setting.defaultValue(environment), environment) ?? '';
-  return {
-    backend: {
-      chatDbPath: usual(SETTINGS.chatDbPath),
-      osascriptPath: usual(SETTINGS.osascriptPath),
-      associatedRows: 'reactions' as const,
-    },
-    features: {},
-  };
+  return { backend: usualValues(SETTINGS.backend, environment), features: {} };
 }

@@ -11,14 +11,18 @@ export const bluebubbles = feature({
   name: 'bluebubbles',
   settings: {
     port: integer(
-      'bluebubbles.port',
+      {
+        name: 'bluebubbles.port',
+        title: 'BlueBubbles port',
+        about: "The TCP port for programs that speak BlueBubbles' REST API, with a limited key as password. 0: off.",
+      },
       0,
       65_535,
       0,
-      "The TCP port for programs that speak BlueBubbles' REST API, with a limited key as password. 0: off.",
     ),
     host: {
       name: 'bluebubbles.host',
+      title: 'BlueBubbles address',
       about:
         'The address that bluebubbles.port listens on. On any address other than loopback, the key crosses the network unencrypted.',
       allowed: 'a host name or an IP address (IPv6 without brackets)',

@@ -14,6 +14,7 @@ export const canary = feature({
   settings: {
     selfAddress: {
       name: 'canary.self',
+      title: 'Push canary',
       about:
         'Your own address, to which Postern sends a message every six hours to see whether Apple\'s push still works. Empty: off. After setting it, run "postern approvals prove" to prove that the conversation is yours.',
       allowed: SELF_ADDRESS,

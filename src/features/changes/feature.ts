@@ -8,6 +8,7 @@ export const changes = feature({
   settings: {
     enabled: {
       name: 'changes.enabled',
+      title: 'Changes',
       about:
         'Whether changes of existing messages (edited, read, deleted …) are detected. "auto" detects them while search is on, and for 30 days after a client last asked for changes.',
       allowed: '"auto", true or false',

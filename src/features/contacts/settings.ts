@@ -1,23 +1,28 @@
-import { path, type Setting, type ValuesOf } from '../../core/config/setting.ts';
+import { flag, path, type Setting, type ValuesOf } from '../../core/config/setting.ts';
 
 /** The section `[contacts]` of config.toml. */
 export const CONTACT_SETTINGS = {
-  isEnabled: {
-    name: 'contacts.enabled',
-    about:
-      'Whether clients may ask for the names of people. Postern opens the Address Book at the first such request, and only reads it.',
-    allowed: 'true or false',
-    defaultValue: () => true,
-    read: (written) => (typeof written === 'boolean' ? written : undefined),
-  } satisfies Setting<boolean>,
+  isEnabled: flag(
+    {
+      name: 'contacts.enabled',
+      title: 'Names from Contacts',
+      about:
+        'Whether clients may ask for the names of people. Postern opens the Address Book at the first such request, and only reads it.',
+    },
+    true,
+  ),
   addressBookPath: path(
-    'contacts.address_book_path',
+    {
+      name: 'contacts.address_book_path',
+      title: 'Address Book',
+      about: 'The folder in which Contacts keeps the Address Book.',
+    },
     () => '$HOME/Library/Application Support/AddressBook',
-    'The folder in which Contacts keeps the Address Book.',
   ),
   /** "": the calling code of the Mac's own number. */
   callingCode: {
     name: 'contacts.calling_code',
+    title: 'Calling code',
     about:
       'The calling code of Address Book numbers that are written without one, such as "46". Empty: that of your own number in Messages.',
     allowed: 'the digits of a calling code, without + and 00, or empty',

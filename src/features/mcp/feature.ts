@@ -11,6 +11,7 @@ export const mcp = feature({
   // Some of its tools search, and resolve names.
   needs: ['contacts', 'search'],
   settings: MCP_SETTINGS,
+  goneSettings: { 'mcp.event_errors': 'MCP Events has the error numbers that its clients expect.' },
   problems: MCP_PROBLEMS,
   routes: {
     callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, isForLimitedKeys: true },

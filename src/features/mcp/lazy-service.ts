@@ -4,7 +4,6 @@ import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import type { Counters } from '../../core/runtime/counters.ts';
 import type { McpService } from './ports.ts';
-import type { EventErrorNumbers } from './subscriptions/subscription.ts';
 
 export interface McpParts {
   readonly clock: Clock;
@@ -15,8 +14,6 @@ export interface McpParts {
   /** The features whose tools the server offers. */
   readonly features: readonly Pick<Feature, 'tools'>[];
   readonly counters: Counters;
-  /** The error numbers of MCP Events to use: those of the draft or of the final text (decision Y3). */
-  readonly eventErrors: EventErrorNumbers;
   /** Returns the name of the time zone in which answers show times, such as `Europe/Berlin`. */
   readonly timeZone: () => string;
 }

@@ -5,7 +5,6 @@ import type { RowFeed } from '../../core/model/ports/feed-ports.ts';
 import type { OwnListeners } from '../../core/runtime/own-listeners.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
 import type { SubscriptionService } from './subscriptions/ports.ts';
-import { EVENT_ERRORS, type EventErrorNumbers } from './subscriptions/subscription.ts';
 import { hasSubscriptions } from './subscriptions/subscriptions-store.ts';
 
 interface LazySubscriptionsParts {
@@ -13,7 +12,6 @@ interface LazySubscriptionsParts {
   readonly host: Host;
   readonly state: Sqlite;
   readonly feed: RowFeed;
-  readonly eventErrors: EventErrorNumbers;
   readonly ownListeners: OwnListeners;
   readonly callerOf: (keyId: string) => Caller | undefined;
 }
@@ -54,7 +52,7 @@ export class LazySubscriptions implements SubscriptionService {
   }
 
   async #make(): Promise<SubscriptionService> {
-    const { config, host, state, feed, callerOf, ownListeners, eventErrors } = this.#parts;
+    const { config, host, state, feed, callerOf, ownListeners } = this.#parts;
     const { clock, log, version } = host;
     const [{ SubscriptionRegistry }, { CallbackPoster }, { subscriptionStore }] = await Promise.all([
       import('./subscriptions/subscription-registry.ts'),
@@ -68,7 +66,6 @@ export class LazySubscriptions implements SubscriptionService {
       clock,
       log,
       callerOf,
-      forbidden: EVENT_ERRORS[eventErrors].forbidden,
     });
     await this.#loaded.start();
     return this.#loaded;

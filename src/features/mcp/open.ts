@@ -15,14 +15,12 @@ import { type CallersSubscriptions, SUBSCRIPTIONS } from './subscriptions-port.t
 export function openMcp(core: Core, settings: ValuesOf<typeof MCP_SETTINGS>): Running {
   const { host, counters, feed, guests, ports } = core;
   const { clock, log, version, features, cli } = host;
-  const { eventErrors } = settings;
   const service = lazyMcpService({
     clock,
     log,
     counters,
     version,
     cli,
-    eventErrors,
     features,
     timeZone: () => localTimeZone(),
   });
@@ -30,7 +28,6 @@ export function openMcp(core: Core, settings: ValuesOf<typeof MCP_SETTINGS>): Ru
   const subscriptions = new LazySubscriptions({
     ...core,
     feed,
-    eventErrors,
     callerOf: (keyId) => guests.callerOf(keyId),
   });
   const only = (own?: Subscriptions): CallersSubscriptions => ({

@@ -7,6 +7,7 @@ import { hostClassOf } from '../../core/model/local-network.ts';
 export const OAUTH_SETTINGS = {
   issuer: {
     name: 'oauth.issuer',
+    title: 'Address on the internet',
     about:
       'The https address under which a tunnel makes /mcp reachable for hosted agents, such as "https://messages.example". Agents sign in there, and you decide on a web page what each of them may do. Empty: off.',
     allowed: 'an https origin of a host other than this machine, without a path or a trailing slash, or empty',

@@ -1,5 +1,5 @@
 import { connected, count, helpExamples, served } from '../../core/cli/declaration.ts';
-import type { Setting } from '../../core/config/setting.ts';
+import { flag } from '../../core/config/setting.ts';
 import { feature } from '../../core/feature.ts';
 import type { SearchReport } from './ports.ts';
 import { SEARCH_PROBLEMS } from './problems.ts';
@@ -8,14 +8,15 @@ import { SEARCH_PROBLEMS } from './problems.ts';
 export const search = feature({
   name: 'search',
   settings: {
-    isEnabled: {
-      name: 'search.enabled',
-      about:
-        'Whether messages can be searched. true creates search.db in the folder of this file, an index of all messages about a tenth of the size of the database. false deletes it.',
-      allowed: 'true or false',
-      defaultValue: () => false,
-      read: (written) => (typeof written === 'boolean' ? written : undefined),
-    } satisfies Setting<boolean>,
+    isEnabled: flag(
+      {
+        name: 'search.enabled',
+        title: 'Search',
+        about:
+          'Whether messages can be searched. true creates search.db in the folder of this file, an index of all messages about a tenth of the size of the database. false deletes it.',
+      },
+      false,
+    ),
   },
   problems: SEARCH_PROBLEMS,
   routes: { searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] } },

@@ -79,7 +79,6 @@ const receive = (request, response) => {
 const socketPath = join(dirname(config), 'postern.sock');
 const ready = () => writeFileSync(join(state, 'ready'), String(process.pid));
 createServer(receive).listen(port, '127.0.0.1', () => {
-  if (readFileSync(config, 'utf8').includes('socket = false')) return ready();
   rmSync(socketPath, { force: true });
   createServer(receive).listen(socketPath, ready);
 });

@@ -117,12 +117,9 @@ async function findingsOf(
  * Reports that the service was not asked, because its socket cannot be trusted. Never asks at the service's port
  * instead, because another program may have taken the port.
  */
-function notAsked(
-  reason: string,
-  server: { readonly host: string; readonly port: number; readonly socket: boolean },
-): Finding {
+function notAsked(reason: string, server: { readonly host: string; readonly port: number }): Finding {
   return finding(
-    server.socket ? 'problem' : 'unknown',
+    'problem',
     'service',
     `The service was not checked. ${reason}`,
     server.port === 0 ? null : `To check it at its port: postern status --url ${urlOf(server)}`,

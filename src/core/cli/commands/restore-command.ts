@@ -4,6 +4,7 @@ import { readLogIdentity } from '../../chatdb/message-log.ts';
 import type { Config } from '../../config/config.ts';
 import { checkConfigText, removeIfThere, writeDraft } from '../../config/config-file.ts';
 import type { Environment } from '../../config/environment.ts';
+import { usualValues } from '../../config/setting.ts';
 import { SETTINGS } from '../../config/settings.ts';
 import { isReplaced } from '../../model/cursor.ts';
 import { AppError, isAppError } from '../../model/errors.ts';
@@ -107,14 +108,15 @@ function decided(
   { webhooks, keys }: RestoredState,
   { environment }: Context,
 ): readonly string[] {
-  const { host, osascriptPath } = SETTINGS;
+  const { host } = usualValues(SETTINGS.server, environment);
+  const { osascriptPath } = usualValues(SETTINGS.backend, environment);
   const receivers = [...new Set(webhooks.map((url) => new URL(url).host))];
   const named = receivers.slice(0, MAX_NAMED).join(', ') + (receivers.length > MAX_NAMED ? ' and others' : '');
   return [
     ...(receivers.length === 0 ? [] : [`The webhooks post to ${named}.`]),
     ...(keys === 0 ? [] : [`The backup has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: \`postern keys list\``]),
-    ...(server.host === host.defaultValue() ? [] : [`Postern will listen on ${server.host}.`]),
-    ...(backend.osascriptPath === osascriptPath.defaultValue(environment)
+    ...(server.host === host ? [] : [`Postern will listen on ${server.host}.`]),
+    ...(backend.osascriptPath === osascriptPath
       ? []
       : [`Postern will send with the program ${backend.osascriptPath}, not with osascript of this machine.`]),
   ];

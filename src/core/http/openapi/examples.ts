@@ -251,6 +251,7 @@ export const examples = {
     settings: [
       {
         key: 'server.port',
+        title: 'Port',
         value: 3001,
         default: 3001,
         is_default: true,

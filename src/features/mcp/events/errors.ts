@@ -1,18 +1,13 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { isAppError } from '../../../core/model/errors.ts';
 import type { Log } from '../../../core/model/ports/host-ports.ts';
-import { EVENT_ERRORS, type EventErrorNumbers } from '../subscriptions/subscription.ts';
+import { EVENT_ERRORS } from '../subscriptions/subscription.ts';
 
-/**
- * Creates the errors of MCP Events, with the error numbers of the draft or of the final text. The errors' `data` is the
- * same with both.
- */
+/** Creates the errors of MCP Events. */
 export class EventErrors {
-  readonly #numbers: (typeof EVENT_ERRORS)[EventErrorNumbers];
   readonly #log: Log;
 
-  constructor(numbers: EventErrorNumbers, log: Log) {
-    this.#numbers = EVENT_ERRORS[numbers];
+  constructor(log: Log) {
     this.#log = log;
   }
 
@@ -22,7 +17,7 @@ export class EventErrors {
 
   unknownEvent(): ProtocolError {
     return new ProtocolError(
-      this.#numbers.notFound,
+      EVENT_ERRORS.notFound,
       'There is no event with this name. events/list returns all names.',
       {
         kind: 'event',
@@ -33,11 +28,11 @@ export class EventErrors {
   unsupportedMode(value: string): ProtocolError {
     const message =
       'The only delivery mode of a subscription is "webhook"; events/poll and events/stream need no subscription.';
-    return new ProtocolError(this.#numbers.unsupported, message, { feature: 'deliveryMode', value });
+    return new ProtocolError(EVENT_ERRORS.unsupported, message, { feature: 'deliveryMode', value });
   }
 
   forbidden(reason: string, message: string): ProtocolError {
-    return new ProtocolError(this.#numbers.forbidden, message, { reason });
+    return new ProtocolError(EVENT_ERRORS.forbidden, message, { reason });
   }
 
   /** Converts an AppError to an error of the protocol. Logs any other error, and hides its details from the client. */
@@ -49,7 +44,7 @@ export class EventErrors {
     }
     const { code, status, hint, extra } = error;
     const message = hint === undefined ? error.message : `${error.message} ${hint}`;
-    if (code === 'callback_failed') return new ProtocolError(this.#numbers.callback, message, extra);
+    if (code === 'callback_failed') return new ProtocolError(EVENT_ERRORS.callback, message, extra);
     if (code === 'too_many_webhooks') return this.#exhausted(message, 'subscriptions');
     if (code === 'too_many_streams') return this.#exhausted(message, 'streams');
     if (status === 400) return this.invalid([message]);
@@ -58,7 +53,7 @@ export class EventErrors {
   }
 
   #exhausted(message: string, limit: string): ProtocolError {
-    return new ProtocolError(this.#numbers.exhausted, message, { limit });
+    return new ProtocolError(EVENT_ERRORS.exhausted, message, { limit });
   }
 }
 

@@ -26,7 +26,7 @@ const ANY = { params: z.unknown() };
 /** Adds the methods of MCP Events (decision Y3). They use the caller's feed and subscriptions. */
 export function addEventMethods({ server }: McpServer, parts: ServerParts): void {
   const { caller } = parts;
-  const errors = new EventErrors(parts.eventErrors, parts.log);
+  const errors = new EventErrors(parts.log);
   const params = new EventParams(errors);
   const add = (method: string, answer: (given: unknown, call: ServerContext) => object | Promise<object>): void =>
     server.setRequestHandler(`events/${method}`, ANY, async (given, call) => {

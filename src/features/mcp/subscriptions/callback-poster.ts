@@ -37,7 +37,7 @@ interface CallbackPosterParts {
   readonly clock: Clock;
   readonly allowedHosts: AllowedHosts;
   readonly ownListeners: OwnListeners;
-  readonly certificates?: readonly string[];
+  readonly caFile?: string;
 }
 
 /**

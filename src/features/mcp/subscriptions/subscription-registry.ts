@@ -6,6 +6,7 @@ import { problem } from '../../../core/model/problems.ts';
 import { replayStart } from '../replay-start.ts';
 import type { SubscriptionService } from './ports.ts';
 import {
+  EVENT_ERRORS,
   NEW_HEALTH,
   type StoredSubscription,
   type SubscriptionGrant,
@@ -24,20 +25,15 @@ const MAX_SUBSCRIPTIONS = 64;
  */
 const LOOK_EVERY_MS = MINUTE_MS;
 
-export interface SubscriptionsParts extends SubscriptionWorkerParts {
-  /** The error code sent to the receiver when a subscription ends because its key is no longer valid. */
-  readonly forbidden: number;
-}
-
 /** Adds, refreshes and ends the subscriptions of MCP Events (decision Y3). */
 export class SubscriptionRegistry implements SubscriptionService {
-  readonly #parts: SubscriptionsParts;
+  readonly #parts: SubscriptionWorkerParts;
   readonly #workers = new Map<string, SubscriptionWorker>();
   readonly #farewells = new Set<Promise<unknown>>();
   #cancelLook: Cancel | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(parts: SubscriptionsParts) {
+  constructor(parts: SubscriptionWorkerParts) {
     this.#parts = parts;
   }
 
@@ -82,8 +78,8 @@ export class SubscriptionRegistry implements SubscriptionService {
   }
 
   terminate(keyId: string): void {
-    const { poster, forbidden } = this.#parts;
-    const error = { code: forbidden, message: 'The key of this subscription is no longer valid.' };
+    const { poster } = this.#parts;
+    const error = { code: EVENT_ERRORS.forbidden, message: 'The key of this subscription is no longer valid.' };
     for (const subscription of this.#parts.store.list().filter((one) => one.keyId === keyId)) {
       const ended = this.#drop(subscription.id);
       this.#leave(ended.then(() => poster.control(subscription, { type: 'terminated', error }).result));

@@ -123,7 +123,9 @@ export function subscriptionFilter(
 
 /** The error numbers of MCP Events, as in the draft that today's clients follow. The final text has other numbers. */
 export const EVENT_ERRORS = {
-  draft: { notFound: -32_011, forbidden: -32_012, exhausted: -32_013, unsupported: -32_014, callback: -32_015 },
-  final: { notFound: -32_023, forbidden: -32_024, exhausted: -32_025, unsupported: -32_026, callback: -32_027 },
+  notFound: -32_011,
+  forbidden: -32_012,
+  exhausted: -32_013,
+  unsupported: -32_014,
+  callback: -32_015,
 } as const;
-export type EventErrorNumbers = keyof typeof EVENT_ERRORS;

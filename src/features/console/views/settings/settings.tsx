@@ -14,7 +14,7 @@ import { commandOf, mayOwn, noteStatus } from '../../service/service.ts';
 import { number, spanOf } from '../../service/words.ts';
 import { BrowserCard } from './browser-card.tsx';
 import { PermissionCards } from './permission-cards.tsx';
-import { SECTIONS, settingName, settingValue } from './setting-names.ts';
+import { SECTIONS, settingValue } from './setting-names.ts';
 import { SettingRow } from './setting-row.tsx';
 
 /** The settings of each section. Key: the section's title. */
@@ -165,10 +165,10 @@ const HowToChange = (): VNode => (
 );
 
 function ConfigRow({ setting }: { readonly setting: ShownSetting }): VNode {
-  const { key, value, is_default: isDefault, description } = setting;
+  const { key, title, value, is_default: isDefault, description } = setting;
   const name = (
     <>
-      {settingName(key)} <code class="small quiet">{key}</code>
+      {title} <code class="small quiet">{key}</code>
     </>
   );
   return (

@@ -6,8 +6,12 @@ const BLOCK = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]*-----END (?:TRUSTED 
 /** The certificates of a file in PEM, or what is wrong with the file. */
 export type Certificates = { readonly certificates: readonly string[] } | { readonly mistake: string };
 
-/** Reads the certificates in a PEM file. Reports the first one that cannot be read, by its place in the file. */
+/**
+ * Reads the certificates in a PEM file; there are none without a file. Reports the first one that cannot be read, by its
+ * place in the file.
+ */
 export function certificatesIn(path: string): Certificates {
+  if (path === '') return { certificates: [] };
   let text: string;
   try {
     text = readFileSync(path, 'utf8');

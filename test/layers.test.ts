@@ -16,7 +16,7 @@ import { featureNames } from './support/without-features.ts';
 
 /**
  * The rooms of src/, and which others each may import. In one sentence: model ← runtime, schema, tools, config ← chatdb, sender,
- * mac, log, streams, webhooks, state ← http, status, doctor ← the files of core/ ← cli ← features ← main.
+ * mac, log, streams, webhooks, state ← http, status ← the files of core/ ← cli ← features ← main.
  */
 const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   model: [],
@@ -36,19 +36,17 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   http: ['model', 'runtime', 'schema', 'config', 'core'],
   // core: what a feature adds to the status.
   status: ['model', 'runtime', 'core'],
-  // cli and installer: doctor is a command, and its report names what the installer has put in place.
-  doctor: ['model', 'runtime', 'schema', 'config', 'chatdb', 'mac', 'webhooks', 'client', 'cli', 'installer'],
-  // It opens every room above. cli and doctor: what a feature may add to them. reader-worker: the types of its answers.
+  // It opens every room above. cli: what a feature may add to it. reader-worker: the types of its answers.
   core: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
-    ...['http', 'status', 'doctor', 'cli', 'tools', 'reader-worker'],
+    ...['http', 'status', 'cli', 'tools', 'reader-worker'],
   ],
-  // chatdb, mac and state: backup, restore and diagnostics need no service.
+  // chatdb, mac and state: backup and restore need no service.
   // schema: instants on the command line are those of the API.
-  cli: ['model', 'runtime', 'schema', 'config', 'chatdb', 'mac', 'state', 'doctor', 'core', 'client', 'installer'],
+  cli: ['model', 'runtime', 'schema', 'config', 'chatdb', 'mac', 'state', 'core', 'client', 'installer'],
   features: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
-    ...['http', 'doctor', 'core', 'cli', 'client', 'tools'],
+    ...['http', 'core', 'cli', 'client', 'tools', 'installer'],
   ],
   client: ['model', 'runtime'],
   // chatdb: the uninstaller asks which staged files Messages still shows.

@@ -30,7 +30,7 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/features/simulator/simulated-messages.ts: perform',
   'src/core/schema/plain-text.ts: plainText',
   // Its steps share what they have read so far. It is split when it is next changed.
-  'src/core/chatdb/diagnostic-reader.ts: watch',
+  'src/features/doctor/diagnostic-reader.ts: watch',
   'src/features/search/index/walk.ts: walkIndex',
 ];
 

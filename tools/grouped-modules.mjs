@@ -32,7 +32,7 @@ export const GROUPS = {
     programs: ['core/http/{wire-listener,multipart}', 'features/mcp/subscriptions/*', 'features/*/*'],
   },
   commands: {
-    mac: ['core/doctor/*', 'core/cli/commands/{doctor,install,uninstall,agent,logs}-command'],
+    mac: ['features/doctor/cli/*', 'core/cli/commands/{install,uninstall,agent,logs}-command'],
     demo: ['features/simulator/*'],
     files: ['features/archive/*', 'core/cli/commands/{backup,restore}-command'],
     programs: ['features/imsg/*', 'features/*/cli/*'],
@@ -51,7 +51,7 @@ const groupIn = (bundle, file) =>
   Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
 const isServing = (file) => GROUPS.program.service.some((entry) => names(entry, file));
 const isCommand = (file) =>
-  /^(?:core\/(?:cli|doctor)\/|features\/[\w-]+\/(?:cli\/[\w-]+|shown|[\w-]*commands?)$)/.test(moduleOf(file)) &&
+  /^(?:core\/cli\/|features\/[\w-]+\/(?:cli\/[\w-]+|shown|[\w-]*commands?)$)/.test(moduleOf(file)) &&
   !isServing(file);
 
 /** Every module that another one loads on demand. */

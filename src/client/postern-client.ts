@@ -1,5 +1,5 @@
 import type { Conversation } from '../core/model/conversation.ts';
-import type { Diagnostics } from '../core/model/diagnostics.ts';
+import type { Diagnostics } from './diagnostics-types.ts';
 import type { Event } from '../core/model/event.ts';
 import type { Message } from '../core/model/message.ts';
 import type { Clock } from '../core/model/ports/host-ports.ts';

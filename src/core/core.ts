@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
-import { DiagnosticsRunner } from './doctor/diagnostics-runner.ts';
 import { openEventLog } from './event-log.ts';
 import { capabilitiesOf } from './feature.ts';
 import type { Host } from './host.ts';
@@ -141,10 +140,8 @@ function openOwner(
     ReturnType<typeof openSends> &
     ReturnType<typeof openReaders>,
 ) {
-  const { config, host, awake, connection, messages, naming, guests, ports, webhooks, poster } = core;
-  const { clock, log, version, run } = host;
-  const { chatDbPath, osascriptPath } = config.backend;
-  const { messagesAccounts } = core;
+  const { config, host, connection, messages, naming, guests, ports, webhooks } = core;
+  const { clock, log, version } = host;
   const clockWatch = new ClockWatch(clock, log);
   const status = openStatus({
     ...core,
@@ -174,6 +171,5 @@ function openOwner(
       return { ...ownerStatus(status.report(), host.cli), ...(heldSends !== undefined && { held_sends: heldSends }) };
     },
   };
-  const diagnostics = new DiagnosticsRunner({ chatDbPath, osascriptPath, run, clock, awake, poster, messagesAccounts });
-  return { clockWatch, status, owner, diagnostics };
+  return { clockWatch, status, owner };
 }

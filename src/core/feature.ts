@@ -5,7 +5,7 @@ import type { Served } from './cli/service-connection.ts';
 import type { Config } from './config/config.ts';
 import type { SettingTable, ValuesOf } from './config/setting.ts';
 import type { Core } from './core.ts';
-import type { Finding } from './doctor/finding.ts';
+import type { Finding } from './model/finding.ts';
 import type { Host } from './host.ts';
 import type { Operation } from './http/openapi/operation.ts';
 import type { Handler } from './http/router.ts';

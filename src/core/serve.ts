@@ -32,7 +32,6 @@ export function serve(core: Core): HttpServer {
   closers.add('WebSockets', { end: () => core.webSockets.close(SOCKETS_END_WITHIN_MS) });
   closers.add('streams', { end: () => core.streams.close(SOCKETS_END_WITHIN_MS) });
   closers.add('permissions', { end: () => core.permissions.close() });
-  closers.add('diagnostics', { end: () => core.diagnostics.close() });
   return http;
 }
 
@@ -55,7 +54,6 @@ function openHttp(core: Core): HttpServer {
     metrics: () => metricsOf(core),
     otherHosts: core.otherHosts,
     checkPermissions: () => status.checkPermissions(),
-    diagnose: (request) => core.diagnostics.run(request),
     openStream: (request, form) => streams.open(request, form),
     acceptWebSocket: (...handshake) => webSockets.accept(...handshake),
   });

@@ -5,6 +5,7 @@ import { bluebubbles } from './bluebubbles/feature.ts';
 import { canary } from './canary/feature.ts';
 import { changes } from './changes/feature.ts';
 import { contacts } from './contacts/feature.ts';
+import { doctor } from './doctor/feature.ts';
 import { fleet } from './fleet/feature.ts';
 import { imsg } from './imsg/feature.ts';
 import { mcp } from './mcp/feature.ts';
@@ -17,6 +18,7 @@ import { simulator } from './simulator/feature.ts';
 
 /** The features of this program, in the order in which they are opened, and in which their commands are listed. */
 export const FEATURES: readonly Feature[] = [
+  doctor,
   contacts,
   changes,
   search,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { columnsOf, oneLine } from '../../src/core/cli/output/text.ts';
-import { fields, knownWords } from '../../src/core/doctor/redact.ts';
+import { fields, knownWords } from '../../src/features/doctor/cli/redact.ts';
 import { safeFileName } from '../../src/core/model/file-name.ts';
 import { folded } from '../../src/core/model/folded.ts';
 import type { Message } from '../../src/core/model/message.ts';

@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { examples } from '../../src/core/http/openapi/examples.ts';
+import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import { conversationSchema } from '../../src/core/schema/conversation-schema.ts';
-import { diagnosticsSchema } from '../../src/core/schema/diagnostics-schema.ts';
+import { diagnosticsSchema } from '../../src/features/doctor/schema.ts';
 import { eventSchema } from '../../src/core/schema/event-schema.ts';
 import { healthSchema } from '../../src/core/schema/health-schema.ts';
 import { messageSchema } from '../../src/core/schema/message-schema.ts';
@@ -61,7 +62,7 @@ test.each([
   ['webhook test', webhookTestSchema, examples.webhookTest],
   ['delivery', deliverySchema, examples.delivery],
   ['permissions', permissionsSchema, examples.permissions],
-  ['diagnostics', diagnosticsSchema, examples.diagnostics],
+  ['diagnostics', diagnosticsSchema, diagnosticsExample],
   ['status', statusSchema, examples.status],
 ] as const)('the documented example of a %s has its shape', (_name, schema, example) => {
   expect(() => shaped(schema as z.ZodType, example)).not.toThrow();

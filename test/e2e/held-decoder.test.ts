@@ -4,7 +4,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import type { SearchHit } from '../../src/client/types.ts';
-import type { Finding } from '../../src/core/doctor/finding.ts';
+import type { Finding } from '../../src/core/model/finding.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { eventually } from '../support/eventually.ts';

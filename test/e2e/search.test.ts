@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { SearchHit } from '../../src/client/types.ts';
-import type { Finding } from '../../src/core/doctor/finding.ts';
+import type { Finding } from '../../src/core/model/finding.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { eventually } from '../support/eventually.ts';
 import { postern } from '../support/postern.ts';

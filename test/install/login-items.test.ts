@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
-import { macFindings } from '../../src/core/doctor/mac-findings.ts';
+import { macFindings } from '../../src/features/doctor/cli/mac-findings.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 const macs: StandInMac[] = [];

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { uninstall } from '../../installer/uninstall.ts';
-import { examples } from '../../src/core/http/openapi/examples.ts';
+import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { machFile } from '../support/mach-o.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 /** Diagnostics with two turns of a game among the newest rows. */
-const SHAPES = { ...examples.diagnostics.data_shapes, associated_types: { 0: 40, 2: 2 } };
+const SHAPES = { ...diagnosticsExample.data_shapes, associated_types: { 0: 40, 2: 2 } };
 
 const macs: StandInMac[] = [];
 async function newMac(): Promise<StandInMac> {
@@ -43,7 +43,7 @@ describe('the permissions', () => {
   ])('messages of apps in chat.db are mentioned once, unless config.toml shows them: %j', async (settings, times) => {
     const mac = await newMac();
     const permissions = { full_disk_access: 'granted', automation: 'granted' } as const;
-    mac.behave({ permissions, diagnostics: { ...examples.diagnostics, data_shapes: SHAPES } });
+    mac.behave({ permissions, diagnostics: { ...diagnosticsExample, data_shapes: SHAPES } });
     mkdirSync(mac.layout.support, { recursive: true, mode: 0o700 });
     const toml = `[server]\nport = ${mac.port}\n[auth]\napi_key = "cardboard"\n${settings}`;
     writeFileSync(mac.layout.config, toml, { mode: 0o600 });

@@ -12,7 +12,7 @@ import {
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { linkShellFiles, unlinkShellFiles } from '../../installer/shell-files.ts';
-import { macFindings } from '../../src/core/doctor/mac-findings.ts';
+import { macFindings } from '../../src/features/doctor/cli/mac-findings.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 const macs: StandInMac[] = [];

@@ -279,14 +279,6 @@ export class HttpGateway {
       counters: new Counters(),
       version: '0.0.0',
       checkPermissions: () => Promise.resolve([]),
-      diagnose: () =>
-        Promise.resolve({
-          accounts: [],
-          live_chats: { error: 'not_asked' },
-          stored_prefixes: null,
-          changes: null,
-          own_addresses: [],
-        }),
       openStream: () => Promise.reject(problem('not_found')),
       acceptWebSocket: () => {
         throw new Error('not used');

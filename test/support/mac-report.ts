@@ -1,8 +1,9 @@
 import { join } from 'node:path';
-import { type MacReport, macReport, type ReportOptions } from '../../src/core/doctor/mac-report.ts';
-import type { ReportClient } from '../../src/core/doctor/report-client.ts';
-import { PARTS } from '../../src/core/doctor/send-to-me.ts';
+import { type MacReport, macReport, type ReportOptions } from '../../src/features/doctor/cli/mac-report.ts';
+import type { ReportClient } from '../../src/features/doctor/cli/report-client.ts';
+import { PARTS } from '../../src/features/doctor/cli/send-to-me.ts';
 import { examples } from '../../src/core/http/openapi/examples.ts';
+import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import type { RunCommand } from '../../src/core/runtime/command.ts';
 import type { StandInMac } from './stand-in-mac.ts';
 
@@ -20,7 +21,7 @@ export const reportClient: ReportClient = {
   // With a member that a feature adds.
   status: () => Promise.resolve(Object.assign({ contacts: { state: 'loaded', message: null } }, examples.status)),
   checkPermissions: () => Promise.resolve(examples.permissions),
-  diagnostics: () => Promise.resolve(examples.diagnostics),
+  diagnostics: () => Promise.resolve(diagnosticsExample),
   send: () => Promise.resolve({ ...examples.sent, id: '1207' }),
   message: () => Promise.resolve({ ...examples.sent, body: Object.values(PARTS).join(' / ') }),
 };

@@ -19,7 +19,7 @@ import { type Layout, layoutOf } from '../../installer/install-layout.ts';
 import type { Machine } from '../../installer/machine.ts';
 import type { InstallOptions, Settings } from '../../installer/options.ts';
 import { SHARED_FILES } from '../../installer/shell-files.ts';
-import type { Diagnostics } from '../../src/core/model/diagnostics.ts';
+import type { Diagnostics } from '../../src/client/diagnostics-types.ts';
 import type { Clock } from '../../src/core/model/ports/host-ports.ts';
 import type { PermissionReason } from '../../src/core/model/ports/permissions-ports.ts';
 import { type CommandResult, commandRunner, type RunCommand } from '../../src/core/runtime/command.ts';

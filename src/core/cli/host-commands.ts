@@ -1,5 +1,4 @@
 import { Argument, type Command } from 'commander';
-import type { ReportCommandOptions } from '../doctor/report-command.ts';
 import { systemClock } from '../runtime/clock.ts';
 import type { ClientContext, Context } from './context.ts';
 import { count, helpExamples, type Runs, secondsUpTo, servesUntilStopped } from './declaration.ts';
@@ -12,35 +11,6 @@ export function declareHostCommands(program: Command, runs: Runs): void {
     .option('--supervised', 'for launchd and other supervisors that restart Postern')
     .addHelpText('after', helpExamples('postern serve --config-dir ~/postern'))
     .action(runs(async () => (await import('./commands/serve-command.ts')).serveCommand));
-  program
-    .command('doctor')
-    .description('Check everything that could keep the service from working; exits with 1 if there is a problem.')
-    .option('--json', 'as JSON')
-    .option('--demo', 'the service of postern demo')
-    .option('--prompt', 'let macOS ask you for missing permissions')
-    .option('--mac-report', 'print one JSON document for a bug report, with names, addresses, keys and texts masked')
-    .option(
-      '--send-to-me [address]',
-      'like --mac-report, but first send a text and a picture to your own address, and report on them',
-    )
-    .option('--watch <seconds>', 'how long --mac-report and --send-to-me watch the messages database', secondsUpTo(120))
-    .addHelpText(
-      'after',
-      helpExamples(
-        'postern doctor',
-        'postern doctor --json | jq \'.findings[] | select(.state == "problem")\'',
-        'postern doctor --mac-report > report.json',
-        'postern doctor --mac-report --send-to-me',
-      ),
-    )
-    .action(
-      runs(async () => async (options: ReportCommandOptions, context: ClientContext) => {
-        const isReport = options.macReport === true || options.sendToMe !== undefined;
-        return isReport
-          ? (await import('../doctor/report-command.ts')).reportCommand(options, context)
-          : (await import('./commands/doctor-command.ts')).doctorCommand(options, context);
-      }),
-    );
   program
     .command('install')
     .description(
@@ -81,12 +51,6 @@ function declareShellCommands(program: Command, runs: Runs): void {
         context.stdout(manualPage(program, { version: context.version, day, exitCodes: EXIT_CODE_HELP }).trimEnd());
       }),
     );
-  program
-    .command('check-database', { hidden: true })
-    .description('Check the database of Messages at this path, for postern doctor.')
-    .argument('<path>', 'the path of chat.db')
-    .addHelpText('after', helpExamples('postern check-database ~/Library/Messages/chat.db'))
-    .action(runs(async () => (await import('../doctor/database-check.ts')).checkDatabaseCommand));
   program
     .command('complete', { hidden: true })
     .description('Print completions of the last word, for the completion scripts.')

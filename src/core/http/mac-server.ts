@@ -14,7 +14,7 @@ import { messageRoutes } from './routes/messages-routes.ts';
 import { metricRoutes } from './routes/metrics-routes.ts';
 import { signInRoutes } from './routes/sign-in-routes.ts';
 import { staticFiles } from './routes/static-files.ts';
-import { type Diagnose, healthRoutes, statusRoutes } from './routes/status-routes.ts';
+import { healthRoutes, statusRoutes } from './routes/status-routes.ts';
 import { uploadRoutes } from './routes/uploads-routes.ts';
 import { HttpServer, type HttpServerParts, type RouteHost } from './server.ts';
 
@@ -25,7 +25,6 @@ export interface MacServerParts
   readonly health: () => BackendHealth;
   readonly notReady: () => readonly string[];
   readonly checkPermissions: () => Promise<readonly PermissionReport[]>;
-  readonly diagnose: Diagnose;
   readonly metrics: () => Metrics;
   readonly version: string;
   /** The features whose operations are served. */
@@ -61,7 +60,7 @@ function macRoutes(parts: MacServerParts, { closing, ownUrl }: RouteHost): reado
     ...attachmentRoutes(),
     ...conversationRoutes(),
     ...eventRoutes({ ...parts, closing }),
-    ...statusRoutes(parts.checkPermissions, ownUrl, parts.diagnose),
+    ...statusRoutes(parts.checkPermissions, ownUrl),
     ...signInRoutes({ apiKey, clock, ownUrl }),
     ...metricRoutes(parts.metrics, counters),
   };

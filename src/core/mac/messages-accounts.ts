@@ -1,7 +1,13 @@
 import { fileURLToPath } from 'node:url';
-import { ACCOUNT_SERVICES, type AccountDiagnostics, type ScriptFailure } from '../model/diagnostics.ts';
 import { isoSecond } from '../model/iso-second.ts';
-import { accountState, accountWarning, type MessagesAccount } from '../model/messages-account.ts';
+import {
+  ACCOUNT_SERVICES,
+  accountState,
+  accountWarning,
+  type ListedAccount,
+  type MessagesAccount,
+  type ScriptFailure,
+} from '../model/messages-account.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { Permissions } from '../model/ports/permissions-ports.ts';
 import type { StatusWarning } from '../model/status.ts';
@@ -75,7 +81,7 @@ export class MessagesAccounts {
   }
 
   /** Asks Messages now, which may make macOS prompt the user. */
-  async ask(signal: AbortSignal = this.#stop.signal): Promise<readonly AccountDiagnostics[] | ScriptFailure> {
+  async ask(signal: AbortSignal = this.#stop.signal): Promise<readonly ListedAccount[] | ScriptFailure> {
     const { clock, log } = this.#parts;
     this.#nextAtMs = clock.monotonic() + HOUR_MS;
     const printed = await askMessages(this.#parts, SCRIPT, signal);
@@ -104,7 +110,7 @@ export async function askMessages(
  * Pairs each service with its state. osascript joins the script's two lists: all services come first, then, in the same
  * order, whether each is enabled.
  */
-function accountsIn(printed: string): readonly AccountDiagnostics[] {
+function accountsIn(printed: string): readonly ListedAccount[] {
   const words = printed.trim().split(', ').filter(Boolean);
   const half = Math.floor(words.length / 2);
   return words.slice(0, half).map((word, index) => ({

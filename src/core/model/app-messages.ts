@@ -1,5 +1,9 @@
 import type { AssociatedRows } from './associated-rows.ts';
-import type { Diagnostics } from './diagnostics.ts';
+
+/** How many of the newest rows have each `associated_message_type`. */
+interface NewestRows {
+  readonly data_shapes?: { readonly associated_types: Readonly<Record<string, number>> | null } | null | undefined;
+}
 
 /** The values of `associated_message_type` that mark messages of apps (decision U5). */
 const MESSAGES_OF_APPS = ['2', '3'] as const;
@@ -10,7 +14,7 @@ const MESSAGES_OF_APPS = ['2', '3'] as const;
  * message, or if `shown` is `by_kind`.
  */
 export function appMessages(
-  { data_shapes: shapes }: Pick<Diagnostics, 'data_shapes'>,
+  { data_shapes: shapes }: NewestRows,
   shown: AssociatedRows,
   configFile: string,
 ): readonly [found: string, toShow: string] | undefined {

@@ -1,5 +1,18 @@
-import type { AccountDiagnostics } from './diagnostics.ts';
 import type { StatusWarning } from './status.ts';
+
+export const ACCOUNT_SERVICES = ['iMessage', 'SMS', 'RCS', 'other'] as const;
+
+/**
+ * Why there is no answer from Messages. `not_asked`: asking might have made macOS prompt the user. A number: the script
+ * failed with this AppleScript error. `no_answer`: the script ended without an error number.
+ */
+export type ScriptFailure = { readonly error: 'not_asked' | 'no_answer' | number };
+
+/** An account that Messages lists, as `accounts.applescript` prints it. */
+export interface ListedAccount {
+  readonly service: (typeof ACCOUNT_SERVICES)[number];
+  readonly enabled: boolean;
+}
 
 /** `no_imessage`: Messages has an enabled account, but only for SMS or RCS. `signed_out`: it has none. */
 export const MESSAGES_ACCOUNT_STATES = ['imessage', 'no_imessage', 'signed_out'] as const;
@@ -14,7 +27,7 @@ export interface MessagesAccount {
  * Classifies the accounts. The account that relays SMS from an iPhone stays enabled after Apple has signed the Mac out
  * of iMessage.
  */
-export function accountState(accounts: readonly AccountDiagnostics[]): MessagesAccount['state'] {
+export function accountState(accounts: readonly ListedAccount[]): MessagesAccount['state'] {
   const enabled = accounts.filter((account) => account.enabled);
   if (enabled.some(({ service }) => service === 'iMessage')) return 'imessage';
   return enabled.length > 0 ? 'no_imessage' : 'signed_out';

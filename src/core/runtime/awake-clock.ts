@@ -1,4 +1,3 @@
-import type { SleepGaps } from '../model/diagnostics.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 
 const BEAT_MS = 1000;
@@ -11,6 +10,13 @@ const LATE_MS = 5000;
 export interface AwakeClockOptions {
   readonly beatMs?: number;
   readonly lateMs?: number;
+}
+
+/** Gaps in a one-second timer since the service started: the Mac slept, or the process was stopped. */
+export interface SleepGaps {
+  readonly count: number;
+  /** Seconds of the longest gap; 0 if there was none. */
+  readonly longest_s: number;
 }
 
 /**

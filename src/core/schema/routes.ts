@@ -60,7 +60,6 @@ export const ROUTES = {
   getStatus: { method: 'GET', path: '/status', key: 'header', access: 'key' },
   getConfig: { method: 'GET', path: '/config', key: 'header', access: 'owner' },
   checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner' },
-  runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
   makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
   signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },

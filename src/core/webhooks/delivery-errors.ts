@@ -1,4 +1,4 @@
-import { DELIVERY_ERRORS, type DeliveryError, type DeliveryErrorCounts } from '../model/diagnostics.ts';
+import { DELIVERY_ERRORS, type DeliveryError, type DeliveryErrorCounts } from '../model/delivery-error.ts';
 import { errorCode } from '../model/errors.ts';
 import { hostClassOf, localNetworkAdvice } from '../model/local-network.ts';
 import { lookupTable } from '../model/lookup-table.ts';

@@ -1,5 +1,5 @@
 import { connected, count, helpExamples, served } from '../../core/cli/declaration.ts';
-import { finding, ok } from '../../core/doctor/finding.ts';
+import { finding, ok } from '../../core/model/finding.ts';
 import { feature } from '../../core/feature.ts';
 import type { ContactsHealth } from './ports.ts';
 import { CONTACT_PROBLEMS } from './problems.ts';

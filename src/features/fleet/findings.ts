@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { quoted } from '../../core/cli/context.ts';
-import { type Finding, fault, finding, ok } from '../../core/doctor/finding.ts';
+import { type Finding, fault, finding, ok } from '../../core/model/finding.ts';
 import { DAY_MS } from '../../core/model/durations.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';

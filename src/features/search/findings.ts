@@ -1,5 +1,5 @@
 import type { SearchReport } from '../../client/search-types.ts';
-import { type Finding, finding, ok } from '../../core/doctor/finding.ts';
+import { type Finding, finding, ok } from '../../core/model/finding.ts';
 
 /** Returns what doctor says about the index. */
 export function searchFindings(search: SearchReport): readonly Finding[] {

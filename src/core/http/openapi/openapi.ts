@@ -11,7 +11,6 @@ import {
   listedAttachmentSchema,
   messageDetailsSchema,
 } from '../../schema/details-schema.ts';
-import { diagnosticsSchema } from '../../schema/diagnostics-schema.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
 import { healthSchema } from '../../schema/health-schema.ts';
 import { type Json, jsonSchema } from '../../schema/json-schema.ts';
@@ -39,7 +38,6 @@ const SCHEMAS = {
   Conversation: conversationSchema,
   ConversationDetails: conversationDetailsSchema,
   Delivery: deliverySchema,
-  Diagnostics: diagnosticsSchema,
   DryRun: dryRunSchema,
   Event: eventSchema,
   Health: healthSchema,

@@ -1,4 +1,3 @@
-import { diagnosticsQuery } from '../../schema/diagnostics-request.ts';
 import { signInBody } from '../../schema/sign-in-schema.ts';
 import { statusQuery } from '../../schema/status-request.ts';
 import { examples } from './examples.ts';
@@ -41,19 +40,6 @@ export const SERVICE_OPERATIONS = {
       'The service itself checks, because macOS grants permissions to programs and not to people. ' +
       'For a missing permission, macOS shows a dialog on the Mac’s screen; the answer comes within 20 seconds, even if nobody has clicked.',
     answers: { 200: { description: 'The permissions.', schema: 'Permissions', example: examples.permissions } },
-  },
-  runDiagnostics: {
-    tag: 'Service',
-    summary: 'Collect facts about chat.db and Messages for a bug report',
-    description:
-      'Watches chat.db for changes, and with `ask=messages` also asks Messages for its accounts and chats. ' +
-      '`postern doctor --mac-report` builds its report from the answer, which contains no text, and no address but your own. ' +
-      'A second request while one runs gets the same answer; chat.db is then watched for `seconds` from the second request on.',
-    query: diagnosticsQuery,
-    answers: {
-      200: { description: 'What was found.', schema: 'Diagnostics', example: examples.diagnostics },
-    },
-    mistakes: [{ pointer: '?ask', message: 'The parameter `ask` must be "messages".' }],
   },
   getMetrics: {
     tag: 'Service',

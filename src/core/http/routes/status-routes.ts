@@ -1,27 +1,15 @@
-import type { Diagnostics } from '../../model/diagnostics.ts';
 import type { PermissionReport } from '../../model/ports/permissions-ports.ts';
 import type { BackendHealth } from '../../model/ports/reading-ports.ts';
-import { diagnosticsQuery } from '../../schema/diagnostics-request.ts';
 import type { Health } from '../../schema/health-schema.ts';
 import { readQuery } from '../../schema/query-parameters.ts';
 import { statusQuery } from '../../schema/status-request.ts';
 import type { Handlers } from '../router.ts';
 import { menuText } from './menu-text.ts';
 
-/** Default time for which chat.db is watched. */
-const WATCH_SECONDS = 30;
-
-/**
- * Watches chat.db for `seconds` and returns the diagnostics. If `asksMessages` is true, scripts also ask Messages for
- * its accounts and chats.
- */
-export type Diagnose = (request: { readonly seconds: number; readonly asksMessages: boolean }) => Promise<Diagnostics>;
-
-/** Returns the handlers for the service's status, permissions and diagnostics (decision H). */
+/** Returns the handlers for the service's status and permissions (decision H). */
 export function statusRoutes(
   checkPermissions: () => Promise<readonly PermissionReport[]>,
   ownUrl: () => string,
-  diagnose: Diagnose,
 ) {
   return {
     async getStatus({ query, request, arrival, caller }) {
@@ -39,11 +27,6 @@ export function statusRoutes(
 
     async checkPermissions() {
       return { status: 200, body: { permissions: await checkPermissions() } };
-    },
-
-    async runDiagnostics({ query }) {
-      const { seconds = WATCH_SECONDS, ask } = readQuery(diagnosticsQuery, query);
-      return { status: 200, body: await diagnose({ seconds, asksMessages: ask === 'messages' }) };
     },
   } satisfies Partial<Handlers>;
 }

@@ -195,6 +195,9 @@ await build({
   plugins: [groupedModules('commands')],
 });
 copyLicences();
-writeFileSync(`${root}dist/postern.1`, execFileSync(process.execPath, [`${root}dist/main.js`, 'man']));
+// The feature may have been removed.
+if (existsSync(`${root}src/features/shell`)) {
+  writeFileSync(`${root}dist/postern.1`, execFileSync(process.execPath, [`${root}dist/main.js`, 'man']));
+}
 // Builds the guide from its Markdown, which takes 0.3 s.
 await import('./docs/site/build.mjs');

@@ -22,9 +22,9 @@ import type { Machine } from './machine.ts';
  */
 export const SHARED_FILES: Readonly<Record<string, string>> = {
   'share/man/man1/postern.1': 'dist/postern.1',
-  'share/zsh/site-functions/_postern': 'dist/src/core/cli/completions/_postern',
-  'share/bash-completion/completions/postern': 'dist/src/core/cli/completions/postern.bash',
-  'share/fish/vendor_completions.d/postern.fish': 'dist/src/core/cli/completions/postern.fish',
+  'share/zsh/site-functions/_postern': 'dist/src/features/shell/completions/_postern',
+  'share/bash-completion/completions/postern': 'dist/src/features/shell/completions/postern.bash',
+  'share/fish/vendor_completions.d/postern.fish': 'dist/src/features/shell/completions/postern.fish',
 };
 const COMMAND = join('bin', 'postern');
 

@@ -41,9 +41,8 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
     ...['http', 'status', 'cli', 'tools', 'reader-worker'],
   ],
-  // chatdb, mac and state: backup and restore need no service.
   // schema: instants on the command line are those of the API.
-  cli: ['model', 'runtime', 'schema', 'config', 'chatdb', 'mac', 'state', 'core', 'client', 'installer'],
+  cli: ['model', 'runtime', 'schema', 'config', 'core', 'client', 'installer'],
   features: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],
     ...['http', 'core', 'cli', 'client', 'tools', 'installer'],
@@ -113,7 +112,7 @@ const URL_PARSERS: readonly string[] = [
   'core/model/parsed-url.ts',
   // Webhooks, subscriptions and redirect addresses that were checked when they were registered.
   'features/oauth/consents.ts',
-  'core/cli/commands/restore-command.ts',
+  'features/backup/restore-command.ts',
   'core/model/status.ts',
   'core/model/webhook.ts',
   'core/webhooks/delivery-record.ts',

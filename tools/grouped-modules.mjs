@@ -32,9 +32,9 @@ export const GROUPS = {
     programs: ['core/http/{wire-listener,multipart}', 'features/mcp/subscriptions/*', 'features/*/*'],
   },
   commands: {
-    mac: ['features/doctor/cli/*', 'core/cli/commands/{install,uninstall,agent,logs}-command'],
+    mac: ['features/doctor/cli/*', 'features/installation/*'],
     demo: ['features/simulator/*'],
-    files: ['features/archive/*', 'core/cli/commands/{backup,restore}-command'],
+    files: ['features/archive/*', 'features/backup/*'],
     programs: ['features/imsg/*', 'features/*/cli/*'],
     client: ['core/cli/**', 'client/*', 'features/*/{shown,*command,*commands}'],
   },
@@ -51,8 +51,7 @@ const groupIn = (bundle, file) =>
   Object.entries(GROUPS[bundle]).find(([, entries]) => entries.some((entry) => names(entry, file)))?.[0];
 const isServing = (file) => GROUPS.program.service.some((entry) => names(entry, file));
 const isCommand = (file) =>
-  /^(?:core\/cli\/|features\/[\w-]+\/(?:cli\/[\w-]+|shown|[\w-]*commands?)$)/.test(moduleOf(file)) &&
-  !isServing(file);
+  /^(?:core\/cli\/|features\/[\w-]+\/(?:cli\/[\w-]+|shown|[\w-]*commands?)$)/.test(moduleOf(file)) && !isServing(file);
 
 /** Every module that another one loads on demand. */
 const onDemand = new Set(

@@ -1,5 +1,4 @@
 import type { Conversation } from '../core/model/conversation.ts';
-import type { Diagnostics } from './diagnostics-types.ts';
 import type { Event } from '../core/model/event.ts';
 import type { Message } from '../core/model/message.ts';
 import type { Clock } from '../core/model/ports/host-ports.ts';
@@ -10,6 +9,7 @@ import type { DeliveryRecord, Webhook, WebhookStatus, WebhookTestResult } from '
 import { pause, systemClock } from '../core/runtime/clock.ts';
 import { ApprovalsApi, KeysApi } from './access-api.ts';
 import { AttachmentsApi } from './attachments-api.ts';
+import type { Diagnostics } from './diagnostics-types.ts';
 import { eventLines } from './event-lines.ts';
 import { eventSocket, type SocketEvent, webSocketPackage } from './event-socket.ts';
 import { HomeApi } from './home-api.ts';

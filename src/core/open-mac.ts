@@ -23,9 +23,9 @@ import type { Cleanup } from './runtime/cleanup.ts';
 import { Counters } from './runtime/counters.ts';
 import { OwnListeners } from './runtime/own-listeners.ts';
 import { openSentRows } from './sender/sent-rows.ts';
-import { assertRestored } from './state/backup.ts';
 import { idempotencyStore } from './state/idempotency-store.ts';
 import { lockFolder } from './state/lock.ts';
+import { assertRestored } from './state/restored.ts';
 import { sentPartStore } from './state/sent-parts-store.ts';
 import { openStateDatabase } from './state/state-database.ts';
 

@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
 import { columnsOf, oneLine } from '../../src/core/cli/output/text.ts';
-import { fields, knownWords } from '../../src/features/doctor/cli/redact.ts';
 import { safeFileName } from '../../src/core/model/file-name.ts';
 import { folded } from '../../src/core/model/folded.ts';
 import type { Message } from '../../src/core/model/message.ts';
@@ -10,6 +9,7 @@ import { webhookBody } from '../../src/core/schema/webhook-request.ts';
 import { contentHash } from '../../src/core/sender/content-hash.ts';
 import { linked } from '../../src/features/archive/html.ts';
 import { dialableAddress } from '../../src/features/contacts/dialable-address.ts';
+import { fields, knownWords } from '../../src/features/doctor/cli/redact.ts';
 import { documentOf } from '../../src/features/search/index/document.ts';
 import { SearchedText, toPattern } from '../../src/features/search/index/searched-text.ts';
 import { sequenceOf } from '../../src/features/search/query/expression.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { KNOWN_COLUMNS } from '../../src/features/doctor/data-shapes.ts';
 import { DiagnosticReader } from '../../src/features/doctor/diagnostic-reader.ts';
 import { diagnosticsExample } from '../../src/features/doctor/document.ts';
-import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { diagnosticsSchema } from '../../src/features/doctor/schema.ts';
 import { loadableSchema, MACOS_VERSIONS } from '../../src/features/simulator/macos-versions.ts';
 import { appleNs, ChatFixture } from '../support/chat-fixture.ts';

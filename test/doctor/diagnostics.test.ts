@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { DiagnosticsRunner } from '../../src/features/doctor/diagnostics-runner.ts';
 import { MessagesAccounts } from '../../src/core/mac/messages-accounts.ts';
 import { AwakeClock } from '../../src/core/runtime/awake-clock.ts';
 import type { RunCommand } from '../../src/core/runtime/command.ts';
 import { Poster } from '../../src/core/webhooks/poster.ts';
+import { DiagnosticsRunner } from '../../src/features/doctor/diagnostics-runner.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { collectingLog } from '../support/log.ts';

@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createUser } from '@nats-io/nkeys';
 import { install } from '../../installer/install.ts';
-import { doctor } from '../../src/features/doctor/cli/doctor-command.ts';
-import type { Finding } from '../../src/core/model/finding.ts';
-import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import type { Diagnostics } from '../../src/client/diagnostics-types.ts';
+import type { Finding } from '../../src/core/model/finding.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK, localNetworkAdvice } from '../../src/core/model/local-network.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { failureSentence } from '../../src/core/webhooks/delivery-errors.ts';
+import { runDoctor } from '../../src/features/doctor/cli/doctor-command.ts';
+import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import { membershipLine } from '../../src/features/fleet/protocol/membership.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
@@ -40,7 +40,7 @@ async function examined(
   const stdout = (...lines: readonly string[]): void => void said.push(...lines);
   const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
   const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: false, ...PLAIN };
-  const code = await doctor({ json: true, prompt }, context, mac.machine());
+  const code = await runDoctor({ json: true, prompt }, context, mac.machine());
   const { findings } = JSON.parse(said.join('\n')) as { findings: Finding[] };
   return { code, findings, of: (name) => findings.find((found) => found.name === name) };
 }
@@ -176,7 +176,7 @@ describe('doctor', () => {
     const stdout = (...lines: readonly string[]): void => void said.push(...lines);
     const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
     const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true, ...PLAIN };
-    for (const isJson of [false, true]) await doctor({ json: isJson }, context, mac.machine());
+    for (const isJson of [false, true]) await runDoctor({ json: isJson }, context, mac.machine());
     expect(said.join('')).toContain('fine');
     for (const control of ['\x1b', '\x9b']) expect(said.join('')).not.toContain(control);
   });
@@ -198,7 +198,7 @@ describe('doctor', () => {
     const stdout = (...lines: readonly string[]): void => void said.push(...lines);
     const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
     const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true, ...PLAIN, columns: 80 };
-    await doctor({}, context, mac.machine());
+    await runDoctor({}, context, mac.machine());
     const text = said.join('\n');
     expect(text).toContain('webhooks deliveries');
     expect(text).not.toMatch(/\.\.(?!\.)|\/api\/v1\/|^\S \w+_\w+:/m);

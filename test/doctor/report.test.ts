@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
 import { PosternError } from '../../src/client/postern-client.ts';
+import { examples } from '../../src/core/http/openapi/examples.ts';
+import type { RunCommand } from '../../src/core/runtime/command.ts';
 import { MAC_PROBES } from '../../src/features/doctor/cli/probes.ts';
 import type { ReportClient } from '../../src/features/doctor/cli/report-client.ts';
 import { PARTS } from '../../src/features/doctor/cli/send-to-me.ts';
-import { examples } from '../../src/core/http/openapi/examples.ts';
 import { diagnosticsExample } from '../../src/features/doctor/document.ts';
-import type { RunCommand } from '../../src/core/runtime/command.ts';
 import { reportClient, reportOf } from '../support/mac-report.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 

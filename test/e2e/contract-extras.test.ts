@@ -4,9 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { examples } from '../../src/core/http/openapi/examples.ts';
-import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import { conversationSchema } from '../../src/core/schema/conversation-schema.ts';
-import { diagnosticsSchema } from '../../src/features/doctor/schema.ts';
 import { eventSchema } from '../../src/core/schema/event-schema.ts';
 import { healthSchema } from '../../src/core/schema/health-schema.ts';
 import { messageSchema } from '../../src/core/schema/message-schema.ts';
@@ -18,6 +16,8 @@ import {
   webhookStatusSchema,
   webhookTestSchema,
 } from '../../src/core/schema/webhook-schema.ts';
+import { diagnosticsExample } from '../../src/features/doctor/document.ts';
+import { diagnosticsSchema } from '../../src/features/doctor/schema.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
+import { examples } from '../../src/core/http/openapi/examples.ts';
+import type { RunCommand } from '../../src/core/runtime/command.ts';
 import { type MacReport, macReport, type ReportOptions } from '../../src/features/doctor/cli/mac-report.ts';
 import type { ReportClient } from '../../src/features/doctor/cli/report-client.ts';
 import { PARTS } from '../../src/features/doctor/cli/send-to-me.ts';
-import { examples } from '../../src/core/http/openapi/examples.ts';
 import { diagnosticsExample } from '../../src/features/doctor/document.ts';
-import type { RunCommand } from '../../src/core/runtime/command.ts';
 import type { StandInMac } from './stand-in-mac.ts';
 
 /** Replaces npm, which takes half a second and prints only a version here. */

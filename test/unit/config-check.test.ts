@@ -54,6 +54,7 @@ describe('what is not written', () => {
       send: { confirmMs: 3000, attachmentRoots: [] },
       webhooks: { allowedHosts: [], caFile: '' },
       features: {
+        ...{ installation: {}, doctor: {}, backup: {}, shell: {} },
         contacts: {
           isEnabled: true,
           addressBookPath: `${HOME}/Library/Application Support/AddressBook`,

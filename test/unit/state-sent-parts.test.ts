@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import type { NewSentPart } from '../../src/core/model/ports/sent-parts-ports.ts';
-import { extractState, writeBackup } from '../../src/core/state/backup.ts';
 import { cursorStore } from '../../src/core/state/cursor-store.ts';
 import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
+import { extractState, writeBackup } from '../../src/features/backup/backup-file.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
 const folder = temporaryFolder();

@@ -3,15 +3,10 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Machine } from '../../../installer/machine.ts';
-import type { Settings } from '../../../installer/options.ts';
-import { readConfig } from '../config/config-file.ts';
 import type { Environment } from '../config/environment.ts';
-import { usualValues } from '../config/setting.ts';
-import { SETTINGS } from '../config/settings.ts';
-import { isAppError } from '../model/errors.ts';
 import { systemClock } from '../runtime/clock.ts';
 import { commandRunner } from '../runtime/command.ts';
-import { type Context, EXIT } from './context.ts';
+import type { Context } from './context.ts';
 
 /** Returns the real machine, for the installer and doctor. */
 export function thisMachine({ environment, stdout, progress }: Context): Machine {
@@ -45,26 +40,4 @@ export function projectRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, 'package-lock.json')) && folder !== dirname(folder)) folder = dirname(folder);
   return folder;
-}
-
-/** Returns the parts of the configuration that the installer needs. */
-export function settingsIn(configDir: string, environment: Environment): Settings {
-  const reading = readConfig(configDir, environment);
-  if (reading.state === 'absent') return { kind: 'none', server: usualValues(SETTINGS.server, environment) };
-  if (reading.state === 'unusable') return { kind: 'unusable', mistakes: reading.mistakes };
-  return { kind: 'usable', config: reading.config, warnings: reading.warnings };
-}
-
-/** Awaits `work`. An AppError becomes its sentence and advice, and exit code 1. */
-export async function reportErrors(work: Promise<void>, { stderr, paintError, progress }: Context): Promise<number> {
-  try {
-    await work;
-    return EXIT.ok;
-  } catch (error) {
-    if (!isAppError(error)) throw error;
-    stderr(paintError('red', error.message), ...(error.hint === undefined ? [] : [error.hint]));
-    return EXIT.crash;
-  } finally {
-    progress(undefined);
-  }
 }

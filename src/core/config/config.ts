@@ -2,7 +2,7 @@ import type { CheckedSettings, Feature } from '../feature.ts';
 import { editDistance } from '../model/edit-distance.ts';
 import type { Environment } from './environment.ts';
 import { type Setting, type SettingTable, type ValuesOf, valuesOf } from './setting.ts';
-import { GONE, SETTINGS } from './settings.ts';
+import { GONE_SETTINGS, SETTINGS } from './settings.ts';
 import { isDate, shown } from './shown-value.ts';
 
 type SectionOf<Name extends keyof typeof SETTINGS> = ValuesOf<(typeof SETTINGS)[Name]>;
@@ -99,7 +99,9 @@ function writtenIn(tables: Readonly<Record<string, unknown>>, environment: Envir
     else for (const [key, value] of Object.entries(content)) written.set(`${section}.${key}`, value);
   }
   const gone = new Map(
-    [{ goneSettings: GONE }, ...(environment.features ?? [])].flatMap((one) => Object.entries(one.goneSettings ?? {})),
+    [{ goneSettings: GONE_SETTINGS }, ...(environment.features ?? [])].flatMap((one) =>
+      Object.entries(one.goneSettings ?? {}),
+    ),
   );
   const warnings: string[] = [];
   for (const [name, why] of gone) {

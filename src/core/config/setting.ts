@@ -41,12 +41,12 @@ type ValueOf<One extends Setting> = One extends { readonly isList: true }
 /** The values of a section, as the program uses them. */
 export type ValuesOf<Table extends SettingTable> = { readonly [Name in keyof Table]: ValueOf<Table[Name]> };
 
-/** Returns the values of a section, each as `valueOf` gives it. */
+/** Returns the values of a section, each as `valueIn` gives it. */
 export function valuesOf<Table extends SettingTable>(
   table: Table,
-  valueOf: (setting: Setting) => unknown,
+  valueIn: (setting: Setting) => unknown,
 ): ValuesOf<Table> {
-  const values = Object.entries(table).map(([key, setting]) => [key, valueOf(setting)]);
+  const values = Object.entries(table).map(([key, setting]) => [key, valueIn(setting)]);
   return Object.fromEntries(values) as ValuesOf<Table>;
 }
 

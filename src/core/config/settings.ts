@@ -12,7 +12,7 @@ const HOST_HEADER = /^(?:\[(?<ipv6>[^\]]+)\]|(?<name>[^:[\]]+))(?::(?<port>\d{1,
 export const SELF_ADDRESS = 'a number such as "+15550100" or a lowercase e-mail address, or empty';
 
 /** Settings and sections that an earlier version had. Value: what their warning says. */
-export const GONE: Readonly<Record<string, string>> = {
+export const GONE_SETTINGS: Readonly<Record<string, string>> = {
   update: 'Postern no longer looks for newer versions.',
   'server.socket': 'The command line and the menu need the Unix socket.',
 };

@@ -1,6 +1,6 @@
 import { connected, count, helpExamples, served } from '../../core/cli/declaration.ts';
-import { finding, ok } from '../../core/model/finding.ts';
 import { feature } from '../../core/feature.ts';
+import { finding, ok } from '../../core/model/finding.ts';
 import type { ContactsHealth } from './ports.ts';
 import { CONTACT_PROBLEMS } from './problems.ts';
 import { CONTACT_SETTINGS } from './settings.ts';

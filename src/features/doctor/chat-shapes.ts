@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { addressTag } from '../../core/model/address.ts';
 import type { ChatShapes } from '../../client/diagnostics-types.ts';
+import { addressTag } from '../../core/model/address.ts';
 import type { Sqlite } from '../../core/runtime/sqlite.ts';
 
 /** Number of SMS of which `sms_guid_marks` has a number each. */

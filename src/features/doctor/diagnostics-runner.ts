@@ -1,18 +1,18 @@
 import { fileURLToPath } from 'node:url';
-import { DiagnosticReader, prefixCounts } from './diagnostic-reader.ts';
-import { askMessages, type MessagesAccounts } from '../../core/mac/messages-accounts.ts';
-import { addressOf } from '../../core/model/address.ts';
-import type { ScriptFailure } from '../../core/model/messages-account.ts';
 import type {
   DataShapes,
   Diagnostics,
   LiveChatDiagnostics,
   SqliteDiagnostics,
 } from '../../client/diagnostics-types.ts';
+import { askMessages, type MessagesAccounts } from '../../core/mac/messages-accounts.ts';
+import { addressOf } from '../../core/model/address.ts';
+import type { ScriptFailure } from '../../core/model/messages-account.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { AwakeClock } from '../../core/runtime/awake-clock.ts';
 import type { RunCommand } from '../../core/runtime/command.ts';
 import type { Poster } from '../../core/webhooks/poster.ts';
+import { DiagnosticReader, prefixCounts } from './diagnostic-reader.ts';
 import type { DiagnosticsRequest, DiagnosticsService } from './port.ts';
 
 const CHATS_SCRIPT = fileURLToPath(new URL('../../core/sender/chats.applescript', import.meta.url));

@@ -67,7 +67,7 @@ export const diagnosticsExample = {
   sleep_gaps: { count: 2, longest_s: 25_200 },
   delivery_errors: { loopback: { ECONNREFUSED: 3 }, private: { EHOSTUNREACH: 6 }, other: { '5xx': 1 } },
   own_addresses: ['me@example.org'],
-};
+} as const;
 
 /** The diagnostics in the documents of the API. */
 export const DOCUMENT: FeatureDocument = {

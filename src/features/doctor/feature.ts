@@ -22,7 +22,11 @@ export const doctor = feature({
         '--send-to-me [address]',
         'like --mac-report, but first send a text and a picture to your own address, and report on them',
       )
-      .option('--watch <seconds>', 'how long --mac-report and --send-to-me watch the messages database', secondsUpTo(120))
+      .option(
+        '--watch <seconds>',
+        'how long --mac-report and --send-to-me watch the messages database',
+        secondsUpTo(120),
+      )
       .addHelpText(
         'after',
         helpExamples(

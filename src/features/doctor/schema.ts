@@ -1,9 +1,5 @@
 import * as z from 'zod';
-import {
-  ATTACHMENT_LOCATIONS,
-  type Diagnostics,
-  GUID_PREFIXES,
-} from '../../client/diagnostics-types.ts';
+import { ATTACHMENT_LOCATIONS, type Diagnostics, GUID_PREFIXES } from '../../client/diagnostics-types.ts';
 import { DELIVERY_ERRORS } from '../../core/model/delivery-error.ts';
 import { ACCOUNT_SERVICES } from '../../core/model/messages-account.ts';
 import { shapeOf } from '../../core/schema/shape.ts';

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { quoted } from '../../core/cli/context.ts';
-import { type Finding, fault, finding, ok } from '../../core/model/finding.ts';
 import { DAY_MS } from '../../core/model/durations.ts';
 import { isAppError } from '../../core/model/errors.ts';
+import { type Finding, fault, finding, ok } from '../../core/model/finding.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { localNetworkAdvice } from '../../core/model/local-network.ts';
 import { systemClock } from '../../core/runtime/clock.ts';

@@ -7,10 +7,7 @@ import type { Handlers } from '../router.ts';
 import { menuText } from './menu-text.ts';
 
 /** Returns the handlers for the service's status and permissions (decision H). */
-export function statusRoutes(
-  checkPermissions: () => Promise<readonly PermissionReport[]>,
-  ownUrl: () => string,
-) {
+export function statusRoutes(checkPermissions: () => Promise<readonly PermissionReport[]>, ownUrl: () => string) {
   return {
     async getStatus({ query, request, arrival, caller }) {
       const { as } = readQuery(statusQuery, query);

@@ -1,6 +1,6 @@
 import type { Diagnostics } from '../../../client/diagnostics-types.ts';
-import { accountState, accountTrouble, type MessagesAccount, SIGN_IN } from '../../../core/model/messages-account.ts';
 import { type Finding, fault, ok, unsure } from '../../../core/model/finding.ts';
+import { accountState, accountTrouble, type MessagesAccount, SIGN_IN } from '../../../core/model/messages-account.ts';
 
 const NAME = 'messages_account';
 

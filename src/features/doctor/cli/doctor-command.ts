@@ -3,20 +3,20 @@ import { layoutOf } from '../../../../installer/install-layout.ts';
 import type { Machine } from '../../../../installer/machine.ts';
 import { portState } from '../../../../installer/port.ts';
 import { PosternClient } from '../../../client/postern-client.ts';
-import { readConfig } from '../../../core/config/config-file.ts';
-import { trustedSocketOf, urlOf } from '../../../core/config/service-address.ts';
-import { checkHere, checkInChild, type DatabaseChecker } from './database-check.ts';
-import { chatDatabase, configuration, diskSpace, fileModes } from './file-findings.ts';
-import { type Finding, fault, finding, ok } from '../../../core/model/finding.ts';
-import { macFindings } from './mac-findings.ts';
-import { askService } from './service-probe.ts';
-import { described } from '../../../core/mac/port-listeners.ts';
-import { pause } from '../../../core/runtime/clock.ts';
 import { type Context, EXIT, type FolderOptions, folderOf } from '../../../core/cli/context.ts';
 import { isDemoRunning } from '../../../core/cli/demo-running.ts';
 import { copyable } from '../../../core/cli/invocation.ts';
 import { json, printable, UNBROKEN, wrapped } from '../../../core/cli/output/text.ts';
 import { thisMachine } from '../../../core/cli/this-machine.ts';
+import { readConfig } from '../../../core/config/config-file.ts';
+import { trustedSocketOf, urlOf } from '../../../core/config/service-address.ts';
+import { described } from '../../../core/mac/port-listeners.ts';
+import { type Finding, fault, finding, ok } from '../../../core/model/finding.ts';
+import { pause } from '../../../core/runtime/clock.ts';
+import { checkHere, checkInChild, type DatabaseChecker } from './database-check.ts';
+import { chatDatabase, configuration, diskSpace, fileModes } from './file-findings.ts';
+import { macFindings } from './mac-findings.ts';
+import { askService } from './service-probe.ts';
 
 export interface DoctorOptions extends FolderOptions {
   readonly json?: boolean;
@@ -31,7 +31,7 @@ const STYLES = { ok: 'green', warning: 'yellow', problem: 'red', unknown: 'yello
 const ADVICE = '    ';
 
 /** `postern doctor`: checks everything that could keep the gateway from working. Exits with 1 if it finds a problem. */
-export async function doctor(
+export async function runDoctor(
   options: DoctorOptions,
   context: Context,
   machine = thisMachine(context),
@@ -47,7 +47,7 @@ export async function doctor(
 
 /** `postern doctor` as the command line runs it: chat.db is checked in a child process. */
 export function doctorCommand(options: DoctorOptions, context: Context): Promise<number> {
-  return doctor(options, context, thisMachine(context), checkInChild);
+  return runDoctor(options, context, thisMachine(context), checkInChild);
 }
 
 /** Runs all of doctor's checks. Prints nothing. */

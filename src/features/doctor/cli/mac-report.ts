@@ -1,8 +1,8 @@
 import type { Diagnostics, NewRow } from '../../../client/diagnostics-types.ts';
+import type { Finding } from '../../../core/model/finding.ts';
 import { isOnLocalNetwork, LOCAL_NETWORK } from '../../../core/model/local-network.ts';
 import { PERMISSION_REASONS } from '../../../core/model/ports/permissions-ports.ts';
 import { diagnosticsSchema } from '../schema.ts';
-import type { Finding } from '../../../core/model/finding.ts';
 import { absent, found, type Observation, type ReportedValue } from './observation.ts';
 import { type MacProbeKey, macObservations, type ProbeContext } from './probes.ts';
 import { fields, knownWords, oneOf } from './redact.ts';

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { layoutOf } from '../../../../installer/install-layout.ts';
 import { PosternClient } from '../../../client/postern-client.ts';
-import { type DoctorOptions, examine } from './doctor-command.ts';
 import { type Context, EXIT, folderOf } from '../../../core/cli/context.ts';
 import { json } from '../../../core/cli/output/text.ts';
 import { projectRoot, thisMachine } from '../../../core/cli/this-machine.ts';
 import { readConfig } from '../../../core/config/config-file.ts';
 import { trustedSocketOf } from '../../../core/config/service-address.ts';
+import { type DoctorOptions, examine } from './doctor-command.ts';
 import { type MacReport, macReport } from './mac-report.ts';
 
 export interface ReportCommandOptions extends DoctorOptions {

@@ -1,11 +1,11 @@
 import { isPosternError, type PosternClient, type PosternError } from '../../../client/postern-client.ts';
 import { appMessages } from '../../../core/model/app-messages.ts';
 import type { AssociatedRows } from '../../../core/model/associated-rows.ts';
+import { type Finding, fault, finding, ok, unsure } from '../../../core/model/finding.ts';
 import { LOCAL_NETWORK } from '../../../core/model/local-network.ts';
 import type { PermissionReport } from '../../../core/model/ports/permissions-ports.ts';
 import type { StatusReport, WebhookSummary } from '../../../core/model/status.ts';
 import { accountFinding, askedAccount } from './account-finding.ts';
-import { type Finding, fault, finding, ok, unsure } from '../../../core/model/finding.ts';
 
 /** The findings about the running service, and its state. */
 export interface Asked {

@@ -1,18 +1,17 @@
-import { closeSync, existsSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, lstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Cursor } from '../model/cursor.ts';
-import { AppError, isAppError } from '../model/errors.ts';
-import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
-import { expireOffsets } from './changes-store.ts';
-import { cursorStore } from './cursor-store.ts';
-import { assertOwnSchema, type Migrated, openStateDatabase } from './state-database.ts';
+import type { Cursor } from '../../core/model/cursor.ts';
+import { AppError, isAppError } from '../../core/model/errors.ts';
+import { openSqlite, type Sqlite } from '../../core/runtime/sqlite.ts';
+import { expireOffsets } from '../../core/state/changes-store.ts';
+import { cursorStore } from '../../core/state/cursor-store.ts';
+import { UNFINISHED } from '../../core/state/restored.ts';
+import { assertOwnSchema, type Migrated, openStateDatabase } from '../../core/state/state-database.ts';
 
 /** `Post` in ASCII: distinguishes a backup from other databases. */
 const APPLICATION_ID = 0x506f7374;
 const FORMAT = 1;
 const NOTE = 'A backup of Postern. It holds the API key and the secrets of webhooks: keep it private.';
-/** Name of a file that exists while a restore replaces state.db and config.toml in the same folder. */
-const UNFINISHED = 'restore.unfinished';
 
 /** A backup's description, which is stored in the backup file. */
 export interface Backup {
@@ -144,14 +143,6 @@ export function replaceFiles(folder: string, drafts: { readonly config: string; 
   renameSync(drafts.config, join(folder, 'config.toml'));
   flush(folder);
   rmSync(marker);
-}
-
-/** Throws `restore_unfinished` if a restore was interrupted. It may have replaced state.db but not config.toml. */
-export function assertRestored(folder: string): void {
-  if (!existsSync(join(folder, UNFINISHED))) return;
-  throw new AppError('restore_unfinished', `A restore into ${folder} was interrupted.`, {
-    hint: 'Run it again: postern restore FILE --force',
-  });
 }
 
 /** Copies the write-ahead log into the database file `state`, so that removing the log loses nothing. */

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { errorCode } from '../model/errors.ts';
+import { errorCode } from '../../core/model/errors.ts';
 
 /** A position in a log file, after the bytes that have been read. */
 export interface LogPosition {

@@ -1,14 +1,14 @@
-import { layoutOf } from '../../../../installer/install-layout.ts';
-import { AppError } from '../../model/errors.ts';
-import { lookupTable } from '../../model/lookup-table.ts';
-import type { Clock } from '../../model/ports/host-ports.ts';
-import { pause, systemClock } from '../../runtime/clock.ts';
-import { endOfLog, type LogPosition, logSince } from '../../runtime/log-tail.ts';
-import type { ClientContext, Context } from '../context.ts';
-import type { Style } from '../output/style.ts';
-import { jsonLine, oneLine } from '../output/text.ts';
-import { shownTime } from '../output/time.ts';
-import { reportErrors } from '../this-machine.ts';
+import { layoutOf } from '../../../installer/install-layout.ts';
+import type { ClientContext, Context } from '../../core/cli/context.ts';
+import type { Style } from '../../core/cli/output/style.ts';
+import { jsonLine, oneLine } from '../../core/cli/output/text.ts';
+import { shownTime } from '../../core/cli/output/time.ts';
+import { AppError } from '../../core/model/errors.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
+import type { Clock } from '../../core/model/ports/host-ports.ts';
+import { pause, systemClock } from '../../core/runtime/clock.ts';
+import { endOfLog, type LogPosition, logSince } from './log-tail.ts';
+import { reportErrors } from './on-this-machine.ts';
 
 export interface LogsOptions {
   readonly follow?: boolean;

@@ -10,7 +10,7 @@ import { MAIN } from '../support/postern.ts';
 import { Service } from '../support/service.ts';
 import { ABSENT, temporaryFolder } from '../support/temporary.ts';
 
-const SCRIPTS = fileURLToPath(new URL('../../src/core/cli/completions/', import.meta.url));
+const SCRIPTS = fileURLToPath(new URL('../../src/features/shell/completions/', import.meta.url));
 const folder = temporaryFolder();
 const evil = `Evil $(touch ${folder}/evil) ;touch`;
 const evilInQuotes = `Quote '; touch ${folder}/evil; '"; touch ${folder}/evil; "`;

@@ -1,6 +1,7 @@
-import { type AgentOrder, controlAgent } from '../../../../installer/agent-control.ts';
-import type { Context } from '../context.ts';
-import { reportErrors, settingsIn, thisMachine } from '../this-machine.ts';
+import { type AgentOrder, controlAgent } from '../../../installer/agent-control.ts';
+import type { Context } from '../../core/cli/context.ts';
+import { thisMachine } from '../../core/cli/this-machine.ts';
+import { reportErrors, settingsIn } from './on-this-machine.ts';
 
 /** `postern start|stop|restart`: controls the agent that launchd runs. */
 export function control(order: AgentOrder, _options: object, context: Context): Promise<number> {

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import type { Command } from 'commander';
-import { type Completion, completionOf } from '../../src/core/cli/complete.ts';
 import type { ClientContext } from '../../src/core/cli/context.ts';
 import { EXIT_CODE_HELP } from '../../src/core/cli/exit-codes.ts';
-import { manualPage } from '../../src/core/cli/manual-page.ts';
 import { declareProgram } from '../../src/core/cli/program.ts';
 import { FEATURES } from '../../src/features/list.ts';
+import { type Completion, completionOf } from '../../src/features/shell/complete.ts';
+import { manualPage } from '../../src/features/shell/man-command.ts';
 import { testIf } from '../support/conditions.ts';
 import { PLAIN } from '../support/plain-context.ts';
 
@@ -108,7 +108,7 @@ testIf(hasMandoc, 'needs mandoc')(
 
 test('the scripts of the shells ask the program, and use nothing that would run what it prints', () => {
   for (const name of ['_postern', 'postern.bash', 'postern.fish']) {
-    const script = readFileSync(new URL(`../../src/core/cli/completions/${name}`, import.meta.url), 'utf8');
+    const script = readFileSync(new URL(`../../src/features/shell/completions/${name}`, import.meta.url), 'utf8');
     expect(script).toContain('command postern complete -- ');
     expect(script).not.toMatch(/\beval\b|compgen -W|complete -W/);
   }

@@ -1,22 +1,22 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { readLogIdentity } from '../../chatdb/message-log.ts';
-import type { Config } from '../../config/config.ts';
-import { checkConfigText, removeIfThere, writeDraft } from '../../config/config-file.ts';
-import type { Environment } from '../../config/environment.ts';
-import { usualValues } from '../../config/setting.ts';
-import { SETTINGS } from '../../config/settings.ts';
-import { isReplaced } from '../../model/cursor.ts';
-import { AppError, isAppError } from '../../model/errors.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { assertSqlite } from '../../runtime/sqlite.ts';
-import { extractState, type RestoredState, readBackup, replaceFiles } from '../../state/backup.ts';
-import { lockFolder } from '../../state/lock.ts';
-import { type Context, EXIT, folderOf } from '../context.ts';
-import { reportFailure } from '../failure.ts';
-import { copyable } from '../invocation.ts';
-import { oneLine } from '../output/text.ts';
+import { readLogIdentity } from '../../core/chatdb/message-log.ts';
+import { type Context, EXIT, folderOf } from '../../core/cli/context.ts';
+import { reportFailure } from '../../core/cli/failure.ts';
+import { copyable } from '../../core/cli/invocation.ts';
+import { oneLine } from '../../core/cli/output/text.ts';
+import type { Config } from '../../core/config/config.ts';
+import { checkConfigText, removeIfThere, writeDraft } from '../../core/config/config-file.ts';
+import type { Environment } from '../../core/config/environment.ts';
+import { usualValues } from '../../core/config/setting.ts';
+import { SETTINGS } from '../../core/config/settings.ts';
+import { isReplaced } from '../../core/model/cursor.ts';
+import { AppError, isAppError } from '../../core/model/errors.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { assertSqlite } from '../../core/runtime/sqlite.ts';
+import { lockFolder } from '../../core/state/lock.ts';
 import type { BackupOptions } from './backup-command.ts';
+import { extractState, type RestoredState, readBackup, replaceFiles } from './backup-file.ts';
 
 /** Maximum number of webhook receivers listed by name. */
 const MAX_NAMED = 10;

@@ -1,5 +1,8 @@
 import type { Command, Option } from 'commander';
-import { wrapped } from './output/text.ts';
+import type { Context } from '../../core/cli/context.ts';
+import { EXIT_CODE_HELP } from '../../core/cli/exit-codes.ts';
+import { wrapped } from '../../core/cli/output/text.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
 
 const ENVIRONMENT: readonly (readonly [string, string])[] = [
   ['POSTERN_CONFIG_DIR', 'the folder of config.toml; --config-dir overrides it'],
@@ -18,6 +21,12 @@ const FILES: readonly (readonly [string, string])[] = [
 const SOURCE_COLUMNS = 66;
 /** Options of nearly every command, described once. */
 const COMMON: readonly string[] = ['--demo', '--url', '--key-file', '--json'];
+
+/** `postern man`: prints the manual page. */
+export async function man(program: Command, _options: object, { version, stdout }: Context): Promise<void> {
+  const day = new Date(systemClock.now()).toISOString().slice(0, 10);
+  stdout(manualPage(program, { version, day, exitCodes: EXIT_CODE_HELP }).trimEnd());
+}
 
 /** Builds the manual page in the macros of man(7) from the declared commands. */
 export function manualPage(

@@ -1,7 +1,8 @@
-import { install as installOn } from '../../../../installer/install.ts';
-import type { ClientContext } from '../context.ts';
-import { projectRoot, reportErrors, settingsIn, thisMachine } from '../this-machine.ts';
-import { typedLine } from '../typed-line.ts';
+import { install as installOn } from '../../../installer/install.ts';
+import type { ClientContext } from '../../core/cli/context.ts';
+import { projectRoot, thisMachine } from '../../core/cli/this-machine.ts';
+import { typedLine } from '../../core/cli/typed-line.ts';
+import { reportErrors, settingsIn } from './on-this-machine.ts';
 
 export interface InstallCommandOptions {
   /** True to replace the private Node. macOS then asks for the permissions again. */

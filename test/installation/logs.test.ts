@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, truncateSync, writeFileSync } f
 import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { layoutOf } from '../../installer/install-layout.ts';
-import { type LogsOptions, logs } from '../../src/core/cli/commands/logs-command.ts';
+import { type LogsOptions, logs } from '../../src/features/installation/logs-command.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { temporaryFolder } from '../support/temporary.ts';

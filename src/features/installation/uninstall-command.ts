@@ -1,6 +1,7 @@
-import { uninstall as uninstallFrom } from '../../../../installer/uninstall.ts';
-import type { Context } from '../context.ts';
-import { reportErrors, thisMachine } from '../this-machine.ts';
+import { uninstall as uninstallFrom } from '../../../installer/uninstall.ts';
+import type { Context } from '../../core/cli/context.ts';
+import { thisMachine } from '../../core/cli/this-machine.ts';
+import { reportErrors } from './on-this-machine.ts';
 
 export interface UninstallCommandOptions {
   /** Also removes the configuration, state, logs and granted permissions. */

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../../config/config-file.ts';
-import { AppError } from '../../model/errors.ts';
-import { isoSecond } from '../../model/iso-second.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { writeBackup } from '../../state/backup.ts';
-import { type Context, EXIT, type FolderOptions, folderOf, quoted } from '../context.ts';
-import { reportFailure } from '../failure.ts';
-import { copyable } from '../invocation.ts';
+import { type Context, EXIT, type FolderOptions, folderOf, quoted } from '../../core/cli/context.ts';
+import { reportFailure } from '../../core/cli/failure.ts';
+import { copyable } from '../../core/cli/invocation.ts';
+import { configPath, publish, readConfig, removeIfThere, syncFolder } from '../../core/config/config-file.ts';
+import { AppError } from '../../core/model/errors.ts';
+import { isoSecond } from '../../core/model/iso-second.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { writeBackup } from './backup-file.ts';
 
 export interface BackupOptions extends FolderOptions {
   /** True to replace existing files. */
@@ -16,7 +16,7 @@ export interface BackupOptions extends FolderOptions {
 }
 
 /** `postern backup FILE`: writes configuration and state into one file, even while the service runs. */
-export function backup(file: string, options: BackupOptions, context: Context): Promise<number> {
+export function backupCommand(file: string, options: BackupOptions, context: Context): Promise<number> {
   return reportFailure('No backup was written', options, context, async () => {
     const folder = folderOf(options, context);
     const path = resolve(file);

@@ -1,14 +1,14 @@
 import type { Command } from 'commander';
-import type { PosternClient } from '../../../client/postern-client.ts';
-import type { Conversation } from '../../model/conversation.ts';
-import { folded } from '../../model/folded.ts';
-import { withoutPassword } from '../../model/webhook.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { completionOf, type GivenOptions, type ValueKind, type Word } from '../complete.ts';
-import type { ClientContext } from '../context.ts';
-import { oneLine } from '../output/text.ts';
-import { type ConnectionOptions, withService } from '../service-connection.ts';
-import { conversationName } from '../shown-names.ts';
+import type { PosternClient } from '../../client/postern-client.ts';
+import type { ClientContext } from '../../core/cli/context.ts';
+import { oneLine } from '../../core/cli/output/text.ts';
+import { type ConnectionOptions, withService } from '../../core/cli/service-connection.ts';
+import { conversationName } from '../../core/cli/shown-names.ts';
+import type { Conversation } from '../../core/model/conversation.ts';
+import { folded } from '../../core/model/folded.ts';
+import { withoutPassword } from '../../core/model/webhook.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { completionOf, type GivenOptions, type ValueKind, type Word } from './complete.ts';
 
 /** Time limit in milliseconds. Short, because the user has just pressed Tab and is waiting. */
 const LIMIT_MS = 1000;

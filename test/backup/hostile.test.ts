@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from '@jest/globals';
-import { restore } from '../../src/core/cli/commands/restore-command.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
-import { writeBackup } from '../../src/core/state/backup.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
+import { writeBackup } from '../../src/features/backup/backup-file.ts';
+import { restore } from '../../src/features/backup/restore-command.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { PLAIN } from '../support/plain-context.ts';
 import { temporaryFolder } from '../support/temporary.ts';

@@ -9,11 +9,12 @@ import { systemClock } from '../dist/src/core/runtime/clock.js';
 import { ArchiveSource } from '../dist/src/features/archive/archive-source.js';
 import { exportArchive } from '../dist/src/features/archive/export.js';
 import { verifyArchive } from '../dist/src/features/archive/verify.js';
+import { DECODERS } from '../dist/src/features/rows.js';
 
 const [work, path, folder] = process.argv.slice(2);
 const SILENT = { debug() {}, info() {}, warn() {}, error() {}, child: () => SILENT };
 const NEVER = new AbortController().signal;
-const open = () => new Connection({ path, home: '/home/nobody', log: SILENT });
+const open = () => new Connection({ path, home: '/home/nobody', log: SILENT, decoders: DECODERS });
 const ignore = () => undefined;
 
 const WORKS = {

@@ -11,6 +11,8 @@ import { messageOf } from '../dist/src/core/chatdb/message.js';
 import { withDetails } from '../dist/src/core/chatdb/message-details.js';
 import { hasContent } from '../dist/src/core/chatdb/row-kinds.js';
 import { Snapshot } from '../dist/src/core/chatdb/snapshot.js';
+import { cardOf } from '../dist/src/features/content/cards.js';
+import { DECODERS } from '../dist/src/features/rows.js';
 import { IndexReader } from '../dist/src/features/search/index/index-source.js';
 import { CONTENT_ROWS } from '../dist/src/features/simulator/content-rows.js';
 import { encodeAttributedBody } from '../dist/src/features/simulator/typedstream.js';
@@ -60,7 +62,10 @@ async function decodingRows(effort) {
   for (const [what, name] of cards) {
     const { columns, blobs } = CONTENT_ROWS.find((row) => row.name === name);
     const row = { ...NO_ROW, balloon: columns.balloon_bundle_id, payload: Buffer.from(blobs.payload_data, 'base64') };
-    const [postern] = await sideBySide([() => decodeRow(row)], effort);
+    const [postern] = await sideBySide(
+      [() => decodeRow(row, undefined, { runs: [], read: (text, budget) => cardOf(text, row.payload, budget) })],
+      effort,
+    );
     rows.push({ what: `decode ${what} of ${row.payload.length} bytes`, postern, unit: 'µs' });
   }
   return rows;
@@ -81,7 +86,7 @@ function bodyWith(runs) {
 
 /** Measures a page of ordinary texts, as a list reads it once its rows are found. */
 async function pageRows(path, effort) {
-  const options = { path, home: '/home/nobody', log: SILENT };
+  const options = { path, home: '/home/nobody', log: SILENT, decoders: DECODERS };
   const [whole, plain] = [ChatDbHandle.open(options), ChatDbHandle.open(options)];
   const content = hasContent(whole.schema);
   const ordinary = whole
@@ -145,7 +150,7 @@ async function transcriptRow(messages, { rounds }) {
       hits = answer.json;
       if (round > 0) ms.push(summary(answer.ms).median);
     }
-    const connection = new Connection({ path, home: '/', log: SILENT });
+    const connection = new Connection({ path, home: '/', log: SILENT, decoders: DECODERS });
     const startedAt = performance.now();
     const count = scanned(new IndexReader(connection));
     const scanMs = performance.now() - startedAt;

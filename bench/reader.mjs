@@ -4,6 +4,7 @@ import { ChatDbHandle } from '../dist/src/core/chatdb/chatdb-handle.js';
 import { Connection } from '../dist/src/core/chatdb/connection.js';
 import { ChatReader } from '../dist/src/core/chatdb/reader.js';
 import { Snapshot } from '../dist/src/core/chatdb/snapshot.js';
+import { DECODERS } from '../dist/src/features/rows.js';
 import { sideBySide, summary } from './figures.mjs';
 import { openPlainSql } from './plain-sql.mjs';
 
@@ -28,7 +29,7 @@ function forgetfulConnection(options) {
 
 /** Opens Postern's reader on a database. Call `forget` to make the next read the first one after a commit. */
 export function openReader(path, { isAfterCommit = false } = {}) {
-  const options = { path, home: '/home/nobody', log: SILENT };
+  const options = { path, home: '/home/nobody', log: SILENT, decoders: DECODERS };
   const connection = isAfterCommit ? forgetfulConnection(options) : new Connection(options);
   connection.forget?.();
   return { reader: new ChatReader(connection), forget: () => connection.forget?.() };

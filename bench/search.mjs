@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Connection } from '../dist/src/core/chatdb/connection.js';
+import { DECODERS } from '../dist/src/features/rows.js';
 import { Documents } from '../dist/src/features/search/index/documents.js';
 import { openIndex } from '../dist/src/features/search/index/index-database.js';
 import { IndexReader } from '../dist/src/features/search/index/index-source.js';
@@ -55,7 +56,7 @@ export async function searchRows(messages) {
   const ask = async (route, given) => (await times(1, route, given)).json;
   try {
     const rows = [...(await buildRows(service, ask, path))];
-    const connection = new Connection({ path, home: '/', log: silent });
+    const connection = new Connection({ path, home: '/', log: silent, decoders: DECODERS });
     connection.check();
     const naive = (pattern, given) => scan(new IndexReader(connection), pattern, given);
     const questions = QUESTIONS(quietChat(connection));

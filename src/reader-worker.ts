@@ -9,7 +9,7 @@ import type { Log } from './core/model/ports/host-ports.ts';
 import type { ThreadAnswer, ThreadCall, ThreadError } from './core/runtime/reader-thread.ts';
 import { sqliteLibrary } from './core/runtime/sqlite.ts';
 import { DecodedRowNote, type SharedRow } from './core/runtime/watched-row.ts';
-import { ROW_FEATURES } from './features/rows.ts';
+import { DECODERS, ROW_FEATURES } from './features/rows.ts';
 
 const {
   path,
@@ -42,7 +42,7 @@ const log: Log = {
   child: () => log,
 };
 const decoding = new DecodedRowNote(row);
-const connection = new Connection({ path, home, log, associatedRows, hidden, decoding });
+const connection = new Connection({ path, home, log, associatedRows, hidden, decoders: DECODERS, decoding });
 
 /** The objects of this thread whose methods the main thread can call. Features have more. */
 export interface ThreadTargets {

@@ -40,6 +40,7 @@ const LIGHT_FILES = [
   'text.ts',
   'problems.ts',
   'scheduled.ts',
+  'rules.ts',
   'demo-commands.ts',
   'commands.ts',
   'settings.ts',
@@ -59,6 +60,9 @@ const WORDS: Readonly<Record<string, RegExp>> = {
   canary: /canar/i,
   // How changes are detected; that there are events about them belongs to the core.
   changes: /changes?[-_ ]?(?:detection|store)|\bsweep|changes\.enabled|fingerprint/i,
+  // What its cards are called; that Messages has links, polls and stickers is known to the core.
+  content:
+    /\b(?:LinkPreview|AppCard|BusinessCard|ContactCard|LocationPin|DetectedData|(?:Card|File|Run)Content)\b|content-types/,
   doctor: /doctor|diagnos/i,
   // Not the projects that are named as sources.
   imsg: /(?<!\/)\bimsg\b(?! #|, pull| issue)/i,
@@ -82,7 +86,8 @@ const NAMED: Readonly<Record<string, number>> = {
   bluebubbles: 2,
   changes: 54,
   console: 62,
-  contacts: 37,
+  contacts: 36,
+  content: 19,
   doctor: 21,
   fleet: 5,
   imsg: 1,

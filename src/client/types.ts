@@ -25,6 +25,7 @@ export type {
 export type * from './access-api.ts';
 export type { Approval, ApprovalState, AuditAction, AuditEntry } from './access-types.ts';
 export type * from './attachments-api.ts';
+export type * from './content-types.ts';
 export type * from './options.ts';
 export type * from './overview-types.ts';
 export type * from './people-api.ts';

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
+import { addedPeople } from './details-part.ts';
 import { openEventLog } from './event-log.ts';
 import { capabilitiesOf } from './feature.ts';
 import type { Host } from './host.ts';
@@ -45,6 +46,7 @@ function openEvents(core: CoreBase & CoreMac) {
   const { config, host, closers, state, awake, connection, chatLog, detector, onHealth } = core;
   const { sentRows, reader, naming, counters } = core;
   const { origins } = sentRows;
+  const people = addedPeople(host.features);
   const { noteHealth, ages, ...eventLog } = openEventLog({
     config,
     host,
@@ -69,6 +71,7 @@ function openEvents(core: CoreBase & CoreMac) {
     details: (message) => messages.details(message),
     reactionDetails: (reaction) => reader.reactionDetails(reaction),
     names: () => naming.names,
+    people,
     offsetText: (...position) => feed.offsetText(...position),
   });
   return {
@@ -76,6 +79,7 @@ function openEvents(core: CoreBase & CoreMac) {
     ages,
     messages,
     json,
+    people,
     /** Resolves once the requested includes are loaded; undefined if they already are. */
     ready: (include: IncludeSet) => (include.has('contacts') ? naming.ready() : undefined),
   };
@@ -157,7 +161,7 @@ function openOwner(
   });
   const owner: MacCaller = {
     key: undefined,
-    reader: namedReader(messages, naming),
+    reader: namedReader(messages, naming, core.people),
     attachments: core.files,
     feed: core.feed,
     json: core.json,

@@ -5,6 +5,7 @@ import type { Served } from './cli/service-connection.ts';
 import type { Config } from './config/config.ts';
 import type { SettingTable, ValuesOf } from './config/setting.ts';
 import type { Core } from './core.ts';
+import type { DetailsPart } from './details-part.ts';
 import type { Host } from './host.ts';
 import type { Operation } from './http/openapi/operation.ts';
 import type { Handler } from './http/router.ts';
@@ -15,6 +16,7 @@ import type { HiddenText } from './model/hidden-text.ts';
 import type { ProblemText } from './model/problem-text.ts';
 import type { StatusReport, StatusWarning } from './model/status.ts';
 import type { Sqlite } from './runtime/sqlite.ts';
+import type { AddedSchemas } from './schema/content-schema.ts';
 import type { Route } from './schema/routes.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -45,6 +47,8 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   readonly problems?: Readonly<Record<string, ProblemText>>;
   /** Loads what the documents of the API say about the feature. */
   readonly document?: () => Promise<FeatureDocument>;
+  /** The members that the feature adds to the details of messages. */
+  readonly details?: DetailsPart;
   /** Loads the tools of MCP, at the first request of an MCP client. */
   readonly tools?: () => Promise<readonly Tool[]>;
   /** Declares the commands of the command line. The code of a command is loaded when it runs. */
@@ -187,12 +191,16 @@ export interface LoadedDocument extends FeatureDocument {
   readonly name: string;
   readonly routes: Readonly<Record<string, Route>>;
   readonly problems: Readonly<Record<string, ProblemText>>;
+  /** The schemas of the members that the feature adds to `details`. */
+  readonly details?: AddedSchemas;
 }
 
 /** Loads what the documents of the API say about the features. */
 export function documentsOf(features: readonly Feature[]): Promise<readonly LoadedDocument[]> {
-  const loaded = features.map(async ({ name, routes = {}, problems = {}, document }) =>
-    document === undefined ? [] : [{ name, routes, problems, ...(await document()) }],
-  );
+  const loaded = features.map(async ({ name, routes = {}, problems = {}, document, details }) => {
+    if (document === undefined && details === undefined) return [];
+    const schemas = await details?.schemas();
+    return [{ name, routes, problems, operations: {}, ...(await document?.()), ...(schemas && { details: schemas }) }];
+  });
   return Promise.all(loaded).then((all) => all.flat());
 }

@@ -6,6 +6,7 @@ import { chatSendLookup } from './chatdb/lookups.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config/config.ts';
+import { decodersOf } from './details-part.ts';
 import type { Running } from './feature.ts';
 import type { Host } from './host.ts';
 import type { OtherHost } from './http/server.ts';
@@ -22,6 +23,7 @@ import { AwakeClock } from './runtime/awake-clock.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
 import { Counters } from './runtime/counters.ts';
 import { OwnListeners } from './runtime/own-listeners.ts';
+import { ReaderThread } from './runtime/reader-thread.ts';
 import { openSentRows } from './sender/sent-rows.ts';
 import { idempotencyStore } from './state/idempotency-store.ts';
 import { lockFolder } from './state/lock.ts';
@@ -54,6 +56,8 @@ export async function openBase(config: Config, host: Host, closers: Cleanup) {
     /** The running features, in the order of the list. Key: the feature's name. */
     running: new Map<string, Running>(),
     ports: new Ports(),
+    // The reader thread has its own.
+    decoders: ReaderThread.isSupported ? [] : await decodersOf(host.features),
     guests: new Guests(),
     /** The hosts, besides the server's own address, at which features answer requests. */
     otherHosts: [] as OtherHost[],
@@ -65,10 +69,10 @@ export async function openBase(config: Config, host: Host, closers: Cleanup) {
 }
 
 /** Opens everything that reads this Mac, and what it allows. Nothing here sends or publishes. */
-export function openMac({ config, host, closers, awake, state }: CoreBase) {
+export function openMac({ config, host, closers, awake, state, decoders }: CoreBase) {
   const { clock, log } = host;
   const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
-  const { connection, thread } = openChatDb({ config, host, closers });
+  const { connection, thread } = openChatDb({ config, host, closers, decoders });
   const permissions = new MacPermissions({
     platform: host.platform,
     osascriptPath,

@@ -6,6 +6,7 @@ import { bluebubbles } from './bluebubbles/feature.ts';
 import { canary } from './canary/feature.ts';
 import { changes } from './changes/feature.ts';
 import { contacts } from './contacts/feature.ts';
+import { content } from './content/feature.ts';
 import { doctor } from './doctor/feature.ts';
 import { fleet } from './fleet/feature.ts';
 import { imsg } from './imsg/feature.ts';
@@ -26,6 +27,7 @@ export const FEATURES: readonly Feature[] = [
   backup,
   shell,
   contacts,
+  content,
   changes,
   search,
   simulator,

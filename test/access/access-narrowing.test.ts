@@ -1,17 +1,19 @@
 import { expect, test } from '@jest/globals';
+import { addedRules } from '../../src/core/details-part.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
-import { narrowed, type Rules } from '../../src/features/access/narrowing.ts';
+import { type KeyRules, narrowed } from '../../src/features/access/narrowing.ts';
 import { ReadableChats } from '../../src/features/access/readable.ts';
-import { MESSAGE_DETAILS, statusRules } from '../../src/features/access/shown-members.ts';
+import { shownRows, statusRules } from '../../src/features/access/shown-members.ts';
+import { FEATURES } from '../../src/features/list.ts';
 
 interface Shape {
   readonly plain: string;
   readonly deep?: readonly { readonly inner: string }[] | undefined;
   readonly secret?: string | undefined;
 }
-const RULES: Rules<Shape> = { plain: 'shown', deep: { inner: 'shown' }, secret: 'hidden' };
+const RULES: KeyRules<Shape> = { plain: 'shown', deep: { inner: 'shown' }, secret: 'hidden' };
 /** A key that may read everything. */
 const chats = new ReadableChats(() => '*', {} as ChatDirectory);
 
@@ -23,18 +25,18 @@ test('a limited key sees no member that has no rule, however deep', () => {
 test('a member without a rule does not compile, however deep', () => {
   const { secret: _secret, ...shallow } = RULES;
   // @ts-expect-error: `secret` has no rule.
-  const first: Rules<Shape> = shallow;
+  const first: KeyRules<Shape> = shallow;
   // @ts-expect-error: `inner` has no rule.
-  const second: Rules<Shape> = { ...RULES, deep: {} };
+  const second: KeyRules<Shape> = { ...RULES, deep: {} };
   // @ts-expect-error: only values without members are shown as they are.
-  const third: Rules<Shape> = { ...RULES, deep: 'shown' };
+  const third: KeyRules<Shape> = { ...RULES, deep: 'shown' };
   expect([first, second, third]).toHaveLength(3);
 });
 
 test('a key that reads everything sees neither keys nor members that nobody placed', () => {
   const origin = { by: 'gateway', request_id: 'r', key_id: 'k' };
   const details = { kind: 'message', origin, reactions: [], later: 1 } as unknown as MessageDetails;
-  expect(narrowed(details, MESSAGE_DETAILS, chats)).toEqual({
+  expect(narrowed(details, shownRows(addedRules(FEATURES)).messageDetails, chats)).toEqual({
     kind: 'message',
     origin: { by: 'gateway', request_id: 'r' },
     reactions: [],
@@ -44,4 +46,11 @@ test('a key that reads everything sees neither keys nor members that nobody plac
     version: '1',
     webhooks: [{ id: 'w' }],
   });
+});
+
+test('a key sees a member that a feature adds only by the rule of the feature', () => {
+  const card = { kind: 'link', link: { type: 'page', url: 'https://example.org/' }, reactions: [] };
+  const details = card as unknown as MessageDetails;
+  expect(narrowed(details, shownRows(addedRules(FEATURES)).messageDetails, chats)).toEqual(card);
+  expect(narrowed(details, shownRows(addedRules([])).messageDetails, chats)).toEqual({ kind: 'link', reactions: [] });
 });

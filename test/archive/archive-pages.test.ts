@@ -14,6 +14,7 @@ import { Calendar } from '../../src/features/archive/page-frame.ts';
 import { pagesOf } from '../../src/features/archive/pages.ts';
 import { storedExtension } from '../../src/features/archive/stored-files.ts';
 import { writeYear } from '../../src/features/archive/year-pages.ts';
+import { DECODERS } from '../../src/features/rows.ts';
 import { archived, everythingIn } from '../support/archive-fixture.ts';
 import { EVIL, hostileChat } from '../support/hostile-archive.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -118,7 +119,17 @@ test('each page of a year goes on where the page before it ended, in order of da
     years: [{ year: '2027', pages }],
   };
   const [calendar, names] = [new Calendar('UTC'), { nameOf: () => undefined }];
-  await writeYear({ folder, index, names, calendar, conversation, record, pages, window: lineWindow() });
+  await writeYear({
+    folder,
+    index,
+    names,
+    notes: DECODERS,
+    calendar,
+    conversation,
+    record,
+    pages,
+    window: lineWindow(),
+  });
   index.close();
   const shown = pages.map(({ name }) => {
     const page = readFileSync(join(folder, record.path, '..', name), 'utf8');
@@ -144,7 +155,14 @@ test.each([
 
 test('a message shows its styles, cards, former texts and drawings, and their text is text', () => {
   const calendar = new Calendar('UTC');
-  const context = { names: { nameOf: () => EVIL }, calendar, isGroup: false, isOnPage: () => false, before: undefined };
+  const context = {
+    names: { nameOf: () => EVIL },
+    notes: DECODERS,
+    calendar,
+    isGroup: false,
+    isOnPage: () => false,
+    before: undefined,
+  };
   const details: Record<string, unknown> = {
     ...{ kind: 'message', reply_to: null, retracted_at: null, read_at: null, attachments: [], reactions: [] },
     parts: [
@@ -178,6 +196,7 @@ test('a message shows its styles, cards, former texts and drawings, and their te
 test('a card says what its sentence says, people have their names, and votes are counted once', () => {
   const context = {
     ...{ calendar: new Calendar('UTC'), isGroup: true, isOnPage: () => false, before: undefined },
+    notes: DECODERS,
     names: { nameOf: (address: string) => (address === '+15550100' ? 'Ana' : undefined) },
   };
   const shown = (members: object): string => {
@@ -230,6 +249,7 @@ test.each([
 test('a message that was edited before the archive saw it says so', () => {
   const context = {
     ...{ calendar: new Calendar('UTC'), isGroup: false, isOnPage: () => false, before: undefined },
+    notes: DECODERS,
     names: { nameOf: () => undefined },
   };
   const details = {

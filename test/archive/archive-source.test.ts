@@ -7,6 +7,7 @@ import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { ArchiveSource } from '../../src/features/archive/archive-source.ts';
+import { DECODERS } from '../../src/features/rows.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { contentVectors, storedValue } from '../support/content-vectors.ts';
 import { collectingLog } from '../support/log.ts';
@@ -34,7 +35,7 @@ test('every reaction is archived, whatever form names its message, and among tho
       }
     }
   });
-  const connection = new Connection({ path, home: '/Users/me', log: collectingLog() });
+  const connection = new Connection({ path, home: '/Users/me', log: collectingLog(), decoders: DECODERS });
   const source = new ArchiveSource(connection);
   const read = [...source.entries(source.rows(0, source.highestRowId(), 10_000))].flat();
   const messages = read.map(({ event }) => event.data).filter((data): data is Message => 'body' in data);
@@ -68,7 +69,7 @@ test('a list that has decoded as much as it may says so of a sound message, whic
   const sizes = [...Array.from({ length: 12 }, (_, n) => 256 << n), ...Array.from({ length: 16 }, () => 1_048_576)];
   for (const size of sizes) add(`hostile ${size}`, { ...sound, payload_data: Buffer.alloc(size) });
   add('https://example.org/p', sound);
-  const connection = new Connection({ path: large, home: '/Users/me', log: collectingLog() });
+  const connection = new Connection({ path: large, home: '/Users/me', log: collectingLog(), decoders: DECODERS });
   const include = includeSet(['details']);
   const reader = new ChatReader(connection);
   const { items } = await reader.listMessages({ limit: 200, offset: 0, order: 'desc', include });

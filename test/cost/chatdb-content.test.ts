@@ -1,23 +1,23 @@
 import { describe, expect, test } from '@jest/globals';
 import { decodeAttributedBody } from '../../src/core/chatdb/attributed-body.ts';
 import { readBinaryPlist } from '../../src/core/chatdb/content/binary-plist.ts';
-import { type ContentRow, decodeRow } from '../../src/core/chatdb/content/message-content.ts';
 import { RowBudget } from '../../src/core/chatdb/content/row-budget.ts';
-import { stickerEffectOf, stickerOf } from '../../src/core/chatdb/content/sticker.ts';
-import { transcriptOf } from '../../src/core/chatdb/content/transcript.ts';
 import { MAX_BLOB_BYTES } from '../../src/core/chatdb/content/typedstream.ts';
-import { contactOf, locationOf } from '../../src/core/chatdb/content/vcard.ts';
+import { stickerEffectOf, stickerOf } from '../../src/features/content/sticker.ts';
+import { transcriptOf } from '../../src/features/content/transcript.ts';
+import { contactOf, locationOf } from '../../src/features/content/vcard.ts';
 import { Chance } from '../../src/features/simulator/chatter.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { isLong } from '../support/conditions.ts';
 import { type ContentVector, contentVectors, storedValue } from '../support/content-vectors.ts';
+import { decodeWhole, type WholeRow } from '../support/decoded-row.ts';
 import { processorMs, slowness } from '../support/processor-time.ts';
 import { seedOfForm } from '../support/seed.ts';
 
 type Stored = Readonly<Record<string, ReturnType<typeof storedValue>>>;
 
 /** Returns a vector's row with its blobs as read from chat.db. */
-function rowOf(stored: Stored): ContentRow {
+function rowOf(stored: Stored): WholeRow {
   const value = (name: string) => stored[name] ?? null;
   const text = (name: string): string => (typeof value(name) === 'string' ? String(value(name)) : '');
   const blob = (name: string) => {
@@ -66,7 +66,7 @@ const ofAttachments = contentVectors.filter(isOfAttachment);
 
 describe('the content of a row', () => {
   test.each(ofMessages)('$kind: $name', ({ columns, expect: expected, text }) => {
-    const { kind, content } = decodeRow(rowOf(storedRow(columns)));
+    const { kind, content } = decodeWhole(rowOf(storedRow(columns)));
     expect(picked(content as Record<string, unknown>)).toEqual(picked(expected));
     if (columns.item_type === undefined || columns.item_type === 0) expect(kind).toBe(expected.kind);
     const body = storedValue(columns.attributedBody);
@@ -118,7 +118,7 @@ function stickerContent(columns: Stored, file: Uint8Array | undefined) {
 test('what many runs share is shown for as many runs as the budget of the row allows', () => {
   const runs = Array.from({ length: 5000 }, () => ({ length: 1, attributes: MENTION }));
   const body = encodeAttributedBody('x'.repeat(5000), runs);
-  const { content } = decodeRow({ ...rowOf({}), attributedBody: body });
+  const { content } = decodeWhole({ ...rowOf({}), attributedBody: body });
   expect(content.parts?.[0]?.runs).toHaveLength(31);
   expect(content.undecoded).toEqual(['attributedBody']);
 });
@@ -202,7 +202,7 @@ function mutatedRow(stored: Stored, chance: Chance): () => void {
     ]),
   );
   return () => {
-    decodeRow(rowOf(mutated));
+    decodeWhole(rowOf(mutated));
     attachmentContent({ is_sticker: 1, ...mutated });
   };
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { type ContentRow, decodeRow } from '../../src/core/chatdb/content/message-content.ts';
 import { Chance } from '../../src/features/simulator/chatter.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { isLong } from '../support/conditions.ts';
 import { type Crafted, classChain, craftedArchive, craftedPlist, members, Uid } from '../support/crafted-archives.ts';
+import { decodeWhole, type WholeRow } from '../support/decoded-row.ts';
 import { processorMs, slowness } from '../support/processor-time.ts';
 import { seedOfForm } from '../support/seed.ts';
 
@@ -17,7 +17,7 @@ const APP = 'com.apple.messages.MSMessageExtensionBalloonPlugin:0000000000:org.e
 const TOUCH = 'com.apple.DigitalTouchBalloonProvider';
 const MB = 1_048_576;
 
-const NOTHING: ContentRow = {
+const NOTHING: WholeRow = {
   guid: 'a',
   text: '',
   attributedBody: undefined,
@@ -30,13 +30,13 @@ const NOTHING: ContentRow = {
 };
 
 /** Returns the milliseconds that a row costs, and what is decoded. A high cost is measured again. */
-function decoded(row: ContentRow) {
-  let content = decodeRow(NOTHING).content;
+function decoded(row: WholeRow) {
+  let content = decodeWhole(NOTHING).content;
   let ms = Number.POSITIVE_INFINITY;
   for (let again = 0; again < 4 && ms > ROW_MS; again += 1) {
     const slower = again === 0 ? 1 : slowness();
     const startMs = processorMs();
-    ({ content } = decodeRow(row));
+    ({ content } = decodeWhole(row));
     ms = Math.min(ms, (processorMs() - startMs) / slower);
   }
   return { ms, content, json: JSON.stringify(content).length };
@@ -128,7 +128,7 @@ const card = (text: string): Buffer =>
 const business = (items: number): Buffer =>
   craftedArchive([members({ data: `{"listPicker":{"sections":[{"items":[${Array(items).fill('{}').join()}]}]}}` })]);
 
-const ROWS: Readonly<Record<string, Partial<ContentRow>>> = {
+const ROWS: Readonly<Record<string, Partial<WholeRow>>> = {
   'a long host, listed 4,900 times': { balloon: LINK, payload: images(4900, `https://${host(8100)}/`) },
   '4,900 long hosts': {
     balloon: LINK,

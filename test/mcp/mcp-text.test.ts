@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Poll } from '../../src/core/model/cards.ts';
+import type { Poll } from '../../src/client/content-types.ts';
 import type { MessageDetails } from '../../src/core/model/details.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import type { Reaction } from '../../src/core/model/reaction.ts';

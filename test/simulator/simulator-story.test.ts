@@ -5,6 +5,7 @@ import { Connection } from '../../src/core/chatdb/connection.ts';
 import { ChatReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import type { Message } from '../../src/core/model/message.ts';
+import { DECODERS } from '../../src/features/rows.ts';
 import { Messages } from '../../src/features/simulator/simulated-messages.ts';
 import { SimulatedPeople } from '../../src/features/simulator/simulated-people.ts';
 import { HISTORY, STORY } from '../../src/features/simulator/story.ts';
@@ -27,7 +28,7 @@ beforeEach(() => {
   mkdirSync(join(home, 'Library/Messages'), { recursive: true });
   clock = new FakeClock(Date.UTC(2026, 10, 23, 12));
   mac = new Messages({ home, version: '26', clock });
-  reader = new ChatReader(new Connection({ path: mac.path, home, log: collectingLog() }));
+  reader = new ChatReader(new Connection({ path: mac.path, home, log: collectingLog(), decoders: DECODERS }));
 });
 afterEach(() => mac.close());
 

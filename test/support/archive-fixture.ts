@@ -9,6 +9,7 @@ import { ArchiveComparison, type Comparison } from '../../src/features/archive/c
 import { type ExportOptions, exportArchive } from '../../src/features/archive/export.ts';
 import type { ExportReport } from '../../src/features/archive/export-report.ts';
 import { type VerifyReport, verifyArchive } from '../../src/features/archive/verify.ts';
+import { DECODERS } from '../../src/features/rows.ts';
 import { collectingLog } from './log.ts';
 
 const NEVER = new AbortController().signal;
@@ -19,7 +20,7 @@ export async function archived(
   folder: string,
   options: Partial<ExportOptions> = {},
 ): Promise<ExportReport> {
-  const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog() });
+  const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog(), decoders: DECODERS });
   try {
     return await exportArchive({
       folder,
@@ -50,7 +51,7 @@ export function verified(folder: string): Promise<VerifyReport> {
 
 /** Compares an archive with a chat.db, as the command does. */
 export async function compared(chatDb: string, folder: string): Promise<Comparison> {
-  const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog() });
+  const connection = new Connection({ path: chatDb, home: '/home/nobody', log: collectingLog(), decoders: DECODERS });
   const comparison = new ArchiveComparison();
   try {
     await verifyArchive({ folder, signal: NEVER, onProgress: () => {}, onLine: (line) => comparison.add(line) });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 import { Connection } from '../../src/core/chatdb/connection.ts';
+import type { Decoder } from '../../src/core/chatdb/decoder.ts';
 import type { AssociatedRows } from '../../src/core/model/associated-rows.ts';
 import type { HiddenText } from '../../src/core/model/hidden-text.ts';
 import { ChatFixture, type Schema } from './chat-fixture.ts';
@@ -21,11 +22,13 @@ export function chatDatabases() {
     path?: string,
     associatedRows: AssociatedRows = 'reactions',
     hidden: readonly HiddenText[] = [],
+    decoders: readonly Decoder[] = [],
   ) => {
     files += 1;
     const fixture = new ChatFixture(path ?? join(folder, `chat-${files}.db`), schema);
     const log = collectingLog();
-    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log, associatedRows, hidden });
+    const kinds = { associatedRows, hidden, decoders };
+    const connection = new Connection({ path: fixture.path, home: '/Users/ada', log, ...kinds });
     opened.push(() => {
       connection.close();
       fixture.close();

@@ -6,6 +6,7 @@ import type { LogEntry } from '../../src/core/model/event.ts';
 import type { Offset } from '../../src/core/model/offset.ts';
 import type { ConsumerTask, EventConsumer, RowFeed } from '../../src/core/model/ports/feed-ports.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
+import { DECODERS } from '../../src/features/rows.ts';
 import { ChatIndexSource, IndexReader } from '../../src/features/search/index/index-source.ts';
 import { IndexWriter } from '../../src/features/search/index/index-writer.ts';
 import { openSearch, type RunningSearch } from '../../src/features/search/index/open-search.ts';
@@ -100,7 +101,7 @@ export function searchFixture() {
     /** Creates an empty chat.db on which search can be started as often as needed. */
     create: (schema?: Schema) => {
       files += 1;
-      const { fixture, connection } = open(schema);
+      const { fixture, connection } = open(schema, undefined, 'reactions', [], DECODERS);
       const path = join(folder, `search-${files}.db`);
       const feed = new ScriptedFeed();
       const log = collectingLog();

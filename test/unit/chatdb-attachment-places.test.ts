@@ -209,13 +209,6 @@ test.each([
   }
 });
 
-test('a contact is read from a card whose type is only its uti', async () => {
-  const folder = openIn('Library/Messages');
-  write(join(folder, 'Attachments/5/Ana'), 'BEGIN:VCARD\nVERSION:3.0\nFN:Ana Silva\nEND:VCARD\n');
-  const found = await attached('~/Library/Messages/Attachments/5/Ana', { uti: 'public.vcard', mime_type: null });
-  expect(found).toMatchObject({ mime_type: 'text/vcard', contact: { name: 'Ana Silva' } });
-});
-
 test('a folder says that it is one, and is given out as a tar that is always the same', async () => {
   const folder = openIn('Library/Messages');
   const long = `${'é'.repeat(90)}.txt`;

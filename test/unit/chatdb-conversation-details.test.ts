@@ -112,9 +112,12 @@ test('the newest message says in a sentence what is no text, and keeps its body'
     chat,
     handle_id,
     text: 'https://example.org',
-    balloon_bundle_id: 'com.apple.messages.URLBalloonProvider',
+    expressive_send_style_id: 'com.apple.MobileSMS.expressivesend.impact',
   });
-  expect(await last()).toMatchObject({ body: 'https://example.org', sentence: 'Link: https://example.org' });
+  expect(await last()).toMatchObject({
+    body: 'https://example.org',
+    sentence: 'https://example.org (sent with slam)',
+  });
   fixture.message({ chat, handle_id, item_type: 3, group_action_type: 0 });
   expect(await last()).toMatchObject({
     body: '',

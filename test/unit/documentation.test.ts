@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { allSettings } from '../../src/core/config/config.ts';
 import { processEnvironment } from '../../src/core/config/environment.ts';
+import { decodersOf } from '../../src/core/details-part.ts';
 import { documentsOf } from '../../src/core/feature.ts';
 import { openApi } from '../../src/core/http/openapi/openapi.ts';
 import { metricRoutes } from '../../src/core/http/routes/metrics-routes.ts';
@@ -12,8 +13,9 @@ import { ROW_EVENT_TYPES } from '../../src/core/model/event.ts';
 import { PROBLEMS, type ProblemText } from '../../src/core/model/problems.ts';
 import { sentenceOf } from '../../src/core/model/sentence.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
+import { mergedSchemas } from '../../src/core/schema/content-schema.ts';
 import { conversationSchema } from '../../src/core/schema/conversation-schema.ts';
-import { messageDetailsSchema } from '../../src/core/schema/details-schema.ts';
+import { messageDetailsWith } from '../../src/core/schema/details-schema.ts';
 import { anyEventSchema } from '../../src/core/schema/event-schema.ts';
 import { messageSchema } from '../../src/core/schema/message-schema.ts';
 import { reactionSchema } from '../../src/core/schema/reaction-schema.ts';
@@ -70,19 +72,22 @@ test('docs/api.md has every field of a message, a reaction and a conversation, a
   expect([...written].sort()).toEqual([...known].sort());
 });
 
-test('docs/content.md has an example of each kind, as the service would write it', () => {
+test('docs/content.md has an example of each kind, as the service would write it', async () => {
+  const decoders = await decodersOf(FEATURES);
+  const { row, file } = mergedSchemas(documents.flatMap(({ details = [] }) => details));
+  const detailsSchema = messageDetailsWith(row, file);
   const page = readFileSync(new URL('../../docs/content.md', import.meta.url), 'utf8');
   const [, lines = ''] = /\n## Each kind\n[\s\S]*?```json\n([\s\S]*?)```/.exec(page) ?? [];
   const examples = lines
     .trim()
     .split('\n')
-    .map((line) => messageDetailsSchema.partial().strict().parse(JSON.parse(line)) as Partial<MessageDetails>);
+    .map((line) => detailsSchema.partial().strict().parse(JSON.parse(line)) as Partial<MessageDetails>);
   expect(examples.map(({ kind }) => kind)).toEqual([...MESSAGE_KINDS]);
   const plain = { kind: 'message', retracted_at: null, edited_at: null, attachments: [] } as const;
   const said = { body: '', sender: '+15550100', is_from_me: false };
   // Only the reader of chat.db knows the number of an unknown type.
   expect(examples.map(({ sentence }) => sentence?.replace(' (item type 12)', ''))).toEqual(
-    examples.map((example) => sentenceOf(said, { ...plain, ...example })),
+    examples.map((example) => sentenceOf(said, { ...plain, ...example }, {}, decoders)),
   );
 });
 

@@ -4,13 +4,12 @@ import type { MessagePart, TextRun } from '../model/content.ts';
 import { type AttachmentDetails, type AttachmentState, TRANSFER_STATES, type TransferState } from '../model/details.ts';
 import { mediaTypeOf } from '../model/media-types.ts';
 import type { Row } from '../runtime/sqlite.ts';
+import { addedValues } from './added-columns.ts';
 import { located } from './attachment-place.ts';
 import { ATTACHMENT_COLUMNS, toText } from './columns.ts';
 import { RowBudget } from './content/row-budget.ts';
-import { STICKER_HEAD_BYTES, stickerEffectOf, stickerOf } from './content/sticker.ts';
-import { transcriptOf } from './content/transcript.ts';
-import { contactOf, locationOf, MAX_CARD_BYTES } from './content/vcard.ts';
-import { ATTACHMENT_CONTENT_COLUMNS, contentQueriesOf } from './content-queries.ts';
+import { contentQueriesOf } from './content-queries.ts';
+import type { FileContents } from './decoder.ts';
 import type { Snapshot } from './snapshot.ts';
 
 const ARRIVING: ReadonlySet<TransferState> = new Set(['accepted', 'preparing', 'transferring', 'finalizing']);
@@ -66,8 +65,8 @@ interface AttachmentContents {
 }
 
 /**
- * Returns a message's attachments with what Postern can decode from them: stickers, contacts, locations, transcripts
- * and the sizes of pictures. `budget` is the row's; it notes the columns that could not be decoded.
+ * Returns a message's attachments with what Postern can decode from them: transcripts, the sizes of pictures, and what
+ * features add. `budget` is the row's; it notes the columns that could not be decoded.
  */
 export function attachmentContentsOf(
   snapshot: Snapshot,
@@ -92,50 +91,30 @@ export function attachmentContentsOf(
   return { attachments: detailed, transcripts };
 }
 
-const { at } = ATTACHMENT_CONTENT_COLUMNS;
-const VCARD = /^text\/(?:x-)?vcard$/i;
-
 /** Reads the content of one attachment. */
 function attachmentContentOf(
   snapshot: Snapshot,
-  { mime_type: type, name, bytes, path, guid }: AttachmentDetails,
+  file: AttachmentDetails,
   row: Row,
   runs: ReadonlyMap<string | undefined, TextRun>,
   budget: RowBudget,
 ): Partial<AttachmentDetails> {
   const beginning = (most: number): Buffer | undefined =>
-    snapshot.isRowLeftOut ? undefined : beginningOf(snapshot.database.options.path, path, most);
-  const sticker = (): NonNullable<AttachmentDetails['sticker']> => {
-    const blob = snapshot.storedBlob(row[at.attribution]);
-    const attribution = blob === 'too_large' ? undefined : blob;
-    const description = toText(row[at.description]) || undefined;
-    const found = budget.read('sticker_user_info', snapshot.storedBlob(row[at.stickerInfo]), (userInfo) =>
-      stickerOf({ userInfo, attribution, description }, budget),
-    );
-    const head = found?.source === 'user' ? beginning(STICKER_HEAD_BYTES) : undefined;
-    const effect = head && stickerEffectOf(head);
-    return { ...found, ...(effect !== undefined && { effect }) };
-  };
-  const card = (): Pick<AttachmentDetails, 'contact' | 'location'> => {
-    const isLocation = type === 'text/x-vlocation' || name.toLowerCase().endsWith('.loc.vcf');
-    if (!isLocation && !VCARD.test(type ?? '')) return {};
-    const text = ((bytes ?? 0) > MAX_CARD_BYTES ? undefined : beginning(MAX_CARD_BYTES))?.toString('utf8') ?? '';
-    const contact = isLocation ? undefined : contactOf(text);
-    const location = isLocation ? locationOf(text) : undefined;
-    return { ...(contact && { contact }), ...(location && { location }) };
-  };
-  const run = runs.get(guid);
-  // Most attachments have a `user_info` of another kind, which is not `undecoded`.
-  const userInfo = run?.transcript === undefined ? snapshot.storedBlob(row[at.userInfo]) : undefined;
-  const decoded =
-    userInfo instanceof Uint8Array ? budget.within('user_info', () => transcriptOf(userInfo, budget)) : undefined;
-  const transcript = run?.transcript ?? decoded;
+    snapshot.isRowLeftOut ? undefined : beginningOf(snapshot.database.options.path, file.path, most);
+  const { width, height, transcript: spoken } = runs.get(file.guid) ?? {};
+  const known = spoken === undefined ? file : { ...file, transcript: spoken };
+  const values = addedValues(snapshot, 'file', row);
+  const { transcript = spoken, ...added } = Object.assign(
+    {},
+    ...snapshot.database.schema.decoders.map((one) =>
+      one.file?.read(known, values(one.file.columns), { budget, beginning }),
+    ),
+  ) as FileContents;
   return {
     ...(transcript !== undefined && { transcript }),
-    ...(run?.width !== undefined && { width: run.width }),
-    ...(run?.height !== undefined && { height: run.height }),
-    ...(row[at.isSticker] === 1 && { sticker: sticker() }),
-    ...card(),
+    ...(width !== undefined && { width }),
+    ...(height !== undefined && { height }),
+    ...added,
   };
 }
 

@@ -1,5 +1,4 @@
 import type { SchemaInfo } from './chatdb-handle.ts';
-import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import { isUnsent } from './row-kinds.ts';
 
 /**
@@ -23,13 +22,6 @@ export function bodySql(schema: SchemaInfo): string {
   const edited = dates.map((name) => `m.${name}`).join(' OR ');
   const isEdited = `WHEN ${edited} THEN CASE WHEN ${isUnsent(schema)} THEN NULL ELSE ${EDITED_BODY} END`;
   return `CASE ${edited === '' ? '' : isEdited} WHEN m.text <> '' THEN m.text ELSE ${blob} END`;
-}
-
-/** SQL for a blob, or for its length if it is too large to decode. SQLite knows the length without reading the blob. */
-export function decodable(blob: string): string {
-  return blob === 'NULL'
-    ? blob
-    : `CASE WHEN length(${blob}) <= ${MAX_BLOB_BYTES} THEN ${blob} ELSE length(${blob}) END`;
 }
 
 /**

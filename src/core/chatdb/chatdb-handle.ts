@@ -5,6 +5,7 @@ import { lookupTable } from '../model/lookup-table.ts';
 import type { Log } from '../model/ports/host-ports.ts';
 import { problem } from '../model/problems.ts';
 import { openSqlite, type Row, type Sqlite, type SqlValue, type Statement } from '../runtime/sqlite.ts';
+import type { Decoder } from './decoder.ts';
 import { type Damage, ReadAround } from './read-around.ts';
 import { isCorrupt } from './temporary-tables.ts';
 
@@ -20,6 +21,8 @@ export interface ChatDatabaseOptions {
   readonly associatedRows?: AssociatedRows;
   /** The messages that lists leave out. Default: none. */
   readonly hidden?: readonly HiddenText[];
+  /** What features decode of rows. Default: nothing. */
+  readonly decoders?: readonly Decoder[];
   /** Receives the row whose content is being decoded. Default: none. */
   readonly decoding?: RowDecoding;
 }
@@ -203,6 +206,7 @@ export interface SchemaInfo {
   readonly associatedRows: AssociatedRows;
   /** The messages that lists leave out. */
   readonly hidden: readonly HiddenText[];
+  readonly decoders: readonly Decoder[];
 }
 
 const TABLES = [
@@ -237,7 +241,7 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = lookupTable({
 /** Reads which tables and columns exist. Throws `chat_db_unavailable` if a table or column of `REQUIRED` is missing. */
 export function readSchemaInfo(
   sqlite: Sqlite,
-  { associatedRows = 'reactions', hidden = [] }: Partial<ChatDatabaseOptions> = {},
+  { associatedRows = 'reactions', hidden = [], decoders = [] }: Partial<ChatDatabaseOptions> = {},
 ): SchemaInfo {
   const tables = new Map<string, ReadonlySet<string>>();
   const indexes: Index[] = [];
@@ -265,6 +269,7 @@ export function readSchemaInfo(
   return {
     associatedRows,
     hidden,
+    decoders,
     messagesByIndex: 'message',
     hasTable: (table) => tables.has(table),
     hasColumn: (table, column) => tables.get(table)?.has(column) ?? false,

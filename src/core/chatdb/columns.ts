@@ -120,9 +120,6 @@ export const PENDING_COLUMNS = columnList({
   hasUnnamedAttachment: 'value',
 });
 
-/** The columns of a vote in a poll, or of an option added to a poll. Begins with `MESSAGE_COLUMNS`. */
-export const POLL_ROW_COLUMNS = columnList({ ...message, associatedType: 'value', payload: 'value' });
-
 export const DETAIL_COLUMNS = columnList({
   service: 'value',
   itemType: 'value',

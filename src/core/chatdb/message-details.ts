@@ -1,7 +1,7 @@
 import type { MessageContent } from '../model/content.ts';
 import { brief, type MessageDetails, type MessageKind, type RepliedMessage } from '../model/details.ts';
 import type { Message } from '../model/message.ts';
-import { bodySentence, sentenceOf } from '../model/sentence.ts';
+import { bodySentence, type DescribedRow, type Notes, sentenceOf } from '../model/sentence.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { attachmentContentsOf } from './attachment-details.ts';
 import { DETAIL_COLUMNS, instantAt, isoOf, toText } from './columns.ts';
@@ -69,7 +69,8 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
     ...filingOf(row),
     ...content,
   };
-  const sentence = sentenceIn(message, { ...details, isTextUnread: found?.isTextUnread === true }, row);
+  const isTextUnread = found?.isTextUnread === true;
+  const sentence = sentenceIn(message, { ...details, isTextUnread }, row, snapshot.database.schema.decoders);
   return sentence === undefined ? details : { ...details, sentence };
 }
 
@@ -100,7 +101,7 @@ function partOf(snapshot: Snapshot, message: Message, row: Row): Pick<MessageDet
 /**
  * Returns the sentence that describes a message; undefined if it would only repeat the message's text (decision V1).
  */
-function sentenceIn(message: Message, details: Parameters<typeof sentenceOf>[1], row: Row): string | undefined {
+function sentenceIn(message: Message, details: DescribedRow, row: Row, notes: readonly Notes[]): string | undefined {
   if (details.kind === 'other') {
     return `This version of Postern does not know this kind of entry (item type ${Number(row[at.itemType])}).`;
   }
@@ -112,7 +113,7 @@ function sentenceIn(message: Message, details: Parameters<typeof sentenceOf>[1],
   ) {
     return undefined;
   }
-  const sentence = sentenceOf(message, details);
+  const sentence = sentenceOf(message, details, {}, notes);
   return sentence === bodySentence(message.body) ? undefined : sentence;
 }
 

@@ -1,4 +1,5 @@
 import { chatGuidVariants } from '../model/address.ts';
+import { decodable } from './added-columns.ts';
 import {
   hasAttachments,
   hasAttachmentTables,
@@ -6,7 +7,7 @@ import {
   listedAttachmentsSql,
   unnamedAttachments,
 } from './attachment-sql.ts';
-import { bodySql, decodable } from './body-sql.ts';
+import { bodySql } from './body-sql.ts';
 import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import {
   CHAT_COLUMNS,

@@ -14,9 +14,10 @@ export function reactionDetailsOf(snapshot: Snapshot, reaction: Reaction): React
   const found = rowContentOf(snapshot, reaction);
   if (found === undefined) return undefined;
   const { content } = found;
+  const { decoders: notes } = snapshot.database.schema;
   const { guid, message_guid: named } = reaction;
   const isUpdate = found.kind === 'poll' && named !== '' && named !== guid;
   const kind = type === VOTE_TYPE ? 'poll_vote' : isUpdate ? 'poll_update' : 'app';
   const details = { ...content, kind, retracted_at: null, edited_at: null, attachments: [] } as const;
-  return { ...content, kind, sentence: sentenceOf({ ...reaction, body: '' }, details) };
+  return { ...content, kind, sentence: sentenceOf({ ...reaction, body: '' }, details, {}, notes) };
 }

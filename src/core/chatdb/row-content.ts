@@ -1,14 +1,14 @@
-import type { MessageContent } from '../model/content.ts';
+import type { AddedContent, MessageContent } from '../model/content.ts';
 import type { Message } from '../model/message.ts';
 import type { Reaction } from '../model/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
+import { addedValues } from './added-columns.ts';
 import { toText } from './columns.ts';
 import { effectOf, groupEventOf, locationShareOf, replyPartOf } from './content/group-event.ts';
-import { type DecodedRow, decodeRow } from './content/message-content.ts';
+import { type AddedDecoding, type DecodedRow, decodeRow } from './content/message-content.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
 import { cleanBody } from './message.ts';
-import { pollOf } from './polls.ts';
 import { targetOf } from './reaction-target.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
 import { isFilled, type Snapshot } from './snapshot.ts';
@@ -49,14 +49,12 @@ function decodedContent(
     text: 'body' in message ? message.body : '',
     attributedBody: snapshot.storedBlob(row[at.attributedBody]),
     summaryInfo: snapshot.storedBlob(row[at.summaryInfo]),
-    payload: snapshot.storedBlob(row[at.payload]),
     balloon: toText(row[at.balloon]),
     associatedGuid: targetOf(toText(row[at.associatedGuid])).message_guid,
     isVote: row[at.associatedType] === VOTE_TYPE,
     isUnsent,
   };
-  const decoded = decodeRow(columns, budget);
-  const poll = decoded.poll && pollOf(snapshot, message, decoded.poll, budget);
+  const decoded = decodeRow(columns, budget, addedDecoding(snapshot, message, row));
   const stored = isFilled(row[at.attributedBody]) ? decoded.text : toText(row[at.text]);
   const isLost = stored === undefined || cleanBody(stored) !== '';
   return {
@@ -64,10 +62,26 @@ function decodedContent(
     isTextUnread: 'body' in message && message.body === '' && !isUnsent && isLost,
     content: {
       ...decoded.content,
-      ...(poll && { poll }),
       ...budget.undecoded(),
       ...columnContent(snapshot, message, row),
       ...(snapshot.leftOut > leftOut && { content_left_out: true }),
+    },
+  };
+}
+
+/** Returns what features decode of this row. */
+function addedDecoding(snapshot: Snapshot, row: Message | Reaction, stored: Row): AddedDecoding {
+  const { decoders } = snapshot.database.schema;
+  return {
+    runs: decoders.flatMap(({ run = [] }) => run),
+    read(text, budget) {
+      const values = addedValues(snapshot, 'row', stored);
+      const place = { snapshot, row };
+      const all = decoders.flatMap((one) => one.row?.read(text, values(one.row.columns), { budget, place }) ?? []);
+      return {
+        kind: all.find(({ kind }) => kind !== undefined)?.kind ?? text.kind,
+        content: Object.assign({}, ...all.map(({ content }) => content)) as AddedContent,
+      };
     },
   };
 }

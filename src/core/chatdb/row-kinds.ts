@@ -1,3 +1,4 @@
+import { addedCases } from './added-columns.ts';
 import type { SchemaInfo } from './chatdb-handle.ts';
 
 /**
@@ -162,11 +163,11 @@ export function hasContent(schema: SchemaInfo): string {
     ...of('balloon_bundle_id', "m.balloon_bundle_id <> ''"),
     ...of('attributedBody', `substr(m.attributedBody, ${-PLAIN_END.length}) <> X'${PLAIN_END.toString('hex')}'`),
     ...of('message_summary_info', `length(m.message_summary_info) NOT IN (0, ${ORDINARY_SUMMARY_BYTES})`),
-    ...of('payload_data', 'length(m.payload_data) > 0'),
     ...of('expressive_send_style_id', "m.expressive_send_style_id <> ''"),
     ...of('subject', "m.subject <> ''"),
     ...of('thread_originator_part', "m.thread_originator_part <> ''"),
     isScheduled(schema),
+    ...addedCases(schema),
   ];
   return cases.length === 0 ? '0' : `ifnull(${cases.map((one) => `ifnull(${one}, 0)`).join(' OR ')}, 0)`;
 }

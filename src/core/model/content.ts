@@ -1,30 +1,26 @@
-import type { AppCard, DigitalTouch, Handwriting, LinkPreview, Poll, PollUpdate, PollVote } from './cards.ts';
-
 /** Text styles, which Messages offers since macOS 15. */
 export const TEXT_STYLES = ['bold', 'italic', 'underline', 'strikethrough'] as const;
 
-/** Something that macOS detected in a text, such as a date or an amount of money. */
-export interface DetectedData {
-  readonly type: 'money' | 'quantity' | 'flight' | 'tracking_number' | 'address' | 'date' | 'other';
-  readonly text?: string | undefined;
-  readonly currency?: string | undefined;
-  readonly unit?: string | undefined;
-  readonly airline?: string | undefined;
-  readonly number?: string | undefined;
-  readonly carrier?: string | undefined;
-  readonly street?: string | undefined;
-  readonly city?: string | undefined;
-  readonly state?: string | undefined;
-  readonly postal_code?: string | undefined;
-  readonly country?: string | undefined;
-  readonly country_code?: string | undefined;
-}
+// Features add members to the details by declaring them in these interfaces (`declare module`), where a client finds the
+// types too. How a member is read, and what a key sees of it, is a `DetailsPart`.
+
+/** Members that features add to the content of a row. */
+// biome-ignore lint/suspicious/noEmptyInterface: the core adds none
+export interface AddedContent {}
+
+/** Members that features add to an attachment. */
+// biome-ignore lint/suspicious/noEmptyInterface: the core adds none
+export interface AddedToFile {}
+
+/** Members that features add to a run. */
+// biome-ignore lint/suspicious/noEmptyInterface: the core adds none
+export interface AddedToRun {}
 
 /**
  * A range of a part that is more than plain text. `start` and `end` are UTF-16 offsets into the part's text; `end` is
  * exclusive.
  */
-export interface TextRun {
+export interface TextRun extends AddedToRun {
   readonly start: number;
   readonly end: number;
   readonly styles?: readonly (typeof TEXT_STYLES)[number][] | undefined;
@@ -35,7 +31,6 @@ export interface TextRun {
   readonly link?: string | undefined;
   /** A one-time code. */
   readonly code?: string | undefined;
-  readonly detected?: DetectedData | undefined;
   readonly attachment_guid?: string | undefined;
   readonly name?: string | undefined;
   readonly width?: number | undefined;
@@ -134,7 +129,7 @@ export const CONTENT_COLUMNS = [
 export type ContentColumn = (typeof CONTENT_COLUMNS)[number];
 
 /** The content of a row besides its text (decision V1). Members for which the row has no content are absent. */
-export interface MessageContent {
+export interface MessageContent extends AddedContent {
   /** Absent if the message consists of one plain part, or was unsent. */
   readonly parts?: readonly MessagePart[] | undefined;
   /** Addresses of the mentioned people, without duplicates. */
@@ -145,13 +140,6 @@ export interface MessageContent {
   readonly translations?: readonly Translation[] | undefined;
   /** The transcripts of all voice messages in the row, one per line. */
   readonly transcript?: string | undefined;
-  readonly link?: LinkPreview | undefined;
-  readonly app?: AppCard | undefined;
-  readonly poll?: Poll | undefined;
-  readonly poll_update?: PollUpdate | undefined;
-  readonly poll_vote?: PollVote | undefined;
-  readonly handwriting?: Handwriting | undefined;
-  readonly digital_touch?: DigitalTouch | undefined;
   readonly effect?: MessageEffect | undefined;
   readonly group_event?: GroupEvent | undefined;
   readonly location_share?: LocationShare | undefined;

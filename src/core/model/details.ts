@@ -1,5 +1,4 @@
-import type { ContactCard, LocationPin, Sticker } from './cards.ts';
-import type { MessageContent } from './content.ts';
+import type { AddedToFile, MessageContent } from './content.ts';
 import type { Reaction } from './reaction.ts';
 import type { ServiceReason } from './send-service.ts';
 
@@ -69,7 +68,7 @@ export type TransferState = (typeof TRANSFER_STATES)[number];
 export const ATTACHMENT_STATES = ['available', 'downloading', 'in_cloud', 'missing'] as const;
 export type AttachmentState = (typeof ATTACHMENT_STATES)[number];
 
-export interface AttachmentDetails {
+export interface AttachmentDetails extends AddedToFile {
   /**
    * The attachment's number in `GET /messages/{id}/attachments/{n}`, if it differs from the index in this list
    * (decision U8).
@@ -87,9 +86,6 @@ export interface AttachmentDetails {
   readonly path: string | null;
   /** The text runs of a part refer to the attachment by this guid. */
   readonly guid?: string | undefined;
-  readonly sticker?: Sticker | undefined;
-  readonly contact?: ContactCard | undefined;
-  readonly location?: LocationPin | undefined;
   /** Apple's transcript of a voice message. */
   readonly transcript?: string | undefined;
   /** `width` and `height` are the size at which Messages displays a picture. */

@@ -1,6 +1,6 @@
 import { matchingChats } from './folded.ts';
 import type { IncludeSet } from './include.ts';
-import { conversationWithNames, messageWithNames } from './names.ts';
+import { type AddedPeople, conversationWithNames, messageWithNames } from './names.ts';
 import type { NameSource } from './ports/names-ports.ts';
 import type { MessageReader } from './ports/reading-ports.ts';
 
@@ -8,7 +8,7 @@ import type { MessageReader } from './ports/reading-ports.ts';
  * Returns a reader that adds the names of people to the results of `reader`, for queries that include `contacts`
  * (decision K1).
  */
-export function namedReader(reader: MessageReader, naming: NameSource): MessageReader {
+export function namedReader(reader: MessageReader, naming: NameSource, added?: AddedPeople): MessageReader {
   /** Waits until the names are loaded and returns them. Returns undefined at once unless `include` has `contacts`. */
   const namesFor = async (include: IncludeSet | undefined) => {
     if (include?.has('contacts') !== true) return undefined;
@@ -24,12 +24,12 @@ export function namedReader(reader: MessageReader, naming: NameSource): MessageR
     async listMessages(query) {
       const page = await reader.listMessages(query);
       const names = await namesFor(query.include);
-      return names ? { ...page, items: page.items.map((message) => messageWithNames(message, names)) } : page;
+      return names ? { ...page, items: page.items.map((message) => messageWithNames(message, names, added)) } : page;
     },
     async message(id, options = {}) {
       const message = await reader.message(id, options);
       const names = message && (await namesFor(options.include));
-      return names ? messageWithNames(message, names) : message;
+      return names ? messageWithNames(message, names, added) : message;
     },
     async listConversations({ q, ...query }) {
       const ids = q === undefined ? query.ids : await matching(q);

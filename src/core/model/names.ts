@@ -37,7 +37,12 @@ class FoundNames {
 const found = new WeakMap<NameLookup, FoundNames>();
 const MAX_REMEMBERED = 10_000;
 
-export function messageWithNames(message: Message, lookup: NameLookup): Message {
+/** Returns the addresses in the members that features add to the details. */
+export type AddedPeople = (details: MessageDetails) => readonly string[];
+
+const NOBODY: AddedPeople = () => [];
+
+export function messageWithNames(message: Message, lookup: NameLookup, added = NOBODY): Message {
   // Copies member by member: spreading the object takes longer than reading the row did.
   const { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, details } = message;
   if (details === undefined) {
@@ -45,8 +50,7 @@ export function messageWithNames(message: Message, lookup: NameLookup): Message 
     return { id, guid, conversation_id, sender, body, attachments, timestamp, is_from_me, status, names };
   }
   const others = details.reactions.map((reaction) => reaction.sender);
-  for (const { votes } of details.poll?.options ?? []) others.push(...votes);
-  others.push(...(details.mentions ?? []), details.group_event?.who ?? '');
+  others.push(...added(details), ...(details.mentions ?? []), details.group_event?.who ?? '');
   if (details.reply_to !== null) others.push(details.reply_to.sender);
   const names = namesOf(others, lookup, sender, partyOf(conversation_id));
   const named = withSentence(message, details, names);

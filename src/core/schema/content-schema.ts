@@ -1,38 +1,32 @@
 import * as z from 'zod';
 import { CONTENT_COLUMNS, GROUP_EVENTS, type MessageContent, TEXT_STYLES, type TextRun } from '../model/content.ts';
-import {
-  appSchema,
-  digitalTouchSchema,
-  handwritingSchema,
-  linkSchema,
-  pollSchema,
-  pollUpdateSchema,
-  pollVoteSchema,
-} from './card-schemas.ts';
 import { shapeOf } from './shape.ts';
 
 const text = z.string().optional();
 const instant = z.iso.datetime({ precision: 0 });
 
-const detected = z
-  .object({
-    type: z.enum(['money', 'quantity', 'flight', 'tracking_number', 'address', 'date', 'other']),
-    text,
-    currency: text,
-    unit: text,
-    airline: text,
-    number: text,
-    carrier: text,
-    street: text,
-    city: text,
-    state: text,
-    postal_code: text,
-    country: text,
-    country_code: text,
-  })
-  .readonly();
+/** Schemas of the members that features add to the content of a row, to an attachment and to a run. Key: the member. */
+export interface AddedSchemas {
+  readonly row: z.ZodRawShape;
+  readonly file: z.ZodRawShape;
+  readonly run: z.ZodRawShape;
+  /** Schemas that the OpenAPI document lists under these names. */
+  readonly named: Readonly<Record<string, z.ZodType>>;
+}
 
-const runSchema = shapeOf<TextRun>()(
+export function mergedSchemas(all: readonly AddedSchemas[]): AddedSchemas {
+  const merged = <Schemas extends object>(pick: (one: AddedSchemas) => Schemas): Schemas =>
+    Object.assign({}, ...all.map(pick)) as Schemas;
+  return {
+    row: merged(({ row }) => row),
+    file: merged(({ file }) => file),
+    run: merged(({ run }) => run),
+    named: merged(({ named }) => named),
+  };
+}
+
+/** A run with what features add to it. */
+export const runSchemaWith = <Added extends z.ZodRawShape>(added: Added) =>
   z
     .object({
       start: z.int(),
@@ -42,7 +36,7 @@ const runSchema = shapeOf<TextRun>()(
       mention: text.meta({ description: 'Address of the mentioned person.' }),
       link: text,
       code: text.meta({ description: 'A one-time code.' }),
-      detected: detected.optional().meta({ description: 'Data that macOS detected in the text.' }),
+      ...added,
       attachment_guid: text,
       name: text,
       width: z.number().optional(),
@@ -51,24 +45,32 @@ const runSchema = shapeOf<TextRun>()(
       transcript: text,
     })
     .readonly()
-    .meta({ id: 'TextRun' }),
-);
+    .meta({ id: 'TextRun' });
+
+const runSchema = shapeOf<TextRun>()(runSchemaWith({}));
 
 const runs = z
   .array(runSchema)
   .readonly()
   .meta({ description: "Ranges that are more than plain text, as UTF-16 offsets into the part's text." });
 
-/** Schemas of message content that the OpenAPI document lists under these names. */
-export const contentSchemas = {
-  AppCard: appSchema,
-  LinkPreview: linkSchema,
-  Poll: pollSchema,
-  TextRun: runSchema,
-} as const;
+const edits = z
+  .array(
+    z
+      .object({
+        part: z.int(),
+        history: z
+          .array(z.object({ at: instant.optional(), text: z.string().nullable(), runs: runs.optional() }).readonly())
+          .readonly(),
+      })
+      .readonly(),
+  )
+  .readonly()
+  .optional()
+  .meta({ description: 'Texts of the parts that were edited, oldest first; the last is the current one.' });
 
-/** Members of `details` that describe the content of a row (decision V1). */
-export const contentMembers = {
+/** Members of `details` that describe the content of a row (decision V1), with what features add to them. */
+export const contentMembersWith = <Added extends z.ZodRawShape>(added: Added) => ({
   parts: z
     .array(
       z
@@ -79,33 +81,14 @@ export const contentMembers = {
     .optional()
     .meta({ description: 'The bubbles of the message, unless it is one plain text. U+FFFC stands for an attachment.' }),
   mentions: z.array(z.string()).readonly().optional().meta({ description: 'Addresses of the people mentioned.' }),
-  edits: z
-    .array(
-      z
-        .object({
-          part: z.int(),
-          history: z
-            .array(z.object({ at: instant.optional(), text: z.string().nullable(), runs: runs.optional() }).readonly())
-            .readonly(),
-        })
-        .readonly(),
-    )
-    .readonly()
-    .optional()
-    .meta({ description: 'Texts of the parts that were edited, oldest first; the last is the current one.' }),
+  edits,
   unsent_parts: z.array(z.int()).readonly().optional().meta({ description: 'Numbers of the parts that were unsent.' }),
   translations: z
     .array(z.object({ part: z.int(), text: z.string(), language: text, source_language: text }).readonly())
     .readonly()
     .optional(),
   transcript: text.meta({ description: 'Words of its voice messages, one per line.' }),
-  link: linkSchema.optional(),
-  app: appSchema.optional(),
-  poll: pollSchema.optional(),
-  poll_update: pollUpdateSchema.optional().meta({ description: 'An option was added to a poll.' }),
-  poll_vote: pollVoteSchema.optional().meta({ description: "One person's complete choice in a poll." }),
-  handwriting: handwritingSchema.optional(),
-  digital_touch: digitalTouchSchema.optional(),
+  ...added,
   effect: z
     .object({ name: z.string(), on: z.enum(['bubble', 'screen', 'unknown']), id: z.string() })
     .readonly()
@@ -142,7 +125,9 @@ export const contentMembers = {
   content_left_out: z.literal(true).optional().meta({
     description: 'Content is missing because the list had already decoded 16 MiB. To get it, read this message alone.',
   }),
-};
+});
+
+export const contentMembers = contentMembersWith({});
 
 /** Fails to compile if `contentMembers` and `MessageContent` differ. */
 shapeOf<MessageContent>()(z.object(contentMembers));

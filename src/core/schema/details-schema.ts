@@ -10,8 +10,7 @@ import {
 } from '../model/details.ts';
 import type { ListedAttachment } from '../model/listed-attachment.ts';
 import { SERVICE_REASONS } from '../model/send-service.ts';
-import { contactCardSchema, locationPinSchema, stickerSchema } from './card-schemas.ts';
-import { contentMembers } from './content-schema.ts';
+import { contentMembers, contentMembersWith } from './content-schema.ts';
 import { reactionSchema } from './reaction-schema.ts';
 import { shapeOf } from './shape.ts';
 
@@ -69,29 +68,28 @@ const origin = z
     description: 'For an outgoing message: whether this service sent it. Absent if that is unknown.',
   });
 
-const attachment = z.object({
-  n: z.int().optional().meta({
-    description: 'Its number in `GET /messages/{id}/attachments/{n}`, if that differs from its index in this list.',
-  }),
-  name: z.string(),
-  mime_type: z.string().nullable(),
-  bytes: z.int().nullable(),
-  transfer: z.enum(TRANSFER_STATES).nullable(),
-  state: z.enum(ATTACHMENT_STATES).meta({ description: 'The state of the file.' }),
-  folder: z.literal(true).optional().meta({ description: 'True for a folder. Its bytes are a tar of the folder.' }),
-  path: z.string().nullable().meta({ description: 'Null if Messages has stored no path.' }),
-  guid: z.string().optional().meta({ description: 'The text runs of a part refer to the attachment by this guid.' }),
-  sticker: stickerSchema.optional(),
-  contact: contactCardSchema.optional(),
-  location: locationPinSchema.optional(),
-  transcript: z.string().optional().meta({ description: 'Words of a voice message, as Apple transcribed them.' }),
-  width: z.number().optional(),
-  height: z.number().optional(),
-});
+const attachmentWith = <Added extends z.ZodRawShape>(added: Added) =>
+  z.object({
+    n: z.int().optional().meta({
+      description: 'Its number in `GET /messages/{id}/attachments/{n}`, if that differs from its index in this list.',
+    }),
+    name: z.string(),
+    mime_type: z.string().nullable(),
+    bytes: z.int().nullable(),
+    transfer: z.enum(TRANSFER_STATES).nullable(),
+    state: z.enum(ATTACHMENT_STATES).meta({ description: 'The state of the file.' }),
+    folder: z.literal(true).optional().meta({ description: 'True for a folder. Its bytes are a tar of the folder.' }),
+    path: z.string().nullable().meta({ description: 'Null if Messages has stored no path.' }),
+    guid: z.string().optional().meta({ description: 'The text runs of a part refer to the attachment by this guid.' }),
+    ...added,
+    transcript: z.string().optional().meta({ description: 'Words of a voice message, as Apple transcribed them.' }),
+    width: z.number().optional(),
+    height: z.number().optional(),
+  });
 
 /** An item of `GET /conversations/{id}/attachments` (decision Z4). */
-export const listedAttachmentSchema = shapeOf<ListedAttachment>()(
-  attachment
+export const listedAttachmentWith = <Added extends z.ZodRawShape>(added: Added) =>
+  attachmentWith(added)
     .extend({
       message_id: z.string(),
       n: z.int().meta({ description: 'Its number in `GET /messages/{id}/attachments/{n}`.' }),
@@ -99,11 +97,12 @@ export const listedAttachmentSchema = shapeOf<ListedAttachment>()(
       is_from_me: z.boolean(),
       timestamp: z.iso.datetime({ precision: 0 }),
     })
-    .meta({ id: 'ListedAttachment' }),
-);
+    .meta({ id: 'ListedAttachment' });
 
-/** `details` of a Message, if requested (decision H). */
-export const messageDetailsSchema = shapeOf<MessageDetails>()(
+shapeOf<ListedAttachment>()(listedAttachmentWith({}));
+
+/** `details` of a Message, with what features add to a row and to its attachments. */
+export const messageDetailsWith = <Row extends z.ZodRawShape, File extends z.ZodRawShape>(row: Row, file: File) =>
   z
     .object({
       service: z.string().nullable().meta({ description: 'As stored: `iMessage`, `SMS`, `RCS`.' }),
@@ -123,7 +122,7 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
       read_at: instant,
       error: z.int().nullable().meta({ description: 'Error number from Messages.' }),
       attachments: z
-        .array(attachment)
+        .array(attachmentWith(file))
         .readonly()
         .meta({ description: "The Message's attachments, in the same order." }),
       reactions: z.array(reactionSchema).readonly().meta({ description: 'Current reactions, oldest first.' }),
@@ -157,7 +156,9 @@ export const messageDetailsSchema = shapeOf<MessageDetails>()(
         .readonly()
         .optional()
         .meta({ description: 'How macOS 27 filed the message. Absent if macOS did not file it, and before macOS 27.' }),
-      ...contentMembers,
+      ...contentMembersWith(row),
     })
-    .meta({ id: 'MessageDetails' }),
-);
+    .meta({ id: 'MessageDetails' });
+
+/** `details` of a Message, if requested (decision H). */
+export const messageDetailsSchema = shapeOf<MessageDetails>()(messageDetailsWith({}, {}));

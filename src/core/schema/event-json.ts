@@ -3,7 +3,7 @@ import type { MessageDetails } from '../model/details.ts';
 import type { LogEntry } from '../model/event.ts';
 import { type IncludeSet, NO_INCLUDES } from '../model/include.ts';
 import type { Message } from '../model/message.ts';
-import { messageWithNames, reactionWithNames } from '../model/names.ts';
+import { type AddedPeople, messageWithNames, reactionWithNames } from '../model/names.ts';
 import type { Offset } from '../model/offset.ts';
 import type { NameLookup } from '../model/ports/names-ports.ts';
 import type { Reaction, ReactionDetails } from '../model/reaction.ts';
@@ -26,6 +26,8 @@ export interface EventParts {
   /** Returns the details of a reaction; undefined for a tapback or a sticker, which have none. */
   readonly reactionDetails?: (reaction: Reaction) => Promise<ReactionDetails | undefined>;
   readonly names: () => NameLookup;
+  /** Default: nobody. */
+  readonly people?: AddedPeople;
   /** Encodes an offset as `EventFeed.offsetText` does. */
   readonly offsetText: (offset: Offset, generation: number) => string;
 }
@@ -69,12 +71,12 @@ export function eventSerializer(parts: EventParts): EventJson {
     const found = include.has('details') ? details.known(event) : undefined;
     if (view !== undefined && include !== NO_INCLUDES) {
       const names = include.has('contacts') ? view.names : undefined;
-      return JSON.stringify(withParts(event, found && narrowed(found, view), names));
+      return JSON.stringify(withParts(event, found && narrowed(found, view), names, parts.people));
     }
     const { names, texts } = textsOf(include);
     let text = texts.get(event);
     if (text === undefined) {
-      text = JSON.stringify(include === NO_INCLUDES ? event : withParts(event, found, names));
+      text = JSON.stringify(include === NO_INCLUDES ? event : withParts(event, found, names, parts.people));
       texts.set(event, text);
     }
     return text;
@@ -146,7 +148,12 @@ function narrowed({ ofMessage, ofReaction }: KnownDetails, view: EventView): Kno
   };
 }
 
-function withParts(event: AnyEvent, known: KnownDetails | undefined, names: NameLookup | undefined): object {
+function withParts(
+  event: AnyEvent,
+  known: KnownDetails | undefined,
+  names: NameLookup | undefined,
+  people: AddedPeople | undefined,
+): object {
   if (event.type === 'message.removed' || event.type === 'messages.changed') return event;
   const { data } = event;
   if (isReaction(data)) {
@@ -154,5 +161,5 @@ function withParts(event: AnyEvent, known: KnownDetails | undefined, names: Name
     return { ...event, data: names ? reactionWithNames(reaction, names) : reaction };
   }
   const message = known?.ofMessage === undefined ? data : { ...data, details: known.ofMessage };
-  return { ...event, data: names ? messageWithNames(message, names) : message };
+  return { ...event, data: names ? messageWithNames(message, names, people) : message };
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod';
 import { ASSOCIATED_KINDS, type Reaction } from '../model/reaction.ts';
-import { contentMembers, detailsLeftOut } from './content-schema.ts';
+import { contentMembersWith, detailsLeftOut } from './content-schema.ts';
 import { namesSchema } from './names-schema.ts';
 import { shapeOf } from './shape.ts';
 
-/** `data` of a reaction event (decision C8). */
-export const reactionSchema = shapeOf<Reaction>()(
+/** A reaction, with what features add to the content of a row. */
+export const reactionWith = <Added extends z.ZodRawShape>(added: Added) =>
   z
     .object({
       id: z.string(),
@@ -36,7 +36,7 @@ export const reactionSchema = shapeOf<Reaction>()(
               'A message of an app, a vote in a poll, or an option that was added to a poll. Other values may follow.',
           }),
           sentence: z.string().meta({ description: 'One line for people, at most 200 characters.' }),
-          ...contentMembers,
+          ...contentMembersWith(added),
         })
         .optional()
         .meta({ description: 'With `include=details`, if the row is neither a tapback nor a sticker.' }),
@@ -49,5 +49,7 @@ export const reactionSchema = shapeOf<Reaction>()(
       balloon: z.literal(true).optional().meta({ description: 'Reacted to the balloon of a link or an app.' }),
       names: namesSchema.optional(),
     })
-    .meta({ id: 'Reaction' }),
-);
+    .meta({ id: 'Reaction' });
+
+/** `data` of a reaction event (decision C8). */
+export const reactionSchema = shapeOf<Reaction>()(reactionWith({}));

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { addedPeople, addedRules } from '../../core/details-part.ts';
 import { type Feature, shownToKeys } from '../../core/feature.ts';
 import { mayCallBack } from '../../core/model/callback-hosts.ts';
 import type { Caller, EventView, MacCaller } from '../../core/model/caller.ts';
@@ -39,7 +40,7 @@ import { ReadableChats } from './readable.ts';
 import { assertStillAllowed, isNewRecipient, sendRight } from './rights.ts';
 import { type SelfChat, selfChatClosed, selfChatOf } from './self-chat.ts';
 import type { SelfChatStore } from './self-chat-ports.ts';
-import { MESSAGE_DETAILS, REACTION_DETAILS, statusRules } from './shown-members.ts';
+import { type ShownRows, shownRows, statusRules } from './shown-members.ts';
 import { tapbacks } from './tapbacks.ts';
 
 export interface AccessStores {
@@ -99,12 +100,14 @@ export class LimitedAccess implements AccessService {
   readonly #desk: ApprovalDesk;
   readonly #tapbacks: ReturnType<typeof tapbacks>;
   readonly #callers = new WeakMap<LimitedKey, Caller>();
+  readonly #shown: ShownRows;
 
   constructor(given: AccessParts) {
     const { stores, clock, selfAddress, hasTapbacks } = given;
     const directory = hasTapbacks ? selfChatClosed(given.directory, selfAddress) : given.directory;
     const parts = { ...given, directory };
     this.#parts = parts;
+    this.#shown = shownRows(addedRules(given.features));
     const secret = stores.keys.secret('audit', () => randomBytes(32).toString('hex'));
     this.audit = new Audit(stores.audit, clock, secret, given.log);
     this.#desk = approvalDesk({
@@ -238,20 +241,25 @@ export class LimitedAccess implements AccessService {
   #makeCaller(key: LimitedKey): Caller {
     const { stores, directory, clock, reader: plain, json, ports, features } = this.#parts;
     const { audit } = this;
+    const shown = this.#shown;
     const owner = this.#parts.owner();
     const { id } = key.stored;
     const chats = new ReadableChats(() => key.stored.read, directory, this.#parts.hasTapbacks);
     const naming = limitedNames(owner.naming, () => key.stored);
     const onRead = (ids: ReadonlySet<string>): void => audit.noteRead(id, 'read', ids);
-    const reader = namedReader(limitedReader({ reader: plain, directory, chats, onRead }), naming);
+    const reader = namedReader(
+      limitedReader({ reader: plain, directory, chats, onRead, shown }),
+      naming,
+      addedPeople(features),
+    );
     const view: EventView = {
       get names() {
         return naming.names;
       },
-      details: (details) => narrowed(details, MESSAGE_DETAILS, chats),
-      reactionDetails: (details) => narrowed(details, REACTION_DETAILS, chats),
+      details: (details) => narrowed(details, shown.messageDetails, chats),
+      reactionDetails: (details) => narrowed(details, shown.reactionDetails, chats),
     };
-    const reach = reachOf(key, chats, audit);
+    const reach = reachOf(key, { chats, audit, shown });
     const { idempotency, audit: auditStore } = stores;
     const { ownListeners } = this.#parts;
     const hosts = () => key.stored.callback_hosts;
@@ -275,7 +283,15 @@ export class LimitedAccess implements AccessService {
         () => key.stored,
       ),
       json: (entry, include) => json(entry, include, view),
-      sender: limitedSender(key, { ...this.#parts, approvals: this.#desk, chats, audit, auditStore, idempotency }),
+      sender: limitedSender(key, {
+        ...this.#parts,
+        approvals: this.#desk,
+        chats,
+        audit,
+        auditStore,
+        idempotency,
+        shown,
+      }),
       uploads: this.#parts.uploads.of(id),
       webhooks,
       naming,

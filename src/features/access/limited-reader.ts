@@ -6,12 +6,13 @@ import type { AttachmentReader, MessageQuery, MessageReader } from '../../core/m
 import { problem } from '../../core/model/problems.ts';
 import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
-import { CONVERSATION, MESSAGE } from './shown-members.ts';
+import { CONVERSATION, type ShownRows } from './shown-members.ts';
 
 export interface LimitedReaderParts {
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
   readonly chats: ReadableChats;
+  readonly shown: ShownRows;
   /** Called after each read, with the conversations that the key has read. */
   readonly onRead: (conversationIds: ReadonlySet<string>) => void;
 }
@@ -20,7 +21,7 @@ export interface LimitedReaderParts {
  * Returns a reader that hides conversations and messages that the key may not read: lists omit them, and lookups return
  * undefined.
  */
-export function limitedReader({ reader, directory, chats, onRead }: LimitedReaderParts): MessageReader {
+export function limitedReader({ reader, directory, chats, shown, onRead }: LimitedReaderParts): MessageReader {
   const noteRead = (conversationIds: readonly string[]): void => {
     if (conversationIds.length > 0) onRead(new Set(conversationIds));
   };
@@ -29,7 +30,7 @@ export function limitedReader({ reader, directory, chats, onRead }: LimitedReade
     const shown = conversations.filter(({ details }) => details !== undefined && details.last_message !== null);
     noteRead(shown.map(({ id }) => id));
   };
-  const narrowedMessage = (message: Message): Message => narrowed(message, MESSAGE, chats);
+  const narrowedMessage = (message: Message): Message => narrowed(message, shown.message, chats);
   const narrowedConversation = (one: Conversation): Conversation => narrowed(one, CONVERSATION, chats);
   /** Returns the query, restricted to conversations that the key may read. */
   const within = (query: MessageQuery): MessageQuery => {

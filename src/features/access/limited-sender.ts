@@ -30,7 +30,7 @@ import type { AuditStore, StoredApproval } from './ports.ts';
 import { accessProblem } from './problems.ts';
 import type { ReadableChats } from './readable.ts';
 import { allowedDestination, assertStillAllowed, isHeld, isNewContact, sendRight } from './rights.ts';
-import { MESSAGE } from './shown-members.ts';
+import type { ShownRows } from './shown-members.ts';
 
 /** Without an Idempotency-Key, the same text to the same people within this time counts as the same request. */
 const SAME_ASK_MS = 10 * MINUTE_MS;
@@ -42,6 +42,7 @@ export interface LimitedSenderParts {
   readonly reader: MessageReader;
   readonly directory: ChatDirectory;
   readonly chats: ReadableChats;
+  readonly shown: ShownRows;
   readonly approvals: ApprovalDesk;
   readonly audit: Audit;
   readonly auditStore: AuditStore;
@@ -202,7 +203,7 @@ export function limitedSender(key: LimitedKey, parts: LimitedSenderParts): Calle
       assertStillDirect(to);
     };
     const { message, ...sent } = await sender.send({ ...queued, check });
-    return { kind: 'sent', ...sent, message: narrowed(message, MESSAGE, parts.chats) };
+    return { kind: 'sent', ...sent, message: narrowed(message, parts.shown.message, parts.chats) };
   }
 
   /**

@@ -1,25 +1,8 @@
+import type { Rules } from '../../core/model/rules.ts';
 import type { ReadableChats } from './readable.ts';
 
-type Plain = string | number | boolean | null | undefined;
-type Names<Value> = Value extends unknown ? keyof Value : never;
-type Member<Value, Name extends PropertyKey> = Value extends { readonly [_ in Name]?: infer Found } ? Found : never;
-type Present<Value> = Exclude<Value, null | undefined>;
-
-/**
- * How a limited key sees a value: as it is, not at all, changed by a function, or member by member. Only values without
- * members can be `shown`, so that a new member of any object, however deep, does not compile until it is placed.
- */
-export type Rule<Value> =
-  | ((value: Present<Value>, chats: ReadableChats) => Value)
-  | (undefined extends Value ? 'hidden' : never)
-  | (Present<Value> extends Plain | readonly Plain[]
-      ? 'shown'
-      : Present<Value> extends readonly (infer Item)[]
-        ? Rules<Item>
-        : Rules<Present<Value>>);
-
-/** The rule of each member of an object, or of the objects in a list. */
-export type Rules<Value> = { readonly [Name in Names<Value>]-?: Rule<Member<Value, Name>> };
+/** The rule of each member of an object, for limited keys. */
+export type KeyRules<Value> = Rules<Value, ReadableChats>;
 
 type AnyRule =
   | 'shown'
@@ -28,7 +11,7 @@ type AnyRule =
   | { readonly [name: string]: AnyRule };
 
 /** Returns the object as a key with these readable conversations sees it. Leaves out members without a rule. */
-export function narrowed<Value extends object>(value: Value, rules: Rules<Value>, chats: ReadableChats): Value {
+export function narrowed<Value extends object>(value: Value, rules: KeyRules<Value>, chats: ReadableChats): Value {
   return seen(value, rules as AnyRule, chats) as Value;
 }
 

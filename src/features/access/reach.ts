@@ -5,10 +5,17 @@ import type { LimitedKey } from './limited-key.ts';
 import { isListedAddress } from './limited-names.ts';
 import { narrowed } from './narrowing.ts';
 import type { ReadableChats } from './readable.ts';
-import { MESSAGE } from './shown-members.ts';
+import type { ShownRows } from './shown-members.ts';
 
-/** Returns the reach of a key, by which features narrow their ports. `audit` records what the key reads through them. */
-export function reachOf(key: LimitedKey, chats: ReadableChats, audit: Audit): Reach {
+interface ReachParts {
+  readonly chats: ReadableChats;
+  /** Records what the key reads through the ports. */
+  readonly audit: Audit;
+  readonly shown: ShownRows;
+}
+
+/** Returns the reach of a key, by which features narrow their ports. */
+export function reachOf(key: LimitedKey, { chats, audit, shown }: ReachParts): Reach {
   const keyId = key.stored.id;
   return {
     keyId,
@@ -22,7 +29,7 @@ export function reachOf(key: LimitedKey, chats: ReadableChats, audit: Audit): Re
     read(messages) {
       const readable = chats.rows(messages, (message) => message);
       audit.noteRead(keyId, 'read', new Set(readable.map((message) => message.conversation_id)));
-      return new Map(readable.map((message) => [message, narrowed(message, MESSAGE, chats)]));
+      return new Map(readable.map((message) => [message, narrowed(message, shown.message, chats)]));
     },
   };
 }

@@ -1,7 +1,8 @@
+import type { addedRules } from '../../core/details-part.ts';
 import type { MessageContent } from '../../core/model/content.ts';
-import type { Rules } from './narrowing.ts';
+import type { KeyRules } from './narrowing.ts';
 
-const RUNS = {
+const RUN = {
   start: 'shown',
   end: 'shown',
   styles: 'shown',
@@ -9,21 +10,6 @@ const RUNS = {
   mention: 'shown',
   link: 'shown',
   code: 'shown',
-  detected: {
-    type: 'shown',
-    text: 'shown',
-    currency: 'shown',
-    unit: 'shown',
-    airline: 'shown',
-    number: 'shown',
-    carrier: 'shown',
-    street: 'shown',
-    city: 'shown',
-    state: 'shown',
-    postal_code: 'shown',
-    country: 'shown',
-    country_code: 'shown',
-  },
   attachment_guid: 'shown',
   name: 'shown',
   width: 'shown',
@@ -32,95 +18,37 @@ const RUNS = {
   transcript: 'shown',
 } as const;
 
+export const GROUP_EVENT: KeyRules<NonNullable<MessageContent['group_event']>> = {
+  type: 'shown',
+  who: 'shown',
+  name: 'shown',
+  item_type: 'shown',
+  group_action_type: 'shown',
+};
+
+export const LOCATION_SHARE = { action: 'shown', by_me: 'shown' } as const;
+
+/** Returns the rules that the features add for their members of `details`. */
+export type AddedRules = ReturnType<typeof addedRules>;
+
 /**
- * Selects what a limited key sees of a row's content. All of it comes from the row itself, which the key may read, except the
- * votes and the question of a poll, which are read only from the poll's own conversation.
+ * Selects what a limited key sees of a row's content. All of it comes from the row itself, which the key may read.
  */
-export const CONTENT: Rules<MessageContent> = {
-  parts: { part: 'shown', text: 'shown', runs: RUNS, unsent: 'shown' },
+export const shownContent = (added: AddedRules): KeyRules<MessageContent> => ({
+  parts: { part: 'shown', text: 'shown', runs: { ...RUN, ...added.run }, unsent: 'shown' },
   mentions: 'shown',
-  edits: { part: 'shown', history: { at: 'shown', text: 'shown', runs: RUNS } },
+  edits: { part: 'shown', history: { at: 'shown', text: 'shown', runs: { ...RUN, ...added.run } } },
   unsent_parts: 'shown',
   translations: { part: 'shown', text: 'shown', language: 'shown', source_language: 'shown' },
   transcript: 'shown',
-  link: {
-    type: 'shown',
-    url: 'shown',
-    original_url: 'shown',
-    title: 'shown',
-    summary: 'shown',
-    site_name: 'shown',
-    item_type: 'shown',
-    images: 'shown',
-    placeholder: 'shown',
-    music: { artist: 'shown', album: 'shown', track: 'shown', preview_url: 'shown', lyrics: 'shown' },
-    app_store: { name: 'shown', subtitle: 'shown', platform: 'shown', genre: 'shown' },
-    place: {
-      name: 'shown',
-      address: 'shown',
-      street: 'shown',
-      city: 'shown',
-      state: 'shown',
-      postal_code: 'shown',
-      country: 'shown',
-      country_code: 'shown',
-    },
-    document: { app: 'shown', bundle_id: 'shown', created_at: 'shown' },
-  },
-  app: {
-    type: 'shown',
-    bundle_id: 'shown',
-    team_id: 'shown',
-    name: 'shown',
-    title: 'shown',
-    subtitle: 'shown',
-    caption: 'shown',
-    subcaption: 'shown',
-    secondary_subcaption: 'shown',
-    tertiary_subcaption: 'shown',
-    summary: 'shown',
-    url: 'shown',
-    session_id: 'shown',
-    check_in: { sent_at: 'shown', expected_at: 'shown', overdue_at: 'shown' },
-    business: {
-      type: 'shown',
-      title: 'shown',
-      subtitle: 'shown',
-      summary: 'shown',
-      selected: 'shown',
-      options: 'shown',
-      items: { title: 'shown', subtitle: 'shown', selected: 'shown' },
-      answers: { question: 'shown', answers: 'shown' },
-    },
-  },
-  poll: {
-    question: 'shown',
-    question_guid: 'shown',
-    creator: 'shown',
-    options: { id: 'shown', text: 'shown', creator: 'shown', votes: 'shown' },
-  },
-  poll_update: { poll_guid: 'shown', options: { id: 'shown', text: 'shown', creator: 'shown' } },
-  poll_vote: { poll_guid: 'shown', choices: 'shown' },
-  handwriting: { id: 'shown', drawn_at: 'shown', width: 'shown', height: 'shown', strokes: 'shown' },
-  digital_touch: {
-    type: 'shown',
-    id: 'shown',
-    count: 'shown',
-    strokes: 'shown',
-    points: 'shown',
-    bpm: 'shown',
-    duration_s: 'shown',
-    broken_at_s: 'shown',
-    drawing_strokes: 'shown',
-    overlays: 'shown',
-  },
+  ...added.row,
   effect: { name: 'shown', on: 'shown', id: 'shown' },
-  group_event: { type: 'shown', who: 'shown', name: 'shown', item_type: 'shown', group_action_type: 'shown' },
-  location_share: { action: 'shown', by_me: 'shown' },
+  group_event: GROUP_EVENT,
+  location_share: LOCATION_SHARE,
   reply_to_part: 'shown',
   reply_to_range: 'shown',
   subject: 'shown',
   scheduled: { for: 'shown', state: 'shown' },
   undecoded: 'shown',
   content_left_out: 'shown',
-};
+});

@@ -4,17 +4,67 @@ import type { Message } from '../../core/model/message.ts';
 import type { Reaction, ReactionDetails } from '../../core/model/reaction.ts';
 import type { StatusReport } from '../../core/model/status.ts';
 import type { DetailedDelivery, WebhookTestResult } from '../../core/model/webhook.ts';
-import { narrowed, type Rules } from './narrowing.ts';
-import { CONTENT } from './shown-content.ts';
+import { type KeyRules, narrowed } from './narrowing.ts';
+import { type AddedRules, GROUP_EVENT, LOCATION_SHARE, shownContent } from './shown-content.ts';
 
 // The members that a limited key sees of each object it may read. A member that is missing here does not compile.
 
 const whole = <Value>(value: Value): Value => value;
 
-/** Selects what a limited key sees of the `details` of a reaction event. */
-export const REACTION_DETAILS: Rules<ReactionDetails> = { ...CONTENT, sentence: 'shown', kind: 'shown' };
+/** What a limited key sees of messages and reactions, with the members that features add to their details. */
+export interface ShownRows {
+  readonly message: KeyRules<Message>;
+  readonly messageDetails: KeyRules<MessageDetails>;
+  readonly reactionDetails: KeyRules<ReactionDetails>;
+}
 
-const REACTION: Rules<Reaction> = {
+export function shownRows(added: AddedRules): ShownRows {
+  const content = shownContent(added);
+  const reactionDetails: KeyRules<ReactionDetails> = { ...content, sentence: 'shown', kind: 'shown' };
+  const reaction = reactionWith(reactionDetails);
+  const messageDetails: KeyRules<MessageDetails> = {
+    ...content,
+    service: 'shown',
+    kind: 'shown',
+    reply_to_guid: 'shown',
+    sentence: 'shown',
+    reply_to: (quoted, chats) => (chats.hasMessage(quoted.id) ? quoted : null),
+    edited_at: 'shown',
+    retracted_at: 'shown',
+    delivered_at: 'shown',
+    read_at: 'shown',
+    error: 'shown',
+    attachments: { ...ATTACHMENT, ...added.file },
+    reactions: (all, chats) => chats.rows(all, (one) => one).map((one) => narrowed(one, reaction, chats)),
+    // Only the owner sees which key sent a message.
+    origin: { by: 'shown', request_id: 'shown', idempotency_key: 'shown', key_id: 'hidden' },
+    service_used: 'shown',
+    service_reason: 'shown',
+    part_of: (text, chats) => (chats.hasMessage(text.id) ? text : undefined),
+    mirror: 'shown',
+    late: 'shown',
+    twin_of: (twin, chats) => (chats.hasMessage(twin.id) ? twin : undefined),
+    filter: { action: 'shown', code: 'shown', sub_code: 'shown' },
+  };
+  return { message: messageWith(messageDetails), messageDetails, reactionDetails };
+}
+
+const ATTACHMENT = {
+  n: 'shown',
+  name: 'shown',
+  mime_type: 'shown',
+  folder: 'shown',
+  bytes: 'shown',
+  transfer: 'shown',
+  state: 'shown',
+  path: 'shown',
+  guid: 'shown',
+  transcript: 'shown',
+  width: 'shown',
+  height: 'shown',
+} as const;
+
+const reactionWith = (details: KeyRules<ReactionDetails>): KeyRules<Reaction> => ({
   id: 'shown',
   guid: 'shown',
   conversation_id: 'shown',
@@ -29,54 +79,12 @@ const REACTION: Rules<Reaction> = {
   part: 'shown',
   balloon: 'shown',
   details_left_out: 'shown',
-  details: REACTION_DETAILS,
+  details,
   // Names come from the key's own lookup.
   names: whole,
-};
+});
 
-/** Selects what a limited key sees of the `details` of a message. */
-export const MESSAGE_DETAILS: Rules<MessageDetails> = {
-  ...CONTENT,
-  service: 'shown',
-  kind: 'shown',
-  reply_to_guid: 'shown',
-  sentence: 'shown',
-  reply_to: (quoted, chats) => (chats.hasMessage(quoted.id) ? quoted : null),
-  edited_at: 'shown',
-  retracted_at: 'shown',
-  delivered_at: 'shown',
-  read_at: 'shown',
-  error: 'shown',
-  attachments: {
-    n: 'shown',
-    name: 'shown',
-    mime_type: 'shown',
-    folder: 'shown',
-    bytes: 'shown',
-    transfer: 'shown',
-    state: 'shown',
-    path: 'shown',
-    guid: 'shown',
-    sticker: { source: 'shown', bundle_id: 'shown', app_name: 'shown', description: 'shown', effect: 'shown' },
-    contact: { name: 'shown', organization: 'shown', phones: 'shown', emails: 'shown' },
-    location: { name: 'shown', latitude: 'shown', longitude: 'shown', url: 'shown' },
-    transcript: 'shown',
-    width: 'shown',
-    height: 'shown',
-  },
-  reactions: (all, chats) => chats.rows(all, (one) => one).map((one) => narrowed(one, REACTION, chats)),
-  // Only the owner sees which key sent a message.
-  origin: { by: 'shown', request_id: 'shown', idempotency_key: 'shown', key_id: 'hidden' },
-  service_used: 'shown',
-  service_reason: 'shown',
-  part_of: (text, chats) => (chats.hasMessage(text.id) ? text : undefined),
-  mirror: 'shown',
-  late: 'shown',
-  twin_of: (twin, chats) => (chats.hasMessage(twin.id) ? twin : undefined),
-  filter: { action: 'shown', code: 'shown', sub_code: 'shown' },
-};
-
-export const MESSAGE: Rules<Message> = {
+const messageWith = (details: KeyRules<MessageDetails>): KeyRules<Message> => ({
   id: 'shown',
   guid: 'shown',
   conversation_id: 'shown',
@@ -87,22 +95,22 @@ export const MESSAGE: Rules<Message> = {
   is_from_me: 'shown',
   status: 'shown',
   details_left_out: 'shown',
-  details: MESSAGE_DETAILS,
+  details,
   names: whole,
-};
+});
 
-const LAST_MESSAGE: Rules<LastMessage> = {
+const LAST_MESSAGE: KeyRules<LastMessage> = {
   id: 'shown',
   sender: 'shown',
   is_from_me: 'shown',
   body: 'shown',
   sentence: 'shown',
-  group_event: CONTENT.group_event,
-  location_share: CONTENT.location_share,
+  group_event: GROUP_EVENT,
+  location_share: LOCATION_SHARE,
   timestamp: 'shown',
 };
 
-export const CONVERSATION: Rules<Conversation> = {
+export const CONVERSATION: KeyRules<Conversation> = {
   id: 'shown',
   display_name: 'shown',
   participants: 'shown',
@@ -123,7 +131,7 @@ export const CONVERSATION: Rules<Conversation> = {
  * Selects what a limited key sees of a delivery of its webhook. Not the answer: the receiver can be any program on
  * this machine, and the key must not read its output.
  */
-export const DELIVERY: Rules<DetailedDelivery> = {
+export const DELIVERY: KeyRules<DetailedDelivery> = {
   id: 'shown',
   at: 'shown',
   event: 'shown',
@@ -140,7 +148,7 @@ export const DELIVERY: Rules<DetailedDelivery> = {
 };
 
 /** Selects what a limited key sees of a test of its webhook, for the same reason without the answer. */
-export const TEST_RESULT: Rules<WebhookTestResult> = {
+export const TEST_RESULT: KeyRules<WebhookTestResult> = {
   id: 'shown',
   delivered: 'shown',
   status: 'shown',
@@ -150,7 +158,7 @@ export const TEST_RESULT: Rules<WebhookTestResult> = {
 };
 
 /** Selects what a limited key with these webhooks sees of the status. */
-export const statusRules = (own: ReadonlySet<string>): Rules<StatusReport> => ({
+export const statusRules = (own: ReadonlySet<string>): KeyRules<StatusReport> => ({
   version: 'shown',
   demo: 'shown',
   url: 'shown',

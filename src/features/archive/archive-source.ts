@@ -24,6 +24,7 @@ import { isCorrupt } from '../../core/chatdb/temporary-tables.ts';
 import type { Event } from '../../core/model/event.ts';
 import { NO_PRINT, type Print } from '../../core/model/fingerprint.ts';
 import type { Reaction } from '../../core/model/reaction.ts';
+import type { Notes } from '../../core/model/sentence.ts';
 import type { Row } from '../../core/runtime/sqlite.ts';
 
 const { at } = ARCHIVED_COLUMNS;
@@ -145,6 +146,11 @@ export class ArchiveSource {
     return this.#connection.read(
       (snapshot) => new Set(guids.flatMap((guid) => snapshot.chatsWithId(guid).flatMap(({ rowIds }) => rowIds))),
     );
+  }
+
+  /** Returns how features say what they add to a message. */
+  notes(): readonly Notes[] {
+    return this.#connection.read(({ database }) => database.schema.decoders);
   }
 
   /** Returns every address in the `handle` table of chat.db. */

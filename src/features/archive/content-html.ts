@@ -1,10 +1,10 @@
+import type { AppCard, LinkPreview, Poll } from '../../client/content-types.ts';
 import { capital } from '../../core/model/capital.ts';
-import type { AppCard, LinkPreview, Poll } from '../../core/model/cards.ts';
 import type { MessagePart, TextRun } from '../../core/model/content.ts';
 import type { MessageDetails } from '../../core/model/details.ts';
 import { earlierTexts, effectNote } from '../../core/model/message-view.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
-import { appSentence, linkSentence } from '../../core/model/sentence.ts';
+import { type Notes, rowNote } from '../../core/model/sentence.ts';
 import { Html, html, linked, safeLink } from './html.ts';
 
 /** Key: the name of a text style. Value: the name of the HTML element that shows it. */
@@ -51,11 +51,14 @@ function styled(content: Html, styles: NonNullable<TextRun['styles']>): Html {
 }
 
 /** Renders everything but text and files: a link, the card of an app, a poll, a transcript, a translation. */
-export function cardsHtml(details: MessageDetails, names: NameLookup): readonly Html[] {
+export function cardsHtml(
+  details: MessageDetails,
+  { names, notes }: { readonly names: NameLookup; readonly notes: readonly Notes[] },
+): readonly Html[] {
   const { link, app, poll, transcript, translations = [] } = details;
   return [
-    link && linkHtml(link),
-    app && appHtml(app),
+    link && linkHtml(link, rowNote({ ...details, kind: 'link' }, '', notes)),
+    app && appHtml(app, rowNote({ ...details, kind: 'app' }, '', notes)),
     poll && pollHtml(poll, names),
     transcript !== undefined &&
       html`<div class="card"><small>Transcript</small><p class="text" dir="auto">${transcript}</p></div>`,
@@ -66,10 +69,10 @@ export function cardsHtml(details: MessageDetails, names: NameLookup): readonly 
   ].filter((card): card is Html => card instanceof Html);
 }
 
-function linkHtml(link: LinkPreview): Html {
+function linkHtml(link: LinkPreview, note: string | undefined): Html {
   const { type, url, title, summary, site_name: site } = link;
-  // Linked music, apps and places have their name in other members than `title`. `linkSentence` reads those members.
-  const shown = (type === 'page' ? title : linkSentence(link, '')) ?? url ?? 'A link';
+  // Linked music, apps and places have their name in other members than `title`. The note reads those members.
+  const shown = (type === 'page' ? title : note) ?? url ?? 'A link';
   const href = safeLink(url);
   const heading =
     href === undefined
@@ -78,7 +81,7 @@ function linkHtml(link: LinkPreview): Html {
   return html`<div class="card"><p>${heading}</p>${summary !== undefined && html`<p dir="auto">${summary}</p>`}<small><bdi>${site ?? (title === undefined ? undefined : url)}</bdi></small></div>`;
 }
 
-function appHtml(app: AppCard): Html {
+function appHtml(app: AppCard, note: string | undefined): Html {
   const lines = [
     app.caption,
     app.subcaption,
@@ -88,7 +91,7 @@ function appHtml(app: AppCard): Html {
     app.summary,
   ];
   const title = app.title ?? app.name ?? (app.business === undefined ? app.bundle_id : 'Business');
-  const says = app.business === undefined ? lines : [appSentence(app, '')];
+  const says = app.business === undefined ? lines : [note];
   const texts = [...new Set(says)].filter((line) => line !== undefined && line !== title);
   return html`<div class="card"><p><b><bdi>${title}</bdi></b></p>${texts.map((text) => html`<p dir="auto">${text}</p>`)}${
     app.name !== undefined && app.name !== title && html`<small><bdi>${app.name}</bdi></small>`

@@ -40,7 +40,7 @@ async function run(given: string | undefined, options: ExportCommandOptions, con
   if (out === undefined) {
     throw new Refusal(EXIT.usage, 'Say where to put the archive, as in: postern export --out ~/Documents/Messages');
   }
-  const messages = openMessages(options, context);
+  const messages = await openMessages(options, context);
   try {
     const folder = destination(out, [
       { path: messages.configFolder, holds: "Postern's configuration" },

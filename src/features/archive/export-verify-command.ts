@@ -55,7 +55,7 @@ async function compare(
   options: VerifyCommandOptions,
   context: ClientContext,
 ): Promise<Comparison> {
-  const messages = openMessages(options, context);
+  const messages = await openMessages(options, context);
   const step = progressOf<readonly [number, number]>(context, systemClock, ([done, total]) => ({
     doing: 'Comparing',
     done,

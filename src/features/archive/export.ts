@@ -228,7 +228,7 @@ class Run {
     const { index, manifest: before } = this.#archive;
     this.#report.seal = await makeGenerated({
       ...this.#options,
-      ...{ index, before, sealed, addresses: source.addresses() },
+      ...{ index, before, sealed, addresses: source.addresses(), notes: source.notes() },
       at: this.#manifest.unfinished?.started_at ?? '',
       onPage: (done, total) => onProgress({ step: 'pages', done, total }),
     });

@@ -3,7 +3,7 @@ import type { Message } from '../../core/model/message.ts';
 import { shownReactions } from '../../core/model/message-view.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
 import { REACTION_SIGNS, type Reaction } from '../../core/model/reaction.ts';
-import { eventSentence } from '../../core/model/sentence.ts';
+import { eventSentence, type Notes } from '../../core/model/sentence.ts';
 import type { ArchivedFile } from './archived-line.ts';
 import { avatarHtml } from './avatar-html.ts';
 import { cardsHtml, emptyWords, formerTexts, remarks, textHtml } from './content-html.ts';
@@ -23,6 +23,7 @@ export interface ShownMessage {
 
 export interface MessageContext {
   readonly names: NameLookup;
+  readonly notes: readonly Notes[];
   readonly calendar: Calendar;
   readonly isGroup: boolean;
   /** Reports whether the message with this guid is certainly on the same page, so that the page can link to it. */
@@ -96,11 +97,11 @@ function quote(details: MessageDetails | undefined, { names, isOnPage }: Message
   return html`<blockquote>${isOnPage(reply.guid) && GUID.test(reply.guid) ? html`<a href="#${reply.guid}">${text}</a>` : text}</blockquote>`;
 }
 
-function contentHtml({ message, files }: ShownMessage, { names }: MessageContext): Html {
+function contentHtml({ message, files }: ShownMessage, context: MessageContext): Html {
   const { body, details } = message;
   if (details?.retracted_at != null) return html`<div class="bubble unsent"><p>This message was unsent.</p></div>`;
   const attachments = filesHtml(details?.attachments ?? [], files);
-  const cards = details === undefined ? [] : cardsHtml(details, names);
+  const cards = details === undefined ? [] : cardsHtml(details, context);
   const more = html`${attachments.length > 0 && html`<div class="files">${attachments}</div>`}${cards}`;
   const subject = details?.subject !== undefined && html`<p class="subject" dir="auto">${details.subject}</p>`;
   // True if the text adds nothing: often it is only the address of a link, which the link's card already shows.

@@ -9,6 +9,7 @@ import { readConfig } from '../../core/config/config-file.ts';
 import { cacheFolder } from '../../core/config/environment.ts';
 import { usualValues } from '../../core/config/setting.ts';
 import { SETTINGS } from '../../core/config/settings.ts';
+import { decodersOf } from '../../core/details-part.ts';
 import type { Log } from '../../core/model/ports/host-ports.ts';
 import type { NameSource } from '../../core/model/ports/names-ports.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -36,13 +37,14 @@ export interface MessagesSource {
  * Opens chat.db and the Address Book at the paths in config.toml, or at their usual places. Throws a Refusal if
  * config.toml is unusable.
  */
-export function openMessages(options: FolderOptions, context: Context): MessagesSource {
+export async function openMessages(options: FolderOptions, context: Context): Promise<MessagesSource> {
   const { environment } = context;
   const { homeFolder, env } = environment;
   const configFolder = folderOf(options, context);
   const { backend, features } = settingsOf(configFolder, context);
   const { chatDbPath: path, associatedRows, osascriptPath } = backend;
-  const connection = new Connection({ path, home: homeFolder, log: SILENT, associatedRows });
+  const decoders = await decodersOf(environment.features ?? []);
+  const connection = new Connection({ path, home: homeFolder, log: SILENT, associatedRows, decoders });
   const book = bookWithoutService(features.contacts, environment, { connection, clock: systemClock, log: SILENT });
   const names = chatDbNames(connection);
   const files = new Conversions({

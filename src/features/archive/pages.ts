@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
+import type { Notes } from '../../core/model/sentence.ts';
 import type { ArchiveIndex, ChainRecord } from './archive-index.ts';
 import { chainOf, FIRST_PAGE } from './archive-layout.ts';
 import type { ArchivedConversation } from './archived-line.ts';
@@ -15,6 +16,8 @@ export interface PagesParts {
   readonly folder: string;
   readonly index: ArchiveIndex;
   readonly names: NameLookup;
+  /** How features say what they add to a message. */
+  readonly notes: readonly Notes[];
   readonly timeZone: string;
   /** This Mac's name. */
   readonly mac: string;

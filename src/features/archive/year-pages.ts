@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message } from '../../core/model/message.ts';
 import type { NameLookup } from '../../core/model/ports/names-ports.ts';
+import type { Notes } from '../../core/model/sentence.ts';
 import { type ArchiveIndex, type ChainRecord, type Entry, REMOVED } from './archive-index.ts';
 import { chainOf } from './archive-layout.ts';
 import type { ArchivedLine } from './archived-line.ts';
@@ -23,6 +24,7 @@ export interface YearParts {
   readonly folder: string;
   readonly index: ArchiveIndex;
   readonly names: NameLookup;
+  readonly notes: readonly Notes[];
   readonly calendar: Calendar;
   readonly conversation: {
     readonly title: string;
@@ -62,7 +64,7 @@ async function writePage(
   entries: Iterator<Entry, undefined>,
   reader: LineReader,
 ): Promise<void> {
-  const { folder, record, index, calendar, names, conversation } = parts;
+  const { folder, record, index, calendar, names, notes, conversation } = parts;
   const draft = new Draft(join(folder, dirname(record.path), page.name));
   try {
     let waiting = beginning(parts, page).text;
@@ -79,7 +81,7 @@ async function writePage(
       }
       day = today;
       const isOnPage = (guid: string): boolean => isOn(page, index, record, guid);
-      waiting += messageHtml(shown, { names, calendar, isGroup: conversation.isGroup, isOnPage, before }).text;
+      waiting += messageHtml(shown, { names, notes, calendar, isGroup: conversation.isGroup, isOnPage, before }).text;
       before = shown.message;
       if (waiting.length < CHUNK_CHARACTERS) continue;
       draft.write(waiting);

@@ -1,6 +1,6 @@
-import { type MessagePart, TEXT_STYLES, type TextRun } from '../../model/content.ts';
+import { type AddedToRun, type MessagePart, TEXT_STYLES, type TextRun } from '../../model/content.ts';
+import type { RunDecoder } from '../decoder.ts';
 import type { AttributedRun, AttributedText } from './attributed-runs.ts';
-import { DetectedDataReader } from './detected-data.ts';
 import { numberIn, present, textIn } from './members.ts';
 import type { RowBudget } from './row-budget.ts';
 import { type TypedDictionary, TypedUrl } from './typed-value.ts';
@@ -32,11 +32,11 @@ const MAX_PART = 10_000;
  */
 export class RunReader {
   readonly #decoded = new Map<TypedDictionary, DecodedRun>();
-  readonly #detected: DetectedDataReader;
+  readonly #added: readonly ReturnType<RunDecoder>[];
   readonly #budget: RowBudget;
 
-  constructor(budget: RowBudget) {
-    this.#detected = new DetectedDataReader(budget);
+  constructor(budget: RowBudget, decoders: readonly RunDecoder[] = []) {
+    this.#added = decoders.map((decoder) => decoder(budget));
     this.#budget = budget;
   }
 
@@ -73,7 +73,7 @@ export class RunReader {
     if (attributes.size === 0 || (attributes.size === 1 && attributes.has(PART))) return undefined;
     let decoded = this.#decoded.get(attributes);
     if (decoded === undefined) {
-      decoded = decodedRun(attributes, this.#detected);
+      decoded = decodedRun(attributes, Object.assign({}, ...this.#added.map((read) => read(attributes))) as AddedToRun);
       this.#decoded.set(attributes, decoded);
     }
     if (Object.keys(decoded.run).length === 0) return undefined;
@@ -102,7 +102,7 @@ export function onlyLinkOf({ text, runs = [] }: AttributedText): string | undefi
   return linkOf(run.attributes);
 }
 
-function decodedRun(attributes: TypedDictionary, reader: DetectedDataReader): DecodedRun {
+function decodedRun(attributes: TypedDictionary, added: AddedToRun): DecodedRun {
   const styles = STYLE_KEYS.filter(([, key]) => attributes.get(key) === 1).map(([style]) => style);
   const effect = numberIn(attributes, '__kIMTextEffectAttributeName') ?? 0;
   const run = {
@@ -112,7 +112,9 @@ function decodedRun(attributes: TypedDictionary, reader: DetectedDataReader): De
       mention: textIn(attributes, '__kIMMentionConfirmedMention'),
       link: linkOf(attributes),
       code: codeOf(attributes),
-      detected: reader.read(attributes),
+    }),
+    ...added,
+    ...present({
       attachment_guid: textIn(attributes, ATTACHMENT_GUID),
       name: textIn(attributes, '__kIMFilenameAttributeName'),
       width: sizeIn(attributes, '__kIMInlineMediaWidthAttributeName'),

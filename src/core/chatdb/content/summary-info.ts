@@ -1,4 +1,5 @@
 import type { PartEdits, Translation } from '../../model/content.ts';
+import type { RunDecoder } from '../decoder.ts';
 import { type AttributedText, readAttributedText } from './attributed-runs.ts';
 import { readBinaryPlist } from './binary-plist.ts';
 import { readKeyedArchive } from './keyed-archive.ts';
@@ -16,11 +17,15 @@ export interface SummaryInfo {
 }
 
 /** Decodes a `message_summary_info` blob; returns undefined if it is not a property list with a dictionary. */
-export function readSummaryInfo(blob: Uint8Array, budget: RowBudget): SummaryInfo | undefined {
+export function readSummaryInfo(
+  blob: Uint8Array,
+  budget: RowBudget,
+  decoders?: readonly RunDecoder[],
+): SummaryInfo | undefined {
   const info = readBinaryPlist(blob, budget);
   if (!(info instanceof Map)) return undefined;
   return {
-    edits: editsIn(dictionaryIn(info, 'ec'), budget),
+    edits: editsIn(dictionaryIn(info, 'ec'), budget, new RunReader(budget, decoders)),
     unsentParts: numbersOf(listIn(info, 'rp')),
     translations: translationsIn(info.get('tmp'), budget),
   };
@@ -41,8 +46,7 @@ function numbersOf(values: readonly unknown[]): readonly number[] {
 }
 
 /** Returns each edited part with its texts, from the original to the current one. Ordered by part number. */
-function editsIn(stored: ReadonlyMap<string, unknown>, budget: RowBudget): readonly PartEdits[] {
-  const reader = new RunReader(budget);
+function editsIn(stored: ReadonlyMap<string, unknown>, budget: RowBudget, reader: RunReader): readonly PartEdits[] {
   // Several entries can refer to one blob.
   const known = new Map<Uint8Array, AttributedText | undefined>();
   const readText = (blob: unknown): Pick<PartEdits['history'][number], 'text' | 'runs'> => {

@@ -4,20 +4,16 @@ import { CHANGE_EVENT_TYPES } from '../../model/event.ts';
 import { PROBLEMS } from '../../model/problems.ts';
 import type { WebhookEventType } from '../../model/webhook.ts';
 import { configSchema } from '../../schema/config-schema.ts';
-import { contentSchemas } from '../../schema/content-schema.ts';
+import { mergedSchemas, runSchemaWith } from '../../schema/content-schema.ts';
 import { conversationSchema } from '../../schema/conversation-schema.ts';
-import {
-  conversationDetailsSchema,
-  listedAttachmentSchema,
-  messageDetailsSchema,
-} from '../../schema/details-schema.ts';
+import { conversationDetailsSchema, listedAttachmentWith, messageDetailsWith } from '../../schema/details-schema.ts';
 import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
 import { healthSchema } from '../../schema/health-schema.ts';
 import { type Json, jsonSchema } from '../../schema/json-schema.ts';
 import { sendBody } from '../../schema/message-request.ts';
 import { messageSchema } from '../../schema/message-schema.ts';
 import { problemSchema } from '../../schema/problem-schema.ts';
-import { reactionSchema } from '../../schema/reaction-schema.ts';
+import { reactionWith } from '../../schema/reaction-schema.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
 import { acceptedSendSchema, dryRunSchema } from '../../schema/send-answer-schema.ts';
 import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
@@ -29,36 +25,6 @@ import { examples } from './examples.ts';
 import { type Catalogue, otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import type { Operation, OperationAnswer } from './operation.ts';
 import { OPERATIONS } from './operations.ts';
-
-const SCHEMAS = {
-  AnyEvent: anyEventSchema,
-  Config: configSchema,
-  ChangeEvent: changeEventSchema,
-  ...contentSchemas,
-  Conversation: conversationSchema,
-  ConversationDetails: conversationDetailsSchema,
-  Delivery: deliverySchema,
-  DryRun: dryRunSchema,
-  Event: eventSchema,
-  Health: healthSchema,
-  ListedAttachment: listedAttachmentSchema,
-  Message: messageSchema,
-  MessageDetails: messageDetailsSchema,
-  Permissions: permissionsSchema,
-  Problem: problemSchema,
-  Reaction: reactionSchema,
-  Replay: replayBody,
-  SendRequest: sendBody,
-  SignIn: signInSchema,
-  SignInCode: signInCodeSchema,
-  SignInRequest: signInBody,
-  Upload: uploadSchema,
-  Webhook: webhookSchema,
-  WebhookChanges: webhookChangesBody,
-  WebhookRegistration: webhookBody,
-  WebhookStatus: webhookStatusSchema,
-  WebhookTest: webhookTestSchema,
-} as const;
 
 /** The tags, in the order in which the reference page shows them. */
 const TAGS = [
@@ -125,8 +91,36 @@ export function openApi(
 
 function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string, z.ZodType>> {
   const members = documents.flatMap(({ name, status }) => (status === undefined ? [] : [[name, status.optional()]]));
+  const added = mergedSchemas(documents.flatMap(({ details = [] }) => details));
   return {
-    ...SCHEMAS,
+    AnyEvent: anyEventSchema,
+    Config: configSchema,
+    ChangeEvent: changeEventSchema,
+    ...added.named,
+    TextRun: runSchemaWith(added.run),
+    Conversation: conversationSchema,
+    ConversationDetails: conversationDetailsSchema,
+    Delivery: deliverySchema,
+    DryRun: dryRunSchema,
+    Event: eventSchema,
+    Health: healthSchema,
+    ListedAttachment: listedAttachmentWith(added.file),
+    Message: messageSchema,
+    MessageDetails: messageDetailsWith(added.row, added.file),
+    Permissions: permissionsSchema,
+    Problem: problemSchema,
+    Reaction: reactionWith(added.row),
+    Replay: replayBody,
+    SendRequest: sendBody,
+    SignIn: signInSchema,
+    SignInCode: signInCodeSchema,
+    SignInRequest: signInBody,
+    Upload: uploadSchema,
+    Webhook: webhookSchema,
+    WebhookChanges: webhookChangesBody,
+    WebhookRegistration: webhookBody,
+    WebhookStatus: webhookStatusSchema,
+    WebhookTest: webhookTestSchema,
     AcceptedSend: acceptedSendSchema(documents.flatMap(({ deferred }) => deferred?.schema ?? [])),
     Status: statusSchema.extend(Object.fromEntries(members)).meta({ id: 'Status' }),
     ...(Object.assign({}, ...documents.map(({ schemas }) => schemas)) as Readonly<Record<string, z.ZodType>>),

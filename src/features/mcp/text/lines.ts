@@ -1,4 +1,4 @@
-import type { Poll } from '../../../core/model/cards.ts';
+import type { Poll } from '../../../client/content-types.ts';
 import type { MessageDetails } from '../../../core/model/details.ts';
 import { lookupTable } from '../../../core/model/lookup-table.ts';
 import type { Message } from '../../../core/model/message.ts';

@@ -1,7 +1,7 @@
 // The content of a message besides text: links, polls, cards of apps, drawings, places and people.
 
 import type { ComponentChildren, VNode } from 'preact';
-import type { AppCard, ContactCard, LinkPreview, LocationPin, Poll } from '../../../../core/model/cards.ts';
+import type { AppCard, ContactCard, LinkPreview, LocationPin, Poll } from '../../../../client/content-types.ts';
 import type { PartEdits } from '../../../../core/model/content.ts';
 import type { Message } from '../../../../core/model/message.ts';
 import type { Names } from '../../../../core/model/names.ts';

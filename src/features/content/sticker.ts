@@ -1,8 +1,8 @@
-import type { Sticker } from '../../model/cards.ts';
-import { lookupTable } from '../../model/lookup-table.ts';
-import { readBinaryPlist } from './binary-plist.ts';
-import { dictionaryIn, lastOfColons, present } from './members.ts';
-import type { RowBudget } from './row-budget.ts';
+import type { Sticker } from '../../client/content-types.ts';
+import { readBinaryPlist } from '../../core/chatdb/content/binary-plist.ts';
+import { dictionaryIn, lastOfColons, present } from '../../core/chatdb/content/members.ts';
+import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 
 /**
  * Apple's own sources of stickers. Key: the sticker's bundle id. A sticker with any other bundle id comes from an app.

@@ -1,7 +1,7 @@
-import type { AppCard } from '../../model/cards.ts';
+import type { AppCard } from '../../client/content-types.ts';
+import { dictionaryIn, isoAtSeconds, lastOfColons, present, textIn } from '../../core/chatdb/content/members.ts';
+import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
 import { businessCardOf } from './business-card.ts';
-import { dictionaryIn, isoAtSeconds, lastOfColons, present, textIn } from './members.ts';
-import type { RowBudget } from './row-budget.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 

@@ -1,7 +1,7 @@
-import type { LinkPreview } from '../../model/cards.ts';
-import { PlistDate } from './binary-plist.ts';
-import { dictionaryIn, isoAtSeconds, listIn, present, textIn } from './members.ts';
-import type { RowBudget } from './row-budget.ts';
+import type { LinkPreview } from '../../client/content-types.ts';
+import { PlistDate } from '../../core/chatdb/content/binary-plist.ts';
+import { dictionaryIn, isoAtSeconds, listIn, present, textIn } from '../../core/chatdb/content/members.ts';
+import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 

@@ -9,8 +9,10 @@ import { includeSet } from '../../src/core/model/include.ts';
 import type { Reaction } from '../../src/core/model/reaction.ts';
 import { bodySentence } from '../../src/core/model/sentence.ts';
 import type { SqlValue } from '../../src/core/runtime/sqlite.ts';
-import { contentMembers } from '../../src/core/schema/content-schema.ts';
-import { messageDetailsSchema } from '../../src/core/schema/details-schema.ts';
+import { contentMembersWith } from '../../src/core/schema/content-schema.ts';
+import { messageDetailsWith } from '../../src/core/schema/details-schema.ts';
+import { contentDecoder } from '../../src/features/content/rows.ts';
+import { SCHEMAS } from '../../src/features/content/schemas.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 import { appleNs } from '../support/chat-fixture.ts';
 import { type ContentVector, contentVectors, storedValue } from '../support/content-vectors.ts';
@@ -20,8 +22,12 @@ const { fixture, connection } = databases.open(
   'macos-27',
   join(databases.folder, 'Library/Messages/chat.db'),
   'by_kind',
+  [],
+  [contentDecoder],
 );
 const reader = new ListReader(connection);
+const contentMembers = contentMembersWith(SCHEMAS.row);
+const messageDetailsSchema = messageDetailsWith(SCHEMAS.row, SCHEMAS.file);
 const files = join(dirname(fixture.path), 'Attachments');
 mkdirSync(files, { recursive: true });
 

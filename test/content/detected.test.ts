@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { readAttributedText } from '../../src/core/chatdb/content/attributed-runs.ts';
 import { RunReader } from '../../src/core/chatdb/content/parts.ts';
 import { RowBudget } from '../../src/core/chatdb/content/row-budget.ts';
+import { detectedIn } from '../../src/features/content/detected-data.ts';
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import { craftedArchive, members, Uid } from '../support/crafted-archives.ts';
 
@@ -17,7 +18,8 @@ test.each([
   ]);
   const attributes = { __kIMMessagePartAttributeName: 0, __kIMMoneyAttributeName: result };
   const budget = new RowBudget();
+
   const body = readAttributedText(encodeAttributedBody(money, [{ length: money.length, attributes }]), budget);
-  const [part] = body === undefined ? [] : new RunReader(budget).parts(body);
+  const [part] = body === undefined ? [] : new RunReader(budget, [detectedIn]).parts(body);
   expect(part?.runs?.[0]?.detected).toEqual({ type: 'money', text: money, currency: expected });
 });

@@ -1,9 +1,8 @@
-import type { DetectedData } from '../../model/content.ts';
-import { lookupTable } from '../../model/lookup-table.ts';
-import { readKeyedArchive } from './keyed-archive.ts';
-import { isList, present, textIn } from './members.ts';
-import type { RowBudget } from './row-budget.ts';
-import type { TypedDictionary } from './typed-value.ts';
+import type { DetectedData } from '../../client/content-types.ts';
+import { readKeyedArchive } from '../../core/chatdb/content/keyed-archive.ts';
+import { isList, present, textIn } from '../../core/chatdb/content/members.ts';
+import type { RunDecoder } from '../../core/chatdb/decoder.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
 
 /** The attributes with data that macOS detected in a text. The value of each is an archived DDScannerResult. */
 const KEYS = ['DataDetected', 'Money', 'Address', 'CalendarEvent', 'PhoneNumber'].map(
@@ -23,30 +22,26 @@ const TYPES: Readonly<Record<string, DetectedData['type']>> = lookupTable({
 /** Kinds that are skipped here, because the same run already contains them as a link or as a one-time code. */
 const TOLD_ELSEWHERE: ReadonlySet<string> = new Set(['PhoneNumber', 'HttpURL', 'Email', 'AuthCode']);
 
-/** Reads the detected data in the runs of a message. Decodes each result once, however many runs refer to it. */
-export class DetectedDataReader {
-  readonly #budget: RowBudget;
-  readonly #read = new Map<Uint8Array, DetectedData | undefined>();
-
-  constructor(budget: RowBudget) {
-    this.#budget = budget;
-  }
-
-  /** Returns a run's detected data; undefined if there are none, or if they are unreadable. */
-  read(attributes: TypedDictionary): DetectedData | undefined {
+/**
+ * Reads the detected data in the runs of a message, unless they are unreadable. Decodes each result once, however many
+ * runs refer to it.
+ */
+export const detectedIn: RunDecoder = (budget) => {
+  const read = new Map<Uint8Array, DetectedData | undefined>();
+  return (attributes) => {
     for (const key of KEYS) {
       const data = attributes.get(key);
       if (!(data instanceof Uint8Array)) continue;
-      if (!this.#read.has(data)) {
-        const result = readKeyedArchive(data, this.#budget);
-        this.#read.set(data, result instanceof Map ? detectedOf(result) : undefined);
+      if (!read.has(data)) {
+        const result = readKeyedArchive(data, budget);
+        read.set(data, result instanceof Map ? detectedOf(result) : undefined);
       }
-      const detected = this.#read.get(data);
-      if (detected !== undefined) return detected;
+      const detected = read.get(data);
+      if (detected !== undefined) return { detected };
     }
     return undefined;
-  }
-}
+  };
+};
 
 function detectedOf(result: Scanned): DetectedData | undefined {
   const kind = textIn(result, 'T');

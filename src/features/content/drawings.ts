@@ -1,8 +1,8 @@
-import type { DigitalTouch, Handwriting } from '../../model/cards.ts';
-import { readKeyedArchive } from './keyed-archive.ts';
-import { isList, isoAtSeconds, present } from './members.ts';
+import type { DigitalTouch, Handwriting } from '../../client/content-types.ts';
+import { readKeyedArchive } from '../../core/chatdb/content/keyed-archive.ts';
+import { isList, isoAtSeconds, present } from '../../core/chatdb/content/members.ts';
+import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
 import { type ProtobufField, readProtobuf } from './protobuf.ts';
-import type { RowBudget } from './row-budget.ts';
 
 /** The fields of a Protocol Buffers message, by number. If several fields have one number, the last one counts. */
 class Fields {

@@ -1,28 +1,27 @@
 import * as z from 'zod';
-import {
-  APP_TYPES,
-  type AppCard,
-  BUSINESS_TYPES,
-  type ContactCard,
-  DIGITAL_TOUCHES,
-  type DigitalTouch,
-  type Handwriting,
-  LINK_TYPES,
-  type LinkPreview,
-  type LocationPin,
-  type Poll,
-  STICKER_SOURCES,
-  type Sticker,
-} from '../model/cards.ts';
-import { shapeOf } from './shape.ts';
+import type {
+  AppCard,
+  CardContent,
+  ContactCard,
+  DigitalTouch,
+  FileContent,
+  Handwriting,
+  LinkPreview,
+  LocationPin,
+  Poll,
+  RunContent,
+  Sticker,
+} from '../../client/content-types.ts';
+import type { DetailsSchemas } from '../../core/details-part.ts';
+import { shapeOf } from '../../core/schema/shape.ts';
 
 const instant = z.iso.datetime({ precision: 0 });
 const text = z.string().optional();
 
-export const linkSchema = shapeOf<LinkPreview>()(
+const linkSchema = shapeOf<LinkPreview>()(
   z
     .object({
-      type: z.enum(LINK_TYPES),
+      type: z.enum(['page', 'music', 'app_store', 'place', 'document']),
       url: text,
       original_url: text,
       title: text,
@@ -57,7 +56,7 @@ export const linkSchema = shapeOf<LinkPreview>()(
 
 const business = z
   .object({
-    type: z.enum(BUSINESS_TYPES),
+    type: z.enum(['quick_reply', 'list_picker', 'form_request', 'form_response']),
     title: text,
     subtitle: text,
     summary: text,
@@ -74,10 +73,12 @@ const business = z
   })
   .readonly();
 
-export const appSchema = shapeOf<AppCard>()(
+const appSchema = shapeOf<AppCard>()(
   z
     .object({
-      type: z.enum(APP_TYPES).meta({ description: 'Other values may follow.' }),
+      type: z
+        .enum(['app', 'payment', 'check_in', 'find_my', 'fitness', 'photos', 'business'])
+        .meta({ description: 'Other values may follow.' }),
       bundle_id: z.string(),
       team_id: text,
       name: text,
@@ -102,7 +103,7 @@ export const appSchema = shapeOf<AppCard>()(
 
 const pollOption = { id: z.string(), text, creator: text };
 
-export const pollSchema = shapeOf<Poll>()(
+const pollSchema = shapeOf<Poll>()(
   z
     .object({
       question: text,
@@ -117,11 +118,11 @@ export const pollSchema = shapeOf<Poll>()(
     .meta({ id: 'Poll' }),
 );
 
-export const pollUpdateSchema = z
+const pollUpdateSchema = z
   .object({ poll_guid: z.string(), options: z.array(z.object(pollOption).readonly()).readonly() })
   .readonly();
 
-export const pollVoteSchema = z
+const pollVoteSchema = z
   .object({
     poll_guid: z.string(),
     choices: z
@@ -131,14 +132,14 @@ export const pollVoteSchema = z
   })
   .readonly();
 
-export const handwritingSchema = shapeOf<Handwriting>()(
+const handwritingSchema = shapeOf<Handwriting>()(
   z.object({ id: text, drawn_at: instant.optional(), width: z.int(), height: z.int(), strokes: z.int() }).readonly(),
 );
 
-export const digitalTouchSchema = shapeOf<DigitalTouch>()(
+const digitalTouchSchema = shapeOf<DigitalTouch>()(
   z
     .object({
-      type: z.enum(DIGITAL_TOUCHES),
+      type: z.enum(['tap', 'kiss', 'heartbeat', 'heartbreak', 'sketch', 'fireball', 'photo', 'video', 'other']),
       id: text,
       count: z.int().optional(),
       strokes: z.int().optional(),
@@ -152,10 +153,10 @@ export const digitalTouchSchema = shapeOf<DigitalTouch>()(
     .readonly(),
 );
 
-export const stickerSchema = shapeOf<Sticker>()(
+const stickerSchema = shapeOf<Sticker>()(
   z
     .object({
-      source: z.enum(STICKER_SOURCES).optional(),
+      source: z.enum(['genmoji', 'memoji', 'user', 'app']).optional(),
       bundle_id: text,
       app_name: text,
       description: text,
@@ -164,7 +165,7 @@ export const stickerSchema = shapeOf<Sticker>()(
     .readonly(),
 );
 
-export const contactCardSchema = shapeOf<ContactCard>()(
+const contactCardSchema = shapeOf<ContactCard>()(
   z
     .object({
       name: text,
@@ -175,6 +176,44 @@ export const contactCardSchema = shapeOf<ContactCard>()(
     .readonly(),
 );
 
-export const locationPinSchema = shapeOf<LocationPin>()(
+const locationPinSchema = shapeOf<LocationPin>()(
   z.object({ name: text, latitude: z.number().optional(), longitude: z.number().optional(), url: text }).readonly(),
 );
+
+const detected = z
+  .object({
+    type: z.enum(['money', 'quantity', 'flight', 'tracking_number', 'address', 'date', 'other']),
+    text,
+    currency: text,
+    unit: text,
+    airline: text,
+    number: text,
+    carrier: text,
+    street: text,
+    city: text,
+    state: text,
+    postal_code: text,
+    country: text,
+    country_code: text,
+  })
+  .readonly();
+
+/** The schemas of what this feature adds to `details`. */
+export const SCHEMAS: DetailsSchemas<CardContent, FileContent, RunContent> = {
+  row: {
+    link: linkSchema.optional(),
+    app: appSchema.optional(),
+    poll: pollSchema.optional(),
+    poll_update: pollUpdateSchema.optional().meta({ description: 'An option was added to a poll.' }),
+    poll_vote: pollVoteSchema.optional().meta({ description: "One person's complete choice in a poll." }),
+    handwriting: handwritingSchema.optional(),
+    digital_touch: digitalTouchSchema.optional(),
+  },
+  file: {
+    sticker: stickerSchema.optional(),
+    contact: contactCardSchema.optional(),
+    location: locationPinSchema.optional(),
+  },
+  run: { detected: detected.optional().meta({ description: 'Data that macOS detected in the text.' }) },
+  named: { AppCard: appSchema, LinkPreview: linkSchema, Poll: pollSchema },
+};

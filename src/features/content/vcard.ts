@@ -1,5 +1,5 @@
-import type { ContactCard, LocationPin } from '../../model/cards.ts';
-import { distinct, present } from './members.ts';
+import type { ContactCard, LocationPin } from '../../client/content-types.ts';
+import { distinct, present } from '../../core/chatdb/content/members.ts';
 
 /** Maximum size of a contact's or location's card, in bytes. Larger cards are not opened. */
 export const MAX_CARD_BYTES = 65_536;

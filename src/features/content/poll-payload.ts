@@ -1,6 +1,6 @@
-import type { PollOption } from '../../model/cards.ts';
-import { dictionaryOf, distinct, isList, parseJson, present, textIn } from './members.ts';
-import type { RowBudget } from './row-budget.ts';
+import type { PollOption } from '../../client/content-types.ts';
+import { dictionaryOf, distinct, isList, parseJson, present, textIn } from '../../core/chatdb/content/members.ts';
+import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
 
 /** The decoded balloon of a poll, of a vote or of an added option (since macOS 26). */
 export interface PollPayload {

@@ -1,6 +1,6 @@
-import type { BusinessCard } from '../../model/cards.ts';
-import { dictionaryIn, dictionaryOf, isList, numberIn, parseJson, present } from './members.ts';
-import type { RowBudget } from './row-budget.ts';
+import type { BusinessCard } from '../../client/content-types.ts';
+import { dictionaryIn, dictionaryOf, isList, numberIn, parseJson, present } from '../../core/chatdb/content/members.ts';
+import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
 
 type Dictionary = ReadonlyMap<string, unknown>;
 

@@ -1,8 +1,53 @@
-export const LINK_TYPES = ['page', 'music', 'app_store', 'place', 'document'] as const;
+// What a message contains besides its text, as the feature that decodes it adds it to the details.
+
+declare module '../core/model/content.ts' {
+  interface AddedContent extends CardContent {}
+  interface AddedToFile extends FileContent {}
+  interface AddedToRun extends RunContent {}
+}
+
+/** Cards, polls and drawings in a message. Members that a row does not have are absent. */
+export interface CardContent {
+  readonly link?: LinkPreview | undefined;
+  readonly app?: AppCard | undefined;
+  readonly poll?: Poll | undefined;
+  readonly poll_update?: PollUpdate | undefined;
+  readonly poll_vote?: PollVote | undefined;
+  readonly handwriting?: Handwriting | undefined;
+  readonly digital_touch?: DigitalTouch | undefined;
+}
+
+/** What the file of an attachment is besides a file. */
+export interface FileContent {
+  readonly sticker?: Sticker | undefined;
+  readonly contact?: ContactCard | undefined;
+  readonly location?: LocationPin | undefined;
+}
+
+export interface RunContent {
+  readonly detected?: DetectedData | undefined;
+}
+
+/** Something that macOS detected in a text, such as a date or an amount of money. */
+export interface DetectedData {
+  readonly type: 'money' | 'quantity' | 'flight' | 'tracking_number' | 'address' | 'date' | 'other';
+  readonly text?: string | undefined;
+  readonly currency?: string | undefined;
+  readonly unit?: string | undefined;
+  readonly airline?: string | undefined;
+  readonly number?: string | undefined;
+  readonly carrier?: string | undefined;
+  readonly street?: string | undefined;
+  readonly city?: string | undefined;
+  readonly state?: string | undefined;
+  readonly postal_code?: string | undefined;
+  readonly country?: string | undefined;
+  readonly country_code?: string | undefined;
+}
 
 /** The preview of a link as Messages stored it. Postern fetches nothing. */
 export interface LinkPreview {
-  readonly type: (typeof LINK_TYPES)[number];
+  readonly type: 'page' | 'music' | 'app_store' | 'place' | 'document';
   readonly url?: string | undefined;
   readonly original_url?: string | undefined;
   readonly title?: string | undefined;
@@ -23,8 +68,6 @@ export interface LinkPreview {
 /** Optional texts. */
 export type Texts<Name extends string> = { readonly [name in Name]?: string | undefined };
 
-export const APP_TYPES = ['app', 'payment', 'check_in', 'find_my', 'fitness', 'photos', 'business'] as const;
-
 /** A card that an app sent. The app wrote the texts, in the language of the sender's phone. */
 export interface AppCard
   extends Texts<
@@ -40,17 +83,15 @@ export interface AppCard
     | 'url'
     | 'session_id'
   > {
-  readonly type: (typeof APP_TYPES)[number];
+  readonly type: 'app' | 'payment' | 'check_in' | 'find_my' | 'fitness' | 'photos' | 'business';
   readonly bundle_id: string;
   readonly check_in?: Texts<'sent_at' | 'expected_at' | 'overdue_at'> | undefined;
   readonly business?: BusinessCard | undefined;
 }
 
-export const BUSINESS_TYPES = ['quick_reply', 'list_picker', 'form_request', 'form_response'] as const;
-
 /** A question from a business, or a person's answer to such a question. */
 export interface BusinessCard extends Texts<'title' | 'subtitle' | 'summary' | 'selected'> {
-  readonly type: (typeof BUSINESS_TYPES)[number];
+  readonly type: 'quick_reply' | 'list_picker' | 'form_request' | 'form_response';
   readonly options?: readonly string[] | undefined;
   readonly items?: readonly BusinessItem[] | undefined;
   readonly answers?: readonly { readonly question: string; readonly answers: readonly string[] }[] | undefined;
@@ -100,20 +141,8 @@ export interface Handwriting {
   readonly strokes: number;
 }
 
-export const DIGITAL_TOUCHES = [
-  'tap',
-  'kiss',
-  'heartbeat',
-  'heartbreak',
-  'sketch',
-  'fireball',
-  'photo',
-  'video',
-  'other',
-] as const;
-
 export interface DigitalTouch {
-  readonly type: (typeof DIGITAL_TOUCHES)[number];
+  readonly type: 'tap' | 'kiss' | 'heartbeat' | 'heartbreak' | 'sketch' | 'fireball' | 'photo' | 'video' | 'other';
   readonly id?: string | undefined;
   /** Number of taps or kisses. */
   readonly count?: number | undefined;
@@ -127,10 +156,8 @@ export interface DigitalTouch {
   readonly overlays?: number | undefined;
 }
 
-export const STICKER_SOURCES = ['genmoji', 'memoji', 'user', 'app'] as const;
-
 export interface Sticker extends Texts<'bundle_id' | 'app_name' | 'description' | 'effect'> {
-  readonly source?: (typeof STICKER_SOURCES)[number] | undefined;
+  readonly source?: 'genmoji' | 'memoji' | 'user' | 'app' | undefined;
 }
 
 export interface ContactCard {

@@ -1,6 +1,6 @@
-import { readBinaryPlist } from './binary-plist.ts';
-import { readKeyedArchive } from './keyed-archive.ts';
-import type { RowBudget } from './row-budget.ts';
+import { readBinaryPlist } from '../../core/chatdb/content/binary-plist.ts';
+import { readKeyedArchive } from '../../core/chatdb/content/keyed-archive.ts';
+import type { RowBudget } from '../../core/chatdb/content/row-budget.ts';
 
 /** Returns the transcript of a voice message from its attachment's `user_info`, a property list or a keyed archive. */
 export function transcriptOf(userInfo: Uint8Array, budget: RowBudget): string | undefined {

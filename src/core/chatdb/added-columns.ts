@@ -1,0 +1,55 @@
+import { CONTENT_COLUMNS } from '../model/content.ts';
+import type { Row } from '../runtime/sqlite.ts';
+import type { SchemaInfo } from './chatdb-handle.ts';
+import type { StoredBlob } from './content/row-budget.ts';
+import { MAX_BLOB_BYTES } from './content/typedstream.ts';
+import type { Columns } from './decoder.ts';
+import type { Snapshot } from './snapshot.ts';
+
+/** SQL for a blob, or for its length if it is too large to decode. SQLite knows the length without reading the blob. */
+export function decodable(blob: string): string {
+  return blob === 'NULL'
+    ? blob
+    : `CASE WHEN length(${blob}) <= ${MAX_BLOB_BYTES} THEN ${blob} ELSE length(${blob}) END`;
+}
+
+const isEncoded = (name: string): boolean => (CONTENT_COLUMNS as readonly string[]).includes(name);
+
+/** SQL for the columns that decoders read of a row or an attachment, each after a comma. */
+export function addedColumns(schema: SchemaInfo, of: 'row' | 'file'): string {
+  const table = of === 'row' ? 'message' : 'attachment';
+  return namesOf(schema, of)
+    .map((name) => {
+      const sql = schema.hasColumn(table, name.toLowerCase()) ? `${table[0]}.${name}` : 'NULL';
+      return `, ${isEncoded(name) ? decodable(sql) : sql}`;
+    })
+    .join('');
+}
+
+/** SQL that is true if the row `m` has a value in a column that decoders read. */
+export function addedCases(schema: SchemaInfo): readonly string[] {
+  return namesOf(schema, 'row')
+    .filter((name) => schema.hasColumn('message', name.toLowerCase()))
+    .map((name) => (isEncoded(name) ? `length(m.${name}) > 0` : `m.${name} NOT IN (0, '')`));
+}
+
+/** Returns a function for the values of a decoder's columns in a row that ends with `addedColumns`. */
+export function addedValues(snapshot: Snapshot, of: 'row' | 'file', row: Row): (columns: Columns) => never {
+  const names = namesOf(snapshot.database.schema, of);
+  const read = names.map((name, index) => {
+    const value = row[row.length - names.length + index] ?? null;
+    if (!isEncoded(name)) return value;
+    let blob: { readonly value: StoredBlob } | undefined;
+    return () => {
+      // Several decoders may read one blob.
+      blob ??= { value: snapshot.storedBlob(value) };
+      return blob.value;
+    };
+  });
+  return (columns) =>
+    Object.fromEntries(Object.entries(columns).map(([as, name]) => [as, read[names.indexOf(name)]])) as never;
+}
+
+function namesOf({ decoders }: SchemaInfo, of: 'row' | 'file'): readonly string[] {
+  return [...new Set(decoders.flatMap((one) => Object.values(one[of]?.columns ?? {})))];
+}

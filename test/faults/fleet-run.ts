@@ -41,8 +41,9 @@ export class FleetRun {
     this.#writer = setInterval(() => this.#write(), EVERY_MS);
   }
 
-  static async start(servers: 1 | 3): Promise<FleetRun> {
-    const world = await FleetWorld.start(servers, [...MACHINES, ...MORE]);
+  /** `delayMs` is how long every byte is on its way between any two parts. */
+  static async start(servers: 1 | 3, delayMs = 0): Promise<FleetRun> {
+    const world = await FleetWorld.start(servers, [...MACHINES, ...MORE], delayMs);
     return new FleetRun(world, await Watchers.start(world));
   }
 

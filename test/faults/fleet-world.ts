@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { managerOf } from '../../src/features/fleet/protocol/connect-once.ts';
 import { openEvent } from '../../src/features/fleet/protocol/event.ts';
-import { envelopeOf } from '../../src/features/fleet/protocol/membership.ts';
+import {
+  envelopeOf,
+  type Membership,
+  membershipLine,
+  parseMembership,
+} from '../../src/features/fleet/protocol/membership.ts';
 import { createFleet, EVENTS, unlessMissing } from '../../src/features/fleet/protocol/subjects.ts';
 import { serverAddress } from '../../src/features/fleet/setup/addresses.ts';
 import { FleetFolder } from '../../src/features/fleet/setup/fleet-folder.ts';
@@ -12,6 +17,7 @@ import { connectOperator } from '../../src/features/fleet/setup/operator-connect
 import { serverFiles } from '../../src/features/fleet/setup/server-config.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
+import { delayedLink } from '../support/delayed-link.ts';
 import { waitFor } from '../support/eventually.ts';
 import { FleetServer } from '../support/fleet-server.ts';
 import { freePort, Service } from '../support/service.ts';
@@ -41,15 +47,19 @@ export class FleetWorld {
   readonly machines: Machine[] = [];
   readonly hubs: Service[] = [];
   readonly written: WrittenRow[] = [];
+  /** The addresses at which Macs and hubs reach the servers. */
+  readonly #addresses: readonly string[];
 
-  private constructor(folder: FleetFolder, servers: readonly FleetServer[]) {
+  private constructor(folder: FleetFolder, servers: readonly FleetServer[], addresses: readonly string[]) {
     this.folder = folder;
     this.servers = servers;
+    this.#addresses = addresses;
   }
 
   static async start(
     count: 1 | 3,
     machines: readonly (readonly [member: string, name: string])[],
+    delayMs = 0,
   ): Promise<FleetWorld> {
     const servers = await Promise.all(
       Array.from({ length: count }, async () => {
@@ -62,9 +72,18 @@ export class FleetWorld {
     const folder = await FleetFolder.create(join(temporaryFolder(), 'fleet'), plan, NO_PROGRAM);
     for (const [member] of machines) folder.addMac(member, '2026-01-01T00:00:00Z');
     const configs = servers.map((_, index) => serverFiles(index, count).config);
+    const far = async (port: number) => (delayMs === 0 ? port : await delayedLink(port, delayMs));
+    const addresses = await Promise.all(servers.map(async ({ port }) => `nats://127.0.0.1:${await far(port)}`));
+    for (const config of configs) {
+      const path = join(folder.path, 'server', config);
+      const [first = '', ...routes] = readFileSync(path, 'utf8').split(/(?<=@127\.0\.0\.1:)(?=\d+")/);
+      const moved = routes.map(async (text) => text.replace(/^\d+/, String(await far(Number.parseInt(text, 10)))));
+      writeFileSync(path, [first, ...(await Promise.all(moved))].join(''));
+    }
     const world = new FleetWorld(
       folder,
       configs.map((config) => new FleetServer(folder.path, config)),
+      addresses,
     );
     await Promise.all(world.servers.map((server) => server.start()));
     await world.createStreams();
@@ -222,20 +241,19 @@ export class FleetWorld {
     database.chat('any;-;+15550100', ['+15550100']);
     const machine: Machine = { member, name, database, service: undefined };
     this.machines.push(machine);
-    const file = this.#lineFile(folder, this.folder.addMac(member, ''));
+    const file = this.#lineFile(folder, parseMembership(this.folder.addMac(member, '')));
     machine.service = await Service.start({ chatDbPath, settings: { fleet: { file, machine: name } } });
   }
 
   async #addHub(): Promise<void> {
     const folder = temporaryFolder();
-    const settings = { fleet: { file: this.folder.hubLine } };
+    const settings = { fleet: { file: this.#lineFile(folder, this.folder.hub) } };
     this.hubs.push(await Service.start({ chatDbPath: join(folder, 'none'), command: 'hub', settings }));
   }
 
-  #lineFile(folder: string, line: string): string {
-    mkdirSync(folder, { recursive: true });
+  #lineFile(folder: string, membership: Membership): string {
     const file = join(folder, 'member.line');
-    writeFileSync(file, line, { mode: 0o600 });
+    writeFileSync(file, membershipLine({ ...membership, servers: this.#addresses }), { mode: 0o600 });
     return file;
   }
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { LogEntry } from '../model/event.ts';
 import { isoSecond } from '../model/iso-second.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
-import type { DeliveryRecord, HeldDelivery, StoredWebhook } from '../model/webhook.ts';
+import type { DeliveryRecord, HeldDelivery, StoredWebhook, WebhookTestResult } from '../model/webhook.ts';
 import { GONE, type PostResult } from './delivery-attempts.ts';
 
 /**
@@ -49,6 +49,12 @@ export function postRecord(
     error: result.error,
     duration_ms: result.durationMs,
   };
+}
+
+/** Returns what a client is told about a post that it requested. `answer` is the beginning of the answer's body. */
+export function requestedPost(record: DeliveryRecord, answer: string): WebhookTestResult {
+  const { id, outcome, status, error, duration_ms } = record;
+  return { id, delivered: outcome === 'delivered', status, error, duration_ms, answer: answer === '' ? null : answer };
 }
 
 /** Logs a finished delivery. */

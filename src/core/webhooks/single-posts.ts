@@ -5,7 +5,7 @@ import { problem } from '../model/problems.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookTestResult } from '../model/webhook.ts';
 import type { DeliveryAttempts } from './delivery-attempts.ts';
 import { droppedEntry, type EntrySource } from './delivery-entry.ts';
-import { deliveryId, deliveryName, postRecord } from './delivery-record.ts';
+import { deliveryId, deliveryName, postRecord, requestedPost } from './delivery-record.ts';
 import { callerOf, type DeliveryTextParts, deliveryText } from './delivery-text.ts';
 import type { DeliveryWorkerParts } from './delivery-worker.ts';
 import type { Post } from './poster.ts';
@@ -103,18 +103,12 @@ export class SinglePosts {
     const now = store.get(id);
     if (now === undefined) throw problem('webhook_not_found');
     if (result.outcome === 'interrupted') throw problem('shutting_down');
-    const isDelivered = result.outcome === 'delivered';
     const record = postRecord(post.id, post.event as DeliveryRecord['event'], rowId, result, clock);
     recentAttempts.end(id, record, result);
     progress.note(id, offsetOf(now), record);
-    if (isDelivered && post.event !== 'webhook.test') store.endReplayed(id, { rowId, change: 0 }, false);
-    return {
-      id: post.id,
-      delivered: isDelivered,
-      status: result.status,
-      error: result.error,
-      duration_ms: result.durationMs,
-      answer: result.answer === '' ? null : result.answer,
-    };
+    if (result.outcome === 'delivered' && post.event !== 'webhook.test') {
+      store.endReplayed(id, { rowId, change: 0 }, false);
+    }
+    return requestedPost(record, result.answer);
   }
 }

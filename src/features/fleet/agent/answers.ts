@@ -1,10 +1,18 @@
-import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
+import { pipeline } from 'node:stream';
 import type { Msg, Subscription } from '@nats-io/nats-core';
 import type { Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import { Call } from '../protocol/call.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import {
+  framed,
   type MachineReport,
   type PassedHeaders,
   type Received,
@@ -19,7 +27,7 @@ const MAX_AGE_MS = 60_000;
 const MAX_AHEAD_MS = 5000;
 const MAX_CALLS = 64;
 
-/** PassedHeaders that belong to one connection, or to the hub's origin. */
+/** Headers that belong to one connection, or to the hub's origin. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
   ...['host', 'origin', 'cookie', 'forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto'],
@@ -69,7 +77,7 @@ export class Answers {
   stop(): void {
     for (const subscription of this.#subscriptions) subscription.unsubscribe();
     this.#subscriptions = [];
-    for (const call of this.#calls) call.cancel();
+    for (const call of this.#calls) call.destroy();
   }
 
   #report(error: Error | null, message: Msg): void {
@@ -82,33 +90,28 @@ export class Answers {
   #take(error: Error | null, message: Msg): void {
     if (error !== null) return;
     try {
-      const received = readRequest(this.#parts.envelope(), this.#parts.member, message);
-      this.#answer(received).catch((cause: unknown) => this.#note(cause));
+      this.#answer(readRequest(this.#parts.envelope(), this.#parts.member, message));
     } catch (cause) {
-      this.#note(cause);
+      this.#parts.log.warn('a request of a hub was not answered', { reason: (cause as Error).message });
     }
   }
 
-  #note(cause: unknown): void {
-    this.#parts.log.warn('a request of a hub was not answered', { reason: (cause as Error).message });
-  }
-
-  async #answer(received: Received): Promise<void> {
+  #answer(received: Received): void {
     const { member, machine, connection, envelope, clock } = this.#parts;
     const call = new Call({ connection, envelope: envelope(), clock, member, id: received.id }, 'mac');
     const refused = this.#refusal(received);
     if (refused !== undefined) {
-      call.sendJson('failed', { code: refused });
-      return call.close();
+      call.refuse(refused);
+      return;
     }
     this.#calls.add(call);
-    call.onOver(() => this.#calls.delete(call));
-    call.sendJson('ack', { machine });
-    try {
-      await this.#pass(received, call);
-    } finally {
-      call.cancel();
-    }
+    call.once('close', () => this.#calls.delete(call));
+    call.acknowledge(machine);
+    // The service says how long a request may take.
+    const server = createServer({ requestTimeout: 0 }, (request, response) => {
+      this.#pass(received, call, request, response);
+    });
+    server.emit('connection', call);
   }
 
   #refusal({ id, atMs }: Received): string | undefined {
@@ -122,87 +125,34 @@ export class Answers {
     return this.#calls.size >= MAX_CALLS ? 'mac_busy' : undefined;
   }
 
-  async #pass(received: Received, call: Call): Promise<void> {
-    let response: IncomingMessage;
-    try {
-      response = await this.#ask(received, call);
-    } catch {
-      call.sendJson('failed', { code: 'mac_service_away' });
-      return call.close();
-    }
-    try {
-      if (isEndless(received, response)) {
-        call.sendJson('failed', { code: 'fleet_stream' });
-        return call.close();
-      }
-      call.sendJson('head', { status: response.statusCode, headers: passed(response.headers) });
-      for await (const piece of response) await call.write(piece as Uint8Array);
-      call.send('end');
-      call.close();
-    } finally {
-      response.destroy();
-    }
-  }
-
-  /** Makes the request at the own service. Resolves once the answer begins, which may take as long as there. */
-  #ask(received: Received, call: Call): Promise<IncomingMessage> {
+  /** Makes the request at the own service, and passes its answer on as it comes, which may take as long as there. */
+  #pass({ isOwner }: Received, call: Call, asked: IncomingMessage, answer: ServerResponse): void {
     const { serviceUrl, ownerKey } = this.#parts;
-    const { method, path, headers, isOwner, hasBody } = received;
-    return new Promise((resolve, reject) => {
-      const { hostname, port } = new URL(serviceUrl());
-      const own = isOwner ? { ...passed(headers), authorization: undefined, 'x-api-key': ownerKey } : passed(headers);
-      const host = hostname.replace(/^\[|\]$/g, '');
-      const request = httpRequest({ host, port, method, path, headers: defined(own), agent: false });
-      request.on('response', resolve);
-      request.on('error', reject);
-      call.onOver(() => request.destroy());
-      if (hasBody) void upload(call, request);
-      else request.end();
+    const { hostname, port } = new URL(serviceUrl());
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const own = { ...passed(asked.headers), ...(isOwner && { authorization: undefined, 'x-api-key': ownerKey }) };
+    const headers = framed(own, asked.headers['transfer-encoding'] !== undefined);
+    const request = httpRequest({ host, port, method: asked.method, path: asked.url, headers, agent: false });
+    call.once('close', () => request.destroy());
+    request.on('error', () => {
+      if (!answer.headersSent) call.refuse('mac_service_away');
     });
+    request.on('response', (response) => {
+      if (isEndless(asked, response)) return void call.refuse('fleet_stream');
+      answer.writeHead(response.statusCode ?? 502, framed(passed(response.headers), false));
+      pipeline(response, answer, () => {});
+    });
+    // The service may answer before it has the whole body.
+    asked.pipe(request);
   }
-}
-
-/** Passes the request's body on. The service may answer before it has the whole body, so nothing here ends the call. */
-async function upload(call: Call, request: ClientRequest): Promise<void> {
-  try {
-    for (;;) {
-      const { kind, bytes } = await call.next();
-      if (kind === 'end') break;
-      if (kind !== 'data') throw new Error('The parts of a body are out of order.');
-      if (!request.write(bytes)) await drained(request);
-      call.send('taken');
-    }
-    request.end();
-  } catch {
-    request.destroy();
-  }
-}
-
-function drained(request: ClientRequest): Promise<void> {
-  return new Promise((resolve) => {
-    request.once('drain', resolve);
-    request.once('close', resolve);
-  });
 }
 
 /** The hub itself has the streams of events. Answers of MCP to a POST, and exports, have an end. */
-function isEndless({ method, path }: Received, { headers }: IncomingMessage): boolean {
-  const isEvents = path.startsWith('/api/v1/events') || path.startsWith('/mcp');
+function isEndless({ method, url = '' }: IncomingMessage, { headers }: IncomingMessage): boolean {
+  const isEvents = url.startsWith('/api/v1/events') || url.startsWith('/mcp');
   return method === 'GET' && isEvents && STREAMS.test(headers['content-type'] ?? '');
 }
 
-function defined(headers: Readonly<Record<string, string | readonly string[] | undefined>>): OutgoingHttpHeaders {
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]]],
-    ),
-  );
-}
-
-function passed(headers: Readonly<Record<string, string | readonly string[] | undefined>>): PassedHeaders {
-  const kept: Record<string, string | readonly string[]> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !DROPPED.has(name)) kept[name] = value;
-  }
-  return kept;
+function passed(headers: IncomingHttpHeaders): PassedHeaders {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !DROPPED.has(name)));
 }

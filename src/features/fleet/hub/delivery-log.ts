@@ -1,15 +1,12 @@
-import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
-import { nanos } from '@nats-io/nats-core';
-import type { DetailedDelivery, WebhookHealth } from '../../../core/model/webhook.ts';
-import { managerOf } from '../protocol/connect-once.ts';
+import type { DeliveryRecord, DetailedDelivery, WebhookHealth } from '../../../core/model/webhook.ts';
+import type { PostResult } from '../../../core/webhooks/delivery-attempts.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import { type Envelope, HUBS } from '../protocol/envelope.ts';
 import { DELIVERIES, deliverySubject } from '../protocol/subjects.ts';
-
-const FETCH_MS = 2000;
+import { readStream } from './stream-pages.ts';
 
 /** A finished delivery, with its attempts. */
-export type LoggedDelivery = DetailedDelivery & { readonly outcome: 'delivered' | 'dropped' | 'gone' };
+export type LoggedDelivery = DetailedDelivery & Pick<DeliveryRecord, 'outcome'>;
 
 /** The newest deliveries of each webhook, which every hub can show. */
 export class DeliveryLog {
@@ -22,8 +19,9 @@ export class DeliveryLog {
   }
 
   /** Adds a delivery without waiting for the broker: the record of a delivery is not worth delaying the next one. */
-  add(webhook: string, delivery: LoggedDelivery): void {
+  add(webhook: string, record: DeliveryRecord, { attemptRecords: tries, answer }: PostResult): void {
     const subject = deliverySubject(webhook);
+    const delivery = { ...record, tries, ...(answer !== '' && { answer: answer.slice(0, 2048) }) };
     try {
       this.#connection.nc.publish(subject, this.#envelope.sealJson(HUBS, subject, delivery));
     } catch {
@@ -34,30 +32,8 @@ export class DeliveryLog {
   /** Returns the deliveries of a webhook, newest first. */
   async list(webhook: string): Promise<readonly LoggedDelivery[]> {
     const subject = deliverySubject(webhook);
-    const manager = await managerOf(this.#connection.nc);
-    const made = await manager.consumers.add(DELIVERIES, {
-      ack_policy: AckPolicy.None,
-      deliver_policy: DeliverPolicy.All,
-      filter_subject: subject,
-      mem_storage: true,
-      num_replicas: 1,
-      inactive_threshold: nanos(10_000),
-    });
-    const found: LoggedDelivery[] = [];
-    try {
-      if (made.num_pending === 0) return found;
-      const consumer = await this.#connection.js.consumers.get(DELIVERIES, made.name);
-      let left = made.num_pending;
-      for await (const { data } of await consumer.fetch({ max_messages: left, expires: FETCH_MS })) {
-        const read = this.#open(subject, data);
-        if (read !== undefined) found.unshift(read);
-        left -= 1;
-        if (left === 0) break;
-      }
-      return found;
-    } finally {
-      await manager.consumers.delete(DELIVERIES, made.name).catch(() => false);
-    }
+    const { messages } = await readStream(this.#connection, DELIVERIES, { filter_subjects: subject });
+    return messages.flatMap(({ data }) => this.#open(subject, data) ?? []).toReversed();
   }
 
   #open(subject: string, data: Uint8Array): LoggedDelivery | undefined {

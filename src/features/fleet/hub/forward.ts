@@ -118,14 +118,13 @@ async function sendOnce(
   }
 }
 
-function clientAnswer({ status, headers, body, machine }: MacAnswer): Answer {
+function clientAnswer({ status, headers, body, end, machine }: MacAnswer): Answer {
   const shown = answeredHeaders(status, headers, machine);
   if (status === 204 || status === 304) {
-    void body.return();
+    end();
     return { status, headers: shown };
   }
   const length = headers['content-length'];
   const bytes = typeof length === 'string' && /^\d{1,15}$/.test(length) ? { bytes: Number(length) } : {};
-  const close = async (): Promise<void> => void (await body.return());
-  return { status, headers: shown, stream: { ...bytes, read: () => body, close } };
+  return { status, headers: shown, stream: { ...bytes, read: () => body, close: async () => end() } };
 }

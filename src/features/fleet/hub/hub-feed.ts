@@ -1,11 +1,12 @@
 import type { Channel, Member } from '../../../core/log/channel.ts';
 import { isRowEvent, type LogEntry } from '../../../core/model/event.ts';
 import { type Narrowing, wantedBy } from '../../../core/model/narrowing.ts';
-import { type ClientOffset, isAfter, type Offset } from '../../../core/model/offset.ts';
+import { type ClientOffset, isAfter, latest, type Offset } from '../../../core/model/offset.ts';
 import type {
   EventFeed,
   FeedBatch,
   FeedOptions,
+  FeedPage,
   FeedReader,
   ResumeOptions,
   SeenPage,
@@ -109,11 +110,7 @@ export class HubFeed implements EventFeed {
 
   async page(after: Offset, limit: number, { changes = false }: FeedOptions = {}): Promise<SeenPage> {
     const place = placeOf(after);
-    const near = this.#channel.after(place, limit);
-    const read =
-      near === undefined
-        ? await this.#parts.pages.after(place, limit, this.#member)
-        : { entries: near, upTo: near.at(-1)?.offset ?? this.#latest(place) };
+    const read = inMemory(this.#channel, place, limit) ?? (await this.#parts.pages.after(place, limit, this.#member));
     // The client asks again with its own offset, and is then told where to continue.
     if (place.generation !== this.#channel.generation) throw brokerAway();
     const entries = read.entries.filter((entry) => this.#isFor(entry, changes));
@@ -122,11 +119,6 @@ export class HubFeed implements EventFeed {
 
   get #channel(): Channel {
     return this.#parts.tail.channel;
-  }
-
-  #latest(place: Place): Offset {
-    const { last } = this.#channel;
-    return isAfter(last, place) ? last : place;
   }
 
   #isFor(entry: LogEntry, changes: boolean): boolean {
@@ -163,6 +155,12 @@ export class HubFeed implements EventFeed {
   }
 }
 
+/** Returns what follows a place, as far as it is in memory; undefined if the broker must be asked. */
+function inMemory(channel: Channel, place: Place, limit: number): FeedPage | undefined {
+  const entries = channel.after(place, limit);
+  return entries && { entries, upTo: entries.at(-1)?.offset ?? latest(place, channel.last) };
+}
+
 interface ResumedParts {
   readonly place: Place;
   readonly onMore: () => void;
@@ -180,7 +178,7 @@ class ResumedReader implements FeedReader, Member {
   readonly #parts: ResumedParts;
   #place: Place;
   /** The entries that were read from the broker and not taken yet. */
-  #read: { readonly entries: LogEntry[]; readonly upTo: Place } | undefined;
+  #read: FeedPage | undefined;
   #isReading = false;
   #failure: Error | undefined;
   #isClosed = false;
@@ -203,21 +201,15 @@ class ResumedReader implements FeedReader, Member {
       this.#failure = undefined;
       throw failure;
     }
-    const near = this.#read === undefined ? channel.after(this.#place, limit) : undefined;
-    if (near !== undefined) {
-      const { last } = channel;
-      const upTo = near.at(-1)?.offset ?? (isAfter(last, this.#place) ? last : this.#place);
-      this.#place = placeOf(upTo);
-      return { entries: near.filter(isWanted), upTo, missed: 0 };
-    }
-    if (this.#read === undefined) {
+    const read = this.#read ?? inMemory(channel, this.#place, limit);
+    if (read === undefined) {
       void this.#load();
       return { entries: [], upTo: this.#place, missed: 0 };
     }
-    const entries = this.#read.entries.splice(0, limit);
-    const isOver = this.#read.entries.length === 0;
-    this.#place = isOver ? this.#read.upTo : placeOf(entries.at(-1)?.offset ?? this.#place);
-    if (isOver) this.#read = undefined;
+    const entries = read.entries.slice(0, limit);
+    const rest = read.entries.slice(limit);
+    this.#read = rest.length === 0 ? undefined : { ...read, entries: rest };
+    this.#place = placeOf(rest.length === 0 ? read.upTo : (entries.at(-1)?.offset ?? this.#place));
     return { entries: entries.filter(isWanted), upTo: this.#place, missed: 0 };
   }
 
@@ -240,8 +232,7 @@ class ResumedReader implements FeedReader, Member {
     if (this.#isReading) return;
     this.#isReading = true;
     try {
-      const { entries, upTo } = await this.#parts.pages.after(this.#place, PAGE, this.#parts.member);
-      this.#read = { entries: [...entries], upTo };
+      this.#read = await this.#parts.pages.after(this.#place, PAGE, this.#parts.member);
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(String(error));
     }

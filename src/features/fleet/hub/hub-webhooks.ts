@@ -19,7 +19,7 @@ import {
 } from '../../../core/model/webhook.ts';
 import { changedWebhook, newStoredWebhook, shownSettings } from '../../../core/model/webhook-settings.ts';
 import type { Counters } from '../../../core/runtime/counters.ts';
-import { postRecord } from '../../../core/webhooks/delivery-record.ts';
+import { postRecord, requestedPost } from '../../../core/webhooks/delivery-record.ts';
 import { fleetProblem } from '../problems.ts';
 import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
 import { DeliveryLog, healthOf, type LoggedDelivery } from './delivery-log.ts';
@@ -81,13 +81,8 @@ export class HubWebhooks implements WebhookRegistry {
     this.#assertPossible(given);
     const { stream, rowId } = feed.lastPublished();
     const webhook = newStoredWebhook(randomUUID(), given, rowOffset(0), clock.now());
-    await this.#assertRoom(0);
+    if (this.list().length >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
     await this.#table.create({ webhook, n: 1, stream, start: { after: rowId }, held: null });
-    // Another hub may have registered the last one at the same time.
-    await this.#assertRoom(1).catch(async (error: unknown) => {
-      await this.#table.remove(webhook.id);
-      throw error;
-    });
     return webhook;
   }
 
@@ -158,8 +153,7 @@ export class HubWebhooks implements WebhookRegistry {
   async summaries(): Promise<readonly WebhookSummary[]> {
     return Promise.all(
       this.list().map(async (webhook) => {
-        const [status, last] = await Promise.all([this.status(webhook.id), this.lastDelivery(webhook.id)]);
-        return webhookSummary(webhook, status, last);
+        return webhookSummary(webhook, await this.status(webhook.id), await this.lastDelivery(webhook.id));
       }),
     );
   }
@@ -219,10 +213,8 @@ export class HubWebhooks implements WebhookRegistry {
       const result = await this.#parts.poster.send({ to, id, event, json, retry: false }).result;
       if (result.outcome === 'interrupted') throw problem('shutting_down');
       const record = postRecord(id, event as DeliveryRecord['event'], seq, result, this.#parts.clock);
-      this.#deliveries.add(to.id, { ...record, tries: result.attemptRecords });
-      const { status, error, durationMs, answer } = result;
-      const delivered = result.outcome === 'delivered';
-      return { id, delivered, status, error, duration_ms: durationMs, answer: answer === '' ? null : answer };
+      this.#deliveries.add(to.id, record, result);
+      return requestedPost(record, result.answer);
     } finally {
       this.#testing.delete(to.id);
     }
@@ -260,11 +252,6 @@ export class HubWebhooks implements WebhookRegistry {
     if (include !== undefined && include.size > 0) throw fleetProblem('include_at_the_mac');
     const message = url === undefined ? undefined : this.#parts.poster.refusal(url);
     if (message !== undefined) throw invalidRequest([{ pointer: '/url', message }]);
-  }
-
-  /** Throws `too_many_webhooks` if there are more than the limit, of which `own` have just been registered here. */
-  async #assertRoom(own: number): Promise<void> {
-    if ((await this.#table.count()) - own >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
   }
 
   #existing(id: string): WebhookRecord {

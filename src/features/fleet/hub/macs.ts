@@ -26,9 +26,9 @@ export interface KnownMachine {
 /** Knows the Macs of the fleet by asking all of them, every second, who is there. */
 export class Macs {
   readonly #parts: MacsParts;
-  /** Key: member, then machine. */
-  readonly #known = new Map<string, Map<string, KnownMachine>>();
-  /** Members that have events in the stream. */
+  /** Key: member and machine. */
+  readonly #known = new Map<string, KnownMachine>();
+  /** Members that have events in the stream, or have reported themselves. */
   readonly #named = new Set<string>();
   readonly #cancel: Cancel;
   #first: Promise<void> | undefined;
@@ -54,11 +54,7 @@ export class Macs {
   }
 
   get ids(): readonly string[] {
-    return [...new Set([...this.#named, ...this.#known.keys()])].sort();
-  }
-
-  get present(): readonly string[] {
-    return this.ids.filter((id) => this.#presentOf(id).length > 0);
+    return [...this.#named].sort();
   }
 
   /** Returns a Mac's machines: those that are present first, in the order in which they joined. Throws `mac_unknown`. */
@@ -100,9 +96,11 @@ export class Macs {
   }
 
   #all(id: string): readonly KnownMachine[] {
-    return [...(this.#known.get(id)?.values() ?? [])].sort(
-      ({ report: one }, { report: other }) => one.sinceMs - other.sinceMs || (one.machine < other.machine ? -1 : 1),
-    );
+    return [...this.#known.values()]
+      .filter(({ report }) => report.member === id)
+      .sort(
+        ({ report: one }, { report: other }) => one.sinceMs - other.sinceMs || (one.machine < other.machine ? -1 : 1),
+      );
   }
 
   #presentOf(id: string): readonly KnownMachine[] {
@@ -118,9 +116,8 @@ export class Macs {
     const { clock } = this.#parts;
     try {
       for (const report of await who(this.#parts, ANSWERS_WITHIN_MS)) {
-        const machines = this.#known.get(report.member) ?? new Map<string, KnownMachine>();
-        machines.set(report.machine, { report, heardMs: clock.now() });
-        this.#known.set(report.member, machines);
+        this.#named.add(report.member);
+        this.#known.set(`${report.member} ${report.machine}`, { report, heardMs: clock.now() });
       }
     } catch {
       // The broker is away: so are the Macs, until it is back.

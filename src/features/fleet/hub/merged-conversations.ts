@@ -1,6 +1,5 @@
 import type { Answer } from '../../../core/http/answer.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
-import type { Cancel } from '../../../core/model/ports/host-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
 import { conversationQuery } from '../../../core/schema/conversation-request.ts';
 import { pageLink } from '../../../core/schema/page-link.ts';
@@ -62,20 +61,10 @@ async function conversationsOf(
 ): Promise<readonly Row[] | undefined> {
   const [machine] = (await parts.macs.machinesOf(mac)).present;
   if (machine === undefined) return undefined;
-  const ending = new AbortController();
-  let cancel: Cancel = () => {};
-  const late = new Promise<undefined>((resolve) => {
-    cancel = parts.clock.after(WITHIN_MS, () => {
-      ending.abort();
-      resolve(undefined);
-    });
-  });
   try {
-    return await Promise.race([late, read(parts, { mac, machine, limit, asked, signal: ending.signal })]);
+    return await read(parts, { mac, machine, limit, asked, signal: AbortSignal.timeout(WITHIN_MS) });
   } catch {
     return undefined;
-  } finally {
-    cancel();
   }
 }
 

@@ -1,5 +1,4 @@
-import { AckPolicy, DeliverPolicy } from '@nats-io/jetstream';
-import { nanos } from '@nats-io/nats-core';
+import type { JsMsg, MsgRequest, OrderedConsumerOptions, StoredMsg } from '@nats-io/jetstream';
 import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { EVENTS, eventsOf, unlessMissing } from '../protocol/subjects.ts';
@@ -8,36 +7,35 @@ import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 import type { StreamTail } from './stream-tail.ts';
 
 const FETCH_MS = 3000;
+/** How long the broker keeps the consumer of a hub that was killed. */
+const INACTIVE_MS = 10_000;
 /** Each page has a consumer at the broker while it is read. */
 const MAX_READING = 16;
 
-export interface StreamPage {
-  readonly entries: readonly StreamEntry[];
-  readonly upTo: Place;
+export interface StreamPagesParts {
+  readonly connection: FleetConnection;
+  readonly envelope: Envelope;
+  readonly tail: StreamTail;
 }
 
 /** Reads past events from the broker, for clients that are too far behind for the ring. */
 export class StreamPages {
-  readonly #connection: FleetConnection;
-  readonly #envelope: Envelope;
-  readonly #tail: StreamTail;
+  readonly #parts: StreamPagesParts;
   readonly #waiting: (() => void)[] = [];
   #reading = 0;
 
-  constructor(parts: { readonly connection: FleetConnection; readonly envelope: Envelope; readonly tail: StreamTail }) {
-    this.#connection = parts.connection;
-    this.#envelope = parts.envelope;
-    this.#tail = parts.tail;
+  constructor(parts: StreamPagesParts) {
+    this.#parts = parts;
   }
 
-  /** Returns the events after a place, of one member or of all. Throws `broker_away`. */
-  async after(place: Place, limit: number, member?: string): Promise<StreamPage> {
+  /** Returns the events after a place, of one member or of all, and up to where they have been seen. Throws `broker_away`. */
+  async after(place: Place, limit: number, member?: string) {
     if (this.#reading >= MAX_READING) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
     this.#reading += 1;
     try {
       return await this.#read(place, limit, member);
     } catch (error) {
-      if (!this.#connection.isConnected) throw brokerAway();
+      if (!this.#parts.connection.isConnected) throw brokerAway();
       throw error;
     } finally {
       this.#reading -= 1;
@@ -47,64 +45,75 @@ export class StreamPages {
 
   /** Returns the place before the first event that was stored at this time or later. */
   async before(atMs: number): Promise<Place> {
-    const { last } = this.#tail;
-    const manager = await this.#tail.manager();
-    const made = await manager.consumers.add(EVENTS, {
-      ...EPHEMERAL,
-      deliver_policy: DeliverPolicy.StartTime,
-      opt_start_time: new Date(atMs).toISOString(),
-    });
-    await manager.consumers.delete(EVENTS, made.name).catch(() => false);
-    const rowId = made.delivered.stream_seq;
-    return made.num_pending === 0 || rowId >= last.rowId ? last : this.at(rowId);
-  }
-
-  /** Returns the place of a sequence in the present stream. */
-  async at(rowId: number): Promise<Place> {
-    const { stream, generation } = this.#tail.last;
-    const manager = await this.#tail.manager();
-    const found =
-      rowId === 0 ? undefined : await unlessMissing(() => manager.streams.getMessage(EVENTS, { seq: rowId }));
-    return { rowId, change: 0, stream, atMs: found?.time.getTime() ?? 0, generation };
-  }
-
-  async #read(place: Place, limit: number, member: string | undefined): Promise<StreamPage> {
-    const { last } = this.#tail;
-    const manager = await this.#tail.manager();
-    const made = await manager.consumers.add(EVENTS, {
-      ...EPHEMERAL,
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: place.rowId + 1,
-      ...(member !== undefined && { filter_subject: eventsOf(member) }),
-    });
-    try {
-      const wanted = Math.min(limit, made.num_pending);
-      const entries: StreamEntry[] = [];
-      let upTo = place;
-      if (wanted > 0) {
-        const consumer = await this.#connection.js.consumers.get(EVENTS, made.name);
-        let read = 0;
-        for await (const message of await consumer.fetch({ max_messages: wanted, expires: FETCH_MS })) {
-          upTo = { ...place, rowId: message.seq, atMs: storedAtMs(message) };
-          const entry = streamEntry(message, upTo, this.#envelope);
-          if (entry !== undefined) entries.push(entry);
-          read += 1;
-          if (read === wanted) break;
-        }
-        if (read === 0) throw brokerAway();
-      }
-      // Everything of this member up to the end has been seen, not only up to its last event.
-      if (wanted === made.num_pending && last.rowId > upTo.rowId && last.generation === place.generation) upTo = last;
-      return { entries, upTo };
-    } finally {
-      await manager.consumers.delete(EVENTS, made.name).catch(() => false);
+    const { connection, tail } = this.#parts;
+    const { last } = tail;
+    const from = { opt_start_time: new Date(atMs).toISOString() };
+    const { before: rowId, pending } = await readStream(connection, EVENTS, from, 0);
+    if (pending === 0) {
+      if (((await this.#stored({ last_by_subj: eventsOf() }))?.time.getTime() ?? 0) >= atMs) throw brokerAway();
+      return last;
     }
+    if (rowId >= last.rowId) return last;
+    const found = rowId === 0 ? undefined : await this.#stored({ seq: rowId });
+    return { ...tail.last, rowId, atMs: found?.time.getTime() ?? 0 };
+  }
+
+  /** Asks the leader of the stream, while a consumer reads from a copy, which may be behind. */
+  async #stored(query: MsgRequest): Promise<StoredMsg | undefined> {
+    const manager = await this.#parts.tail.manager();
+    return unlessMissing(() => manager.streams.getMessage(EVENTS, query));
+  }
+
+  async #read(place: Place, limit: number, member: string | undefined) {
+    const { connection, envelope, tail } = this.#parts;
+    const { last } = tail;
+    const from = {
+      opt_start_seq: place.rowId + 1,
+      ...(member !== undefined && { filter_subjects: eventsOf(member) }),
+    };
+    const { messages, pending } = await readStream(connection, EVENTS, from, limit);
+    if (messages.length === 0 && pending > 0) throw brokerAway();
+    const entries: StreamEntry[] = [];
+    let upTo = place;
+    for (const message of messages) {
+      // A consumer of a copy that does not have the place yet begins at the end of that copy.
+      if (message.seq <= upTo.rowId) continue;
+      upTo = { ...place, rowId: message.seq, atMs: storedAtMs(message) };
+      const entry = streamEntry(message, upTo, envelope);
+      if (entry !== undefined) entries.push(entry);
+    }
+    if (messages.length === pending && last.rowId > upTo.rowId && last.generation === place.generation) {
+      const newest = await this.#stored({ last_by_subj: eventsOf(member) });
+      // Everything of this member up to the end has been seen, not only up to its last event.
+      if ((newest?.seq ?? 0) <= upTo.rowId) upTo = last;
+    }
+    return { entries, upTo };
   }
 }
 
-const EPHEMERAL = {
-  ack_policy: AckPolicy.None,
-  mem_storage: true,
-  num_replicas: 1,
-  inactive_threshold: nanos(10_000),
-} as const;
+/**
+ * Reads at most `limit` messages that a stream has now, with a consumer of its own. `pending` is the number of all that it
+ * could read, and `before` the sequence before the first.
+ */
+export async function readStream(
+  { js }: FleetConnection,
+  stream: string,
+  from: Partial<OrderedConsumerOptions>,
+  limit = Number.POSITIVE_INFINITY,
+): Promise<{ readonly messages: readonly JsMsg[]; readonly pending: number; readonly before: number }> {
+  const consumer = await js.consumers.get(stream, { ...from, inactive_threshold: INACTIVE_MS });
+  try {
+    const { num_pending: pending, delivered } = await consumer.info(true);
+    const wanted = Math.min(limit, pending);
+    const messages: JsMsg[] = [];
+    if (wanted > 0) {
+      for await (const message of await consumer.fetch({ max_messages: wanted, expires: FETCH_MS })) {
+        messages.push(message);
+        if (messages.length === wanted) break;
+      }
+    }
+    return { messages, pending, before: delivered.stream_seq };
+  } finally {
+    await consumer.delete().catch(() => false);
+  }
+}

@@ -1,12 +1,11 @@
 import { type ConsumerMessages, DeliverPolicy, type JetStreamManager, type StreamInfo } from '@nats-io/jetstream';
-import { nanos } from '@nats-io/nats-core';
 import { Channel } from '../../../core/log/channel.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { EVENTS, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
+import { EVENTS, endInDoubt, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
 import { isSameMoment, type Place, placeOf } from './place.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 
@@ -14,6 +13,8 @@ import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 const RING = 5000;
 const WATCH_EVERY_MS = 1000;
 const AGAIN_MS = 300;
+/** How long the broker keeps the consumer of a hub that was killed. */
+const INACTIVE_MS = 30_000;
 
 export interface StreamTailParts {
   readonly connection: FleetConnection;
@@ -142,10 +143,11 @@ export class StreamTail {
     const consumer = await this.#parts.connection.js.consumers.get(EVENTS, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: from,
-      inactive_threshold: nanos(30_000),
+      inactive_threshold: INACTIVE_MS,
     });
     const messages = await consumer.consume({ max_messages: 500, expires: 4000, idle_heartbeat: 1000 });
     this.#messages = messages;
+    void endInDoubt(messages);
     const cancelWatch = this.#watch(messages);
     this.#trouble = undefined;
     const { generation } = this.channel;
@@ -163,6 +165,7 @@ export class StreamTail {
     } finally {
       cancelWatch();
       messages.stop();
+      void consumer.delete().catch(() => false);
     }
   }
 

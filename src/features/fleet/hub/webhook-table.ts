@@ -71,13 +71,6 @@ export class WebhookTable {
     return this.#known.get(id)?.record;
   }
 
-  async count(): Promise<number> {
-    const bucket = await this.#bucket();
-    let count = 0;
-    for await (const _key of await bucket.keys()) count += 1;
-    return count;
-  }
-
   async create(record: WebhookRecord): Promise<void> {
     const { id } = record.webhook;
     const revision = await (await this.#bucket()).create(id, sealRecord(this.#parts.envelope, record));
@@ -176,6 +169,8 @@ export class WebhookTable {
     if (this.#isStale) await this.#renew(bucket);
     const watch = await bucket.watch();
     this.#stopWatch = () => watch.stop();
+    // It may have become stale while the watch began.
+    if (this.#isStale || this.#isClosed) watch.stop();
     for await (const entry of watch) {
       if (this.#isStale || this.#isClosed) break;
       this.#takeEntry(entry);

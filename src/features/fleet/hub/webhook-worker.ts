@@ -1,4 +1,4 @@
-import type { ConsumerMessages, JsMsg } from '@nats-io/jetstream';
+import type { Consumer, ConsumerMessages, JsMsg } from '@nats-io/jetstream';
 import type { LogEntry } from '../../../core/model/event.ts';
 import { eventFilter } from '../../../core/model/event-filter.ts';
 import { NO_INCLUDES } from '../../../core/model/include.ts';
@@ -10,7 +10,7 @@ import { heldDelivery, logEnd, postRecord } from '../../../core/webhooks/deliver
 import type { Poster, Sending } from '../../../core/webhooks/poster.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { EVENTS, unlessMissing } from '../protocol/subjects.ts';
+import { EVENTS, endInDoubt, unlessMissing } from '../protocol/subjects.ts';
 import type { DeliveryLog, LoggedDelivery } from './delivery-log.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 import type { StreamTail } from './stream-tail.ts';
@@ -26,8 +26,6 @@ import {
 const WORKING_EVERY_MS = 1500;
 const SAVE_EVERY_MS = 1000;
 const AGAIN_MS = 300;
-/** The reports of the NATS client when a consumer is gone; pulling from it would never end. */
-const ENDINGS: ReadonlySet<string> = new Set(['consumer_deleted', 'consumer_not_found', 'stream_not_found']);
 
 export interface WebhookWorkerParts {
   readonly connection: FleetConnection;
@@ -114,13 +112,15 @@ export class WebhookWorker {
     const manager = await tail.manager();
     if (!(await this.#isInStream(known))) return;
     const name = consumerName(known);
-    if ((await unlessMissing(() => manager.consumers.info(EVENTS, name))) === undefined) {
+    const get = (): Promise<Consumer> => connection.js.consumers.get(EVENTS, name);
+    let consumer = await unlessMissing(get);
+    if (consumer === undefined) {
       await manager.consumers.add(EVENTS, consumerConfig(known));
+      consumer = await get();
     }
-    const consumer = await connection.js.consumers.get(EVENTS, name);
     const messages = await consumer.consume({ max_messages: 1, expires: 4000, idle_heartbeat: 1000 });
     this.#messages = messages;
-    void this.#watch(messages);
+    void endInDoubt(messages);
     const isCurrent = (): boolean => {
       const now = record();
       return !this.#isStopped && !isStale() && tail.isFilled && now?.n === known.n && now.webhook.enabled;
@@ -161,10 +161,6 @@ export class WebhookWorker {
     if (isMoved) await manager.consumers.delete(EVENTS, consumerName(known)).catch(() => false);
     else await this.#wakeup.wait(AGAIN_MS);
     return false;
-  }
-
-  async #watch(messages: ConsumerMessages): Promise<void> {
-    for await (const { type } of messages.status()) if (ENDINGS.has(type)) messages.stop();
   }
 
   async #handle(message: JsMsg, isCurrent: () => boolean): Promise<void> {
@@ -261,15 +257,10 @@ export class WebhookWorker {
     }
     message.ack();
     this.#note(known, entry.rowId, entry.offset.atMs);
-    const plain = postRecord(entry.subject, entry.event.type, entry.rowId, result, clock);
-    const record = {
-      ...plain,
-      tries: result.attemptRecords,
-      ...(result.answer !== '' && { answer: result.answer.slice(0, 2048) }),
-    };
-    deliveries.add(webhook.id, record);
+    const record = postRecord(entry.subject, entry.event.type, entry.rowId, result, clock);
+    deliveries.add(webhook.id, record, result);
     this.#parts.onOutcome(record.outcome);
-    logEnd(plain, webhook, log);
+    logEnd(record, webhook, log);
     if (held !== null) {
       await write((one) => ({ ...one, held: null, heldSeq: undefined, webhook: { ...one.webhook, held: null } }));
     }

@@ -13,7 +13,7 @@ import { accessOptions } from './tls.ts';
 /** Ping interval in milliseconds. A connection ends when the server misses two pings. */
 const PING_MS = 2000;
 const REQUEST_MS = 5000;
-/** Longest wait between attempts to connect. Waits are random, so that a fleet does not reconnect all at once. */
+/** Longest wait between attempts to connect. */
 const MAX_RECONNECT_MS = 8000;
 const FIRST_RECONNECT_MS = 250;
 
@@ -26,7 +26,10 @@ export interface ConnectionHost {
   readonly maxReconnectMs?: number;
 }
 
-/** A connection to the broker that reconnects until it is closed. */
+/**
+ * A connection to the broker. When it ends, everything that waits for the broker fails at once, and a new one is made, until
+ * this is closed.
+ */
 export class FleetConnection {
   readonly #membership: () => Membership;
   readonly #host: ConnectionHost;
@@ -36,11 +39,6 @@ export class FleetConnection {
   #js: JetStreamClient | undefined;
   #isConnected = false;
   #isClosed = false;
-  #attempts = 0;
-  /**
-   * Milliseconds before the next attempt to connect. Stored, because the NATS client asks several times per attempt.
-   */
-  #wait = 0;
   #certificateEnd: number | undefined;
   #lastProblem = 'no connection has been tried yet';
   readonly #wakeup: Wakeup;
@@ -52,10 +50,6 @@ export class FleetConnection {
     this.#wakeup = new Wakeup(host.clock);
     this.#host = host;
     this.#ended = this.#run();
-  }
-
-  get name(): string {
-    return this.#host.name;
   }
 
   /** When the server's certificate expires, in Unix milliseconds; undefined without TLS. */
@@ -72,9 +66,7 @@ export class FleetConnection {
     return this.#isConnected ? undefined : this.#lastProblem;
   }
 
-  /**
-   * The NATS client's connection, which reconnects when it is lost. Throws `broker_away` before the first connection.
-   */
+  /** The newest connection of the NATS client. Throws `broker_away` before the first one. */
   get nc(): NatsConnection {
     if (this.#nc === undefined) throw brokerAway();
     return this.#nc;
@@ -110,65 +102,43 @@ export class FleetConnection {
   }
 
   async #run(): Promise<void> {
+    const { log, maxReconnectMs = MAX_RECONNECT_MS } = this.#host;
+    let failures = 0;
     while (!this.#isClosed) {
       try {
         const nc = await connect(this.#options());
         if (this.#isClosed) return await nc.close();
-        this.#nc = nc;
-        this.#js = undefined;
-        this.#connected();
-        await this.#follow(nc);
+        failures = 0;
+        this.#connected(nc);
+        this.#disconnected((await nc.closed()) ?? undefined);
       } catch (error) {
-        this.#note(error);
+        const reason = error instanceof Error ? error.message : String(error);
+        if (reason !== this.#lastProblem && !this.#isClosed) log.warn('connecting to the broker failed', { reason });
+        this.#lastProblem = reason;
       }
-      if (this.#isConnected) this.#disconnected();
-      if (!this.#isClosed) await this.#wakeup.wait(this.#nextWait());
+      // Random, so that a fleet does not come back all at once.
+      const upTo = Math.min(maxReconnectMs, FIRST_RECONNECT_MS * 2 ** Math.min(failures, 10));
+      failures += 1;
+      if (!this.#isClosed) await this.#wakeup.wait(Math.random() * upTo);
     }
   }
 
-  /** Resolves once the connection is closed for good. */
-  async #follow(nc: NatsConnection): Promise<void> {
-    for await (const status of nc.status()) {
-      if (status.type === 'reconnect') this.#connected();
-      else if (status.type === 'reconnecting') this.#nextWait();
-      else if (status.type === 'disconnect' && this.#isConnected) this.#disconnected();
-      else if (status.type === 'error') this.#note(status.error);
-    }
-    const error = await nc.closed();
-    if (error !== undefined) this.#note(error);
-  }
-
-  #connected(): void {
+  #connected(nc: NatsConnection): void {
+    this.#nc = nc;
+    this.#js = undefined;
     this.#isConnected = true;
-    this.#attempts = 0;
-    if (this.#nc !== undefined) keepErrorListener(this.#nc);
-    this.#nextWait();
+    keepErrorListener(nc);
     this.#host.log.info('connected to the broker');
     for (const run of this.#onConnect) run();
   }
 
-  #disconnected(): void {
+  #disconnected(error: Error | undefined): void {
     this.#isConnected = false;
-    this.#lastProblem = 'the connection was lost';
-    if (!this.#isClosed) this.#host.log.warn('the connection to the broker was lost, reconnecting');
-    for (const run of this.#onDisconnect) run();
-  }
-
-  /** Records and logs a failure. Messages of the NATS client name servers and subjects, never keys. */
-  #note(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
-    if (reason !== this.#lastProblem && !this.#isClosed) {
-      this.#host.log.warn('connecting to the broker failed', { reason });
+    this.#lastProblem = error?.message ?? 'the connection was lost';
+    if (!this.#isClosed) {
+      this.#host.log.warn('the connection to the broker was lost, reconnecting', { reason: this.#lastProblem });
     }
-    this.#lastProblem = reason;
-  }
-
-  #nextWait(): number {
-    const { maxReconnectMs = MAX_RECONNECT_MS } = this.#host;
-    const upTo = Math.min(maxReconnectMs, FIRST_RECONNECT_MS * 2 ** Math.min(this.#attempts, 10));
-    this.#attempts += 1;
-    this.#wait = Math.random() * upTo;
-    return this.#wait;
+    for (const run of this.#onDisconnect) run();
   }
 
   #options(): ConnectionOptions {
@@ -183,9 +153,8 @@ export class FleetConnection {
       pingInterval: PING_MS,
       maxPingOut: 2,
       timeout: REQUEST_MS,
-      maxReconnectAttempts: -1,
-      ignoreAuthErrorAbort: true,
-      reconnectDelayHandler: () => this.#wait,
+      // The client's own reconnecting would keep what waits for the broker waiting, and send old messages late.
+      reconnect: false,
     };
   }
 }

@@ -1,45 +1,44 @@
 import { randomBytes } from 'node:crypto';
+import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from 'node:http';
+import { pipeline } from 'node:stream';
 import type { Msg } from '@nats-io/nats-core';
 import { AppError } from '../../../core/model/errors.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
-import { Call, Unanswered } from './call.ts';
+import { Call, Refused, Unanswered } from './call.ts';
 import { brokerAway, type FleetConnection } from './connection.ts';
-import { type Envelope, parsedJson, unreadable } from './envelope.ts';
+import { type Envelope, unreadable } from './envelope.ts';
 import { isRecord } from './event.ts';
 import { answerSubject, isMember, MACHINE, memberOfSubject, requestSubject, WHO, whoAnswers } from './subjects.ts';
 
 /** Time in which a machine acknowledges a request. After that, the answer may take as long as at the machine itself. */
 const ACK_MS = 2000;
-const MAX_HEADERS = 100;
 
 /** A request for the API of a machine. */
-export interface RequestHead {
+export interface Question {
+  readonly member: string;
+  /** Undefined: any machine of the member. */
+  readonly machine?: string | undefined;
   readonly method: string;
   /** Path and query, such as `/api/v1/messages?limit=5`. */
   readonly path: string;
   readonly headers: PassedHeaders;
   /** True if the client had the hub's key: the machine then adds its owner's. */
   readonly isOwner: boolean;
-}
-
-/** Key: the name in lower case. */
-export type PassedHeaders = Readonly<Record<string, string | readonly string[]>>;
-
-export interface Question extends RequestHead {
-  readonly member: string;
-  /** Undefined: any machine of the member. */
-  readonly machine?: string | undefined;
   readonly body?: AsyncIterable<Uint8Array> | undefined;
   /** Ends the request. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Key: the name in lower case. */
+export type PassedHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
 export interface MacAnswer {
   readonly machine: string;
   readonly status: number;
   readonly headers: PassedHeaders;
-  /** Must be read to its end or left early with `break` or `return()`, which ends the request at the machine. */
   readonly body: AsyncGenerator<Uint8Array, void, undefined>;
+  /** Ends the request at the machine, unless the body has been read to its end. */
+  readonly end: () => void;
 }
 
 export interface Asking {
@@ -49,28 +48,38 @@ export interface Asking {
 }
 
 /**
- * Passes a request to a machine. Throws `Unanswered`, `broker_away`, what the machine itself refuses (`clock_differs`,
- * `mac_busy`, `fleet_stream`, `mac_service_away`), and `mac_answer_invalid`.
+ * Passes a request to a machine: HTTP/1.1 over a call, once the machine has acknowledged it. Throws `Unanswered`,
+ * `broker_away`, what the machine itself refuses (`clock_differs`, `mac_busy`, `fleet_stream`, `mac_service_away`), and
+ * `mac_answer_invalid`.
  */
 export async function ask(asking: Asking, question: Question): Promise<MacAnswer> {
   const { connection, envelope, clock } = asking;
-  const { member, machine, method, path, headers, isOwner, body, signal } = question;
+  const { member, machine, isOwner, signal } = question;
   const id = randomBytes(16).toString('base64url');
   const subject = requestSubject(member, machine);
-  const head = { method, path, headers, isOwner, hasBody: body !== undefined, atMs: clock.now() };
   const call = new Call({ ...asking, member, id }, 'hub');
-  signal?.addEventListener('abort', () => call.cancel(), { once: true });
-  if (signal?.aborted === true) call.cancel();
+  signal?.addEventListener('abort', () => call.destroy(), { once: true });
   try {
-    const sealed = envelope.sealJson(member, `${subject} ${id}`, head);
+    signal?.throwIfAborted();
+    const sealed = envelope.sealJson(member, `${subject} ${id}`, { isOwner, atMs: clock.now() });
     connection.nc.publish(subject, sealed, { reply: answerSubject(member, id) });
-    const acknowledged = acknowledgement(await within(call, clock));
-    if (body !== undefined) void sendBody(call, body);
-    return { machine: acknowledged, ...answerHead(await expected(call, 'head')), body: wholeBody(call) };
+    const answering = await acknowledgement(call, clock);
+    const response = await answerOf(call, question);
+    const { statusCode: status = 0, headers } = response;
+    return { machine: answering, status, headers, body: bodyOf(response), end: () => void response.destroy() };
   } catch (error) {
-    call.cancel();
-    throw error;
+    call.destroy();
+    throw error instanceof Refused ? refusal(error.code) : error;
   }
+}
+
+/** Returns the headers with what says that a body of unknown length follows. */
+export function framed(headers: PassedHeaders, hasBody: boolean): OutgoingHttpHeaders {
+  const given = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, typeof value === 'string' ? value : [...value]] as const],
+  );
+  const isUnframed = hasBody && headers['content-length'] === undefined;
+  return { ...Object.fromEntries(given), ...(isUnframed && { 'transfer-encoding': 'chunked' }) };
 }
 
 /** A machine's answer to the question who is here. */
@@ -124,9 +133,9 @@ export async function who(
 }
 
 /** At a machine: a request as it came in. */
-export interface Received extends RequestHead {
+export interface Received {
   readonly id: string;
-  readonly hasBody: boolean;
+  readonly isOwner: boolean;
   /** When the hub asked, in Unix milliseconds of its clock. */
   readonly atMs: number;
 }
@@ -136,18 +145,8 @@ export function readRequest(envelope: Envelope, member: string, { subject, reply
   const id = reply.split('.')[2] ?? '';
   if (!isCallId(id) || reply !== answerSubject(member, id)) throw unreadable('it does not say where to answer');
   const read = envelope.openJson(member, `${subject} ${id}`, data);
-  if (!isRecord(read)) throw unreadable('it is no request');
-  const { method, path, headers, isOwner, hasBody, atMs } = read;
-  if (
-    typeof method !== 'string' ||
-    typeof path !== 'string' ||
-    !path.startsWith('/') ||
-    !isHeaders(headers) ||
-    typeof atMs !== 'number'
-  ) {
-    throw unreadable('it is no request');
-  }
-  return { id, method, path, headers, isOwner: isOwner === true, hasBody: hasBody === true, atMs };
+  if (!isRecord(read) || typeof read.atMs !== 'number') throw unreadable('it is no request');
+  return { id, isOwner: read.isOwner === true, atMs: read.atMs };
 }
 
 /** At a machine: returns where to answer the question who is here; undefined if it is no such question. */
@@ -160,27 +159,44 @@ function isCallId(text: string): boolean {
   return /^[\w-]{22}$/.test(text);
 }
 
-async function within(call: Call, clock: Clock): Promise<Uint8Array> {
-  let cancel = (): void => {};
-  const late = new Promise<never>((_, reject) => {
-    cancel = clock.after(ACK_MS, () => reject(new Unanswered('silent')));
+/** Resolves with the machine that has taken the request. */
+function acknowledgement(call: Call, clock: Clock): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const cancel = clock.after(ACK_MS, () => call.destroy(new Unanswered('silent')));
+    call.once('close', () => {
+      cancel();
+      reject(call.errored ?? new Unanswered('cut'));
+    });
+    call.once('ack', (machine: string) => {
+      cancel();
+      if (MACHINE.test(machine)) resolve(machine);
+      else reject(invalidAnswer());
+    });
   });
-  try {
-    return await Promise.race([expected(call, 'ack'), late]);
-  } finally {
-    cancel();
-  }
 }
 
-/** Returns the bytes of the next part. Throws what the machine refuses. */
-async function expected(call: Call, wanted: 'ack' | 'head'): Promise<Uint8Array> {
-  const { kind, bytes } = await call.next();
-  if (kind === wanted) return bytes;
-  throw kind === 'failed' ? refusal(parsedJson(bytes)) : invalidAnswer();
+/** Makes the request over the call. Resolves once the answer begins. */
+function answerOf(call: Call, { method, path, headers, body }: Question): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const hasBody = body !== undefined;
+    const request = httpRequest({ createConnection: () => call, method, path, headers: framed(headers, hasBody) });
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code?.startsWith('HPE_')) reject(invalidAnswer());
+      else reject(call.errored ?? new Unanswered('cut'));
+    });
+    request.on('response', resolve);
+    // A machine may answer before it has the whole body.
+    if (hasBody) pipeline(body, request, () => {});
+    else request.end();
+  });
+}
+
+async function* bodyOf(response: IncomingMessage): AsyncGenerator<Uint8Array, void, undefined> {
+  for await (const piece of response) yield piece as Uint8Array;
 }
 
 /** The refusals of a machine itself. Everything else is an answer of its API. */
-const REFUSALS: ReadonlyMap<unknown, readonly [status: number, detail: string]> = new Map([
+const REFUSALS: ReadonlyMap<string, readonly [status: number, detail: string]> = new Map([
   [
     'clock_differs',
     [503, 'The clocks of the hub and of the Mac differ by more than a minute, or the request was late.'],
@@ -193,10 +209,9 @@ const REFUSALS: ReadonlyMap<unknown, readonly [status: number, detail: string]> 
   ],
 ]);
 
-function refusal(given: unknown): AppError {
-  const code = isRecord(given) ? given.code : undefined;
+function refusal(code: string): AppError {
   const known = REFUSALS.get(code);
-  return known === undefined ? invalidAnswer() : new AppError(String(code), known[1], { status: known[0] });
+  return known === undefined ? invalidAnswer() : new AppError(code, known[1], { status: known[0] });
 }
 
 function invalidAnswer(): AppError {
@@ -204,52 +219,6 @@ function invalidAnswer(): AppError {
     status: 502,
     hint: 'Check that the hub and the Mac run the same version of Postern.',
   });
-}
-
-function acknowledgement(bytes: Uint8Array): string {
-  const read = parsedJson(bytes);
-  const machine = isRecord(read) ? read.machine : undefined;
-  if (typeof machine === 'string' && MACHINE.test(machine)) return machine;
-  throw invalidAnswer();
-}
-
-function answerHead(bytes: Uint8Array): Pick<MacAnswer, 'status' | 'headers'> {
-  const read = parsedJson(bytes);
-  if (!isRecord(read)) throw invalidAnswer();
-  const { status, headers } = read;
-  if (typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599 && isHeaders(headers)) {
-    return { status, headers };
-  }
-  throw invalidAnswer();
-}
-
-/** Yields the answer's body. Both sides know that the call is over once it is whole. */
-async function* wholeBody(call: Call): AsyncGenerator<Uint8Array, void, undefined> {
-  yield* call.body();
-  call.close();
-}
-
-/** A machine may answer before it has the whole body, so a call that is over is no failure here. */
-async function sendBody(call: Call, body: AsyncIterable<Uint8Array>): Promise<void> {
-  try {
-    for await (const bytes of body) await call.write(bytes);
-    call.send('end');
-  } catch {
-    call.cancel();
-  }
-}
-
-function isHeaders(given: unknown): given is PassedHeaders {
-  if (!isRecord(given)) return false;
-  const all = Object.entries(given);
-  return all.length <= MAX_HEADERS && all.every(([name, value]) => /^[a-z0-9-]{1,64}$/.test(name) && isValue(value));
-}
-
-function isValue(given: unknown): boolean {
-  if (Array.isArray(given)) {
-    return given.length <= MAX_HEADERS && given.every((one) => !Array.isArray(one) && isValue(one));
-  }
-  return typeof given === 'string' && /^[\t\x20-\x7e\x80-\xff]{0,8192}$/.test(given);
 }
 
 function isReport(given: unknown): given is MachineReport {

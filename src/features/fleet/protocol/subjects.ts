@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import {
+  type ConsumerMessages,
   DiscardPolicy,
   JetStreamApiError,
   type JetStreamManager,
@@ -144,6 +145,19 @@ export async function unlessMissing<Found>(ask: () => Promise<Found | null>): Pr
     if (error instanceof JetStreamApiError && error.status === 404) return undefined;
     throw error;
   }
+}
+
+/** The reports of the NATS client when a consumer is gone, or has no leader. */
+const DOUBTS: ReadonlySet<string> = new Set([
+  ...['heartbeats_missed', 'no_responders', 'consumer_deleted', 'consumer_not_found', 'stream_not_found'],
+]);
+
+/**
+ * Ends the messages of a consumer as soon as it is in doubt, so that their reader asks for it again. The client itself
+ * would pull from a lost consumer for ever, and wait up to ten seconds between its questions for one without a leader.
+ */
+export async function endInDoubt(messages: ConsumerMessages): Promise<void> {
+  for await (const { type } of messages.status()) if (DOUBTS.has(type)) messages.stop();
 }
 
 /** Reports whether the broker has this event already. Code 10077 also means a full stream: only the text tells them apart. */

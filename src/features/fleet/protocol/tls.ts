@@ -19,8 +19,6 @@ export function accessOptions({ servers, seed, ca, onCertificateEnd }: BrokerAcc
     servers: servers.map((server) => server.replace(/^(?:nats|tls):\/\//, '')),
     authenticator: nkeyAuthenticator(new TextEncoder().encode(seed)),
     ...(tls !== undefined && { tls }),
-    // Ignores the server addresses that the broker announces, because the servers' certificates may not contain them.
-    ignoreClusterUpdates: true,
   };
 }
 

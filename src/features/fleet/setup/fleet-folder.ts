@@ -1,6 +1,8 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createUser } from '@nats-io/nkeys';
+import { replaceFile } from '../../../core/config/config-file.ts';
 import { AppError, errorCode } from '../../../core/model/errors.ts';
 import type { RunCommand } from '../../../core/runtime/command.ts';
 import { deriveMemberKey, newFleetKey } from '../protocol/envelope.ts';
@@ -8,7 +10,6 @@ import { type Membership, membershipLine, readMembership } from '../protocol/mem
 import type { FleetSize } from '../protocol/subjects.ts';
 import { type ServerAddress, serverAddress } from './addresses.ts';
 import { makeCertificates } from './certificates.ts';
-import { newKey, privateFolder, writePrivate } from './private-files.ts';
 import { HUB_RIGHTS, macRights, SYSTEM_RIGHTS } from './rights.ts';
 import { AUTHORITY_FILE, serverConfig, serverFiles, USERS_FILE, usersConfig } from './server-config.ts';
 
@@ -81,12 +82,14 @@ export class FleetFolder {
         hint: 'Name another folder with --dir.',
       });
     }
-    for (const part of ['', 'operator', 'server', 'server/tls']) privateFolder(join(path, part));
+    for (const part of ['', 'operator', 'server', 'server/tls']) {
+      mkdirSync(join(path, part), { recursive: true, mode: 0o700 });
+    }
     if (hasCertificates && servers.some(({ isLoopback }) => !isLoopback)) await certify(path, servers, run);
     const [operator, system, hub] = [newKey(), newKey(), newKey()];
     const plan = { servers, serverVersion, routePassword: randomBytes(24).toString('hex') };
     for (const index of servers.keys()) {
-      writePrivate(join(path, 'server', serverFiles(index, servers.length).config), serverConfig(plan, index));
+      replaceFile(join(path, 'server', serverFiles(index, servers.length).config), serverConfig(plan, index));
     }
     const keys = { operator: operator.publicKey, system: system.publicKey, hub: hub.publicKey };
     const seeds = { operator: operator.seed, system: system.seed, hub: hub.seed };
@@ -214,15 +217,21 @@ export class FleetFolder {
       ...Object.entries(macs).map(([name, { key }]) => ({ name, publicKey: key, rights: macRights(name) })),
     ];
     const systemUser = { name: 'system', publicKey: system, rights: SYSTEM_RIGHTS };
-    writePrivate(join(this.path, 'server', USERS_FILE), usersConfig(users, systemUser));
-    writePrivate(join(this.path, RECORD), `${JSON.stringify(record, null, 2)}\n`);
-    writePrivate(join(this.path, SECRETS), `${JSON.stringify(secrets, null, 2)}\n`);
+    replaceFile(join(this.path, 'server', USERS_FILE), usersConfig(users, systemUser));
+    replaceFile(join(this.path, RECORD), `${JSON.stringify(record, null, 2)}\n`);
+    replaceFile(join(this.path, SECRETS), `${JSON.stringify(secrets, null, 2)}\n`);
     const { keys } = secrets;
     const line = membershipLine({ member: undefined, servers, seed: secrets.hub, ca: this.authority, keys });
-    writePrivate(this.hubLine, `${line}\n`);
+    replaceFile(this.hubLine, `${line}\n`);
     this.#record = record;
     this.#secrets = secrets;
   }
+}
+
+/** Returns a new key of a user of the broker. */
+function newKey() {
+  const pair = createUser();
+  return { seed: new TextDecoder().decode(pair.getSeed()), publicKey: pair.getPublicKey() };
 }
 
 async function certify(path: string, servers: readonly ServerAddress[], run: RunCommand): Promise<void> {

@@ -1,14 +1,13 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type ClientContext, type CommonOptions, EXIT } from '../../../core/cli/context.ts';
-import { readConfig } from '../../../core/config/config-file.ts';
+import { readConfig, replaceFile } from '../../../core/config/config-file.ts';
 import { configFolder } from '../../../core/config/environment.ts';
 import { AppError, isAppError } from '../../../core/model/errors.ts';
 import { type Membership, membershipLine, parseMembership, readMembership } from '../protocol/membership.ts';
 import { hubName, inboxPrefix } from '../protocol/subjects.ts';
 import { writeFleetFile } from './config-section.ts';
 import { reported } from './desk-commands.ts';
-import { privateFolder, writePrivate } from './private-files.ts';
 
 interface JoinOptions extends CommonOptions {
   readonly file?: string;
@@ -23,9 +22,9 @@ export function joinFleet(options: JoinOptions, context: ClientContext): Promise
     const membership = parseMembership(await lineOf(options, context));
     assertSame(known, membership);
     const files = join(folder, 'fleet');
-    privateFolder(files);
+    mkdirSync(files, { recursive: true, mode: 0o700 });
     const file = known ?? join(files, 'member.line');
-    writePrivate(file, `${membershipLine(membership)}\n`);
+    replaceFile(file, `${membershipLine(membership)}\n`);
     const mistakes = writeFleetFile(folder, file, environment);
     if (mistakes.length > 0) throw unwritten(folder, mistakes);
     const name = membership.member ?? 'a hub';

@@ -5,18 +5,10 @@ import { shownSpan } from '../../../core/cli/output/time.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { type FleetOptions, fleetPath, reported } from './desk-commands.ts';
 import { FleetFolder } from './fleet-folder.ts';
-import { type FleetState, fleetReport, type MacState, type StreamReport } from './fleet-report.ts';
+import { type FleetState, fleetReport } from './fleet-report.ts';
 
-const MACS: readonly Column[] = [
-  { title: 'MAC' },
-  { title: 'STATE' },
-  { title: 'MACHINE' },
-  { title: 'NAME' },
-  { title: 'ROW' },
-  { title: 'BEHIND' },
-  { title: 'LATE' },
-  { title: 'VERSION' },
-];
+const TITLES = ['MAC', 'STATE', 'MACHINE', 'NAME', 'ROW', 'BEHIND', 'LATE', 'VERSION'];
+const MACS: readonly Column[] = TITLES.map((title) => ({ title }));
 
 /** `postern fleet status`: shows the state of the fleet. Exits with 1 if there is a problem. */
 export function showFleet(
@@ -45,14 +37,14 @@ function show(report: FleetState, now: number, context: ClientContext): void {
   if (remarks.length > 0) context.stdout('', ...remarks.map(printable));
 }
 
-function streamLine({ name, messages, bytes, first, replicas }: StreamReport, now: number): string {
+function streamLine({ name, messages, bytes, first, replicas }: FleetState['streams'][number], now: number): string {
   const ageS = first === null ? 0 : Math.max(0, Math.floor((now - Date.parse(first)) / 1000));
   const age = first === null ? '' : `, the oldest ${shownSpan(ageS)} ago`;
   const copies = replicas === 1 ? '1 copy' : `${replicas} copies`;
   return `Stream  ${name}: ${messages} messages, ${(bytes / 2 ** 20).toFixed(1)} MiB${age}, ${copies}`;
 }
 
-function macRows({ mac, machines }: MacState): readonly (readonly string[])[] {
+function macRows({ mac, machines }: FleetState['macs'][number]): readonly (readonly string[])[] {
   if (machines.length === 0) return [[mac, 'away', '-', '-', '-', '-', '-', '-']];
   return machines.map(({ machine, name, row, behind, late, version }) => {
     const numbers = [row, behind, late].map(String);

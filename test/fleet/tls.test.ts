@@ -69,6 +69,8 @@ describeWithNats('a fleet whose server has a certificate', () => {
     const { fleet } = (await status.json()) as { fleet: { certificate_ends: string } };
     const days = (Date.parse(fleet.certificate_ends) - Date.now()) / 86_400_000;
     expect(Math.round(days)).toBe(825);
+    const examined = await run(['doctor', '--config-dir', hub]);
+    expect(examined).toMatchObject({ exitCode: 0, stdout: expect.stringContaining('The hub reads the events') });
     for (const { child } of running) child.kill();
     await Promise.all(running.map(({ ended }) => ended));
     const desk = await run(['fleet', 'status', '--dir', dir, '--json']);

@@ -1,4 +1,5 @@
 import { feature } from '../../core/feature.ts';
+import type { StatusReport } from '../../core/model/status.ts';
 import type { FleetReport } from './agent/agent.ts';
 import { declareHubCommand } from './hub/commands.ts';
 import { FLEET_MIGRATIONS } from './migrations.ts';
@@ -28,8 +29,8 @@ export const fleet = feature({
     const { file } = config.features.fleet ?? {};
     if (typeof file !== 'string' || file === '') return [];
     const { fleetFindings } = await import('./findings.ts');
-    const { fleet: report } = (status ?? {}) as { readonly fleet?: FleetReport };
-    return fleetFindings(file, { isUp, report });
+    const { fleet: report, backend } = (status ?? {}) as Partial<StatusReport> & { readonly fleet?: FleetReport };
+    return fleetFindings(file, { isUp, report, backend });
   },
   async open(core, values) {
     if (values.file === '') return undefined;

@@ -1,27 +1,27 @@
 import { X509Certificate } from 'node:crypto';
 import { quoted } from '../../core/cli/context.ts';
-import { DAY_MS } from '../../core/model/durations.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import { type Finding, fault, finding, ok } from '../../core/model/finding.ts';
-import { isoSecond } from '../../core/model/iso-second.ts';
 import { localNetworkAdvice } from '../../core/model/local-network.ts';
-import { systemClock } from '../../core/runtime/clock.ts';
+import type { BackendHealth } from '../../core/model/ports/reading-ports.ts';
 import type { FleetReport } from './agent/agent.ts';
+import { certificateFinding, DESK } from './protocol/certificate-end.ts';
 import { connectOnce, managerOf } from './protocol/connect-once.ts';
 import { isOpenToOthers, type Membership, readMembership } from './protocol/membership.ts';
 import { EVENTS, hubName, inboxPrefix, STREAMS, unlessMissing } from './protocol/subjects.ts';
 
-const SOON_DAYS = 30;
-const DESK = 'On the machine where the fleet was set up, run: postern fleet';
+/** What the running service says of itself, if there is one. */
+interface Running {
+  readonly isUp: boolean;
+  readonly report: FleetReport | undefined;
+  readonly backend: BackendHealth | undefined;
+}
 
 /**
  * Finds out whether this machine can take part in its fleet. While the service runs, it is asked instead of the servers:
  * a connection from this terminal would prove nothing about the service, which may lack the permission for the network.
  */
-export async function fleetFindings(
-  path: string,
-  { isUp, report }: { readonly isUp: boolean; readonly report: FleetReport | undefined },
-): Promise<readonly Finding[]> {
+export async function fleetFindings(path: string, { isUp, report, backend }: Running): Promise<readonly Finding[]> {
   let membership: Membership;
   try {
     membership = readMembership(path);
@@ -37,16 +37,26 @@ export async function fleetFindings(
       )
     : ok('fleet_file', `This machine is ${membership.member ?? 'a hub'} in its fleet.`);
   const connection = isUp ? reported(membership, report) : await servers(membership);
-  return [file, ...certificates(membership), ...connection];
+  const atHub = membership.member === undefined ? hubFindings(membership, backend) : [];
+  return [...atHub, file, ...certificates(membership), ...connection];
 }
 
-/** Tells until when a certificate is valid. `end` is in Unix milliseconds. */
-export function certificateFinding(name: string, end: number): Finding {
-  const day = isoSecond(end).slice(0, 10);
-  const days = Math.floor((end - systemClock.now()) / DAY_MS);
-  if (days >= SOON_DAYS) return ok('fleet_certificate', `${name} is valid until ${day}.`);
-  const sentence = days < 0 ? `${name} has ended (${day}).` : `${name} ends in ${days} days (${day}).`;
-  return finding(days < 0 ? 'problem' : 'warning', 'fleet_certificate', sentence, `${DESK} renew`);
+/** What is said at a hub instead of what other checks say about Messages. */
+function hubFindings(membership: Membership, backend: BackendHealth | undefined): readonly Finding[] {
+  const none = ok('chat_database', 'A hub reads no database of Messages.');
+  if (backend === undefined) return [none];
+  const { connected, message } = backend;
+  return [
+    connected
+      ? ok('connection', message ?? 'The hub reads the events of the fleet.')
+      : fault(
+          'connection',
+          message ?? 'The hub cannot read the events of the fleet.',
+          adviceFor(message ?? '', membership),
+        ),
+    ok('events', 'GET /api/v1/macs says how far each Mac has published.'),
+    none,
+  ];
 }
 
 /** The report of a Mac's running service on its connection. */

@@ -107,10 +107,13 @@ async function findingsOf(
   const checked = await check(backend.chatDbPath, machine);
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected, checked));
   const { isUp, status } = asked;
+  const ofFeatures: Finding[] = [];
   for (const feature of environment.features ?? []) {
-    findings.push(...((await feature.findings?.({ config: reading.config, isUp, status })) ?? []));
+    ofFeatures.push(...((await feature.findings?.({ config: reading.config, isUp, status })) ?? []));
   }
-  return findings;
+  // A feature may make a check that is also made above: a hub of a fleet has no database of Messages.
+  const names = new Set(ofFeatures.map(({ name }) => name));
+  return [...findings.filter(({ name }) => !names.has(name)), ...ofFeatures];
 }
 
 /**

@@ -22,7 +22,6 @@ import { eventBody, kindOf, withoutText } from './event-kind.ts';
 import type { AgentStore } from './store.ts';
 import { StreamCheck, type StreamState } from './stream-check.ts';
 
-const PUBLISH_MS = 5000;
 /** How often the publisher looks whether the stream is still the one to which it publishes. */
 export const LOOK_MS = 3000;
 const PAUSE_MS = { shortest: 50, longest: 1000 };
@@ -151,7 +150,7 @@ export class EventPublisher implements ConsumerTask<undefined> {
   async #publish(subject: string, sealed: Uint8Array): Promise<number> {
     const { js } = this.#parts.connection;
     try {
-      return (await js.publish(subject, sealed, { expect: { streamName: EVENTS }, timeout: PUBLISH_MS })).seq;
+      return (await js.publish(subject, sealed, { expect: { streamName: EVENTS } })).seq;
     } catch (error) {
       if (isTaken(error)) return TAKEN;
       throw error;

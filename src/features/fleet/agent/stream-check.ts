@@ -2,7 +2,6 @@ import { DAY_MS, HOUR_MS } from '../../../core/model/durations.ts';
 import { isRowEntry, type LogEntry } from '../../../core/model/event.ts';
 import { isShownByDefault } from '../../../core/model/narrowing.ts';
 import { type Offset, rowOffset } from '../../../core/model/offset.ts';
-import { managerOf } from '../protocol/connect-once.ts';
 import { EVENTS, eventSubject } from '../protocol/subjects.ts';
 import { kindOf } from './event-kind.ts';
 import type { EventPublisherParts } from './publisher.ts';
@@ -53,7 +52,7 @@ export class StreamCheck {
   }
 
   async look(): Promise<StreamState> {
-    const jsm = await managerOf(this.#parts.connection.nc);
+    const jsm = await this.#parts.connection.manager();
     const { created, cluster, state, config } = await jsm.streams.info(EVENTS);
     return new StreamState(created, cluster?.leader ?? '', state.last_seq, config.max_age / NS_PER_MS);
   }
@@ -108,7 +107,7 @@ export class StreamCheck {
   }
 
   async #has(subject: string): Promise<boolean> {
-    const jsm = await managerOf(this.#parts.connection.nc);
+    const jsm = await this.#parts.connection.manager();
     const ask = async (): Promise<boolean> => (await jsm.direct.getMessage(EVENTS, { last_by_subj: subject })) !== null;
     if (await ask()) return true;
     await new Promise<void>((resolve) => void this.#parts.clock.after(SURE_MS, resolve));

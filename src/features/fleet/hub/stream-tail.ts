@@ -2,7 +2,6 @@ import { type ConsumerMessages, DeliverPolicy, type JetStreamManager, type Strea
 import { Channel } from '../../../core/log/channel.ts';
 import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts';
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
-import { managerOf } from '../protocol/connect-once.ts';
 import { brokerAway, type FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { EVENTS, endInDoubt, memberOfSubject, unlessMissing } from '../protocol/subjects.ts';
@@ -116,7 +115,7 @@ export class StreamTail {
   }
 
   manager(): Promise<JetStreamManager> {
-    return managerOf(this.#parts.connection.nc);
+    return this.#parts.connection.manager();
   }
 
   async #run(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { type JetStreamClient, jetstream } from '@nats-io/jetstream';
+import { type JetStreamClient, type JetStreamManager, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { type KV, Kvm } from '@nats-io/kv';
 import type { ConnectionOptions, NatsConnection } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
@@ -12,7 +12,9 @@ import { accessOptions } from './tls.ts';
 
 /** Ping interval in milliseconds. A connection ends when the server misses two pings. */
 const PING_MS = 2000;
-const REQUEST_MS = 5000;
+const CONNECT_MS = 3000;
+/** Nobody answers a request that comes while a stream has no leader, so it must be given up and made again soon. */
+const REQUEST_MS = 2000;
 /** Longest wait between attempts to connect. */
 const MAX_RECONNECT_MS = 8000;
 const FIRST_RECONNECT_MS = 250;
@@ -75,6 +77,10 @@ export class FleetConnection {
   get js(): JetStreamClient {
     this.#js ??= jetstream(this.nc, { timeout: REQUEST_MS });
     return this.#js;
+  }
+
+  manager(): Promise<JetStreamManager> {
+    return jetstreamManager(this.nc, { checkAPI: false, timeout: REQUEST_MS });
   }
 
   /** Opens a bucket that `postern fleet` has created. */
@@ -152,7 +158,7 @@ export class FleetConnection {
       inboxPrefix: inboxPrefix(name),
       pingInterval: PING_MS,
       maxPingOut: 2,
-      timeout: REQUEST_MS,
+      timeout: CONNECT_MS,
       // The client's own reconnecting would keep what waits for the broker waiting, and send old messages late.
       reconnect: false,
     };

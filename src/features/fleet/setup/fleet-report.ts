@@ -1,6 +1,6 @@
 import type { JetStreamManager } from '@nats-io/jetstream';
 import { systemClock } from '../../../core/runtime/clock.ts';
-import { certificateFinding } from '../findings.ts';
+import { certificateFinding } from '../protocol/certificate-end.ts';
 import { managerOf } from '../protocol/connect-once.ts';
 import { envelopeOf } from '../protocol/membership.ts';
 import { type MachineReport, who } from '../protocol/requests.ts';

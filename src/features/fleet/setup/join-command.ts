@@ -44,7 +44,7 @@ function ownFile(folder: string, { environment }: ClientContext): string | undef
   const reading = readConfig(folder, environment);
   if (reading.state === 'absent') {
     throw new AppError('no_configuration', `There is no ${reading.path}.`, {
-      hint: 'Install Postern first, or start it once: postern serve writes that file. --config-dir names another folder.',
+      hint: 'Install Postern first, or start it once: postern serve, or at a hub postern hub, writes that file. --config-dir names another folder.',
     });
   }
   if (reading.state === 'unusable') throw unwritten(folder, reading.mistakes);

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { Launchd, noSession } from '../src/core/mac/launchd.ts';
 import { AppError } from '../src/core/model/errors.ts';
 import { LABEL, layoutOf } from './install-layout.ts';
 import { Agent } from './launch-agent.ts';
+import { Launchd, noSession } from './launchd.ts';
 import type { Machine } from './machine.ts';
 import type { InstallOptions } from './options.ts';
 

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { isPosternError, type PosternClient } from '../src/client/postern-client.ts';
-import { Launchd, noSession } from '../src/core/mac/launchd.ts';
-import { appMessages } from '../src/core/model/app-messages.ts';
 import { AppError } from '../src/core/model/errors.ts';
+import { appMessages } from './app-messages.ts';
 import { settleGrants } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './install-layout.ts';
 import { Agent, type AgentConfig } from './launch-agent.ts';
+import { Launchd, noSession } from './launchd.ts';
 import type { Machine } from './machine.ts';
 import { linkMenuPlugin } from './menu-plugin.ts';
 import { oneAtATime } from './one-at-a-time.ts';

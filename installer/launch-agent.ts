@@ -1,11 +1,11 @@
 import { isPosternError, PosternClient } from '../src/client/postern-client.ts';
 import type { Config } from '../src/core/config/config.ts';
 import { trustedSocketOf, urlOf } from '../src/core/config/service-address.ts';
-import type { JobState, Launchd } from '../src/core/mac/launchd.ts';
 import { portListeners } from '../src/core/mac/port-listeners.ts';
-import { backgroundSwitch } from '../src/core/mac/settings-panes.ts';
 import { pause } from '../src/core/runtime/clock.ts';
+import type { JobState, Launchd } from './launchd.ts';
 import type { Machine } from './machine.ts';
+import { backgroundSwitch } from './settings-panes.ts';
 
 /** The part of the configuration that the installer uses. */
 export type AgentConfig = Pick<Config, 'dir' | 'server' | 'auth'> & {

@@ -1,10 +1,10 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Launchd } from '../src/core/mac/launchd.ts';
 import { AppError, isAppError } from '../src/core/model/errors.ts';
 import { registerBundle } from './grants.ts';
 import type { Layout } from './install-layout.ts';
 import type { Agent } from './launch-agent.ts';
+import type { Launchd } from './launchd.ts';
 import type { Machine } from './machine.ts';
 import type { NewBundle, Release } from './release.ts';
 import { runSteps, type Step, type StepFailure, type UndoFailure, undoSteps, writeFileStep } from './steps.ts';

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readStagedFoldersInUse } from '../src/core/chatdb/attachment-files.ts';
-import { Launchd } from '../src/core/mac/launchd.ts';
 import { AppError, errorCode } from '../src/core/model/errors.ts';
 import { resetPermissions, sharedWith, unregisterBundle } from './grants.ts';
 import { LABEL, type Layout, layoutOf } from './install-layout.ts';
+import { Launchd } from './launchd.ts';
 import type { Machine } from './machine.ts';
 import { unlinkMenuPlugin } from './menu-plugin.ts';
 import { oneAtATime } from './one-at-a-time.ts';

@@ -11,9 +11,9 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { install } from '../../installer/install.ts';
+import { Launchd } from '../../installer/launchd.ts';
 import { machSlicesOf } from '../../installer/mach-o.ts';
 import { uninstall } from '../../installer/uninstall.ts';
-import { Launchd } from '../../src/core/mac/launchd.ts';
 import { type CommandFault, failingCommands, firstCalls } from '../support/failing-commands.ts';
 import { machFile } from '../support/mach-o.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type AgentOrder, controlAgent } from '../../installer/agent-control.ts';
 import { install } from '../../installer/install.ts';
 import { LABEL } from '../../installer/install-layout.ts';
-import { Launchd } from '../../src/core/mac/launchd.ts';
+import { Launchd } from '../../installer/launchd.ts';
 import { StandInMac } from '../support/stand-in-mac.ts';
 
 let mac: StandInMac;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Launchd } from '../../src/core/mac/launchd.ts';
+import { Launchd } from '../../installer/launchd.ts';
 import type { CommandResult } from '../../src/core/runtime/command.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 

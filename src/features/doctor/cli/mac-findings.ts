@@ -1,11 +1,11 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { signatureOf } from '../../../../installer/app-bundle.ts';
 import { LABEL, type Layout, layoutOf } from '../../../../installer/install-layout.ts';
+import { Launchd } from '../../../../installer/launchd.ts';
 import type { Machine } from '../../../../installer/machine.ts';
+import { backgroundSwitch } from '../../../../installer/settings-panes.ts';
 import { commandOnPath, pathAdvice } from '../../../../installer/shell-files.ts';
-import { Launchd } from '../../../core/mac/launchd.ts';
 import { UNPROTECTED } from '../../../core/mac/sandbox.ts';
-import { backgroundSwitch } from '../../../core/mac/settings-panes.ts';
 import { type Finding, fault, finding, ok, unsure } from '../../../core/model/finding.ts';
 
 const TCC_LOG = `log stream --predicate 'subsystem == "com.apple.TCC"'`;

@@ -1,5 +1,5 @@
+import { appMessages } from '../../../../installer/app-messages.ts';
 import { isPosternError, type PosternClient, type PosternError } from '../../../client/postern-client.ts';
-import { appMessages } from '../../../core/model/app-messages.ts';
 import type { AssociatedRows } from '../../../core/model/associated-rows.ts';
 import { type Finding, fault, finding, ok, unsure } from '../../../core/model/finding.ts';
 import { LOCAL_NETWORK } from '../../../core/model/local-network.ts';

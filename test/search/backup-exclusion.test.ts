@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { excludeFromBackups } from '../../src/core/mac/backup-exclusion.ts';
 import { commandRunner, type RunCommand } from '../../src/core/runtime/command.ts';
+import { excludeFromBackups } from '../../src/features/search/backup-exclusion.ts';
 
 /** Returns the only object of a binary property list: a string of at most 255 ASCII characters. */
 function stringIn(plist: Buffer): string {

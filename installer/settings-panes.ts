@@ -1,4 +1,4 @@
-import type { RunCommand } from '../runtime/command.ts';
+import type { RunCommand } from '../src/core/runtime/command.ts';
 
 /**
  * Returns where System Settings has the switch of a background program, in the words of this macOS (Apple's deployment

@@ -1,7 +1,7 @@
-import { AppError } from '../model/errors.ts';
-import type { Clock } from '../model/ports/host-ports.ts';
-import { pause } from '../runtime/clock.ts';
-import type { CommandResult, RunCommand } from '../runtime/command.ts';
+import { AppError } from '../src/core/model/errors.ts';
+import type { Clock } from '../src/core/model/ports/host-ports.ts';
+import { pause } from '../src/core/runtime/clock.ts';
+import type { CommandResult, RunCommand } from '../src/core/runtime/command.ts';
 import { backgroundSwitch } from './settings-panes.ts';
 
 /** The agent's state from `launchctl print`. */

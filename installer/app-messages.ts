@@ -1,4 +1,4 @@
-import type { AssociatedRows } from './associated-rows.ts';
+import type { AssociatedRows } from '../src/core/model/associated-rows.ts';
 
 /** How many of the newest rows have each `associated_message_type`. */
 interface NewestRows {

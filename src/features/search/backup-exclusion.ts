@@ -1,4 +1,4 @@
-import type { RunCommand } from '../runtime/command.ts';
+import type { RunCommand } from '../../core/runtime/command.ts';
 
 const ATTRIBUTE = 'com.apple.metadata:com_apple_backup_excludeItem';
 /**

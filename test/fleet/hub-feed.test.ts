@@ -1,6 +1,7 @@
 import { cpSync, rmSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { jetstreamManager } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/nats-core';
 import { connect } from '@nats-io/transport-node';
 import { EVENTS } from '../../src/features/fleet/protocol/subjects.ts';
 import { appleDate } from '../../src/features/simulator/chat-database.ts';
@@ -72,6 +73,19 @@ describeWithNats('the events of a fleet at its hubs', () => {
     expect([poller.texts, poller.expired]).toEqual([names(1, 20), 0]);
     const [one, other] = await Promise.all(hubs.map(async (hub) => (await hub.events('after=0&limit=100')).events));
     expect(one?.map(({ offset }) => offset)).toEqual(other?.map(({ offset }) => offset));
+  });
+
+  test('are read by consumers that the broker forgets soon, and at once when a hub ends', async () => {
+    const [hub, mac] = [await fleet.hub(), await fleet.mac('m1')];
+    write(mac, 'one');
+    await hub.texts(1);
+    const nc = await connect({ servers: server.url });
+    const manager = await jetstreamManager(nc);
+    const consumers = () => manager.consumers.list(EVENTS).next();
+    for (const { config } of await consumers()) expect(config.inactive_threshold).toBeLessThanOrEqual(nanos(30_000));
+    await hub.stop();
+    await eventually(async () => expect(await consumers()).toEqual([]));
+    await nc.close();
   });
 
   test('have no offset that another hub refuses while there are none', async () => {

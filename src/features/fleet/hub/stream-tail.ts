@@ -164,7 +164,8 @@ export class StreamTail {
     } finally {
       cancelWatch();
       messages.stop();
-      void consumer.delete().catch(() => false);
+      const deleted = consumer.delete().catch(() => false);
+      if (this.#isClosed) await deleted;
     }
   }
 

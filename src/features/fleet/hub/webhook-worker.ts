@@ -61,10 +61,14 @@ export class WebhookWorker {
   #cancelSave: Cancel | undefined;
   /** When the broker last heard from this hub about the event that it holds. */
   #spokenMs = 0;
+  /** When this process was last seen to run. */
+  #ranMs = 0;
+  #cancelRan: Cancel = () => {};
 
   constructor(parts: WebhookWorkerParts) {
     this.#parts = parts;
     this.#wakeup = new Wakeup(parts.clock);
+    this.#noteRunning();
     this.ended = this.#run();
   }
 
@@ -103,6 +107,7 @@ export class WebhookWorker {
         await this.#wakeup.wait(AGAIN_MS);
       }
     }
+    this.#cancelRan();
     this.#cancelSave?.();
     if (this.#last !== undefined) await this.#save().catch(() => undefined);
   }
@@ -128,6 +133,7 @@ export class WebhookWorker {
     try {
       if (!isCurrent()) return;
       for await (const message of messages) {
+        if (this.#stoodStill()) break;
         if (!isCurrent()) {
           message.nak();
           break;
@@ -198,6 +204,17 @@ export class WebhookWorker {
     };
     cancel = this.#parts.clock.after(WORKING_EVERY_MS, say);
     return () => cancel();
+  }
+
+  /** Drops what arrived while this process stood still: the broker has given it to another hub. */
+  #noteRunning(): void {
+    if (this.#stoodStill()) this.#messages?.stop();
+    this.#ranMs = this.#parts.clock.monotonic();
+    this.#cancelRan = this.#parts.clock.after(WORKING_EVERY_MS, () => this.#noteRunning());
+  }
+
+  #stoodStill(): boolean {
+    return this.#parts.clock.monotonic() - this.#ranMs > ACK_WAIT_MS;
   }
 
   #spoke(): void {

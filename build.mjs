@@ -12,76 +12,26 @@ const root = fileURLToPath(new URL('.', import.meta.url));
 /** The folders of packages. After `make run` those for building are only in the second. */
 const PACKAGES = [`${root}node_modules`, `${root}tools/node_modules`];
 const NOT_COMPILED = new Set(['.applescript', '.sql', '.html', '.css', '.js', '.svg', '.icns', '.bash', '.fish']);
-const CONSOLE = 'src/features/console';
-/** The folders of the console, whose scripts and style sheets are bundled. */
-const IS_BUNDLED = /src\/features\/console\/\w+$/;
+/** Features that make more files for dist/ than the compiler does, each by its build.mjs. */
+const BUILDERS = readdirSync(`${root}src/features`)
+  .map((name) => `./src/features/${name}/build.mjs`)
+  .filter((path) => existsSync(new URL(path, import.meta.url)));
+/** Modules that run in a browser, and their style sheets. The feature's build.mjs bundles them. */
+const IS_OF_BROWSER = /src\/features\/console\/(?!static\b)\w+(?:\/|$)/;
 
 function copyAssets() {
-  rmSync(`${root}dist/${CONSOLE}`, { recursive: true, force: true });
+  // The names of its bundles change.
+  rmSync(`${root}dist/src/features/console`, { recursive: true, force: true });
   for (const folder of ['src', 'installer']) {
     cpSync(`${root}${folder}`, `${root}dist/${folder}`, {
       recursive: true,
-      filter: (path) => (extname(path) === '' || NOT_COMPILED.has(extname(path))) && !IS_BUNDLED.test(path),
+      filter: (path) => (extname(path) === '' || NOT_COMPILED.has(extname(path))) && !IS_OF_BROWSER.test(path),
     });
     writeFileSync(`${root}dist/${folder}/package.json`, '{"type": "module"}\n');
   }
   cpSync(`${root}src/entry.cjs`, `${root}dist/main.js`);
   chmodSync(`${root}dist/main.js`, 0o755);
   writeFileSync(`${root}dist/package.json`, '{"type": "commonjs"}\n');
-}
-
-/** Bundles the console's scripts and style sheets, into one folder. What several scripts need has files of its own. */
-async function bundleConsole() {
-  const shared = {
-    absWorkingDir: root,
-    outdir: `dist/${CONSOLE}`,
-    entryNames: '[name]',
-    chunkNames: '[name]-[hash]',
-    bundle: true,
-    format: 'esm',
-    target: 'es2023',
-    minify: true,
-    charset: 'utf8',
-    legalComments: 'none',
-    logLevel: 'warning',
-  };
-  const scripts = {
-    ...shared,
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    nodePaths: PACKAGES,
-  };
-  const { metafile } = await build({
-    ...scripts,
-    splitting: true,
-    entryPoints: [`${CONSOLE}/app/console.ts`],
-    metafile: true,
-  });
-  preloadFirstView(metafile);
-  // The reference is served below another path, so it shares no files with the console.
-  await build({ ...scripts, entryPoints: [`${CONSOLE}/app/docs.ts`] });
-  await build({
-    ...shared,
-    // The reference has the colours in a file of its own.
-    entryPoints: ['console', 'docs', 'docs-operation', 'colours'].map((name) => `${CONSOLE}/styles/${name}.css`),
-    external: ['swagger-ui.css'],
-  });
-}
-
-/** Names the files of the first view in the page, so that a browser asks for all of them at once. */
-function preloadFirstView({ outputs }) {
-  const page = `${root}dist/${CONSOLE}/console.html`;
-  const needed = new Set();
-  const add = (path) => {
-    if (needed.has(path)) return;
-    needed.add(path);
-    for (const one of outputs[path].imports) if (one.kind === 'import-statement') add(one.path);
-  };
-  for (const [path, { entryPoint }] of Object.entries(outputs)) {
-    if (/(?:\/console|\/overview)\.\w+$/.test(entryPoint ?? '')) add(path);
-  }
-  const links = [...needed].map((path) => `<link rel="modulepreload" href="console/${path.split('/').at(-1)}">`);
-  writeFileSync(page, readFileSync(page, 'utf8').replace('</head>', `  ${links.join('\n  ')}\n</head>`));
 }
 
 /** Transpiles every module separately, for the tests and the benchmark. The compiler only checks types. */
@@ -91,7 +41,7 @@ async function transpile() {
   );
   await build({
     absWorkingDir: root,
-    entryPoints: files.filter((path) => /(?<!\.d)\.ts$/.test(path) && !path.startsWith(CONSOLE)),
+    entryPoints: files.filter((path) => /(?<!\.d)\.ts$/.test(path) && !IS_OF_BROWSER.test(path)),
     outdir: 'dist',
     outbase: '.',
     format: 'esm',
@@ -140,7 +90,7 @@ function copyLicences() {
 }
 
 copyAssets();
-await bundleConsole();
+for (const path of BUILDERS) await import(path);
 // Only tests and the benchmark read these modules, and `make run` alone does not install what those need.
 if (!existsSync(`${root}node_modules/.for-running`)) await transpile();
 // Scripts of threads and child processes, and the typed client, each as one file: a thread then starts in 45 ms instead
@@ -199,5 +149,3 @@ copyLicences();
 if (existsSync(`${root}src/features/shell`)) {
   writeFileSync(`${root}dist/postern.1`, execFileSync(process.execPath, [`${root}dist/main.js`, 'man']));
 }
-// Builds the guide from its Markdown, which takes 0.3 s.
-await import('./docs/site/build.mjs');

@@ -121,11 +121,11 @@ const URL_PARSERS: readonly string[] = [
   'features/access/state/user-info.ts',
   // The owner's configuration, options and environment, and the addresses of a fleet.
   'features/bluebubbles/feature.ts',
+  'features/console/open-command.ts',
   'features/imsg/imsg-command.ts',
   'features/oauth/issuer-host.ts',
   'features/oauth/open-issuer.ts',
   'features/oauth/settings.ts',
-  'core/cli/commands/open-command.ts',
   'core/cli/commands/webhooks-listen-command.ts',
   'core/cli/listen-receiver.ts',
   'features/mcp/cli/mcp-pipe.ts',
@@ -138,7 +138,7 @@ const URL_PARSERS: readonly string[] = [
   'features/fleet/protocol/tls.ts',
   'features/fleet/setup/addresses.ts',
   // The service's own answers, and the program's own files.
-  'core/http/routes/static-files.ts',
+  'features/console/pages.ts',
   'client/postern-client.ts',
   'client/request.ts',
   'client/search-results.ts',

@@ -16,13 +16,13 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 export const GROUPS = {
   program: {
     // What every service loads. What only some services load is in `programs`.
-    service: ['core/service', 'core/cli/commands/serve-command', 'features/*/{run,demo}-command', 'features/*/open'],
-    access: [
-      'features/access/*',
-      'core/http/routes/on-demand-routes',
-      'features/*/routes',
-      'core/schema/sign-in-schema',
+    service: [
+      'core/service',
+      'core/cli/commands/serve-command',
+      'features/*/{run,demo}-command',
+      'features/*/{open,pages}',
     ],
+    access: ['features/access/*', 'core/http/routes/on-demand-routes', 'features/*/routes'],
     mcp: ['features/mcp/endpoint', 'features/*/tools'],
     documents: ['core/http/openapi/*', 'features/*/document'],
     search: ['features/search/**'],

@@ -23,7 +23,7 @@ const LEFT_OUT = /\/dist\/guide$|\.(?:tgz|mcpb|map)$/;
 const MODULES = /^(?:src|installer)\//;
 const ENDING = /(?:\.d\.ts|\.js)$/;
 /** Modules that no bundle contains: the console's scripts, and the simulated osascript. */
-const ASSETS = /^src\/features\/(?:console\/|simulator\/osascript$)/;
+const ASSETS = /^src\/features\/(?:console\/static\/|simulator\/osascript$)/;
 const TYPES = typesOf('src/client/postern-client');
 
 const stage = mkdtempSync(join(tmpdir(), 'postern-release-'));

@@ -1,7 +1,6 @@
 import type { ClientLines } from '../core/model/client-lines.ts';
 import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.ts';
-import type { SignInCode } from '../core/model/sign-in.ts';
-import type { Approval, ApprovalState, AuditAction, AuditEntry, SelfChatRecord } from './access-types.ts';
+import type { Approval, ApprovalState, AuditAction, AuditEntry, SelfChatRecord, SignInCode } from './access-types.ts';
 import { queryOf, type Requests } from './request.ts';
 
 /**
@@ -109,7 +108,7 @@ export class KeysApi {
   }
 
   /**
-   * Returns an address that signs a browser in to the console, once and within 60 seconds. Works only over
+   * Returns an address that signs a browser in, once and within 60 seconds. Works only over
    * `socketPath`.
    */
   signInCode(): Promise<SignInCode> {

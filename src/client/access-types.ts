@@ -2,6 +2,13 @@ import type { HeldFile } from '../core/model/held-file.ts';
 import type { Names } from '../core/model/names.ts';
 import type { ServiceChoice } from '../core/model/send-service.ts';
 
+/** A URL that contains a sign-in code. Opening it signs the browser in. */
+export interface SignInCode {
+  readonly url: string;
+  /** When the code expires. */
+  readonly expires_at: string;
+}
+
 /** The states of a held send. Every state but `held` and `approved` is final. */
 export type ApprovalState =
   | 'held'

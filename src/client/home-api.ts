@@ -2,7 +2,7 @@ import type { ShownSetting } from '../core/model/shown-setting.ts';
 import type { Overview, StatisticKind, StatisticSeries, StatisticSpan } from './overview-types.ts';
 import { queryOf, type Requests } from './request.ts';
 
-/** Reads the data of the console's home page, the counts over time, and the settings in use. */
+/** Reads the data of the owner's home page, the counts over time, and the settings in use. */
 export class HomeApi {
   readonly #requests: Requests;
 
@@ -11,7 +11,7 @@ export class HomeApi {
   }
 
   /**
-   * Returns the data of the console's home page. The counts of events and sends start when this method or `statistics`
+   * Returns the data of the owner's home page. The counts of events and sends start when this method or `statistics`
    * first asks for them.
    */
   overview(): Promise<Overview> {

@@ -131,7 +131,7 @@ export type SentMessage = Message & { readonly replayed?: true };
 export interface HeldSend {
   readonly approval: Approval;
   /**
-   * URL of the console's page on which the owner decides, relative to the service's address. Absent before version 0.2.
+   * URL of the page on which the owner decides, relative to the service's address. Absent before version 0.2.
    */
   readonly console?: string;
 }

@@ -74,7 +74,7 @@ export interface Today<Counts> {
   readonly today: Counts;
 }
 
-/** Answer of `GET /overview`: the home page of the console in one answer (decision Z1). */
+/** Answer of `GET /overview`: the owner's home page in one answer (decision Z1). */
 export interface Overview {
   readonly status: StatusReport;
   /** When counting began. */

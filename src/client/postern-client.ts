@@ -67,12 +67,12 @@ export class PosternClient {
     this.#clock = clock;
   }
 
-  /** The data of the console's home page, the counts over time, and the settings in use. */
+  /** The data of the owner's home page, the counts over time, and the settings in use. */
   get home(): HomeApi {
     return new HomeApi(this.#requests);
   }
 
-  /** Limited keys, the audit log, and signing in to the console. */
+  /** Limited keys, the audit log, and signing a browser in. */
   get keys(): KeysApi {
     return new KeysApi(this.#requests);
   }

@@ -8,6 +8,7 @@ import type { Core } from './core.ts';
 import type { DetailsPart } from './details-part.ts';
 import type { Host } from './host.ts';
 import type { Operation } from './http/openapi/operation.ts';
+import type { OpenPages } from './http/pages.ts';
 import type { Handler } from './http/router.ts';
 import type { HttpServer } from './http/server.ts';
 import { type ClientLines, type ClientSetup, type ClientsOf, clientLines } from './model/client-lines.ts';
@@ -41,8 +42,12 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   readonly migrations?: readonly string[];
   /** Routes below `/api/v1`. Key: the operation. */
   readonly routes?: Readonly<Record<string, Route>>;
-  /** Loads the handlers of `routes`, at the first request to one of them. */
+  /** Loads the handlers of `routes`, once, at the first request to one of them. */
   readonly handlers?: () => Promise<Readonly<Record<string, Handler>>>;
+  /** True if hubs serve `routes`, too: the handlers use nothing of a Mac. */
+  readonly isForHubs?: true;
+  /** Loads the pages that the service shows to anybody. Hubs serve them, too. */
+  readonly pages?: () => Promise<OpenPages>;
   /** Problems that only this feature answers with. Key: the problem's name. */
   readonly problems?: Readonly<Record<string, ProblemText>>;
   /** Loads what the documents of the API say about the feature. */
@@ -157,6 +162,12 @@ export function capabilitiesOf(config: Config, features: readonly Feature[]): Re
       return isOn === undefined ? [] : [[one.name, isOn]];
     }),
   );
+}
+
+/** Returns the operations of those features that run. */
+export function operationsIn(features: readonly Feature[], running: ReadonlyMap<string, unknown>): readonly string[] {
+  const served = features.filter((one) => one.open === undefined || running.has(one.name));
+  return served.flatMap(({ routes = {} }) => Object.keys(routes));
 }
 
 /** Returns what keys besides the owner's see of the members that features add to the status. */

@@ -1,5 +1,6 @@
 import type { Core } from './core.ts';
 import type { Gauge } from './feature.ts';
+import { featurePages } from './http/feature-routes.ts';
 import { macServer } from './http/mac-server.ts';
 import type { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
@@ -10,9 +11,9 @@ const WORK_ENDS_WITHIN_MS = 8700;
 const SOCKETS_END_WITHIN_MS = 2000;
 
 /** Creates the server, and adds what works by itself once the server listens. */
-export function serve(core: Core): HttpServer {
+export async function serve(core: Core): Promise<HttpServer> {
   const { config, host, closers, detector, webhooks, clockWatch } = core;
-  const http = openHttp(core);
+  const http = await openHttp(core);
   core.ownListeners.watch(() => http.addresses);
   closers.add('HTTP', {
     async start() {
@@ -35,13 +36,14 @@ export function serve(core: Core): HttpServer {
   return http;
 }
 
-function openHttp(core: Core): HttpServer {
+async function openHttp(core: Core): Promise<HttpServer> {
   const { config, host, connection, owner, webSockets, streams, status } = core;
   return macServer({
     clock: host.clock,
     log: host.log,
     version: host.version,
     features: host.features,
+    pages: await featurePages(host.features),
     counters: core.counters,
     cli: host.cli,
     appSettings: () => settingsOf(core),

@@ -18,7 +18,7 @@ export async function startApp(config: Config, host: Host): Promise<RunningApp> 
   try {
     const core = await openCore(config, host, closers);
     for (const feature of host.features) await open(feature, core);
-    const http = serve(core);
+    const http = await serve(core);
     for (const [name, one] of core.running) {
       closers.add(name, { start: () => one.start?.(http), end: () => one.close?.() });
     }

@@ -5,6 +5,7 @@ import { backup } from './backup/feature.ts';
 import { bluebubbles } from './bluebubbles/feature.ts';
 import { canary } from './canary/feature.ts';
 import { changes } from './changes/feature.ts';
+import { consoleFeature } from './console/feature.ts';
 import { contacts } from './contacts/feature.ts';
 import { content } from './content/feature.ts';
 import { doctor } from './doctor/feature.ts';
@@ -40,6 +41,7 @@ export const FEATURES: readonly Feature[] = [
   fleet,
   imsg,
   bluebubbles,
+  consoleFeature,
   overview,
   canary,
 ];

@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from '@jest/globals';
 import { Service } from '../support/service.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const BUILT = join(import.meta.dirname, '../../dist/src/features/console');
+const BUILT = join(import.meta.dirname, '../../dist/src/features/console/static');
 const KB = 1000;
 const HTML = 'console.html';
 /** Without the style sheet of the colours, which only the reference loads apart. */

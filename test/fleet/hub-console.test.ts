@@ -6,7 +6,7 @@ import { Fleet, type Hub } from '../support/fleet-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { StandInMachine } from '../support/stand-in-mac-machine.ts';
 
-const CONSOLE = new URL('../../dist/src/features/console/', import.meta.url);
+const CONSOLE = new URL('../../dist/src/features/console/static/', import.meta.url);
 
 interface Documented {
   readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>;

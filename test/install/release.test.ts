@@ -70,9 +70,9 @@ test('it has few files, and no program of any system', () => {
 
 test('it has every script of the console, and the simulated osascript', () => {
   const { stdout } = spawnSync('tar', ['-tzf', TARBALL], { encoding: 'utf8', maxBuffer: 1 << 26 });
-  const scripts = readdirSync(join(ROOT, 'dist/src/features/console'))
+  const scripts = readdirSync(join(ROOT, 'dist/src/features/console/static'))
     .filter((name) => name.endsWith('.js'))
-    .map((name) => `console/${name}`);
+    .map((name) => `console/static/${name}`);
   expect(stdout.split('\n')).toEqual(
     expect.arrayContaining(
       [...scripts, 'simulator/osascript.js'].map((name) => `package/project/dist/src/features/${name}`),

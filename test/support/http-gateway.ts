@@ -20,6 +20,8 @@ import { problem } from '../../src/core/model/problems.ts';
 import type { StatusReport } from '../../src/core/model/status.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
+import { consoleFeature } from '../../src/features/console/feature.ts';
+import { consolePages } from '../../src/features/console/pages.ts';
 import { contacts } from '../../src/features/contacts/feature.ts';
 import { noContacts } from '../../src/features/contacts/no-contacts.ts';
 import { CONTACTS } from '../../src/features/contacts/port.ts';
@@ -261,7 +263,8 @@ export class HttpGateway {
       ...options,
     };
     this.server = macServer({
-      features: [contacts, search, mcp],
+      features: [contacts, search, mcp, consoleFeature],
+      pages: [consolePages()],
       settings: { rateLimitPerMinute: 1000, allowedHosts: [], allowedOrigins: [], ...settings },
       apiKey: KEY,
       ready: () => undefined,

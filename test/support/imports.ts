@@ -40,7 +40,7 @@ export function usersIn(file: string): readonly string[] {
 }
 
 /** Reports whether a file runs in a browser, where the clock, names and URLs mean something else. */
-export const isOfBrowser = (file: string): boolean => file.startsWith('src/features/console/');
+export const isOfBrowser = (file: string): boolean => /^src\/features\/console\/\w+\//.test(file);
 
 export const pathOf = ({ file, target }: Import): string => relative(root, resolve(root, dirname(file), target));
 

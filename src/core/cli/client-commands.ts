@@ -23,10 +23,6 @@ export function declareClientCommands(program: Command, runs: Runs): void {
     .description('Show the state of the running service; exits with 69 while it cannot read Messages.')
     .addHelpText('after', helpExamples('postern status', 'postern status --json | jq .newest_row'))
     .action(runs(served(async () => (await import('./commands/status-command.ts')).status)));
-  connected(program.command('open'), { json: false })
-    .description('Open the console in a browser, signed in.')
-    .addHelpText('after', helpExamples('postern open', 'postern open --demo'))
-    .action(runs(async () => (await import('./commands/open-command.ts')).open));
   connected(program.command('send'))
     .description('Send a message.')
     .argument('<recipient>', 'a phone number, an e-mail address, a conversation id, or a name', nonEmpty)

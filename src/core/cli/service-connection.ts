@@ -167,34 +167,24 @@ function isConfigurationNamed({ demo, configDir }: ConnectionOptions): boolean {
   return demo === true || configDir !== undefined;
 }
 
-/** The address of the console for a user who signs in by hand, with advice. */
-export interface UnsignedConsole {
+/** A service that this command cannot reach at its Unix socket, but a person can, in a browser. */
+export interface AtPort {
   readonly url: string;
-  readonly lines: readonly string[];
+  /** Why not at the socket, and the file that contains the key. Absent if a URL selects the service. */
+  readonly distrust?: { readonly reason: string; readonly keyFile: string };
 }
 
-/** Returns the console's address for signing in by hand; undefined if `postern open` can sign in itself. */
-export function unsignedConsole(options: ConnectionOptions, context: Context): UnsignedConsole | undefined {
+/** Returns where a person reaches the service; undefined if this command itself can reach it at its Unix socket. */
+export function atPort(options: ConnectionOptions, context: Context): AtPort | undefined {
   const named = options.url ?? (environmentOf(options, context).POSTERN_URL || undefined);
   if (named !== undefined) {
     targetOf(options, context, () => configurationOf(options, context));
-    return {
-      url: named,
-      lines: [
-        'The console asks for the key of its service. On the machine of the service, "postern config key" prints it.',
-      ],
-    };
+    return { url: named };
   }
   const config = configurationOf(options, context);
   const socket = trustedSocketOf(config);
   if ('path' in socket || config.server.port === 0) return undefined;
-  return {
-    url: urlOf(config.server),
-    lines: [
-      `The console asks for the key, because this command found no Unix socket that it can trust. ${socket.reason}`,
-      `The key is api_key in ${configPath(config.dir)}. Enter it only if you know that no other program has taken the port.`,
-    ],
-  };
+  return { url: urlOf(config.server), distrust: { reason: socket.reason, keyFile: configPath(config.dir) } };
 }
 
 function targetOf(options: ConnectionOptions, context: Context, configuration: () => Config): Omit<Destination, 'key'> {

@@ -27,7 +27,7 @@ export interface AccessControlParts {
   /** The operations that are served. */
   readonly routes: readonly Pick<ServedRoute, 'route'>[];
   /**
-   * Paths of pages that contain no data of the user, such as `/console`. GET and HEAD requests for them need no key and
+   * Paths of pages that contain no data of the user, such as `/ready`. GET and HEAD requests for them need no key and
    * are not counted (decision E9).
    */
   readonly openPaths: Pick<ReadonlySet<string>, 'has'>;
@@ -121,7 +121,7 @@ export class AccessControl {
     const keyLocation = this.#keyLocations.get(path);
     if (keyLocation === 'none' && isReading) return undefined;
     if (keyLocation === 'code') {
-      // A browser sends an Origin with every POST, so a POST without one is not from the console.
+      // A browser sends an Origin with every POST, so a POST without one is not from a page of this service.
       if (!isReading && (source !== 'own' || request.headers.origin === undefined)) {
         throw problem('own_origin_required');
       }
@@ -216,8 +216,8 @@ export class AccessControl {
   }
 
   /**
-   * Reports whether a path is neither under `API` nor an operation outside it. Also true for the console's pages, which
-   * the caller checks separately.
+   * Reports whether a path is neither under `API` nor an operation outside it. Also true for pages, which the caller
+   * checks separately.
    */
   #isNowhere(path: string): boolean {
     return path.startsWith('/') && path !== API && !path.startsWith(`${API}/`) && !this.#outside.has(path);

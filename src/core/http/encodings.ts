@@ -7,8 +7,8 @@ const MIN_BYTES = 512;
 /** Brotli quality for large files: nearly as small as the best quality, in a twentieth of the time. */
 const FAST = 9;
 /**
- * Files up to this size are compressed with Brotli's best quality, on another thread. A file of the console takes at
- * most 60 ms, and is compressed only once.
+ * Files up to this size are compressed with Brotli's best quality, on another thread. A file takes at most 60 ms, and
+ * is compressed only once.
  */
 const MAX_FOR_BEST = 64 * 1024;
 

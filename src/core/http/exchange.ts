@@ -12,7 +12,7 @@ import { asksForBody, asksForStrict, strictBody } from '../schema/strict.ts';
 import { type Answer, type AnswerStream, completeAnswer, type Headers, inSlices, rawAnswer } from './answer.ts';
 import { arrivingBody } from './arriving.ts';
 import { readJson } from './body.ts';
-import { isForPerson, missingPage } from './missing-page.ts';
+import type { OpenPages } from './pages.ts';
 import { problemAnswer } from './problem-answer.ts';
 
 /** A client's request id is used if it is harmless in a header and in a log (decision E8). */
@@ -34,6 +34,9 @@ export interface ExchangeContext {
   readonly counters: Counters;
   /** How a person runs a command with this service, for the hints of problems. */
   readonly cli?: CommandWords | undefined;
+  /** Address of the port without a path; empty until it listens. */
+  readonly url: string;
+  readonly pages: OpenPages;
   /** True once the server is closing. Every answer then closes its connection. */
   readonly isClosing: boolean;
 }
@@ -110,6 +113,15 @@ export class Exchange {
   /** Reports whether access control has set the caller. */
   get hasCaller(): boolean {
     return this.#caller !== undefined;
+  }
+
+  get clock(): Clock {
+    return this.#context.clock;
+  }
+
+  /** The address of the service for a browser on this machine, without a path. */
+  get serviceUrl(): string {
+    return this.#context.url;
   }
 
   /** Returns the decoded path segment that the route's pattern calls `{name}`. */
@@ -243,9 +255,10 @@ export class Exchange {
       this.#output.destroy();
       return;
     }
-    const lacksPage = errorCode(error) === 'not_found' && !this.path.startsWith(`${API}/`) && isForPerson(this);
-    const complete = (hint: string): string => completedFor(this.#caller, hint, this.#context.cli);
-    this.send(lacksPage ? missingPage(this) : problemAnswer(error, complete));
+    const { cli, pages } = this.#context;
+    const lacksPage = errorCode(error) === 'not_found' && !this.path.startsWith(`${API}/`);
+    const page = lacksPage ? pages.missing?.(this) : undefined;
+    this.send(page ?? problemAnswer(error, (hint) => completedFor(this.#caller, hint, cli)));
   }
 
   /**

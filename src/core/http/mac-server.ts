@@ -5,6 +5,7 @@ import type { BackendHealth } from '../model/ports/reading-ports.ts';
 import { ROUTES, type RouteId } from '../schema/routes.ts';
 import { featureRoutes } from './feature-routes.ts';
 import { withLazyRoutes } from './lazy-routes.ts';
+import { type OpenPages, servicePages } from './pages.ts';
 import type { OperationOf, ServedRoute } from './router.ts';
 import { attachmentRoutes } from './routes/attachments-routes.ts';
 import type { ReadSettings } from './routes/config-routes.ts';
@@ -12,8 +13,6 @@ import { conversationRoutes } from './routes/conversations-routes.ts';
 import { type EventSource, eventRoutes } from './routes/events-routes.ts';
 import { messageRoutes } from './routes/messages-routes.ts';
 import { metricRoutes } from './routes/metrics-routes.ts';
-import { signInRoutes } from './routes/sign-in-routes.ts';
-import { staticFiles } from './routes/static-files.ts';
 import { healthRoutes, statusRoutes } from './routes/status-routes.ts';
 import { uploadRoutes } from './routes/uploads-routes.ts';
 import { HttpServer, type HttpServerParts, type RouteHost } from './server.ts';
@@ -29,15 +28,17 @@ export interface MacServerParts
   readonly version: string;
   /** The features whose operations are served. */
   readonly features: readonly Feature[];
+  /** The pages of these features. */
+  readonly pages: readonly OpenPages[];
 }
 
-/** Creates the server of a Mac, which serves every operation and every page. */
+/** Creates the server of a Mac, which serves every operation. */
 export function macServer(parts: MacServerParts): HttpServer {
   return new HttpServer({
     ...parts,
     routes: (host) => macRoutes(parts, host),
     operations: operationsOf(parts.features),
-    pages: staticFiles(parts.notReady, () => documentFor(parts)),
+    pages: servicePages(parts.notReady, () => documentFor(parts), parts.pages),
   });
 }
 
@@ -52,7 +53,7 @@ export function operationsOf(features: readonly Feature[]): OperationOf {
 }
 
 function macRoutes(parts: MacServerParts, { closing, ownUrl }: RouteHost): readonly ServedRoute[] {
-  const { apiKey, clock, counters } = parts;
+  const { counters } = parts;
   const loaded = {
     ...healthRoutes(parts.health),
     ...messageRoutes(counters, closing),
@@ -61,7 +62,6 @@ function macRoutes(parts: MacServerParts, { closing, ownUrl }: RouteHost): reado
     ...conversationRoutes(),
     ...eventRoutes({ ...parts, closing }),
     ...statusRoutes(parts.checkPermissions, ownUrl),
-    ...signInRoutes({ apiKey, clock, ownUrl }),
     ...metricRoutes(parts.metrics, counters),
   };
   const handlers = withLazyRoutes(loaded, parts);

@@ -8,7 +8,7 @@ import { strictQueryMistakes } from '../schema/strict.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { Operation } from './openapi/operation.ts';
-import type { OpenPages } from './routes/static-files.ts';
+import type { OpenPages } from './pages.ts';
 
 /** Performs one operation. Throws the AppError to answer with. */
 export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;

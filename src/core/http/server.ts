@@ -26,10 +26,10 @@ import {
   refuseUnreadable,
   withoutUpgrade,
 } from './http-connection.ts';
+import type { OpenPages } from './pages.ts';
 import { Pipelines } from './pipeline.ts';
 import { fixedPaths, normalizeTarget } from './request-target.ts';
 import { type OperationOf, Router, type ServedRoute } from './router.ts';
-import type { OpenPages } from './routes/static-files.ts';
 
 /**
  * Accepts the socket of an admitted handshake. Throws an AppError to refuse it, but only before writing to the socket.
@@ -93,6 +93,7 @@ export class HttpServer implements ExchangeContext {
   readonly log: Log;
   readonly counters: Counters;
   readonly cli?: CommandWords | undefined;
+  readonly pages: OpenPages;
   readonly #access: AccessControl;
   readonly #router: Router;
   readonly #acceptWebSocket: AcceptWebSocket;
@@ -113,6 +114,7 @@ export class HttpServer implements ExchangeContext {
     this.log = parts.log;
     this.counters = counters;
     this.cli = parts.cli;
+    this.pages = pages;
     this.#acceptWebSocket = parts.acceptWebSocket;
     this.#pipelines = new Pipelines(parts);
     const routes = parts.routes({ closing: this.#stopping.signal, ownUrl: () => this.#url });

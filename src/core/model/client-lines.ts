@@ -27,11 +27,13 @@ export interface ClientLines {
   /** The file or form that the lines belong in. */
   readonly where: string;
   readonly lines: readonly string[];
+  /** Page and section of the guide that show the rest. */
+  readonly guide?: string | undefined;
 }
 
 /**
- * Returns the set-up lines for each client that the key suits, in display order. The command line and the console print
- * the same lines.
+ * Returns the set-up lines for each client that the key suits, in display order. They are the same wherever a person
+ * reads them.
  */
 export function clientLines(setup: ClientSetup): readonly ClientLines[] {
   const { secret, url, more = [] } = setup;

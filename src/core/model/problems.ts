@@ -108,16 +108,6 @@ export const PROBLEMS = {
     detail: 'Only the console of this service may sign in with a code.',
     hint: 'Programs send the key in the header X-API-Key.',
   },
-  sign_in_code_wrong: {
-    status: 403,
-    detail: 'This sign-in code is wrong, was used already, or is older than 60 seconds.',
-    hint: '"postern open" makes another one.',
-  },
-  socket_required: {
-    status: 403,
-    detail: 'Sign-in codes are made only over the Unix socket.',
-    hint: '"postern open" makes one. To sign in without a code, enter the key in the console.',
-  },
   not_found: { status: 404, detail: 'There is no such path.' },
   not_available: { status: 404, detail: 'This service does not offer {what}.', example: { what: 'notes' } },
   send_later_unavailable: {

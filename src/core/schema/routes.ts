@@ -11,7 +11,7 @@ export interface Route {
   readonly isOutside?: true;
   /**
    * How the key is passed: in `X-API-Key`, in the query parameter `api_key`, or not at all. With `code`, a one-time
-   * code in the body replaces the key, and only the service's own console may send it.
+   * code in the body replaces the key, and only a page of the service itself may send it.
    */
   readonly key: 'header' | 'query' | 'none' | 'code';
   /** True if only limited keys are meant: the refusal of a key does not say where to find the owner's. */
@@ -61,8 +61,6 @@ export const ROUTES = {
   getConfig: { method: 'GET', path: '/config', key: 'header', access: 'owner' },
   checkPermissions: { method: 'POST', path: '/permissions/check', key: 'header', access: 'owner' },
   openWebSocket: { method: 'GET', path: '/ws', key: 'query', access: ['events'] },
-  makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
-  signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
   getMetrics: { method: 'GET', path: '/metrics', key: 'header', access: 'owner', isOutside: true },
 } as const satisfies Record<string, Route>;
 

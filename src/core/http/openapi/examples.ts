@@ -146,7 +146,6 @@ export const examples = {
     duration_ms: 9,
   },
   permissions,
-  signInCode: { url: 'http://127.0.0.1:3001/console#code=c2lnbi1pbi1jb2RlLTE2Yg', expires_at: '2026-11-22T14:06:00Z' },
   status: {
     version: '0.1.0',
     uptime_s: 86_400,

@@ -16,7 +16,6 @@ import { problemSchema } from '../../schema/problem-schema.ts';
 import { reactionWith } from '../../schema/reaction-schema.ts';
 import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
 import { acceptedSendSchema, dryRunSchema } from '../../schema/send-answer-schema.ts';
-import { signInBody, signInCodeSchema, signInSchema } from '../../schema/sign-in-schema.ts';
 import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
 import { uploadSchema } from '../../schema/upload-schema.ts';
 import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook-request.ts';
@@ -112,9 +111,6 @@ function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string
     Reaction: reactionWith(added.row),
     Replay: replayBody,
     SendRequest: sendBody,
-    SignIn: signInSchema,
-    SignInCode: signInCodeSchema,
-    SignInRequest: signInBody,
     Upload: uploadSchema,
     Webhook: webhookSchema,
     WebhookChanges: webhookChangesBody,

@@ -1,4 +1,3 @@
-import { signInBody } from '../../schema/sign-in-schema.ts';
 import { statusQuery } from '../../schema/status-request.ts';
 import { examples } from './examples.ts';
 import type { Operation } from './operation.ts';
@@ -48,25 +47,5 @@ export const SERVICE_OPERATIONS = {
       'Counters and states of requests, sends, events and webhooks, in the text format that Prometheus reads. ' +
       'No label holds an address.',
     answers: { 200: { description: 'The text format.', type: 'text/plain' } },
-  },
-  makeSignInCode: {
-    tag: 'Service',
-    summary: 'A console address that signs in once',
-    description:
-      'For `postern open`: the address of the console, with a one-time code in the fragment, which browsers never send. ' +
-      'The code has 128 random bits and works once, within 60 seconds. This operation works only over the Unix socket.',
-    answers: { 201: { description: 'The address.', schema: 'SignInCode', example: examples.signInCode } },
-    problems: ['socket_required'],
-  },
-  signIn: {
-    tag: 'Service',
-    summary: 'Exchange a sign-in code for the key; only for the console',
-    description:
-      'The console calls it with the code from its address. The `Origin` must be the service’s own. ' +
-      'After five wrong codes, all codes become invalid.',
-    body: { schema: signInBody, example: { code: 'c2lnbi1pbi1jb2RlLTE2Yg' } },
-    answers: { 200: { description: 'The key.', schema: 'SignIn', example: { key: 'the-key-of-config-toml' } } },
-    problems: ['own_origin_required', 'sign_in_code_wrong'],
-    mistakes: [{ pointer: '/code', message: 'code is missing.' }],
   },
 } as const satisfies Record<string, Operation>;

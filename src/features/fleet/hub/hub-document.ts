@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import type { LoadedDocument } from '../../../core/feature.ts';
 import { type Contract, openApi } from '../../../core/http/openapi/openapi.ts';
 import type { Operation } from '../../../core/http/openapi/operation.ts';
 import { OPERATIONS } from '../../../core/http/openapi/operations.ts';
@@ -102,12 +103,17 @@ const PASS_ON: Operation = {
   problems: ['mac_unknown', 'mac_away', 'mac_silent', 'send_outcome_unknown', 'other_machine'],
 };
 
-/** Returns the OpenAPI document of a hub that has these operations of the contract. */
-export function hubDocument(
-  version: string,
-  ids: readonly RouteId[],
-  { listMacs, passOn }: { readonly listMacs: Route; readonly passOn: readonly Route[] },
-): Json {
+export interface HubDocumentParts {
+  readonly version: string;
+  /** The operations of the contract that the hub has. */
+  readonly ids: readonly RouteId[];
+  readonly routes: { readonly listMacs: Route; readonly passOn: readonly Route[] };
+  /** The features that the hub serves. */
+  readonly features: readonly LoadedDocument[];
+}
+
+/** Returns the OpenAPI document of a hub. */
+export function hubDocument({ version, ids, routes: { listMacs, passOn }, features }: HubDocumentParts): Json {
   const contract: Contract = [
     ...ids.map((id) => ({ id, route: ROUTES[id], operation: CHANGED[id] ?? OPERATIONS[id] })),
     { id: 'listMacs', route: listMacs, operation: LIST_MACS },
@@ -118,5 +124,5 @@ export function hubDocument(
     })),
   ];
   const own = { name: 'fleet', routes: {}, operations: {}, problems: FLEET_PROBLEMS, schemas: { Mac: macSchema } };
-  return openApi(version, [own], contract);
+  return openApi(version, [own, ...features], contract);
 }

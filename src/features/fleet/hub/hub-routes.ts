@@ -1,9 +1,9 @@
 import type { Feature } from '../../../core/feature.ts';
 import type { Answer } from '../../../core/http/answer.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
+import { featureRoutes } from '../../../core/http/feature-routes.ts';
 import type { Handler, ServedRoute } from '../../../core/http/router.ts';
 import { type EventSource, eventRoutes } from '../../../core/http/routes/events-routes.ts';
-import { signInRoutes } from '../../../core/http/routes/sign-in-routes.ts';
 import { healthRoutes } from '../../../core/http/routes/status-routes.ts';
 import type { AcceptWebSocket, RouteHost } from '../../../core/http/server.ts';
 import type { Caller } from '../../../core/model/caller.ts';
@@ -20,7 +20,6 @@ export interface HubRouteParts extends ForwardParts, Omit<EventSource, 'closing'
   readonly health: () => BackendHealth;
   readonly status: () => Promise<object>;
   readonly metrics: () => Promise<Answer>;
-  readonly apiKey: string;
 }
 
 export const LIST_MACS = { method: 'GET', path: '/macs', key: 'header', access: 'key' } as const satisfies Route;
@@ -46,8 +45,6 @@ export const HUB_OPERATIONS = [
   'listConversations',
   'getStatus',
   'getMetrics',
-  'makeSignInCode',
-  'signIn',
   ...WEBHOOKS,
 ] as const satisfies readonly RouteId[];
 
@@ -62,7 +59,6 @@ export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly Serve
     listConversations: (exchange) => mergedConversations(parts, exchange),
     getStatus: async () => ({ status: 200, body: await parts.status() }),
     getMetrics: parts.metrics,
-    ...signInRoutes({ ...parts, ...host }),
     ...webhookHandlers(),
   };
   const ids = Object.keys(ROUTES) as RouteId[];
@@ -78,9 +74,11 @@ export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly Serve
   };
   return [
     ...ids.map((id) => ({ id, route: ROUTES[id], handler: own[id] ?? needsMac(ROUTES[id]) })),
-    ...parts.features.flatMap(({ routes = {} }) =>
-      Object.entries(routes).map(([id, route]) => ({ id, route, handler: needsMac(route) })),
-    ),
+    ...featureRoutes(parts.features.filter(({ isForHubs }) => isForHubs)),
+    ...featureRoutes(parts.features.filter(({ isForHubs }) => !isForHubs)).map(({ id, route }) => ({
+      ...{ id, route },
+      handler: needsMac(route),
+    })),
     { id: 'listMacs', route: LIST_MACS, handler: () => ({ status: 200, body: macs.list() }) },
     ...forwardRoutes(parts, host),
   ];

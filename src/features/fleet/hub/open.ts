@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../../core/config/config.ts';
+import { documentsOf, type Feature } from '../../../core/feature.ts';
 import type { Host } from '../../../core/host.ts';
-import { staticFiles } from '../../../core/http/routes/static-files.ts';
+import { featurePages, featureRoutes } from '../../../core/http/feature-routes.ts';
+import { type OpenPages, servicePages } from '../../../core/http/pages.ts';
 import { HttpServer } from '../../../core/http/server.ts';
 import { listenOnSocket } from '../../../core/http/socket.ts';
 import type { Caller } from '../../../core/model/caller.ts';
@@ -40,7 +42,8 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
   try {
     closers.add('lock', lockFolder(config.dir));
     await host.onLocked?.();
-    const http = openServer(openParts(config, host, closers), config, host, closers);
+    const pages = await featurePages(host.features);
+    const http = openServer({ ...openParts(config, host, closers), pages }, config, host, closers);
     closers.add('HTTP', { end: () => http.close(WORK_ENDS_WITHIN_MS) });
     await closers.start();
     const url = await http.listen(config.server.host, config.server.port);
@@ -52,7 +55,7 @@ export async function startHub(config: Config, host: Host): Promise<RunningApp> 
   }
 }
 
-type Parts = ReturnType<typeof openParts>;
+type Parts = ReturnType<typeof openParts> & { readonly pages: readonly OpenPages[] };
 
 /** Opens what reads the stream, delivers its events, and knows the Macs. */
 function openParts(config: Config, { clock, log, version }: Host, closers: Cleanup) {
@@ -86,8 +89,9 @@ function openParts(config: Config, { clock, log, version }: Host, closers: Clean
 }
 
 function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup): HttpServer {
-  const { tail, feed, json, webhooks, counters } = parts;
+  const { tail, feed, json, webhooks, counters, pages } = parts;
   const { clock, log, version } = host;
+  const ofHub = host.features.filter(({ isForHubs }) => isForHubs);
   const ready = (include: IncludeSet): undefined => {
     if (include.size > 0) throw fleetProblem('include_at_the_mac');
     // Throws `broker_away` while this hub does not know where the stream ends.
@@ -101,7 +105,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
   const status = new HubStatus({
     ...parts,
     version,
-    operations: [...HUB_OPERATIONS, 'listMacs'],
+    operations: [...HUB_OPERATIONS, 'listMacs', ...featureRoutes(ofHub).map(({ id }) => id)],
     webhooks: () => webhooks.summaries(),
     held: () => webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
     clients: () => ({
@@ -114,7 +118,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
   const owner = { key: undefined, feed, json, webhooks } as unknown as Caller;
   const routes = {
     ...parts,
-    ...{ ready, clock, features: host.features, apiKey: config.auth.apiKey },
+    ...{ ready, clock, features: host.features },
     openStream: streams.open.bind(streams),
     health: () => status.health(),
     status: () => status.report(),
@@ -127,9 +131,10 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     callers: { owner, find: () => undefined },
     routes: (server) => hubRoutes(routes, server),
     operations: async () => undefined,
-    pages: staticFiles(
+    pages: servicePages(
       () => status.notReady(),
-      () => documentOf(version),
+      () => documentOf(version, ofHub),
+      pages,
     ),
     isPassedOn,
     acceptWebSocket: ofOneMacToo(parts, (...handshake) => webSockets.accept(...handshake)),
@@ -137,9 +142,10 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
   });
 }
 
-async function documentOf(version: string): Promise<object> {
+async function documentOf(version: string, features: readonly Feature[]): Promise<object> {
   const { hubDocument } = await import('./hub-document.ts');
-  return hubDocument(version, HUB_OPERATIONS, { listMacs: LIST_MACS, passOn: PASS_ON });
+  const routes = { listMacs: LIST_MACS, passOn: PASS_ON };
+  return hubDocument({ version, ids: HUB_OPERATIONS, routes, features: await documentsOf(features) });
 }
 
 function membershipOf({ features }: Config) {

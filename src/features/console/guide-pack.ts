@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 
 /** The guide that docs/site builds from docs/, in one file. Only the built project has it. */
-const GUIDE = new URL('../../../../guide.pack', import.meta.url);
+const GUIDE = new URL('../../../guide.pack', import.meta.url);
 const GUIDE_FILE = /^(?:recipes\/|img\/|project\/)?[A-Za-z0-9-]+\.[a-z]+$/;
 /** Matches the path of a page without its file extension, as people type it. */
 export const GUIDE_NAME = /^\/guide\/(?:recipes\/|project\/)?([A-Za-z0-9-]+)$/;

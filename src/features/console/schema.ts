@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { SignInCode } from '../model/sign-in.ts';
-import { shapeOf } from './shape.ts';
-import { NOT_AN_OBJECT } from './text.ts';
+import type { SignInCode } from '../../client/access-types.ts';
+import { shapeOf } from '../../core/schema/shape.ts';
+import { NOT_AN_OBJECT } from '../../core/schema/text.ts';
 
 /** Answer of `POST /sign-in-codes`. */
 export const signInCodeSchema = shapeOf<SignInCode>()(

@@ -2,43 +2,14 @@ import { hash } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { lookupTable } from '../../model/lookup-table.ts';
-import { problem } from '../../model/problems.ts';
-import type { Answer } from '../answer.ts';
-import { isKnown, vary } from '../conditions.ts';
-import { type Encoding, encoded, encodingFor, isWorthEncoding } from '../encodings.ts';
-import type { Exchange } from '../exchange.ts';
-import { isForPerson } from '../missing-page.ts';
+import type { Answer } from '../../core/http/answer.ts';
+import { vary } from '../../core/http/conditions.ts';
+import type { Exchange } from '../../core/http/exchange.ts';
+import { cachedPage, madeOnce, type OpenPages, type PageContent, type ServedPage } from '../../core/http/pages.ts';
+import { lookupTable } from '../../core/model/lookup-table.ts';
+import { problem } from '../../core/model/problems.ts';
 import { FOR_MODELS, GUIDE_NAME, guideContent, guideFile } from './guide-pack.ts';
-
-/** Serves one page. */
-export type ServedPage = (exchange: Exchange) => Answer | Promise<Answer>;
-
-/** The pages served without a key, by path. */
-export interface OpenPages {
-  has(path: string): boolean;
-  get(path: string): ServedPage | undefined;
-}
-
-/** Forbids content from other hosts, inline content and framing, so that a message's text can never become a script. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  'media-src blob:',
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ');
-
-const HEADERS = {
-  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
-  'Referrer-Policy': 'no-referrer',
-  'Cross-Origin-Opener-Policy': 'same-origin',
-  'Cross-Origin-Resource-Policy': 'same-origin',
-};
+import { isForPerson, missingPage } from './missing-page.ts';
 
 const TYPES: Readonly<Record<string, string>> = lookupTable({
   html: 'text/html; charset=utf-8',
@@ -53,7 +24,7 @@ const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 /** The folder of the bundled console. Run from its source, this module finds it in dist/. */
 const OWN = new URL(
-  import.meta.url.endsWith('.ts') ? '../../../../dist/src/features/console/' : '../../../features/console/',
+  import.meta.url.endsWith('.ts') ? '../../../dist/src/features/console/static/' : 'static/',
   import.meta.url,
 );
 /**
@@ -88,27 +59,19 @@ const VERSIONED_GUIDE = /-[A-Z0-9]{8}\.(?:css|js|json)$/;
 const REFERENCE = /(href|src)="((?:console|docs)\/[^"]+)"/g;
 const KEPT_FOR_A_YEAR = { 'Cache-Control': 'public, max-age=31536000, immutable' };
 
-/**
- * Returns the pages that contain no data of the owner. Requests for them need no key and do not count towards the rate
- * limit (decision E9). `document` makes what `/openapi.json` answers.
- */
-export function staticFiles(notReady: () => readonly string[], document: () => Promise<object>): OpenPages {
+/** Returns the console, the reference of the API, and the guide (decision E9). */
+export function consolePages(): OpenPages {
   const made = new Map<string, ServedPage>();
   for (const [path, file] of Object.entries(FILES)) {
     made.set(
       path,
-      cached(() => (file.endsWith('.html') ? readHtml(file) : readPage(file))),
+      cachedPage(() => (file.endsWith('.html') ? readHtml(file) : readPage(file))),
     );
   }
   made.set('/guide', () => ({ status: 308, headers: { Location: './guide/' } }));
   for (const [path, file] of Object.entries(FOR_MODELS)) made.set(path, guide(file));
   for (const path of ['/console', '/docs']) made.set(`${path}/`, () => toPage(path));
   made.set('/', toConsole);
-  made.set('/ready', () => readyAnswer(notReady()));
-  made.set(
-    '/openapi.json',
-    cached(async () => documentOf(await document())),
-  );
   return new Pages(made);
 }
 
@@ -142,6 +105,10 @@ class Pages implements OpenPages {
     };
   }
 
+  missing(exchange: Exchange): Answer | undefined {
+    return isForPerson(exchange) ? missingPage(exchange) : undefined;
+  }
+
   #versioned(path: string): ServedPage | undefined {
     const file = versionedPath(path);
     const page = file === undefined ? undefined : this.#listed.get(file);
@@ -165,7 +132,7 @@ function versionedPath(path: string): string | undefined {
 }
 
 function guide(file: string): ServedPage {
-  const page = cached(async () => {
+  const page = cachedPage(async () => {
     const bytes = await guideContent(file);
     if (bytes === undefined) throw problem('not_found');
     return { type: typeOf(file) ?? PLAIN_TEXT, bytes };
@@ -177,77 +144,13 @@ function keptForAYear(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, ...KEPT_FOR_A_YEAR } };
 }
 
-interface Content {
-  readonly type: string;
-  readonly bytes: Buffer;
-}
-
-interface Sent {
-  readonly bytes: Buffer;
-  readonly etag: string;
-}
-
-/**
- * Returns a page that calls `make` at the first request and caches the content in each encoding. All answers share the
- * cached bytes (decision O2). A failure of `make` is not cached.
- */
-function cached(make: () => Promise<Content>): ServedPage {
-  const content = once(make);
-  const sent = {
-    identity: once(async () => sentAs(await content(), 'identity')),
-    gzip: once(async () => sentAs(await content(), 'gzip')),
-    br: once(async () => sentAs(await content(), 'br')),
-  };
-  return async (exchange) => {
-    const { type, bytes } = await content();
-    const encoding = isWorthEncoding(bytes) ? encodingFor(exchange.header('accept-encoding')) : 'identity';
-    const { bytes: text, etag } = await sent[encoding]();
-    const headers = {
-      ...HEADERS,
-      ETag: etag,
-      'Cache-Control': 'no-cache',
-      Vary: vary(exchange, 'Accept-Encoding'),
-      ...(encoding !== 'identity' && { 'Content-Encoding': encoding }),
-    };
-    if (isKnown(exchange, etag)) return { status: 304, headers };
-    return { status: 200, content: { type, text }, headers };
-  };
-}
-
-/** Each encoding has its own ETag, because the bytes differ. */
-async function sentAs({ bytes }: Content, encoding: Encoding): Promise<Sent> {
-  const ending = encoding === 'identity' ? '' : `-${encoding}`;
-  const etag = `"${hash('sha256', bytes, 'base64url')}${ending}"`;
-  return { bytes: await encoded(bytes, encoding), etag };
-}
-
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return async () => {
-    made ??= make();
-    try {
-      return await made;
-    } catch (error) {
-      made = undefined;
-      throw error;
-    }
-  };
-}
-
 /** Redirects a browser from `/` to the console. Answers programs with 404. */
 function toConsole(exchange: Exchange): Answer {
   if (!isForPerson(exchange)) throw problem('not_found');
   return { status: 302, headers: { Location: './console', Vary: vary(exchange, 'Accept') } };
 }
 
-/** Returns the answer of `/ready`. Load balancers request it often and without a key (decision AC2). */
-function readyAnswer(reasons: readonly string[]): Answer {
-  const headers = { 'Cache-Control': 'no-store' };
-  if (reasons.length === 0) return { status: 200, body: { ready: true }, headers };
-  return { status: 503, body: { ready: false, reasons }, headers };
-}
-
-async function readPage(file: string): Promise<Content> {
+async function readPage(file: string): Promise<PageContent> {
   const type = typeOf(file) ?? 'application/octet-stream';
   if (file.includes('/')) return { type, bytes: await readFile(createRequire(import.meta.url).resolve(file)) };
   return { type, bytes: await readFile(new URL(file, OWN)) };
@@ -257,14 +160,14 @@ async function readPage(file: string): Promise<Content> {
  * A hash of all served files except the HTML pages. The files share one version: modules import each other by relative
  * paths, so all of them must be below the same versioned path.
  */
-const version = once(async () => {
+const version = madeOnce(async () => {
   const files = [...new Set(Object.values(FILES))].filter((file) => !file.endsWith('.html'));
   const contents = await Promise.all(files.map(async (file) => (await readPage(file)).bytes));
   return hash('sha256', Buffer.concat(contents), 'base64url').slice(0, 16);
 });
 
 /** Reads an HTML page, and adds the version to the paths of the files that it loads. */
-async function readHtml(file: string): Promise<Content> {
+async function readHtml(file: string): Promise<PageContent> {
   const { type, bytes } = await readPage(file);
   const folder = `static/${await version()}`;
   return { type, bytes: Buffer.from(bytes.toString().replaceAll(REFERENCE, `$1="${folder}/$2"`)) };
@@ -280,8 +183,4 @@ function typeOf(file: string): string | undefined {
  */
 function toPage(path: string): Answer {
   return { status: 308, headers: { Location: `..${path}` } };
-}
-
-function documentOf(made: object): Content {
-  return { type: 'application/json', bytes: Buffer.from(JSON.stringify(made)) };
 }

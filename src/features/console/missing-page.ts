@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
-import type { Answer } from './answer.ts';
-import { vary } from './conditions.ts';
-import type { Exchange } from './exchange.ts';
+import type { Answer } from '../../core/http/answer.ts';
+import { vary } from '../../core/http/conditions.ts';
+import type { Exchange } from '../../core/http/exchange.ts';
 
 /** The product's look, in the page itself. */
 const STYLE = `

@@ -1,14 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { isPosternError, type PosternClient } from '../../../client/postern-client.ts';
-import type { SignInCode } from '../../model/sign-in.ts';
-import { trimmedEnd } from '../../model/trimmed-end.ts';
-import { systemClock } from '../../runtime/clock.ts';
-import { commandRunner } from '../../runtime/command.ts';
-import { type ClientContext, EXIT, folderOf } from '../context.ts';
-import { printable } from '../output/text.ts';
-import { type ConnectionOptions, Refusal, reportRefusal, unsignedConsole, withService } from '../service-connection.ts';
+import type { SignInCode } from '../../client/access-types.ts';
+import { isPosternError, type PosternClient } from '../../client/postern-client.ts';
+import { type ClientContext, EXIT, folderOf } from '../../core/cli/context.ts';
+import { printable } from '../../core/cli/output/text.ts';
+import {
+  type AtPort,
+  atPort,
+  type ConnectionOptions,
+  Refusal,
+  reportRefusal,
+  withService,
+} from '../../core/cli/service-connection.ts';
+import { trimmedEnd } from '../../core/model/trimmed-end.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { commandRunner } from '../../core/runtime/command.ts';
 
 const KEPT_SECONDS = 60;
 const PAGE = /^console-[0-9a-f]{16}\.html$/;
@@ -19,18 +26,32 @@ const PAGE = /^console-[0-9a-f]{16}\.html$/;
  */
 export function open(options: ConnectionOptions, context: ClientContext): Promise<number> {
   return reportRefusal(options, context, async () => {
-    const unsigned = unsignedConsole(options, context);
-    if (unsigned === undefined) {
+    const place = atPort(options, context);
+    if (place === undefined) {
       return withService(options, context, ({ client }) => openSignedIn(client, options, context));
     }
-    const address = `${trimmedEnd(unsigned.url, /\//)}/console`;
+    const address = `${trimmedEnd(place.url, /\//)}/console`;
+    const advice = adviceAt(place);
     if (await isOpened(address, context)) {
-      context.stdout(...[`Opened ${address} in the browser.`, ...unsigned.lines].map(printable));
+      context.stdout(...[`Opened ${address} in the browser.`, ...advice].map(printable));
       return EXIT.ok;
     }
-    context.stderr(...[noBrowser(context), `Open this address: ${address}`, ...unsigned.lines].map(printable));
+    context.stderr(...[noBrowser(context), `Open this address: ${address}`, ...advice].map(printable));
     return EXIT.crash;
   });
+}
+
+/** Says where the key is that the console asks for. */
+function adviceAt({ distrust }: AtPort): readonly string[] {
+  if (distrust === undefined) {
+    return [
+      'The console asks for the key of its service. On the machine of the service, "postern config key" prints it.',
+    ];
+  }
+  return [
+    `The console asks for the key, because this command found no Unix socket that it can trust. ${distrust.reason}`,
+    `The key is api_key in ${distrust.keyFile}. Enter it only if you know that no other program has taken the port.`,
+  ];
 }
 
 /**

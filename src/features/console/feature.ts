@@ -1,0 +1,23 @@
+import { connected, helpExamples } from '../../core/cli/declaration.ts';
+import { feature } from '../../core/feature.ts';
+import { CONSOLE_PROBLEMS } from './problems.ts';
+
+/** Serves the pages for people: the console with its sign-in, the reference of the API, and the guide. */
+export const consoleFeature = feature({
+  name: 'console',
+  routes: {
+    makeSignInCode: { method: 'POST', path: '/sign-in-codes', key: 'header', access: 'owner' },
+    signIn: { method: 'POST', path: '/console/sign-in', key: 'code', access: 'open', isOutside: true },
+  },
+  isForHubs: true,
+  problems: CONSOLE_PROBLEMS,
+  handlers: async () => (await import('./routes.ts')).signInRoutes(),
+  document: async () => (await import('./document.ts')).DOCUMENT,
+  pages: async () => (await import('./pages.ts')).consolePages(),
+  commands(program, runs) {
+    connected(program.command('open'), { json: false })
+      .description('Open the console in a browser, signed in.')
+      .addHelpText('after', helpExamples('postern open', 'postern open --demo'))
+      .action(runs(async () => (await import('./open-command.ts')).open));
+  },
+});

@@ -3,7 +3,7 @@ import { messageColumns } from './chatdb/lookups.ts';
 import type { Config } from './config/config.ts';
 import { addedPeople } from './details-part.ts';
 import { openEventLog } from './event-log.ts';
-import { capabilitiesOf } from './feature.ts';
+import { capabilitiesOf, operationsIn } from './feature.ts';
 import type { Host } from './host.ts';
 import type { MacCaller } from './model/caller.ts';
 import { ownerStatus } from './model/command-words.ts';
@@ -17,6 +17,7 @@ import { openHeldFiles, openSender } from './open-sender.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { eventSerializer } from './schema/event-json.ts';
+import { ROUTES } from './schema/routes.ts';
 import { UPLOADS } from './sender/checked-attachments.ts';
 import { OriginReader } from './sender/origins.ts';
 import { OwnerSends } from './sender/owner-sends.ts';
@@ -158,6 +159,7 @@ function openOwner(
     messages: core.chatLog,
     delays: core.ages.delays,
     capabilities: capabilitiesOf(config, host.features),
+    operations: () => [...Object.keys(ROUTES), ...operationsIn(host.features, core.running)],
   });
   const owner: MacCaller = {
     key: undefined,

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkConfig } from '../../src/core/config/config.ts';
 import { processEnvironment } from '../../src/core/config/environment.ts';
+import type { Feature } from '../../src/core/feature.ts';
 import type { Clock } from '../../src/core/model/ports/host-ports.ts';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { type RunningApp, startApp } from '../../src/core/service.ts';
@@ -26,6 +27,7 @@ export class FleetMac {
   canarySelf = '';
   /** Hardware id; by default that of the machine that runs the tests. */
   machine: string | undefined;
+  features: readonly Feature[] = FEATURES;
   settings: Partial<Record<string, unknown>>;
   clock: Clock = systemClock;
   #app: RunningApp | undefined;
@@ -73,7 +75,7 @@ export class FleetMac {
       log: this.log,
       supervised: false,
       version: '1.2.3',
-      features: FEATURES,
+      features: this.features,
       platform: 'simulated',
       homeFolder: this.folder,
       cacheFolder: join(this.folder, 'cache'),

@@ -87,6 +87,7 @@ describe('the status', () => {
       delays: { report: () => undefined, warning: () => undefined },
       messagesAccounts: { account: undefined, warning: () => undefined },
       capabilities: {},
+      operations: () => [],
     };
     const closers = new Cleanup(log);
     return { clock, log, now, closers, status: openStatus({ ...parts, closers }) };

@@ -123,7 +123,7 @@ export interface StatusReport {
     /** Only at a hub: the event's offset. `row_id` is 0 there. */
     readonly offset?: string | undefined;
   };
-  /** The operations that the service has, if it has not all of them. */
+  /** The operations that the service has. Earlier versions of a Mac omit this member. */
   readonly operations?: readonly string[] | undefined;
   /** Only at a hub: its Macs, sorted by id. */
   readonly macs?: readonly HubMac[] | undefined;

@@ -72,11 +72,9 @@ export const statusSchema = shapeOf<StatusReport>()(
         age_s: z.int().nullable(),
         offset: z.string().optional().meta({ description: 'Only at a hub, where `row_id` is 0.' }),
       }),
-      operations: z
-        .array(z.string())
-        .readonly()
-        .optional()
-        .meta({ description: 'The operations of this document that the service has. Absent if it has all of a Mac.' }),
+      operations: z.array(z.string()).readonly().optional().meta({
+        description: 'The operations of this document that the service has. Earlier versions of a Mac omit it.',
+      }),
       macs: z.array(macSchema).readonly().optional().meta({ description: 'Only at a hub: its Macs.' }),
       webhooks: z
         .array(

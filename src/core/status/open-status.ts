@@ -37,6 +37,8 @@ export interface StatusParts {
   readonly messagesAccounts: { readonly account: MessagesAccount | undefined; warning(): StatusWarning | undefined };
   /** The capabilities that features have, and whether they are switched on. */
   readonly capabilities: Readonly<Record<string, boolean>>;
+  /** Returns the operations of the core and of the features that run. */
+  readonly operations: () => readonly string[];
   /** The features of this service. Key: the feature's name. */
   readonly running: ReadonlyMap<string, Pick<Running, 'status' | 'warning'>>;
 }
@@ -133,6 +135,7 @@ export class Status {
       backend: this.health(),
       newest_row: this.newestRow(),
       newest_event: { row_id: rowId, age_s: atMs === undefined ? null : Math.floor((nowMs - atMs) / 1000) },
+      operations: this.#parts.operations(),
       webhooks: summaries,
       permissions: permissions.known,
       ...(permissions.answer && { messages: permissions.answer }),

@@ -1,6 +1,5 @@
 // The current view and the item in it. Both are in the address, so that Back, a reload and a bookmark work.
 
-const VIEWS = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
 /**
  * Key: the name that a view had in the addresses of older versions. Value: the view that replaces it. Bookmarks may
  * still contain the old names.
@@ -25,13 +24,11 @@ export interface View {
   readonly end?: () => void;
 }
 
-let home = 'overview';
+/** The views that there are for the key and the service. The first one is shown if the address names none of them. */
+let views: readonly string[] = ['overview', 'messages', 'events', 'webhooks', 'approvals', 'keys', 'audit', 'settings'];
 
-/**
- * Sets the view to show if the address names none. Limited keys cannot open the overview, so they need another view.
- */
-export function setHome(view: string): void {
-  home = view;
+export function setViews(names: readonly string[]): void {
+  views = names;
 }
 
 /** Parses `#/c/ID`, `#/c/ID/MESSAGE`, `#/events`, `#/webhooks/ID`, `#/keys/new?step=2`, … */
@@ -40,9 +37,11 @@ export function currentRoute(): Route {
   const [, first = '', ...rest] = path.split('/');
   const [id, item] = rest.map(decoded);
   const query = new URLSearchParams(search);
-  if (first === 'c' && id !== undefined) return { view: 'messages', id, item, query };
-  const name = MOVED.get(first) ?? first;
-  return { view: VIEWS.includes(name) ? name : home, id: first === 'messages' ? undefined : id, item, query };
+  const isConversation = first === 'c' && id !== undefined;
+  const name = isConversation ? 'messages' : (MOVED.get(first) ?? first);
+  const [home = name] = views;
+  if (!views.includes(name)) return { view: home, query };
+  return { view: name, id: first === 'messages' ? undefined : id, item, query };
 }
 
 export const pathOfConversation = (id: string, message?: string): string =>

@@ -1,6 +1,6 @@
 // Facts about the service: who is signed in, and what the service can be asked.
 
-import { commandLine } from '../../../core/model/command-words.ts';
+import { type CommandWords, commandLine } from '../../../core/model/command-words.ts';
 import type { KeyRecord, Scope } from '../../../core/model/key.ts';
 import type { HubMac, StatusReport } from '../../../core/model/status.ts';
 import { type Asked, call, statusOf } from './api.ts';
@@ -26,7 +26,7 @@ export function knownStatus(): StatusReport {
   return status;
 }
 
-/** Reports whether the service has an operation. A service that lists none has all of them. */
+/** Reports whether the service has an operation. An earlier version, which lists none, has all of them. */
 export const serves = (operation: string): boolean => status?.operations?.includes(operation) ?? true;
 
 export const isDemo = (): boolean => status?.demo === true;
@@ -47,9 +47,12 @@ export const may = (scope: Scope): boolean =>
   serves(NEEDED[scope]) && (isOwner() || (key?.scopes ?? []).includes(scope));
 export const macs = (): readonly HubMac[] => status?.macs ?? [];
 
+/** Returns how the owner starts commands; undefined until the owner has been signed in on this page. */
+export const ownersWords = (): CommandWords | undefined => status?.cli;
+
 /** Returns the line that runs a command with this service. Only the owner learns how it is started. */
 export const commandOf = (words: string): string =>
-  commandLine(status?.cli ?? { program: 'postern', options: isDemo() ? '--demo' : '' }, words);
+  commandLine(ownersWords() ?? { program: 'postern', options: isDemo() ? '--demo' : '' }, words);
 
 /** The value of `include` for requests. */
 export const ALL_PARTS = 'details,contacts';

@@ -14,7 +14,7 @@ import { call } from '../../service/api.ts';
 import { conversationOf, isGroup, nameOf, noteConversations, peopleIn } from '../../service/directory.ts';
 import { type LiveEvent, onEvent } from '../../service/live.ts';
 import { currentRoute, goTo, type Route, type View } from '../../service/route.ts';
-import { ALL_PARTS, isDemo, isOwner, knownKeys, may } from '../../service/service.ts';
+import { ALL_PARTS, isDemo, isOwner, knownKeys, may, serves } from '../../service/service.ts';
 import { addressIn, personOf, reasonOf } from '../../service/words.ts';
 import { addFiles, Composer, clearComposer, focusBody } from './composer.tsx';
 import {
@@ -267,7 +267,9 @@ function Head(): VNode {
           {conversation && <People {...conversation} />}
         </p>
       </div>
-      <IconButton kind="bare hide-s" icon="search" label="Search in this conversation" run={searchHere} />
+      {serves('searchMessages') && (
+        <IconButton kind="bare hide-s" icon="search" label="Search in this conversation" run={searchHere} />
+      )}
       <IconButton
         id="details-button"
         icon="panel"

@@ -7,7 +7,7 @@ import { Exactly } from '../../parts/exactly.tsx';
 import { Button, Icon } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';
-import { may } from '../../service/service.ts';
+import { may, serves } from '../../service/service.ts';
 import { addressIn, timeOf } from '../../service/words.ts';
 import { openState, recipient } from './open-state.ts';
 
@@ -17,9 +17,9 @@ const KEPT_MS = 120_000;
 const waiting = signal<readonly ScheduledSend[]>([]);
 let readAt = Number.NEGATIVE_INFINITY;
 
-/** Reads the scheduled messages, at most once in `KEPT_MS`. A service may lack the feature. */
+/** Reads the scheduled messages, at most once in `KEPT_MS`. */
 export async function readScheduled(): Promise<void> {
-  if (!may('send') || Date.now() - readAt < KEPT_MS) return;
+  if (!may('send') || !serves('listScheduled') || Date.now() - readAt < KEPT_MS) return;
   readAt = Date.now();
   waiting.value = await call<readonly ScheduledSend[]>('scheduled?source=postern', { isByItself: true }).catch(
     () => [],

@@ -7,6 +7,7 @@ import type { Message } from '../../../../core/model/message.ts';
 import { Icon } from '../../parts/parts.tsx';
 import { pageOf, statusOf } from '../../service/api.ts';
 import { type Entry, suggestions } from '../../service/directory.ts';
+import { serves } from '../../service/service.ts';
 import { number, reasonOf } from '../../service/words.ts';
 import { Hit, PersonHit } from './hits.tsx';
 
@@ -67,6 +68,13 @@ function unfinished(text: string): string {
 async function search(query: string): Promise<void> {
   if (query === '' || query === asked) return;
   asked = query;
+  if (!serves('searchMessages')) {
+    await readPeople(query);
+    if (query !== asked) return;
+    isOpen.value = true;
+    said.value = { text: people.value.length === 0 ? 'Nobody found.' : '' };
+    return;
+  }
   void readPeople(query);
   // Dates in the query are days of the zone in which the console shows times.
   const zone = encodeURIComponent(Intl.DateTimeFormat().resolvedOptions().timeZone);
@@ -163,6 +171,9 @@ function typed({
   }
 }
 
+/** A service without full-text search still finds people and groups. */
+const labelOfSearch = (): string => (serves('searchMessages') ? 'Search messages' : 'Find a person or group');
+
 export const SearchForm = (): VNode => (
   <search>
     <form
@@ -183,8 +194,8 @@ export const SearchForm = (): VNode => (
           type="search"
           autocomplete="off"
           spellcheck={false}
-          placeholder="Search messages"
-          aria-label="Search messages"
+          placeholder={labelOfSearch()}
+          aria-label={labelOfSearch()}
           aria-describedby="search-state"
           onInput={typed}
           onCompositionEnd={({ currentTarget }) => typed({ currentTarget, isComposing: false })}
@@ -194,7 +205,12 @@ export const SearchForm = (): VNode => (
           }}
         />
       </div>
-      <div class="filters" role="group" aria-label="Narrow the search" hidden={!hasText.value}>
+      <div
+        class="filters"
+        role="group"
+        aria-label="Narrow the search"
+        hidden={!hasText.value || !serves('searchMessages')}
+      >
         {OFFERS.map(([text, words]) => (
           <button key={words} type="button" class="chip" onClick={() => narrow(words)}>
             {text === 'Files' && <Icon name="clip" />}

@@ -161,14 +161,16 @@ const FirstSteps = (): VNode => (
       action="Add a webhook"
       href="#/webhooks/new"
     />
-    <Start
-      icon="bot"
-      title="Let an agent help"
-      text="A limited key reads and writes only where you allow it, and every send waits for you."
-      command={'keys add agent --preset assistant --read "Ana Silva" --send "Ana Silva"'}
-      action="Create a key"
-      href="#/keys/new"
-    />
+    {mayOwn('addKey') && (
+      <Start
+        icon="bot"
+        title="Let an agent help"
+        text="A limited key reads and writes only where you allow it, and every send waits for you."
+        command={'keys add agent --preset assistant --read "Ana Silva" --send "Ana Silva"'}
+        action="Create a key"
+        href="#/keys/new"
+      />
+    )}
     <Start
       icon="chat"
       title="Send a first message"

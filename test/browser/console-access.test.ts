@@ -225,6 +225,10 @@ describe('keys and approvals in the console', () => {
     expect(JSON.parse((await lines.textContent()) ?? '')).toMatchObject({
       mcpServers: { messages: { command: process.execPath, env: { POSTERN_API_KEY: secret } } },
     });
+    await page.getByLabel('For which client?').selectOption('ChatGPT');
+    const guide = await page.getByRole('link', { name: 'Step by step, in the guide' }).getAttribute('href');
+    const [path = '', section = ''] = guide?.split('#') ?? [];
+    expect(await (await fetch(`${there().url}/${path}`)).text()).toContain(`id="${section}"`);
     const made = await ask('/keys/me', secret ?? '');
     expect(made).toMatchObject({ name: 'claude-on-my-laptop', approval: 'always', caps: { per_day: 7 } });
     expect(made).toMatchObject({ read: ['any;+;chat424242'], send: ['cho@example.com'] });

@@ -3,13 +3,25 @@ import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { axeFaults, CHROMIUM, inBrowser, openPage, resize } from '../support/browser.ts';
+import { axeFaults, CHROMIUM, inBrowser, offTheSide, openPage, resize } from '../support/browser.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Fleet, type Hub, type Mac } from '../support/fleet-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { StandInMachine } from '../support/stand-in-mac-machine.ts';
 
 const BEN = 'any;-;+15550100';
+/** The views of a hub, and some of a Mac behind it: the query, the hash, and what is there then. */
+const STATES = [
+  ['', '#/overview', '#mac-list tr'],
+  ['', '#/messages', '#merged-list li'],
+  ['', '#/events', '#events .ev[data-key]'],
+  ['', '#/webhooks', '#webhooks h1'],
+  ['', '#/webhooks/new', '#webhook-form'],
+  ['', '#/settings', '#s-about'],
+  ['?mac=m1', '#/overview', '#verdict'],
+  ['?mac=m1', '#/c/any%3B-%3B%2B15550100', '#message-list .msg'],
+  ['?mac=m1', '#/settings', '#s-about'],
+] as const;
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=';
 
 describeWithNats('the console at a hub', () => {
@@ -152,6 +164,54 @@ describeWithNats('the console at a hub', () => {
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
     expect(await axeFaults(page)).toEqual([]);
     await resize(page, 1280, 800);
+  });
+
+  inBrowser('can be read at twice the size and from right to left: nothing runs off the side', async () => {
+    for (const [width, dir] of [
+      [640, 'ltr'],
+      [640, 'rtl'],
+      [1280, 'rtl'],
+    ] as const) {
+      await resize(page, width, width === 640 ? 400 : 800);
+      for (const [place, hash, shows] of STATES) {
+        await page.goto('about:blank');
+        await page.goto(`${hub.url}/console${place}${hash}`);
+        await page.locator(shows).first().waitFor();
+        await page.evaluate(`document.documentElement.dir = '${dir}'`);
+        expect([width, dir, hash, await offTheSide(page)]).toEqual([width, dir, hash, []]);
+        expect([hash, await page.evaluate('document.documentElement.scrollWidth <= innerWidth')]).toEqual([hash, true]);
+      }
+    }
+    await resize(page, 1280, 800);
+  });
+
+  inBrowser('leads to a Mac and back with the keyboard alone', async () => {
+    await atHub('#/overview');
+    const focused = (): Promise<string | null> => page.evaluate<string | null>('document.activeElement.textContent');
+    await page.locator('#mac-list tr').first().waitFor();
+    await page.keyboard.press('ArrowDown');
+    expect(await focused()).toBe('m1');
+    await page.keyboard.press('ArrowDown');
+    expect(await focused()).toBe('m2');
+    await page.keyboard.press('g');
+    await page.keyboard.press('m');
+    await page.locator('#merged-list a').nth(1).waitFor();
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    expect(await page.locator('#merged-list li').nth(1).locator('a:focus').count()).toBe(1);
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement.type')).toBe('search');
+    await page.evaluate('document.activeElement.blur()');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.locator('#here').waitFor();
+    await page.locator('#message-list .msg').first().waitFor();
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('All Macs');
+    await page.locator('[role="option"][aria-selected="true"]', { hasText: 'All Macs' }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.locator('#mac-list tr').first().waitFor();
   });
 
   inBrowser('shows the events of all Macs, each with its Mac, as they happen', async () => {

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from '@jest/globals';
-import { BrowserStage, inBrowser, resize } from '../support/browser.ts';
+import { BrowserStage, inBrowser, offTheSide, resize } from '../support/browser.ts';
 import { isLong } from '../support/conditions.ts';
 import { type ConsoleState, CONSOLE_STATES as STATES } from '../support/console-states.ts';
 import { eventually } from '../support/eventually.ts';
@@ -69,15 +69,6 @@ async function loaded(): Promise<void> {
   if (dir !== '') await page.evaluate(`document.documentElement.dir = '${dir}'`);
 }
 
-/** Script that returns the elements which run off the side of the window. */
-const OFF = `[...document.querySelectorAll('#main *')].filter((each) => {
-  const { right, left, width } = each.getBoundingClientRect();
-  const scrolls = each instanceof SVGElement ? each : each.closest('.filters, .seg, pre, .unseen, .msg .by');
-  let clips = each.parentElement;
-  while (clips !== null && getComputedStyle(clips).textOverflow !== 'ellipsis') clips = clips.parentElement;
-  return width > 0 && scrolls === null && clips === null && (right > innerWidth + 1 || left < -1);
-}).map(({ className, id }) => [id, String(className)].join('.')).slice(0, 5)`;
-
 /** Script that returns the buttons, fields and cards that are shown without a border. */
 const BORDERLESS = `[...document.querySelectorAll('#main :is(.btn:not(.bare), .input, .card, .bubble:not(.big))')]
   .filter((each) => each.checkVisibility() && parseFloat(getComputedStyle(each).borderTopWidth) === 0)
@@ -134,7 +125,7 @@ for (const [scheme, width, height] of [
         const back = await go(state);
         await picture(`${state.name} ${width} ${scheme}`);
         if (state.isLong !== true || width < 800) expect(await there().faults()).toEqual([]);
-        expect(await page.evaluate(OFF)).toEqual([]);
+        expect(await offTheSide(page)).toEqual([]);
         expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
         await back();
       });
@@ -149,7 +140,7 @@ describe('the console, in every state', () => {
     await resize(page, 640, 400);
     for (const state of VIEWS) {
       const back = await go(state);
-      expect([state.name, await page.evaluate(OFF)]).toEqual([state.name, []]);
+      expect([state.name, await offTheSide(page)]).toEqual([state.name, []]);
       await back();
     }
     await resize(page, 1280, 800);
@@ -161,7 +152,7 @@ describe('the console, in every state', () => {
     for (const state of VIEWS) {
       const back = await go(state);
       await picture(`${state.name} rtl`);
-      expect([state.name, await page.evaluate(OFF)]).toEqual([state.name, []]);
+      expect([state.name, await offTheSide(page)]).toEqual([state.name, []]);
       await back();
     }
     const side = await page.evaluate<number>(`document.querySelector('.side').getBoundingClientRect().left`);

@@ -57,7 +57,7 @@ test('a key made on the command line is printed once, with lines that work', asy
   expect(made.stdout).not.toContain('Home Assistant');
   const url = /(http\S+\/api\/v1\/keys\/me)/.exec(made.stdout)?.[1] ?? '';
   expect(((await (await fetch(url, { headers: { 'x-api-key': key } })).json()) as KeyAnswer).name).toBe('agent');
-  const { mcpServers } = JSON.parse(/^(\{"mcpServers".*)$/m.exec(made.stdout)?.[1] ?? '') as {
+  const { mcpServers } = JSON.parse(/^\{\n {2}"mcpServers"[\s\S]*?\n\}$/m.exec(made.stdout)?.[0] ?? '') as {
     mcpServers: McpServers;
   };
   expect(await whoami(mcpServers.messages)).toContain(`May read: ${ANA}.`);

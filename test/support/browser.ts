@@ -85,6 +85,18 @@ export async function axeFaults(page: Page): Promise<readonly unknown[]> {
   return page.evaluate<readonly unknown[]>(FAULTS);
 }
 
+/** Script that returns the elements which run off the side of the window. */
+const OFF = `[...document.querySelectorAll('#main *')].filter((each) => {
+  const { right, left, width } = each.getBoundingClientRect();
+  const scrolls = each instanceof SVGElement ? each : each.closest('.filters, .seg, pre, .unseen, .msg .by');
+  let clips = each.parentElement;
+  while (clips !== null && getComputedStyle(clips).textOverflow !== 'ellipsis') clips = clips.parentElement;
+  return width > 0 && scrolls === null && clips === null && (right > innerWidth + 1 || left < -1);
+}).map(({ className, id }) => [id, String(className)].join('.')).slice(0, 5)`;
+
+/** Returns the elements that run off the side of the window, shortened. */
+export const offTheSide = (page: Page): Promise<readonly string[]> => page.evaluate<readonly string[]>(OFF);
+
 /** The demo as a child process, and a browser in front of it that records complaints. */
 export class BrowserStage {
   readonly url: string;

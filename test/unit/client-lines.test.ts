@@ -55,8 +55,10 @@ test.each([
 });
 
 test('a path with a space stays one word in JSON, in TOML and in the shell', () => {
-  const [json = ''] = linesOf('Claude Code, as a channel');
-  expect(JSON.parse(json)).toEqual({
+  const json = linesOf('Claude Code, as a channel');
+  // One line would have to be scrolled sideways.
+  expect(Math.max(...json.map(({ length }) => length))).toBeLessThan(80);
+  expect(JSON.parse(json.join('\n'))).toEqual({
     mcpServers: {
       messages: {
         command: '/usr/bin/node',

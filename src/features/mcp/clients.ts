@@ -18,14 +18,14 @@ export function mcpClients({ secret, scopes, url, invocation }: ClientSetup): re
     {
       client: 'Claude Desktop, Cursor and others',
       suits: hasTools,
-      where: 'their JSON file of MCP servers',
-      lines: [JSON.stringify({ mcpServers: { messages: { command, args, env } } })],
+      where: 'their JSON file of MCP servers, such as claude_desktop_config.json or ~/.cursor/mcp.json',
+      lines: jsonLines({ mcpServers: { messages: { command, args, env } } }),
     },
     {
       client: 'Claude Code, as a channel',
       suits: has('events', 'send'),
       where: '.mcp.json, then: claude --dangerously-load-development-channels server:messages',
-      lines: [JSON.stringify({ mcpServers: { messages: channel } })],
+      lines: jsonLines({ mcpServers: { messages: channel } }),
     },
     {
       client: 'Codex',
@@ -43,7 +43,10 @@ export function mcpClients({ secret, scopes, url, invocation }: ClientSetup): re
       suits: hasTools,
       where: 'the configuration of its tunnel client, which runs on this machine',
       lines: [`target: ${url}/mcp`, 'header X-API-Key: the key above'],
+      guide: 'remote-access.html#openai-secure-mcp-tunnel',
     },
   ];
-  return all.filter(({ suits }) => suits).map(({ client, where, lines }) => ({ client, where, lines }));
+  return all.filter(({ suits }) => suits).map(({ suits: _suits, ...lines }) => lines);
 }
+
+const jsonLines = (value: object): readonly string[] => JSON.stringify(value, null, 2).split('\n');

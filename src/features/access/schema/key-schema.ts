@@ -116,7 +116,14 @@ export const newKeySchema = shapeOf<NewKey>()(
       ...keySchema.shape,
       key: z.string().meta({ description: 'The key. It is never shown again.' }),
       clients: z
-        .array(z.object({ client: z.string(), where: z.string(), lines: z.array(z.string()).readonly() }))
+        .array(
+          z.object({
+            client: z.string(),
+            where: z.string(),
+            lines: z.array(z.string()).readonly(),
+            guide: z.string().optional().meta({ description: 'The page of the guide that shows the rest.' }),
+          }),
+        )
         .readonly()
         .optional()
         .meta({

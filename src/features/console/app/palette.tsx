@@ -12,6 +12,7 @@ import { consoleOf, placeName, WAY_BACK } from '../service/place.ts';
 import { keepPreference, MODIFIER, schemeNow } from '../service/preferences.ts';
 import { currentRoute, goTo, pathOfConversation } from '../service/route.ts';
 import { macs, may, mayOwn, serves } from '../service/service.ts';
+import { focusFind } from '../views/merged/merged.tsx';
 
 interface Choice {
   readonly icon: string;
@@ -196,6 +197,10 @@ export async function takeShortcut(key: string): Promise<void> {
   else if (key === 'n' && may('send')) goTo('#/messages?new');
   else if (key === '/' && may('read')) {
     if (currentRoute().view !== 'messages') goTo('#/messages');
+    if (!serves('listMessages')) {
+      setTimeout(focusFind);
+      return;
+    }
     const { focusSearch } = await import('../views/messages/messages.tsx');
     // The `hashchange` event shows the messages view, but only in a later turn of the event loop. The search box cannot
     // take the focus before that.
@@ -205,7 +210,7 @@ export async function takeShortcut(key: string): Promise<void> {
 
 const SHORTCUTS: readonly (readonly [keys: string, text: string])[] = [
   [`${MODIFIER}K`, 'Search or jump'],
-  ['/', 'Search messages'],
+  ['/', 'Search'],
   ['n', 'New message'],
   ['g o', 'Overview. Other views: g, then m, e, w, a, k, l or s'],
   ['↑ ↓', 'Move through a list'],

@@ -5,6 +5,7 @@ import { createRef, type VNode } from 'preact';
 import { CodeLine } from '../parts/parts.tsx';
 import { isRemembered } from '../service/kept-key.ts';
 import { placeName, WAY_BACK } from '../service/place.ts';
+import { commandOf, ownersWords } from '../service/service.ts';
 import { limited, limitWords } from './shell.tsx';
 
 /** Why signing in failed; empty if it did not. */
@@ -43,7 +44,14 @@ const KeyFields = (): VNode => (
       )}
     </p>
     <p id="key-hint" class="hint">
-      From <code>postern config key</code>, or a limited key. In a demo, add <code class="nowrap">--demo</code> to both.
+      From <code>{commandOf('config key')}</code>, or a limited key.
+      {ownersWords() === undefined && (
+        <>
+          {' '}
+          In a demo, add <code class="nowrap">--demo</code> to both. If <code>postern</code> is not found, the terminal
+          where it was started shows the whole command.
+        </>
+      )}
     </p>
   </div>
 );
@@ -66,7 +74,7 @@ export const SignIn = ({ enter }: { readonly enter: (key: string) => Promise<voi
     </div>
     <div class="stack" id="sign-in-command">
       <p>Run this where Postern runs. It opens this page, signed in:</p>
-      <CodeLine text="postern open" />
+      <CodeLine text={commandOf('open')} />
     </div>
     <p class="or">or</p>
     <form

@@ -161,9 +161,9 @@ interface TableProps {
   readonly children: ComponentChildren;
 }
 
-/** Moves the focus between the first links of the rows. */
-function moveRow(event: TargetedKeyboardEvent<HTMLTableSectionElement>): void {
-  const row = event.target instanceof Element ? event.target.closest('tr') : null;
+/** Moves the focus between the first links of the rows of a table or a list. */
+export function moveRow(event: TargetedKeyboardEvent<HTMLElement>): void {
+  const row = event.target instanceof Element ? event.target.closest('tr, li') : null;
   const other = { ArrowDown: row?.nextElementSibling, ArrowUp: row?.previousElementSibling }[event.key];
   const link = other?.querySelector('a');
   if (!link) return;

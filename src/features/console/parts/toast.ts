@@ -1,10 +1,13 @@
 // Actions of buttons, and what the page says about their outcome.
 
+import { currentRoute } from '../service/route.ts';
 import { reasonOf } from '../service/words.ts';
 
 const TOAST_MS = 4000;
 
 let timer: ReturnType<typeof setTimeout> | undefined;
+/** The view that the page showed, or was going to, when the text appeared. */
+let shownIn = '';
 
 /** Shows the outcome of an action for some seconds; a failure for longer. */
 export function toast(text: string, isBad = false): void {
@@ -13,7 +16,13 @@ export function toast(text: string, isBad = false): void {
   if (line === null) return;
   line.className = isBad ? 'toast bad' : 'toast';
   line.textContent = text;
+  shownIn = currentRoute().view;
   timer = setTimeout(() => line.replaceChildren(), isBad ? 3 * TOAST_MS : TOAST_MS);
+}
+
+/** Removes what belongs to another view than the one that the address names. */
+export function dropOldToast(): void {
+  if (shownIn !== currentRoute().view) document.getElementById('toast')?.replaceChildren();
 }
 
 /** Runs an action without a busy button, such as one that begins with a question. Shows an error as a toast. */

@@ -36,7 +36,7 @@ interface ClientsProps {
 /** The lines for the client that the user chooses. */
 function Clients({ first, rest }: ClientsProps): VNode {
   const name = useSignal(first.client);
-  const { client, where, lines } = rest.find((each) => each.client === name.value) ?? first;
+  const { client, where, lines, guide } = rest.find((each) => each.client === name.value) ?? first;
   return (
     <>
       <Field label="For which client?">
@@ -49,6 +49,11 @@ function Clients({ first, rest }: ClientsProps): VNode {
       <div class="stack" id="client-lines">
         <p class="hint">{`${where.charAt(0).toUpperCase()}${where.slice(1)}:`}</p>
         <CodeLine text={lines.join('\n')} label={`Copy the lines for ${client}`} />
+        {guide !== undefined && (
+          <p>
+            <a href={`guide/${guide}`}>Step by step, in the guide</a>
+          </p>
+        )}
       </div>
     </>
   );

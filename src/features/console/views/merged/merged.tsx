@@ -3,18 +3,18 @@
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { Conversation } from '../../../../core/model/conversation.ts';
-import { Faces } from '../../parts/avatar.tsx';
 import { SearchBox } from '../../parts/choices.tsx';
-import { Button, Empty, Note, PageHead, Tag } from '../../parts/parts.tsx';
+import { ConversationRow } from '../../parts/conversation-row.tsx';
+import { Button, Empty, moveRow, Note, PageHead, Tag } from '../../parts/parts.tsx';
 import { reported } from '../../parts/toast.ts';
 import { viewOf, whileShown } from '../../parts/view.tsx';
 import { type Asked, pageOf } from '../../service/api.ts';
-import { isGroup, lastWords, nameOf, noteConversations, peopleIn } from '../../service/directory.ts';
+import { noteConversations } from '../../service/directory.ts';
 import { onEvent } from '../../service/live.ts';
 import { consoleOf, macOf } from '../../service/place.ts';
 import { pathOfConversation, type View } from '../../service/route.ts';
 import { ALL_PARTS } from '../../service/service.ts';
-import { listed, shortTimeOf, timeOf } from '../../service/words.ts';
+import { listed } from '../../service/words.ts';
 
 const AT_ONCE = 50;
 /** Each reading asks every Mac. */
@@ -57,6 +57,9 @@ function find(typed: string): void {
   timer = setTimeout(() => void reported(() => read()), WAIT_MS);
 }
 
+/** Gives the search box the focus. */
+export const focusFind = (): void => document.querySelector<HTMLElement>('#merged [type="search"]')?.focus();
+
 const Merged = (): VNode => (
   <>
     <PageHead title="Messages" text="The conversations of all Macs. Choose one to open it on its Mac." />
@@ -95,7 +98,7 @@ function Rows(): VNode | null {
   if (conversations.value === undefined) return null;
   return (
     <section class="card merged" aria-label="Conversations">
-      <ul id="merged-list">
+      <ul id="merged-list" data-rows onKeyDown={moveRow}>
         {conversations.value.map((one) => (
           <li key={`${macOf(one)} ${one.id}`}>
             <Row {...one} />
@@ -112,29 +115,15 @@ function Rows(): VNode | null {
 }
 
 function Row(conversation: Conversation): VNode {
-  const { id, last_message_at: at } = conversation;
   const mac = macOf(conversation) ?? '';
-  const unread = conversation.details?.unread_count ?? 0;
   return (
-    <a class="conv" href={consoleOf(mac, pathOfConversation(id))} data-id={id} data-mac={mac}>
-      <span class="unread" hidden={unread === 0} />
-      <Faces people={peopleIn(conversation)} />
-      <span class="stack tight">
-        <span class="head-line">
-          <b class="cut" dir="auto">
-            {nameOf(conversation)}
-          </b>
-          <Tag>{mac}</Tag>
-          {isGroup(conversation) && <span class="unseen">, a group</span>}
-          <time dateTime={at} title={timeOf(at)}>
-            {shortTimeOf(at)}
-          </time>
-        </span>
-        <span class="last" dir="auto">
-          {lastWords(conversation)}
-        </span>
-      </span>
-    </a>
+    <ConversationRow
+      conversation={conversation}
+      href={consoleOf(mac, pathOfConversation(conversation.id))}
+      mac={mac}
+      unread={conversation.details?.unread_count ?? 0}
+      beside={<Tag>{mac}</Tag>}
+    />
   );
 }
 

@@ -1,18 +1,17 @@
 // The list of conversations. Only the items near the visible ones are in the document.
 
 import { computed, type Signal, signal } from '@preact/signals';
-import { createRef, type TargetedKeyboardEvent, type VNode } from 'preact';
+import { createRef, type VNode } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
 import type { Conversation } from '../../../../core/model/conversation.ts';
 import type { Message } from '../../../../core/model/message.ts';
-import { Faces } from '../../parts/avatar.tsx';
+import { ConversationRow } from '../../parts/conversation-row.tsx';
 import { setBadge } from '../../parts/frame.ts';
-import { CodeLine, Empty } from '../../parts/parts.tsx';
+import { CodeLine, Empty, moveRow } from '../../parts/parts.tsx';
 import { pageOf } from '../../service/api.ts';
-import { lastWords, nameOf, newestConversations, noteConversations, peopleIn } from '../../service/directory.ts';
+import { nameOf, newestConversations, noteConversations } from '../../service/directory.ts';
 import { currentRoute, pathOfConversation } from '../../service/route.ts';
 import { commandOf } from '../../service/service.ts';
-import { counted, shortTimeOf, timeOf } from '../../service/words.ts';
 import { noteSeen, unseenIn } from './seen.ts';
 
 /** A conversation of the list, which changes with each message. */
@@ -195,16 +194,6 @@ function scrolled(): void {
   if (scrollHeight - scrollTop - clientHeight < NEAR) void showMore();
 }
 
-function pressed(event: TargetedKeyboardEvent<HTMLUListElement>): void {
-  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
-  const item = event.target instanceof Element ? event.target.closest('li') : null;
-  const other = event.key === 'ArrowDown' ? item?.nextElementSibling : item?.previousElementSibling;
-  const link = other?.querySelector('a');
-  if (!link) return;
-  event.preventDefault();
-  link.focus();
-}
-
 export function Conversations(): VNode {
   const all = wanted.value;
   const isEmpty = items.value !== undefined && all.length === 0;
@@ -235,7 +224,7 @@ export function Conversations(): VNode {
         hidden={isEmpty}
         style={{ paddingTop: `${from.value * height.value}px`, paddingBottom: `${after * height.value}px` }}
         onScroll={scrolled}
-        onKeyDown={pressed}
+        onKeyDown={moveRow}
       >
         {near.map((item, index) => (
           <li
@@ -278,36 +267,15 @@ interface RowProps {
 
 function Row({ item, hasTwin }: RowProps): VNode {
   const conversation = item.value;
-  const { id, participants, last_message_at: at } = conversation;
-  const name = nameOf(conversation);
-  const unseen = unseenIn(conversation);
+  const { id, participants } = conversation;
   return (
-    <a
-      class="conv"
+    <ConversationRow
+      conversation={conversation}
       href={pathOfConversation(id)}
-      title={name}
-      data-id={id}
-      aria-current={current.value === id ? 'true' : undefined}
-    >
-      <span class="unread" hidden={unseen === 0}>
-        {unseen > 0 && <span class="unseen">{counted(unseen, 'unread message', 'unread messages')}</span>}
-      </span>
-      <Faces people={peopleIn(conversation)} />
-      <span class="stack tight">
-        <span class="head-line">
-          <b class="cut" dir="auto">
-            {name}
-          </b>
-          {hasTwin && participants.length === 1 && <bdi class="quiet small cut">{participants[0]}</bdi>}
-          <time dateTime={at} title={timeOf(at)}>
-            {shortTimeOf(at)}
-          </time>
-        </span>
-        <span class="last" dir="auto">
-          {lastWords(conversation)}
-        </span>
-      </span>
-    </a>
+      unread={unseenIn(conversation)}
+      isCurrent={current.value === id}
+      beside={hasTwin && participants.length === 1 && <bdi class="quiet small cut">{participants[0]}</bdi>}
+    />
   );
 }
 

@@ -6,7 +6,7 @@ import { Segments } from '../../parts/choices.tsx';
 import { Button } from '../../parts/parts.tsx';
 import { currentKey } from '../../service/api.ts';
 import { forgetKey, isRemembered, keepKey } from '../../service/kept-key.ts';
-import { enterSends, hasLetters, keepPreference, schemeNow } from '../../service/preferences.ts';
+import { enterSends, hasLetters, keepPreference, MODIFIER, schemeNow } from '../../service/preferences.ts';
 import { isOwner } from '../../service/service.ts';
 import { SettingRow } from './setting-row.tsx';
 
@@ -43,7 +43,7 @@ export const BrowserCard = (): VNode => (
         change={(isOn) => keepPreference('enter', isOn ? 'sends' : 'breaks', 'sends')}
       />
     </SettingRow>
-    <SettingRow name="Letters as shortcuts" text="n, / and g with a letter. ⌘K and Escape always work.">
+    <SettingRow name="Letters as shortcuts" text={`n, / and g with a letter. ${MODIFIER}K and Escape always work.`}>
       <Switch
         id="letters"
         label="Letters as shortcuts"

@@ -1,0 +1,46 @@
+// One conversation in a list: its faces, its name, and its last message.
+
+import type { ComponentChildren, VNode } from 'preact';
+import type { Conversation } from '../../../core/model/conversation.ts';
+import { isGroup, lastWords, nameOf, peopleIn } from '../service/directory.ts';
+import { counted, shortTimeOf, timeOf } from '../service/words.ts';
+import { Faces } from './avatar.tsx';
+
+interface Props {
+  readonly conversation: Conversation;
+  readonly href: string;
+  /** The Mac that the conversation is on, if the list is of several. */
+  readonly mac?: string | undefined;
+  readonly unread: number;
+  readonly isCurrent?: boolean;
+  /** Tells the conversation from others of the same name; stands after it. */
+  readonly beside?: ComponentChildren;
+}
+
+export function ConversationRow({ conversation, href, mac, unread, isCurrent = false, beside }: Props): VNode {
+  const { id, last_message_at: at } = conversation;
+  const name = nameOf(conversation);
+  return (
+    <a class="conv" href={href} title={name} data-id={id} data-mac={mac} aria-current={isCurrent ? 'true' : undefined}>
+      <span class="unread" hidden={unread === 0}>
+        {unread > 0 && <span class="unseen">{counted(unread, 'unread message')}</span>}
+      </span>
+      <Faces people={peopleIn(conversation)} />
+      <span class="stack tight">
+        <span class="head-line">
+          <b class="cut" dir="auto">
+            {name}
+          </b>
+          {beside}
+          {isGroup(conversation) && <span class="unseen">, a group</span>}
+          <time dateTime={at} title={timeOf(at)}>
+            {shortTimeOf(at)}
+          </time>
+        </span>
+        <span class="last" dir="auto">
+          {lastWords(conversation)}
+        </span>
+      </span>
+    </a>
+  );
+}

@@ -92,7 +92,6 @@ const NAMED: Readonly<Record<string, number>> = {
   doctor: 21,
   fleet: 5,
   imsg: 1,
-  installation: 1,
   mcp: 5,
   media: 3,
   oauth: 5,
@@ -100,7 +99,7 @@ const NAMED: Readonly<Record<string, number>> = {
   scheduled: 37,
   search: 18,
   shell: 1,
-  simulator: 43,
+  simulator: 42,
 };
 
 describe('the features', () => {

@@ -14,7 +14,7 @@ const BEN = 'any;-;+15550100';
 const STATES = [
   ['', '#/overview', '#mac-list tr'],
   ['', '#/messages', '#merged-list li'],
-  ['', '#/events', '#events .ev[data-key]'],
+  ['', '#/events', '#live-state'],
   ['', '#/webhooks', '#webhooks h1'],
   ['', '#/webhooks/new', '#webhook-form'],
   ['', '#/settings', '#s-about'],

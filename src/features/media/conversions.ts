@@ -119,29 +119,34 @@ export class Conversions implements AttachmentReader {
     }
   }
 
-  #convert(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
+  async #convert(stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
+    try {
+      await this.#cache.within(randomUUID(), (folder) => this.#convertIn(folder, stored, file, form));
+    } finally {
+      // Closes the file even if it was never read.
+      await file.close().catch(() => {});
+    }
+  }
+
+  async #convertIn(folder: string, stored: string, file: AttachmentFile, form: ConvertedForm): Promise<void> {
     const { clock, log } = this.#parts;
-    const converted = this.#cache.within(randomUUID(), async (folder) => {
-      // An equal conversion may have ended after `open` looked in the cache.
-      const made = await this.#cache.open(stored);
-      if (made !== undefined) return made.handle.close();
-      if ((this.#setAside.get(file.version) ?? 0) > clock.monotonic()) throw problem('conversion_unavailable');
-      const startedMs = clock.monotonic();
-      const source = await copied(file, form, folder);
-      const target = join(folder, stored);
-      const [tool] = commandFor(form, source, target);
-      const start = await this.#sandbox.start(tool, folder, (way) => this.#convertsSample(way, form, folder));
-      const { code, trouble, bytes } = await this.#run(start, form, source, target);
-      if (code !== 0 || bytes === 0) {
-        log.debug('an attachment was not converted', { tool, code, trouble });
-        if (clock.monotonic() - startedMs >= TOO_SLOW_MS) this.#putAside(file.version);
-        throw problem('conversion_unavailable');
-      }
-      await chmod(target, 0o600);
-      await this.#cache.keep(target, stored);
-    });
-    // Closes the file even if it was never read.
-    return converted.finally(() => file.close().catch(() => {}));
+    // An equal conversion may have ended after `open` looked in the cache.
+    const made = await this.#cache.open(stored);
+    if (made !== undefined) return made.handle.close();
+    if ((this.#setAside.get(file.version) ?? 0) > clock.monotonic()) throw problem('conversion_unavailable');
+    const startedMs = clock.monotonic();
+    const source = await copied(file, form, folder);
+    const target = join(folder, stored);
+    const [tool] = commandFor(form, source, target);
+    const start = await this.#sandbox.start(tool, folder, (way) => this.#convertsSample(way, form, folder));
+    const { code, trouble, bytes } = await this.#run(start, form, source, target);
+    if (code !== 0 || bytes === 0) {
+      log.debug('an attachment was not converted', { tool, code, trouble });
+      if (clock.monotonic() - startedMs >= TOO_SLOW_MS) this.#putAside(file.version);
+      throw problem('conversion_unavailable');
+    }
+    await chmod(target, 0o600);
+    await this.#cache.keep(target, stored);
   }
 
   async #run({ program, first }: ConverterStart, form: ConvertedForm, source: string, target: string) {

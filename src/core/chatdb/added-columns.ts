@@ -1,6 +1,6 @@
 import { CONTENT_COLUMNS } from '../model/content.ts';
-import type { Row } from '../runtime/sqlite.ts';
-import type { SchemaInfo } from './chatdb-handle.ts';
+import type { Row, SqlValue } from '../runtime/sqlite.ts';
+import { perSchema, type SchemaInfo } from './chatdb-handle.ts';
 import type { StoredBlob } from './content/row-budget.ts';
 import { MAX_BLOB_BYTES } from './content/typedstream.ts';
 import type { Columns } from './decoder.ts';
@@ -13,13 +13,14 @@ export function decodable(blob: string): string {
     : `CASE WHEN length(${blob}) <= ${MAX_BLOB_BYTES} THEN ${blob} ELSE length(${blob}) END`;
 }
 
-const isEncoded = (name: string): boolean => (CONTENT_COLUMNS as readonly string[]).includes(name);
+const ENCODED: ReadonlySet<string> = new Set(CONTENT_COLUMNS);
+const isEncoded = (name: string): boolean => ENCODED.has(name);
 
 /** SQL for the columns that decoders read of a row or an attachment, each after a comma. */
 export function addedColumns(schema: SchemaInfo, of: 'row' | 'file'): string {
   const table = of === 'row' ? 'message' : 'attachment';
-  return namesOf(schema, of)
-    .map((name) => {
+  return namesOf(schema)
+    [of].map((name) => {
       const sql = schema.hasColumn(table, name.toLowerCase()) ? `${table[0]}.${name}` : 'NULL';
       return `, ${isEncoded(name) ? decodable(sql) : sql}`;
     })
@@ -28,28 +29,36 @@ export function addedColumns(schema: SchemaInfo, of: 'row' | 'file'): string {
 
 /** SQL that is true if the row `m` has a value in a column that decoders read. */
 export function addedCases(schema: SchemaInfo): readonly string[] {
-  return namesOf(schema, 'row')
-    .filter((name) => schema.hasColumn('message', name.toLowerCase()))
+  return namesOf(schema)
+    .row.filter((name) => schema.hasColumn('message', name.toLowerCase()))
     .map((name) => (isEncoded(name) ? `length(m.${name}) > 0` : `m.${name} NOT IN (0, '')`));
 }
 
 /** Returns a function for the values of a decoder's columns in a row that ends with `addedColumns`. */
 export function addedValues(snapshot: Snapshot, of: 'row' | 'file', row: Row): (columns: Columns) => never {
-  const names = namesOf(snapshot.database.schema, of);
-  const read = names.map((name, index) => {
-    const value = row[row.length - names.length + index] ?? null;
-    if (!isEncoded(name)) return value;
-    let blob: { readonly value: StoredBlob } | undefined;
-    return () => {
-      // Several decoders may read one blob.
-      blob ??= { value: snapshot.storedBlob(value) };
-      return blob.value;
-    };
-  });
-  return (columns) =>
-    Object.fromEntries(Object.entries(columns).map(([as, name]) => [as, read[names.indexOf(name)]])) as never;
+  const names = namesOf(snapshot.database.schema)[of];
+  const first = row.length - names.length;
+  // Several decoders may read one blob.
+  const blobs = new Map<string, StoredBlob>();
+  const blob = (name: string, value: SqlValue): StoredBlob => {
+    if (!blobs.has(name)) blobs.set(name, snapshot.storedBlob(value));
+    return blobs.get(name);
+  };
+  return (columns) => {
+    const values: Record<string, SqlValue | (() => StoredBlob)> = {};
+    for (const as of Object.keys(columns)) {
+      const name = columns[as] ?? '';
+      const value = row[first + names.indexOf(name)] ?? null;
+      values[as] = isEncoded(name) ? () => blob(name, value) : value;
+    }
+    return values as never;
+  };
 }
 
-function namesOf({ decoders }: SchemaInfo, of: 'row' | 'file'): readonly string[] {
-  return [...new Set(decoders.flatMap((one) => Object.values(one[of]?.columns ?? {})))];
-}
+/** The columns that decoders read, each once. */
+const namesOf = perSchema(({ decoders }) => {
+  const of = (what: 'row' | 'file'): readonly string[] => [
+    ...new Set(decoders.flatMap((one) => Object.values(one[what]?.columns ?? {}))),
+  ];
+  return { row: of('row'), file: of('file') };
+});

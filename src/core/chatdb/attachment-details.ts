@@ -104,12 +104,11 @@ function attachmentContentOf(
   const { width, height, transcript: spoken } = runs.get(file.guid) ?? {};
   const known = spoken === undefined ? file : { ...file, transcript: spoken };
   const values = addedValues(snapshot, 'file', row);
-  const { transcript = spoken, ...added } = Object.assign(
-    {},
-    ...snapshot.database.schema.decoders.map((one) =>
-      one.file?.read(known, values(one.file.columns), { budget, beginning }),
-    ),
-  ) as FileContents;
+  let all: FileContents = {};
+  for (const { file: decoder } of snapshot.database.schema.decoders) {
+    all = { ...all, ...decoder?.read(known, values(decoder.columns), { budget, beginning }) };
+  }
+  const { transcript = spoken, ...added } = all;
   return {
     ...(transcript !== undefined && { transcript }),
     ...(width !== undefined && { width }),

@@ -1,13 +1,15 @@
-import type { AddedContent, MessageContent } from '../model/content.ts';
+import type { MessageContent } from '../model/content.ts';
 import type { Message } from '../model/message.ts';
 import type { Reaction } from '../model/reaction.ts';
 import type { Row } from '../runtime/sqlite.ts';
 import { addedValues } from './added-columns.ts';
+import { perSchema } from './chatdb-handle.ts';
 import { toText } from './columns.ts';
 import { effectOf, groupEventOf, locationShareOf, replyPartOf } from './content/group-event.ts';
 import { type AddedDecoding, type DecodedRow, decodeRow } from './content/message-content.ts';
 import { RowBudget } from './content/row-budget.ts';
 import { contentQueriesOf, ROW_CONTENT_COLUMNS } from './content-queries.ts';
+import type { AddedToRow } from './decoder.ts';
 import { cleanBody } from './message.ts';
 import { targetOf } from './reaction-target.ts';
 import { VOTE_TYPE } from './row-kinds.ts';
@@ -69,19 +71,22 @@ function decodedContent(
   };
 }
 
+const runDecodersOf = perSchema(({ decoders }) => decoders.flatMap(({ run = [] }) => run));
+
 /** Returns what features decode of this row. */
 function addedDecoding(snapshot: Snapshot, row: Message | Reaction, stored: Row): AddedDecoding {
-  const { decoders } = snapshot.database.schema;
+  const { schema } = snapshot.database;
   return {
-    runs: decoders.flatMap(({ run = [] }) => run),
+    runs: runDecodersOf(schema),
     read(text, budget) {
       const values = addedValues(snapshot, 'row', stored);
       const place = { snapshot, row };
-      const all = decoders.flatMap((one) => one.row?.read(text, values(one.row.columns), { budget, place }) ?? []);
-      return {
-        kind: all.find(({ kind }) => kind !== undefined)?.kind ?? text.kind,
-        content: Object.assign({}, ...all.map(({ content }) => content)) as AddedContent,
-      };
+      let all: AddedToRow = { content: {} };
+      for (const { row: decoder } of schema.decoders) {
+        const added = decoder?.read(text, values(decoder.columns), { budget, place });
+        if (added !== undefined) all = { kind: all.kind ?? added.kind, content: { ...all.content, ...added.content } };
+      }
+      return all;
     },
   };
 }

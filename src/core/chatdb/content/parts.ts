@@ -73,7 +73,7 @@ export class RunReader {
     if (attributes.size === 0 || (attributes.size === 1 && attributes.has(PART))) return undefined;
     let decoded = this.#decoded.get(attributes);
     if (decoded === undefined) {
-      decoded = decodedRun(attributes, Object.assign({}, ...this.#added.map((read) => read(attributes))) as AddedToRun);
+      decoded = decodedRun(attributes, this.#added);
       this.#decoded.set(attributes, decoded);
     }
     if (Object.keys(decoded.run).length === 0) return undefined;
@@ -102,7 +102,7 @@ export function onlyLinkOf({ text, runs = [] }: AttributedText): string | undefi
   return linkOf(run.attributes);
 }
 
-function decodedRun(attributes: TypedDictionary, added: AddedToRun): DecodedRun {
+function decodedRun(attributes: TypedDictionary, added: readonly ReturnType<RunDecoder>[]): DecodedRun {
   const styles = STYLE_KEYS.filter(([, key]) => attributes.get(key) === 1).map(([style]) => style);
   const effect = numberIn(attributes, '__kIMTextEffectAttributeName') ?? 0;
   const run = {
@@ -112,9 +112,7 @@ function decodedRun(attributes: TypedDictionary, added: AddedToRun): DecodedRun 
       mention: textIn(attributes, '__kIMMentionConfirmedMention'),
       link: linkOf(attributes),
       code: codeOf(attributes),
-    }),
-    ...added,
-    ...present({
+      ...addedTo(attributes, added),
       attachment_guid: textIn(attributes, ATTACHMENT_GUID),
       name: textIn(attributes, '__kIMFilenameAttributeName'),
       width: sizeIn(attributes, '__kIMInlineMediaWidthAttributeName'),
@@ -124,6 +122,13 @@ function decodedRun(attributes: TypedDictionary, added: AddedToRun): DecodedRun 
     }),
   };
   return { run, characters: charactersOf(run) };
+}
+
+/** Returns what features decode of a run. */
+function addedTo(attributes: TypedDictionary, added: readonly ReturnType<RunDecoder>[]): AddedToRun {
+  let members: AddedToRun = {};
+  for (const read of added) members = { ...members, ...read(attributes) };
+  return members;
 }
 
 function charactersOf(members: object): number {

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 
 /**
  * Makes V8 collect garbage rather than grow the heap, because an agent runs for months beside everything else on a Mac.
- * After bursts of long messages, resident memory is half as large. Throughput does not change measurably.
+ * Without it, a service that has searched holds 131 MiB in `make bench-quick` and not 106, and the bound is 120.
  */
 export function preferLittleMemory(): void {
   setFlagsFromString('--optimize-for-size');
@@ -13,7 +13,8 @@ export function preferLittleMemory(): void {
 
 /**
  * Runs long work that produces much garbage, and keeps V8 from using much memory for it. Without this, V8 would use up
- * to 16 MB more for new objects, and let the heap grow to more than twice the size of the live objects.
+ * to 16 MB more for new objects, and let the heap grow to more than twice the size of the live objects. An export with
+ * pages of a million messages would then take more than the 200 MB of its bound (193 with it).
  */
 export const withLittleGarbage = littleGarbage(setFlagsFromString);
 

@@ -28,7 +28,7 @@ const LONG_FUNCTIONS: readonly string[] = [
   'src/features/simulator/demo-commands.ts: declareDemoCommands',
   'src/features/simulator/row-commands.ts: changeRow',
   'src/features/simulator/simulated-messages.ts: perform',
-  'src/core/schema/plain-text.ts: plainText',
+  'src/core/http/messages/plain-text.ts: plainText',
   // Its steps share what they have read so far. It is split when it is next changed.
   'src/features/doctor/diagnostic-reader.ts: watch',
   'src/features/search/index/walk.ts: walkIndex',

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { menuText } from '../../dist/src/core/http/routes/menu-text.js';
+import { menuText } from '../../dist/src/core/http/status/menu-text.js';
 import { menuPicture } from './menu.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));

@@ -5,6 +5,7 @@ import { addedPeople } from './details-part.ts';
 import { openEventLog } from './event-log.ts';
 import { capabilitiesOf, operationsIn } from './feature.ts';
 import type { Host } from './host.ts';
+import { RESOURCES } from './http/resources.ts';
 import type { MacCaller } from './model/caller.ts';
 import { ownerStatus } from './model/command-words.ts';
 import type { IncludeSet } from './model/include.ts';
@@ -17,7 +18,6 @@ import { openHeldFiles, openSender } from './open-sender.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { eventSerializer } from './schema/event-json.ts';
-import { ROUTES } from './schema/routes.ts';
 import { UPLOADS } from './sender/checked-attachments.ts';
 import { OriginReader } from './sender/origins.ts';
 import { OwnerSends } from './sender/owner-sends.ts';
@@ -159,7 +159,7 @@ function openOwner(
     messages: core.chatLog,
     delays: core.ages.delays,
     capabilities: capabilitiesOf(config, host.features),
-    operations: () => [...Object.keys(ROUTES), ...operationsIn(host.features, core.running)],
+    operations: () => operationsIn([...RESOURCES, ...host.features], core.running),
   });
   const owner: MacCaller = {
     key: undefined,

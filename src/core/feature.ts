@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import type * as z from 'zod';
 import type { Runs } from './cli/declaration.ts';
 import type { Served } from './cli/service-connection.ts';
 import type { Config } from './config/config.ts';
@@ -7,18 +6,14 @@ import type { SettingTable, ValuesOf } from './config/setting.ts';
 import type { Core } from './core.ts';
 import type { DetailsPart } from './details-part.ts';
 import type { Host } from './host.ts';
-import type { Operation } from './http/openapi/operation.ts';
 import type { OpenPages } from './http/pages.ts';
-import type { Handler } from './http/router.ts';
+import type { Resource } from './http/resource.ts';
 import type { HttpServer } from './http/server.ts';
 import { type ClientLines, type ClientSetup, type ClientsOf, clientLines } from './model/client-lines.ts';
 import type { Finding } from './model/finding.ts';
 import type { HiddenText } from './model/hidden-text.ts';
-import type { ProblemText } from './model/problem-text.ts';
 import type { StatusReport, StatusWarning } from './model/status.ts';
 import type { Sqlite } from './runtime/sqlite.ts';
-import type { AddedSchemas } from './schema/content-schema.ts';
-import type { Route } from './schema/routes.ts';
 import type { Tool } from './tools/tool.ts';
 
 /**
@@ -29,7 +24,7 @@ import type { Tool } from './tools/tool.ts';
  * The declaration is read without a running service, for config.toml, the command line, the documents of the API and
  * state.db. `open` is called only in a running service.
  */
-export interface Feature<Table extends SettingTable = SettingTable> {
+export interface Feature<Table extends SettingTable = SettingTable> extends Resource {
   /** Name of the feature's folder, of its section in config.toml, and of its member in the status. */
   readonly name: string;
   /** The features whose ports this one uses. They precede it in the list, which a test checks. */
@@ -40,18 +35,10 @@ export interface Feature<Table extends SettingTable = SettingTable> {
   readonly goneSettings?: Readonly<Record<string, string>>;
   /** Steps that create and change the feature's own tables in state.db. Only appended to. */
   readonly migrations?: readonly string[];
-  /** Routes below `/api/v1`. Key: the operation. */
-  readonly routes?: Readonly<Record<string, Route>>;
-  /** Loads the handlers of `routes`, once, at the first request to one of them. */
-  readonly handlers?: () => Promise<Readonly<Record<string, Handler>>>;
   /** True if hubs serve `routes`, too: the handlers use nothing of a Mac. */
   readonly isForHubs?: true;
   /** Loads the pages that the service shows to anybody. Hubs serve them, too. */
   readonly pages?: () => Promise<OpenPages>;
-  /** Problems that only this feature answers with. Key: the problem's name. */
-  readonly problems?: Readonly<Record<string, ProblemText>>;
-  /** Loads what the documents of the API say about the feature. */
-  readonly document?: () => Promise<FeatureDocument>;
   /** The members that the feature adds to the details of messages. */
   readonly details?: DetailsPart;
   /** Loads the tools of MCP, at the first request of an MCP client. */
@@ -133,22 +120,6 @@ export interface ShownStatus {
   readonly tone?: 'red' | 'yellow' | undefined;
 }
 
-export interface FeatureDocument {
-  /** Key: the operation, as in `routes`. */
-  readonly operations: Readonly<Record<string, Operation>>;
-  /** Key: the schema's name in the document. */
-  readonly schemas?: Readonly<Record<string, z.ZodType>>;
-  /** The feature's member of the status. */
-  readonly status?: z.ZodType;
-  /** The 202 answer to a send that the feature takes over. */
-  readonly deferred?: {
-    readonly schema: z.ZodType;
-    readonly example: { readonly summary: string; readonly value: unknown };
-    /** Problems of the feature with which such a send is refused. */
-    readonly problems?: readonly string[];
-  };
-}
-
 /** Returns the feature. Exists so that the compiler infers the types of the settings' values. */
 export function feature<Table extends SettingTable>(one: Feature<Table>): Feature {
   return one;
@@ -164,9 +135,12 @@ export function capabilitiesOf(config: Config, features: readonly Feature[]): Re
   );
 }
 
-/** Returns the operations of those features that run. */
-export function operationsIn(features: readonly Feature[], running: ReadonlyMap<string, unknown>): readonly string[] {
-  const served = features.filter((one) => one.open === undefined || running.has(one.name));
+/** Returns the operations of the resources, and of those features that run. */
+export function operationsIn(
+  all: readonly (Resource<never> & Pick<Feature, 'open'>)[],
+  running: ReadonlyMap<string, unknown>,
+): readonly string[] {
+  const served = all.filter((one) => one.open === undefined || running.has(one.name));
   return served.flatMap(({ routes = {} }) => Object.keys(routes));
 }
 
@@ -197,21 +171,7 @@ export function clientsFor(
   return clientLines({ ...setup, more });
 }
 
-/** The part of a feature in the documents of the API, with its routes and problems. */
-export interface LoadedDocument extends FeatureDocument {
-  readonly name: string;
-  readonly routes: Readonly<Record<string, Route>>;
-  readonly problems: Readonly<Record<string, ProblemText>>;
-  /** The schemas of the members that the feature adds to `details`. */
-  readonly details?: AddedSchemas;
-}
-
-/** Loads what the documents of the API say about the features. */
-export function documentsOf(features: readonly Feature[]): Promise<readonly LoadedDocument[]> {
-  const loaded = features.map(async ({ name, routes = {}, problems = {}, document, details }) => {
-    if (document === undefined && details === undefined) return [];
-    const schemas = await details?.schemas();
-    return [{ name, routes, problems, operations: {}, ...(await document?.()), ...(schemas && { details: schemas }) }];
-  });
-  return Promise.all(loaded).then((all) => all.flat());
+/** Loads the pages of features. */
+export function featurePages(features: readonly Feature[]): Promise<readonly OpenPages[]> {
+  return Promise.all(features.flatMap((one) => (one.pages === undefined ? [] : [one.pages()])));
 }

@@ -1,10 +1,10 @@
 import type { Core } from './core.ts';
-import type { Gauge } from './feature.ts';
-import { featurePages } from './http/feature-routes.ts';
+import { featurePages } from './feature.ts';
 import { macServer } from './http/mac-server.ts';
 import type { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
+import { metricsOf } from './metrics.ts';
 
 /** Limits at shutdown: 10 s in all (decision A7). osascript is killed after 8 s, and its request is still answered. */
 const WORK_ENDS_WITHIN_MS = 8700;
@@ -53,7 +53,7 @@ async function openHttp(core: Core): Promise<HttpServer> {
     ready: core.ready,
     health: () => status.health(),
     notReady: () => (connection.health().connected ? [] : ['chat_db_unavailable']),
-    metrics: () => metricsOf(core),
+    writeMetrics: metricsOf(core),
     otherHosts: core.otherHosts,
     checkPermissions: () => status.checkPermissions(),
     openStream: (request, form) => streams.open(request, form),
@@ -64,22 +64,4 @@ async function openHttp(core: Core): Promise<HttpServer> {
 async function settingsOf({ config, host }: Core) {
   const { settingsReport } = await import('./config/settings-report.ts');
   return settingsReport(config, { ...host, env: {} });
-}
-
-function metricsOf(core: Core) {
-  const { webhooks, status } = core;
-  return {
-    webSockets: core.webSockets.counts,
-    streams: core.streams.counts,
-    isConnected: core.connection.health().connected,
-    newestRow: status.newestRow(),
-    newestEvent: core.feed.lastPublished().rowId,
-    published: core.channel.published,
-    heldWebhooks: webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
-    messagesAccount: core.messagesAccounts.account,
-    arrivalDelay: core.ages.delays.report(),
-    ofFeatures: (gauge: Gauge) => {
-      for (const one of core.running.values()) one.metrics?.(gauge);
-    },
-  };
 }

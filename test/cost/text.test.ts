@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { columnsOf, oneLine } from '../../src/core/cli/output/text.ts';
+import { webhookBody } from '../../src/core/http/webhooks/schema.ts';
 import { safeFileName } from '../../src/core/model/file-name.ts';
 import { folded } from '../../src/core/model/folded.ts';
 import type { Message } from '../../src/core/model/message.ts';
 import { visible } from '../../src/core/model/visible.ts';
 import { checkBody } from '../../src/core/schema/mistakes.ts';
-import { webhookBody } from '../../src/core/schema/webhook-request.ts';
 import { contentHash } from '../../src/core/sender/content-hash.ts';
 import { linked } from '../../src/features/archive/html.ts';
 import { dialableAddress } from '../../src/features/contacts/dialable-address.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { pathOf, type Route } from '../../src/core/http/route.ts';
 import { SCOPES, type Scope } from '../../src/core/model/key.ts';
-import { pathOf, type Route } from '../../src/core/schema/routes.ts';
 import { AccessFixture, ANA, BEN, GARDEN, type LimitedClient, WORDS } from '../support/access-fixture.ts';
 import { ALL_OPERATIONS, ALL_ROUTES } from '../support/all-operations.ts';
 

@@ -3,19 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { conversationSchema } from '../../src/core/http/conversations/answers.ts';
+import { eventSchema } from '../../src/core/http/events/answers.ts';
 import { examples } from '../../src/core/http/openapi/examples.ts';
-import { conversationSchema } from '../../src/core/schema/conversation-schema.ts';
-import { eventSchema } from '../../src/core/schema/event-schema.ts';
-import { healthSchema } from '../../src/core/schema/health-schema.ts';
-import { messageSchema } from '../../src/core/schema/message-schema.ts';
-import { problemSchema } from '../../src/core/schema/problem-schema.ts';
-import { permissionsSchema, statusSchema } from '../../src/core/schema/status-schema.ts';
+import { problemSchema } from '../../src/core/http/openapi/problem-schema.ts';
+import { healthSchema, permissionsSchema, statusSchema } from '../../src/core/http/status/answers.ts';
 import {
   deliverySchema,
   webhookSchema,
   webhookStatusSchema,
   webhookTestSchema,
-} from '../../src/core/schema/webhook-schema.ts';
+} from '../../src/core/http/webhooks/answers.ts';
+import { messageSchema } from '../../src/core/schema/message-schema.ts';
 import { diagnosticsExample } from '../../src/features/doctor/document.ts';
 import { diagnosticsSchema } from '../../src/features/doctor/schema.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { SearchHit } from '../../src/client/types.ts';
-import type { Problem } from '../../src/core/schema/problem-document.ts';
+import type { Problem } from '../../src/core/http/problem-document.ts';
 import { anyText } from '../support/any-text.ts';
 import { isLong } from '../support/conditions.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { pathOf, ROUTES, type Route } from '../../src/core/schema/routes.ts';
+import { RESOURCES } from '../../src/core/http/resources.ts';
+import { pathOf } from '../../src/core/http/route.ts';
 import { waitFor } from '../support/eventually.ts';
 import { Fleet, type Hub } from '../support/fleet-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
@@ -63,9 +64,8 @@ describeWithNats('the pages of a hub', () => {
     const { operations = [] } = await hub.client.status();
     const passed = ['GET', 'POST', 'PATCH', 'DELETE'].map((method) => `passOn${method}`);
     expect(documented.toSorted()).toEqual([...operations, ...passed].toSorted());
-    const needMac = Object.entries(ROUTES as Readonly<Record<string, Route>>).filter(
-      ([id]) => !operations.includes(id),
-    );
+    const ofMac = RESOURCES.flatMap(({ routes = {} }) => Object.entries(routes));
+    const needMac = ofMac.filter(([id]) => !operations.includes(id));
     for (const [id, route] of needMac) {
       const answer = await fetch(`${hub.url}${pathOf(route)}`, {
         method: route.method,

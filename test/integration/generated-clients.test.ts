@@ -3,19 +3,14 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import { documentsOf } from '../../src/core/feature.ts';
 import { openApi } from '../../src/core/http/openapi/openapi.ts';
-import type { Operation } from '../../src/core/http/openapi/operation.ts';
-import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/core/schema/routes.ts';
-import { FEATURES } from '../../src/features/list.ts';
+import { pathOf, type Route } from '../../src/core/http/route.ts';
+import { ALL_DOCUMENTS, ALL_OPERATIONS, ALL_ROUTES } from '../support/all-operations.ts';
 import { isLong, testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 
-const documents = await documentsOf(FEATURES);
-
 const PACKAGES = fileURLToPath(new URL('../support/programs/node_modules', import.meta.url));
-const IDS = Object.keys(ROUTES) as RouteId[];
+const IDS = Object.keys(ALL_OPERATIONS);
 const isRun = isLong && existsSync(PACKAGES);
 // Folders of a file whose tests are all skipped are not removed.
 const root = isRun ? temporaryFolder() : '';
@@ -26,7 +21,7 @@ interface Parameter {
   readonly in: string;
   readonly schema: { readonly type?: string; readonly const?: string; readonly enum?: readonly string[] };
 }
-const { paths } = openApi('1.2.3', documents) as {
+const { paths } = openApi('1.2.3', ALL_DOCUMENTS) as {
   paths: Record<string, Record<string, { readonly parameters?: Parameter[] }>>;
 };
 
@@ -43,12 +38,18 @@ function exampleOf({ schema }: Parameter): string | number {
   return schema.type === 'integer' ? 20 : (schema.const ?? schema.enum?.[0] ?? 'text');
 }
 
+function placeOf(id: string): { readonly method: string; readonly path: string } {
+  const route = ALL_ROUTES[id] as Route;
+  return { method: route.method, path: pathOf(route) };
+}
+
 /** Returns the arguments of a call of the operation with every parameter, as TypeScript. */
-function argumentsOf(id: RouteId): { readonly path?: object; readonly query?: object; readonly body?: unknown } {
-  const { body }: Operation = OPERATIONS[id];
-  const { parameters = [] } = paths[pathOf(ROUTES[id])]?.[ROUTES[id].method.toLowerCase()] ?? {};
-  const given = (place: 'path' | 'query'): object | undefined => {
-    const entries = parameters.filter((one) => one.in === place).map((one) => [one.name, exampleOf(one)] as const);
+function argumentsOf(id: string): { readonly path?: object; readonly query?: object; readonly body?: unknown } {
+  const place = placeOf(id);
+  const body = ALL_OPERATIONS[id]?.body;
+  const { parameters = [] } = paths[place.path]?.[place.method.toLowerCase()] ?? {};
+  const given = (part: 'path' | 'query'): object | undefined => {
+    const entries = parameters.filter((one) => one.in === part).map((one) => [one.name, exampleOf(one)] as const);
     return entries.length > 0 ? Object.fromEntries(entries) : undefined;
   };
   const [path, query] = [given('path'), given('query')];
@@ -62,7 +63,7 @@ function argumentsOf(id: RouteId): { readonly path?: object; readonly query?: ob
 function prepare(name: string): string {
   const folder = join(root, name);
   mkdirSync(folder);
-  writeFileSync(source, JSON.stringify(openApi('1.2.3', documents)));
+  writeFileSync(source, JSON.stringify(openApi('1.2.3', ALL_DOCUMENTS)));
   if (!existsSync(join(root, 'node_modules'))) symlinkSync(PACKAGES, join(root, 'node_modules'));
   writeFileSync(join(root, 'package.json'), '{"type": "module"}\n');
   return folder;
@@ -90,7 +91,8 @@ inLongForm(`openapi-typescript: one call of each operation compiles`, () => {
     // A file is not JSON: this generator types it as a string.
     const sent = id === 'uploadAttachment' ? 'bytes' : body;
     const options = JSON.stringify({ params, body: sent });
-    const call = `await client.${ROUTES[id].method}(${JSON.stringify(pathOf(ROUTES[id]))}, ${options});`;
+    const { method, path } = placeOf(id);
+    const call = `await client.${method}(${JSON.stringify(path)}, ${options});`;
     // For a body that may also be a form, the call alone does not prove that it is valid JSON.
     const json = `operations['${id}']['requestBody']['content']['application/json']`;
     return body === undefined ? call : `${call}\nexport const ${id}: ${json} = ${JSON.stringify(body)};`;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Person } from '../../src/client/types.ts';
-import { pathOf, type Route } from '../../src/core/schema/routes.ts';
+import { pathOf, type Route } from '../../src/core/http/route.ts';
 import { access } from '../../src/features/access/feature.ts';
 import { ACCESS } from '../../src/features/access/port.ts';
 import { contacts } from '../../src/features/contacts/feature.ts';

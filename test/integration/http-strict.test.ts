@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Operation } from '../../src/core/http/openapi/operation.ts';
-import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
 import { problem } from '../../src/core/model/problems.ts';
-import { streamQuery } from '../../src/core/schema/event-request.ts';
 import { readQuery } from '../../src/core/schema/query-parameters.ts';
-import { pathOf, ROUTES, type RouteId } from '../../src/core/schema/routes.ts';
+import { streamQuery } from '../../src/core/schema/stream-query.ts';
 import { asksForStrict } from '../../src/core/schema/strict.ts';
 import { type HttpAnswer, HttpGateway, KEY } from '../support/http-gateway.ts';
 
@@ -32,8 +29,6 @@ function handshake(query: string, headers: string): Promise<string> {
 const pointersOf = ({ json }: HttpAnswer): readonly string[] =>
   ((json as { errors?: readonly { pointer: string }[] } | undefined)?.errors ?? []).map(({ pointer }) => pointer);
 
-const ids = (Object.keys(ROUTES) as RouteId[]).filter((id) => id !== 'openWebSocket');
-
 test('a send without its body names the missing member, and strictly also the unknown one', async () => {
   const call = { body: JSON.stringify({ recipient: '+15550100', text: 'Hello' }) };
   const answer = await gateway.call('POST', '/api/v1/messages', call);
@@ -43,33 +38,6 @@ test('a send without its body names the missing member, and strictly also the un
 });
 
 describe('with Prefer: handling=strict', () => {
-  test.each(ids)('%s names a parameter that it does not know', async (id) => {
-    const path = pathOf(ROUTES[id]).replaceAll(/\{\w+\}/g, '7');
-    const answer = await gateway.call(ROUTES[id].method, `${path}?nope=1`, { headers: STRICT });
-    expect([answer.status, pointersOf(answer)]).toEqual([400, expect.arrayContaining(['?nope'])]);
-    expect(answer.headers['preference-applied']).toBe('handling=strict');
-    const lenient = await gateway.call(ROUTES[id].method, `${path}?nope=1`);
-    expect(pointersOf(lenient)).not.toContain('?nope');
-    expect(lenient.headers['preference-applied']).toBeUndefined();
-  });
-
-  const withBody = ids.filter((id) => (OPERATIONS[id] as Operation).body !== undefined);
-  test.each(withBody)('%s names a member that it does not know', async (id) => {
-    const path = pathOf(ROUTES[id]).replaceAll(/\{\w+\}/g, '7');
-    const call = { body: JSON.stringify({ nope: 1, 'a/b~c': 2 }) };
-    const answer = await gateway.call(ROUTES[id].method, path, { ...call, headers: STRICT });
-    expect([answer.status, pointersOf(answer)]).toEqual([400, expect.arrayContaining(['/nope', '/a~1b~0c'])]);
-    expect(pointersOf(await gateway.call(ROUTES[id].method, path, call))).not.toContain('/nope');
-  });
-
-  const withLimit = ids.filter((id) => 'limit' in ((OPERATIONS[id] as Operation).query?.shape ?? {}));
-  test.each(withLimit)('%s refuses a limit above its maximum', async (id) => {
-    const path = pathOf(ROUTES[id]);
-    const answer = await gateway.get(`${path}?limit=1001&after=0&q=x`, { headers: STRICT });
-    expect([answer.status, pointersOf(answer)]).toEqual([400, expect.arrayContaining(['?limit'])]);
-    expect(pointersOf(await gateway.get(`${path}?limit=1001&after=0&q=x`))).not.toContain('?limit');
-  });
-
   test('every mistake is named, with what there is', async () => {
     const query = await gateway.get('/api/v1/messages?conversation=x&limit=999&order=up&since=now', {
       headers: STRICT,

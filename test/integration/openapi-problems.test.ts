@@ -2,22 +2,16 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { documentsOf } from '../../src/core/feature.ts';
 import { openApi } from '../../src/core/http/openapi/openapi.ts';
+import type { Problem } from '../../src/core/http/problem-document.ts';
+import { pathOf } from '../../src/core/http/route.ts';
 import { PROBLEMS, type ProblemText } from '../../src/core/model/problems.ts';
-import type { Problem } from '../../src/core/schema/problem-document.ts';
-import { pathOf, ROUTES, type Route } from '../../src/core/schema/routes.ts';
-import { FEATURES } from '../../src/features/list.ts';
+import { ALL_DOCUMENTS, ALL_ROUTES } from '../support/all-operations.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
 import { KEY, Service } from '../support/service.ts';
 import { simulatedMac } from '../support/simulated-mac.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-
-const documents = await documentsOf(FEATURES);
-const routes: Readonly<Record<string, Route>> = Object.fromEntries(
-  [ROUTES, ...documents.map((one) => one.routes)].flatMap((one) => Object.entries(one)),
-);
 
 /**
  * Problems that need a limited key, a Unix socket, a broken connection, a minute of waiting, a file replaced at the
@@ -79,7 +73,7 @@ interface Example {
   readonly $ref?: string;
   readonly value?: Problem;
 }
-const { paths, components } = openApi('1.2.3', documents) as {
+const { paths, components } = openApi('1.2.3', ALL_DOCUMENTS) as {
   readonly paths: Record<string, Record<string, { readonly responses: Record<string, Response> }>>;
   readonly components: {
     readonly responses: { readonly OtherProblem: Response };
@@ -112,7 +106,7 @@ function expectProblem(code: string, id: string | undefined, answer: { readonly 
   const problem = answer.json as Problem;
   expect(problem.code).toBe(code);
   provoked.add(`${problem.status} ${code}`);
-  const route = id === undefined ? undefined : routes[id];
+  const route = id === undefined ? undefined : ALL_ROUTES[id];
   const ofOperation = route && paths[pathOf(route)]?.[route.method.toLowerCase()]?.responses[problem.status];
   const { examples } = (ofOperation ?? components.responses.OtherProblem).content['application/problem+json'];
   const shown = Object.values(examples).map(
@@ -310,7 +304,7 @@ describe('a problem reads as its example in the OpenAPI document', () => {
   });
 
   test('for every code, but for those that need a broken connection or a defect of ours', () => {
-    const own = documents.flatMap(({ problems }) => Object.entries(problems));
+    const own = ALL_DOCUMENTS.flatMap(({ problems }) => Object.entries(problems));
     const all = [...Object.entries(PROBLEMS), ...own].map(
       ([name, { status, code = name }]: [string, ProblemText]) => `${status} ${code}`,
     );

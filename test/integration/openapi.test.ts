@@ -4,11 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { PosternClient } from '../../src/client/postern-client.ts';
-import { documentsOf } from '../../src/core/feature.ts';
 import { openApi } from '../../src/core/http/openapi/openapi.ts';
-import { pathOf, ROUTES, type Route } from '../../src/core/schema/routes.ts';
-import { FEATURES } from '../../src/features/list.ts';
+import { pathOf, type Route } from '../../src/core/http/route.ts';
 import { OWN_ADDRESS } from '../../src/features/simulator/chat-database.ts';
+import { ALL_DOCUMENTS, ALL_ROUTES } from '../support/all-operations.ts';
 import { testIf } from '../support/conditions.ts';
 import { eventually, waitFor } from '../support/eventually.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -24,13 +23,7 @@ type Content = Readonly<
 >;
 type Examples = Readonly<Record<string, { readonly $ref?: string; readonly value?: unknown }>>;
 
-const features = await documentsOf(FEATURES);
-const ALL: Readonly<Record<string, Route>> = Object.assign(
-  {},
-  ROUTES,
-  ...features.map(({ routes }) => routes),
-) as typeof ROUTES;
-const document = openApi('1.2.3', features) as {
+const document = openApi('1.2.3', ALL_DOCUMENTS) as {
   readonly openapi: string;
   readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
   readonly webhooks: Readonly<Record<string, { readonly post: Documented }>>;
@@ -55,8 +48,8 @@ function mistakes(schema: object, value: unknown): unknown {
   return validate(value) ? null : validate.errors;
 }
 
-const operations = Object.keys(ALL).map((id) => {
-  const operation = document.paths[pathOf(ALL[id] as Route)]?.[(ALL[id] as Route).method.toLowerCase()];
+const operations = Object.keys(ALL_ROUTES).map((id) => {
+  const operation = document.paths[pathOf(ALL_ROUTES[id] as Route)]?.[(ALL_ROUTES[id] as Route).method.toLowerCase()];
   if (operation === undefined) throw new Error(`${id} is not in the document`);
   return [id, operation] as const;
 });
@@ -153,7 +146,7 @@ describe('real answers are as the document says', () => {
     query = '',
     key: Record<string, string> = {},
   ) {
-    const route = ALL[id] as Route;
+    const route = ALL_ROUTES[id] as Route;
     const path = pathOf(route).replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(fill[name] ?? ''));
     const url = `${'isOutside' in route ? '/../..' : ''}${path.replace('/api/v1', '')}${query}`;
     const answer = await service.request(route.method, url, {

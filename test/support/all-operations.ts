@@ -1,17 +1,18 @@
-import { documentsOf } from '../../src/core/feature.ts';
 import type { Operation } from '../../src/core/http/openapi/operation.ts';
-import { OPERATIONS } from '../../src/core/http/openapi/operations.ts';
-import { ROUTES, type Route } from '../../src/core/schema/routes.ts';
+import { documentsOf } from '../../src/core/http/resource.ts';
+import { RESOURCES } from '../../src/core/http/resources.ts';
+import type { Route } from '../../src/core/http/route.ts';
 import { FEATURES } from '../../src/features/list.ts';
 
-const documents = await documentsOf(FEATURES);
+/** What the documents of the API say about the core and all features. */
+export const ALL_DOCUMENTS = await documentsOf([...RESOURCES, ...FEATURES]);
 
 /** The routes of the core and of all features. Key: the operation. */
 export const ALL_ROUTES: Readonly<Record<string, Route>> = Object.fromEntries(
-  [ROUTES, ...documents.map(({ routes }) => routes)].flatMap((table) => Object.entries<Route>(table)),
+  ALL_DOCUMENTS.flatMap(({ routes }) => Object.entries<Route>(routes)),
 );
 
 /** The operations of the core and of all features. Key: the operation. */
 export const ALL_OPERATIONS: Readonly<Record<string, Operation>> = Object.fromEntries(
-  [OPERATIONS, ...documents.map(({ operations }) => operations)].flatMap((table) => Object.entries<Operation>(table)),
+  ALL_DOCUMENTS.flatMap(({ operations }) => Object.entries<Operation>(operations)),
 );

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { ChatLog } from '../../src/core/chatdb/message-log.ts';
+import { type EventSource, eventHandlers } from '../../src/core/http/events/handlers.ts';
 import type { Exchange } from '../../src/core/http/exchange.ts';
-import { type EventSource, eventRoutes } from '../../src/core/http/routes/events-routes.ts';
 import { Channel } from '../../src/core/log/channel.ts';
 import { Feed } from '../../src/core/log/feed.ts';
 import { Publisher } from '../../src/core/log/publisher.ts';
@@ -90,7 +90,7 @@ test('large bodies are published, resumed and paged complete, a bounded part of 
   const source = { ready: () => undefined } as unknown as EventSource;
   const caller = { feed, json: plainJson() } as unknown as Caller;
   const exchange = { query, caller, header: () => undefined } as unknown as Exchange;
-  const { content } = await eventRoutes(source).listEvents(exchange);
+  const { content } = await eventHandlers(source).listEvents(exchange);
   const listed = JSON.parse(String(content?.text)) as readonly unknown[];
   // One answer has at most 16 MB.
   expect(listed).toEqual(resumed.slice(0, 39).map(({ event }) => event));

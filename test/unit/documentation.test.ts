@@ -5,26 +5,22 @@ import { expect, test } from '@jest/globals';
 import { allSettings } from '../../src/core/config/config.ts';
 import { processEnvironment } from '../../src/core/config/environment.ts';
 import { decodersOf } from '../../src/core/details-part.ts';
-import { documentsOf } from '../../src/core/feature.ts';
+import { conversationSchema } from '../../src/core/http/conversations/answers.ts';
+import { anyEventSchema } from '../../src/core/http/events/answers.ts';
 import { openApi } from '../../src/core/http/openapi/openapi.ts';
-import { metricRoutes } from '../../src/core/http/routes/metrics-routes.ts';
+import { webhookChangesBody } from '../../src/core/http/webhooks/schema.ts';
 import { MESSAGE_KINDS, type MessageDetails } from '../../src/core/model/details.ts';
 import { ROW_EVENT_TYPES } from '../../src/core/model/event.ts';
 import { PROBLEMS, type ProblemText } from '../../src/core/model/problems.ts';
 import { sentenceOf } from '../../src/core/model/sentence.ts';
-import { Counters } from '../../src/core/runtime/counters.ts';
 import { mergedSchemas } from '../../src/core/schema/content-schema.ts';
-import { conversationSchema } from '../../src/core/schema/conversation-schema.ts';
 import { messageDetailsWith } from '../../src/core/schema/details-schema.ts';
-import { anyEventSchema } from '../../src/core/schema/event-schema.ts';
 import { messageSchema } from '../../src/core/schema/message-schema.ts';
 import { reactionSchema } from '../../src/core/schema/reaction-schema.ts';
-import { webhookChangesBody } from '../../src/core/schema/webhook-request.ts';
 import { FEATURES } from '../../src/features/list.ts';
+import { ALL_DOCUMENTS } from '../support/all-operations.ts';
 import { testIf } from '../support/conditions.ts';
 import { temporaryFolder } from '../support/temporary.ts';
-
-const documents = await documentsOf(FEATURES);
 
 /** Returns the rows of every table on a page, cell by cell; an empty first cell repeats the one above it. */
 function rows(page: string): string[][] {
@@ -46,14 +42,14 @@ test('docs/api.md has every code, beside its status, and no other', () => {
   const written = rows('api.md')
     .filter(([status]) => /^\d{3}$/.test(status ?? ''))
     .flatMap(([status, codes]) => quoted(codes).map((code) => `${status} ${code}`));
-  const own = documents.flatMap(({ problems }) => Object.entries(problems));
+  const own = ALL_DOCUMENTS.flatMap(({ problems }) => Object.entries(problems));
   const entries: [string, ProblemText][] = [...Object.entries(PROBLEMS), ...own];
   const known = new Set(entries.map(([name, { status, code = name }]) => `${status} ${code}`));
   expect(written.sort()).toEqual([...known].sort());
 });
 
 test('every problem that the OpenAPI document shows is a whole sentence', () => {
-  const { components } = openApi('1.2.3', documents) as {
+  const { components } = openApi('1.2.3', ALL_DOCUMENTS) as {
     components: { examples: Record<string, { summary: string }> };
   };
   const sentences = Object.values(components.examples).map(({ summary }) => summary);
@@ -74,7 +70,7 @@ test('docs/api.md has every field of a message, a reaction and a conversation, a
 
 test('docs/content.md has an example of each kind, as the service would write it', async () => {
   const decoders = await decodersOf(FEATURES);
-  const { row, file } = mergedSchemas(documents.flatMap(({ details = [] }) => details));
+  const { row, file } = mergedSchemas(ALL_DOCUMENTS.flatMap(({ details = [] }) => details));
   const detailsSchema = messageDetailsWith(row, file);
   const page = readFileSync(new URL('../../docs/content.md', import.meta.url), 'utf8');
   const [, lines = ''] = /\n## Each kind\n[\s\S]*?```json\n([\s\S]*?)```/.exec(page) ?? [];
@@ -106,33 +102,13 @@ test('docs/configuration.md has every key with its default, and no other', () =>
   expect(written.sort()).toEqual(known.sort());
 });
 
-/** Returns the metrics that features add, as their sources name them. */
-async function gaugesOfFeatures(): Promise<readonly string[]> {
-  const folder = new URL('../../src/features/', import.meta.url);
+test('docs/api.md has every metric, and no other', () => {
+  const folder = new URL('../../src/', import.meta.url);
   const files = readdirSync(folder, { recursive: true }).filter((file) => String(file).endsWith('.ts'));
   const text = files.map((file) => readFileSync(new URL(String(file), folder), 'utf8')).join('\n');
-  return [...text.matchAll(/(?:gauge|ofMac)\(\s*'(\w+)'/g)].map(([, name = '']) => name);
-}
-
-test('docs/api.md has every metric, and no other', async () => {
-  const search = { isEnabled: true, isComplete: true, indexedRows: 1, totalRows: 1 };
-  const changes = { state: 'on' as const, logged: 1, sweptAtMs: 1 };
-  const counts = { clients: 1, missed: 1 };
-  const at = '2026-01-01T00:00:00Z';
-  const report = { state: 'push_dead' as const, sent_at: at, arrived_at: at, push_dead_since: at };
-  const canary = { ...report, delay_ms: 1, problem: null };
-  const now = {
-    canary,
-    messagesAccount: { state: 'imessage' as const, checked_at: at },
-    arrivalDelay: { median_s: 1, max_s: 2, messages: 3 },
-    ...{ isConnected: true, newestRow: 1, newestEvent: 1, published: 1, heldWebhooks: 1, search, changes },
-    ...{ webSockets: counts, streams: counts },
-  };
-  const answer = await metricRoutes(() => now, new Counters()).getMetrics();
-  const names = [...String(answer.content?.text).matchAll(/^# TYPE (\w+) /gm)].map(([, name = '']) => name);
+  const named = [...text.matchAll(/(?:gauge|totals?|ofMac)\(\s*'(postern_\w+)'/g)].map(([, name = '']) => name);
   const written = rows('api.md').flatMap(([first]) => quoted(first).filter((word) => word.startsWith('postern_')));
-  const own = await gaugesOfFeatures();
-  expect(written.map((word) => word.replace(/\{.*/, '')).sort()).toEqual([...new Set([...names, ...own])].sort());
+  expect(written.map((word) => word.replace(/\{.*/, '')).sort()).toEqual([...new Set(named)].sort());
 });
 
 test('docs/webhooks.md shows every event of a row, as the service sends it', () => {

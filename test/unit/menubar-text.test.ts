@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { menuText } from '../../src/core/http/routes/menu-text.ts';
+import { menuText } from '../../src/core/http/status/menu-text.ts';
 import { accountWarning } from '../../src/core/model/messages-account.ts';
 import { droppedWarnings, type StatusReport, type StatusWarning } from '../../src/core/model/status.ts';
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { z } from 'zod';
-import { sendBody } from '../../src/core/schema/message-request.ts';
+import { sendBody } from '../../src/core/http/messages/schema.ts';
+import { replayBody, webhookBody, webhookChangesBody } from '../../src/core/http/webhooks/schema.ts';
 import { checkBody } from '../../src/core/schema/mistakes.ts';
-import { replayBody, webhookBody, webhookChangesBody } from '../../src/core/schema/webhook-request.ts';
 
 function pointers(schema: z.ZodType, body: unknown): string[] {
   const checked = checkBody(schema, body);

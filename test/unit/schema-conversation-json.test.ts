@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { conversationsJson } from '../../src/core/http/conversations/json.ts';
 import type { Conversation } from '../../src/core/model/conversation.ts';
 import { conversationWithNames } from '../../src/core/model/names.ts';
-import { conversationsJson } from '../../src/core/schema/conversation-json.ts';
 
 const people = { nameOf: (address: string) => (address === '+15550100' ? 'Ann' : undefined) };
 const group: Conversation = {

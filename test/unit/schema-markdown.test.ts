@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { plainText } from '../../src/core/schema/plain-text.ts';
+import { plainText } from '../../src/core/http/messages/plain-text.ts';
 
 const lines = (...text: readonly string[]): string => text.join('\n');
 

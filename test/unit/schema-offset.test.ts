@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { eventsQuery } from '../../src/core/http/events/schema.ts';
+import { replayBody } from '../../src/core/http/webhooks/schema.ts';
 import { isAppError } from '../../src/core/model/errors.ts';
 import { decodeOffset, encodeOffset } from '../../src/core/model/offset.ts';
-import { eventsQuery, streamQuery } from '../../src/core/schema/event-request.ts';
 import { checkBody } from '../../src/core/schema/mistakes.ts';
 import { parseQuery, readQuery } from '../../src/core/schema/query-parameters.ts';
-import { replayBody } from '../../src/core/schema/webhook-request.ts';
+import { streamQuery } from '../../src/core/schema/stream-query.ts';
 import { anyText } from '../support/any-text.ts';
 
 const whole = fc.nat({ max: Number.MAX_SAFE_INTEGER });

@@ -1,11 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { conversationQuery } from '../../src/core/http/conversations/schema.ts';
+import { eventsQuery } from '../../src/core/http/events/schema.ts';
+import { messageQuery, singleMessageQuery } from '../../src/core/http/messages/schema.ts';
 import { isAppError, type Mistake } from '../../src/core/model/errors.ts';
 import { includeSet } from '../../src/core/model/include.ts';
-import { conversationQuery } from '../../src/core/schema/conversation-request.ts';
-import { eventsQuery, streamQuery } from '../../src/core/schema/event-request.ts';
-import { messageQuery, singleMessageQuery } from '../../src/core/schema/message-request.ts';
 import { parseQuery, readQuery } from '../../src/core/schema/query-parameters.ts';
+import { streamQuery } from '../../src/core/schema/stream-query.ts';
 import { anyText } from '../support/any-text.ts';
 
 function mistakes(work: () => unknown): readonly Mistake[] {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
-import { conversationQuery } from '../../src/core/schema/conversation-request.ts';
-import { conversationSchema } from '../../src/core/schema/conversation-schema.ts';
-import { eventSchema } from '../../src/core/schema/event-schema.ts';
-import { healthSchema } from '../../src/core/schema/health-schema.ts';
-import { messageQuery, sendBody } from '../../src/core/schema/message-request.ts';
+import { conversationSchema } from '../../src/core/http/conversations/answers.ts';
+import { conversationQuery } from '../../src/core/http/conversations/schema.ts';
+import { eventSchema } from '../../src/core/http/events/answers.ts';
+import { messageQuery, sendBody } from '../../src/core/http/messages/schema.ts';
+import { problemSchema } from '../../src/core/http/openapi/problem-schema.ts';
+import { healthSchema } from '../../src/core/http/status/answers.ts';
+import { webhookSchema } from '../../src/core/http/webhooks/answers.ts';
+import { webhookBody } from '../../src/core/http/webhooks/schema.ts';
 import { messageSchema } from '../../src/core/schema/message-schema.ts';
-import { problemSchema } from '../../src/core/schema/problem-schema.ts';
-import { webhookBody } from '../../src/core/schema/webhook-request.ts';
-import { webhookSchema } from '../../src/core/schema/webhook-schema.ts';
 import { CONVERSATION, MESSAGE } from '../support/http-gateway.ts';
 
 describe('the schemas', () => {

@@ -1,8 +1,8 @@
 import { assertAllowed, type Caller, type Callers } from '../model/caller.ts';
 import { problem } from '../model/problems.ts';
-import { API, pathOf, ROUTES, type Route } from '../schema/routes.ts';
 import type { Answer, Headers } from './answer.ts';
 import { ApiKeys, unauthorized } from './api-keys.ts';
+import { OPEN_WEB_SOCKET } from './events/routes.ts';
 import type { Exchange } from './exchange.ts';
 import { KeylessRequests } from './keyless-requests.ts';
 import {
@@ -14,7 +14,9 @@ import {
   SOCKET_POLICY,
 } from './origin-policy.ts';
 import { RateLimit } from './rate-limit.ts';
+import { API, pathOf, type Route } from './route.ts';
 import type { ServedRoute } from './router.ts';
+import { GET_HEALTH } from './status/routes.ts';
 
 export interface AccessSettings extends OriginSettings {
   readonly rateLimitPerMinute: number;
@@ -36,7 +38,7 @@ export interface AccessControlParts {
 }
 
 /** The paths that balancers ask, some of them without a Host. */
-const PROBED: ReadonlySet<string> = new Set(['/ready', pathOf(ROUTES.getHealth)]);
+const PROBED: ReadonlySet<string> = new Set(['/ready', pathOf(GET_HEALTH)]);
 
 const EXPOSED =
   'Link, Location, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Idempotent-Replayed, Postern-Search-Complete, Postern-Partial, Preference-Applied';
@@ -211,7 +213,7 @@ export class AccessControl {
     await this.#limit.count(headers);
     if (caller === undefined) throw unauthorized(request);
     if (caller.key !== undefined) await this.#limit.countKey(caller.key.id, headers);
-    assertAllowed(caller, ROUTES.openWebSocket.access);
+    assertAllowed(caller, OPEN_WEB_SOCKET.access);
     return caller;
   }
 

@@ -7,13 +7,13 @@ import { type CommandWords, completedFor } from '../model/command-words.ts';
 import { errorCode, isAppError } from '../model/errors.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type { Counters } from '../runtime/counters.ts';
-import { API } from '../schema/routes.ts';
 import { asksForBody, asksForStrict, strictBody } from '../schema/strict.ts';
 import { type Answer, type AnswerStream, completeAnswer, type Headers, inSlices, rawAnswer } from './answer.ts';
 import { arrivingBody } from './arriving.ts';
 import { readJson } from './body.ts';
 import type { OpenPages } from './pages.ts';
 import { problemAnswer } from './problem-answer.ts';
+import { API } from './route.ts';
 
 /** A client's request id is used if it is harmless in a header and in a log (decision E8). */
 const HARMLESS_ID = /^[\w.:/+=@~-]{1,128}$/;

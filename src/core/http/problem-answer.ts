@@ -1,7 +1,7 @@
 import { type AppError, errorCode, isAppError } from '../model/errors.ts';
 import { problem } from '../model/problems.ts';
-import { problemDocument } from '../schema/problem-document.ts';
 import type { Answer } from './answer.ts';
+import { problemDocument } from './problem-document.ts';
 
 /**
  * Returns the answer for a failure (decision E1). Any failure other than an AppError or an error of state.db is a

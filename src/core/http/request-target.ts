@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { API, pathOf, type Route } from '../schema/routes.ts';
+import { API, pathOf, type Route } from './route.ts';
 
 const ABSOLUTE = /^https?:\/\/([^/?#]*)([^?#]*)(.*)$/is;
 

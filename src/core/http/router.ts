@@ -1,30 +1,25 @@
 import { App, type Request, type Response } from '@tinyhttp/app';
-import { type Access, assertAllowed } from '../model/caller.ts';
+import { assertAllowed } from '../model/caller.ts';
 import type { AppError } from '../model/errors.ts';
 import { invalidRequest, problem } from '../model/problems.ts';
 import { parseQuery } from '../schema/query-parameters.ts';
-import { pathOf, type Route, type RouteId } from '../schema/routes.ts';
 import { strictQueryMistakes } from '../schema/strict.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import type { Operation } from './openapi/operation.ts';
 import type { OpenPages } from './pages.ts';
+import { pathOf, type Route } from './route.ts';
 
-/** Performs one operation. Throws the AppError to answer with. */
+/** Performs one operation with the ports of `exchange.caller`. Throws the AppError to answer with. */
 export type Handler = (exchange: Exchange) => Answer | Promise<Answer>;
-
-/** A handler for every operation. Uses the ports of `exchange.caller`. */
-export type Handlers = Readonly<Record<RouteId, Handler>>;
 
 /** An operation with its handler. */
 export interface ServedRoute {
-  readonly id: string;
   readonly route: Route;
   readonly handler: Handler;
+  /** Loads the description of the operation; absent if another service has it. */
+  readonly operation?: () => Promise<Operation | undefined>;
 }
-
-/** Loads the description of an operation. */
-export type OperationOf = (id: string) => Promise<Operation | undefined>;
 
 interface RoutedRequest extends Request {
   exchange: Exchange;
@@ -40,7 +35,7 @@ export class Router {
    */
   readonly #withoutId = new Map<string, { readonly path: string; readonly methods: ReadonlyMap<string, Handler> }>();
 
-  constructor(routes: readonly ServedRoute[], pages: OpenPages, operations: OperationOf) {
+  constructor(routes: readonly ServedRoute[], pages: OpenPages) {
     this.#pages = pages;
     this.#app = new App<RoutedRequest, Response>({
       settings: { xPoweredBy: false },
@@ -50,7 +45,7 @@ export class Router {
       noMatchHandler: ({ exchange }) => exchange.fail(problem('not_found')),
       onError: (error, request) => (request as RoutedRequest).exchange.fail(error),
     });
-    const paths = byPath(routes, operations);
+    const paths = byPath(routes);
     for (const [path, methods] of paths) {
       this.#app.all(path.replaceAll(/\{(\w+)\}/g, ':$1'), route(path, methods));
       if (!path.endsWith('}')) continue;
@@ -114,37 +109,33 @@ function readAs(method: string): string {
   return method === 'HEAD' ? 'GET' : method;
 }
 
-function byPath(
-  routes: readonly ServedRoute[],
-  operationOf: OperationOf,
-): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
+function byPath(routes: readonly ServedRoute[]): ReadonlyMap<string, ReadonlyMap<string, Handler>> {
   const paths = new Map<string, Map<string, Handler>>();
-  for (const { id, route: made, handler } of routes) {
-    const path = pathOf(made);
+  for (const served of routes) {
+    const path = pathOf(served.route);
     const methods = paths.get(path) ?? new Map<string, Handler>();
-    paths.set(path, methods.set(made.method, guarded(made.access, handler, operationOf, id)));
+    paths.set(path, methods.set(served.route.method, guarded(served)));
   }
   return paths;
 }
 
 /** Checks the caller's rights before the handler runs. For `Prefer: handling=strict`, also checks the query. */
-function guarded(access: Access, handler: Handler, operationOf: OperationOf, id: string): Handler {
+function guarded({ route: { access }, handler, operation }: ServedRoute): Handler {
   return (exchange) => {
     if (access !== 'open') assertAllowed(exchange.caller, access);
-    if (exchange.rawQuery === '' || !exchange.isStrict) return handler(exchange);
-    return assertTakesQuery(operationOf, id, exchange.query).then(() => handler(exchange));
+    if (operation === undefined || exchange.rawQuery === '' || !exchange.isStrict) return handler(exchange);
+    return assertTakesQuery(operation, exchange.query).then(() => handler(exchange));
   };
 }
 
 /**
- * Throws `invalid_request` if an operation without parameters receives one. Loads the table of operations only here,
- * because few requests need it.
+ * Throws `invalid_request` if an operation without parameters receives one. Loads the description of the operation only
+ * here, because few requests need it.
  */
-async function assertTakesQuery(operationOf: OperationOf, id: string, query: URLSearchParams): Promise<void> {
-  const operation = await operationOf(id);
-  // The other service describes an operation that is passed on to it.
-  if (operation === undefined) return;
-  const mistakes = operation.query === undefined ? strictQueryMistakes(undefined, query) : [];
+async function assertTakesQuery(load: NonNullable<ServedRoute['operation']>, query: URLSearchParams): Promise<void> {
+  const operation = await load();
+  if (operation === undefined || operation.query !== undefined) return;
+  const mistakes = strictQueryMistakes(undefined, query);
   if (mistakes.length > 0) throw invalidRequest(mistakes);
 }
 

@@ -12,9 +12,9 @@ import { problem } from '../model/problems.ts';
 import type { Counters } from '../runtime/counters.ts';
 import { listenPrivately } from '../runtime/unix-socket.ts';
 import { parseQuery } from '../schema/query-parameters.ts';
-import { API, ROUTES } from '../schema/routes.ts';
 import { AccessControl, type AccessSettings } from './access-control.ts';
 import { hasOwnTimeLimits } from './arriving.ts';
+import { OPEN_WEB_SOCKET } from './events/routes.ts';
 import { type Arrival, Exchange, type ExchangeContext } from './exchange.ts';
 import {
   baseAddressOf,
@@ -29,7 +29,8 @@ import {
 import type { OpenPages } from './pages.ts';
 import { Pipelines } from './pipeline.ts';
 import { fixedPaths, normalizeTarget } from './request-target.ts';
-import { type OperationOf, Router, type ServedRoute } from './router.ts';
+import { pathOf } from './route.ts';
+import { Router, type ServedRoute } from './router.ts';
 
 /**
  * Accepts the socket of an admitted handshake. Throws an AppError to refuse it, but only before writing to the socket.
@@ -63,8 +64,6 @@ export interface HttpServerParts {
   readonly callers: Callers;
   /** The operations that are served. */
   readonly routes: (host: RouteHost) => readonly ServedRoute[];
-  /** Loads the description of an operation. */
-  readonly operations: OperationOf;
   readonly pages: OpenPages;
   /** Recognises paths whose requests are passed on to another service, which checks and counts them. */
   readonly isPassedOn?: ((path: string) => boolean) | undefined;
@@ -82,7 +81,7 @@ export interface HttpServerParts {
 export const TIMEOUTS: HttpTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 1000 };
 const MAX_HEADER_BYTES = 16 * 1024;
 
-const WEBSOCKET_PATH = API + ROUTES.openWebSocket.path;
+const WEBSOCKET_PATH = pathOf(OPEN_WEB_SOCKET);
 
 /**
  * The HTTP side of the service: every request and handshake passes access control, then goes to the router or the
@@ -121,7 +120,7 @@ export class HttpServer implements ExchangeContext {
     this.#fixed = fixedPaths(routes.map(({ route }) => route));
     this.#access = new AccessControl({ ...parts, routes, openPaths: pages });
     this.#otherHosts = parts.otherHosts ?? [];
-    this.#router = new Router(routes, pages, parts.operations);
+    this.#router = new Router(routes, pages);
   }
 
   get isClosing(): boolean {

@@ -2,15 +2,15 @@ import type { Clock } from '../model/ports/host-ports.ts';
 import type { Wire, WireAnswer, WireRequest } from '../model/ports/wires-ports.ts';
 import { problem } from '../model/problems.ts';
 import { WrongKeyDelay } from '../runtime/wrong-key-delay.ts';
-import { mediaType } from '../schema/attachment-request.ts';
 import { parseQuery } from '../schema/query-parameters.ts';
 import type { AccessControl } from './access-control.ts';
 import { unauthorized } from './api-keys.ts';
+import { mediaType } from './attachments/schema.ts';
+import { isForm, readUploads } from './attachments/uploads.ts';
 import type { Exchange } from './exchange.ts';
 import type { BaseAddress } from './http-connection.ts';
 import type { OriginPolicy } from './origin-policy.ts';
 import { problemAnswer } from './problem-answer.ts';
-import { isForm, readUploads } from './routes/uploads-routes.ts';
 
 export interface WireListenerParts {
   readonly wire: Wire;

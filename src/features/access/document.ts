@@ -1,4 +1,4 @@
-import type { FeatureDocument } from '../../core/feature.ts';
+import type { ResourceDocument } from '../../core/http/resource.ts';
 import { accessExamples } from './examples.ts';
 import { ACCESS_OPERATIONS } from './operations.ts';
 import { approvalSchema, approveBody, heldSendSchema } from './schema/approval-schema.ts';
@@ -14,7 +14,7 @@ import {
 import { proveBody, selfChatSchema } from './schema/self-chat-schema.ts';
 
 /** Keys, approvals and the audit log in the documents of the API. */
-export const DOCUMENT: FeatureDocument = {
+export const DOCUMENT: ResourceDocument = {
   operations: ACCESS_OPERATIONS,
   schemas: {
     Approval: approvalSchema,

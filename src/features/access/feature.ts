@@ -29,7 +29,7 @@ export const access = feature({
     proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner' },
     listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner' },
   },
-  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   tools: async () => (await import('./tools.ts')).TOOLS,
   commands: declareAccessCommands,

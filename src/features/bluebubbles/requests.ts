@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { webhookUrl } from '../../core/http/webhooks/schema.ts';
 import { list, NOT_AN_OBJECT, text } from '../../core/schema/text.ts';
-import { webhookUrl } from '../../core/schema/webhook-request.ts';
 
 // Bodies of requests to the part of BlueBubbles' REST API v1 that Postern offers (decision Y2). Unknown members are
 // ignored, as BlueBubbles itself ignores them.

@@ -1,4 +1,4 @@
-import type { FeatureDocument } from '../../core/feature.ts';
+import type { ResourceDocument } from '../../core/http/resource.ts';
 import { signInBody, signInCodeSchema, signInSchema } from './schema.ts';
 
 const signInCode = {
@@ -7,7 +7,7 @@ const signInCode = {
 };
 
 /** Signing in to the console in the documents of the API. */
-export const DOCUMENT: FeatureDocument = {
+export const DOCUMENT: ResourceDocument = {
   operations: {
     makeSignInCode: {
       tag: 'Service',

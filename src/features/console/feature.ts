@@ -11,7 +11,7 @@ export const consoleFeature = feature({
   },
   isForHubs: true,
   problems: CONSOLE_PROBLEMS,
-  handlers: async () => (await import('./routes.ts')).signInRoutes(),
+  handlers: async () => (await import('./handlers.ts')).signInHandlers(),
   document: async () => (await import('./document.ts')).DOCUMENT,
   pages: async () => (await import('./pages.ts')).consolePages(),
   commands(program, runs) {

@@ -1,7 +1,7 @@
 import type { Contact, Person } from '../../client/people-types.ts';
-import type { FeatureDocument } from '../../core/feature.ts';
 import { examples } from '../../core/http/openapi/examples.ts';
 import { CHAT_DB, NEXT } from '../../core/http/openapi/operation.ts';
+import type { ResourceDocument } from '../../core/http/resource.ts';
 import { INCLUDE_MISTAKE } from '../../core/schema/include-parameter.ts';
 import {
   contactQuery,
@@ -26,7 +26,7 @@ const person: Person = {
 };
 
 /** Contacts and people in the documents of the API. */
-export const DOCUMENT: FeatureDocument = {
+export const DOCUMENT: ResourceDocument = {
   operations: {
     listContacts: {
       tag: 'Contacts',

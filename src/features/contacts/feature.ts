@@ -15,7 +15,7 @@ export const contacts = feature({
     listPeople: { method: 'GET', path: '/people', key: 'header', access: ['read'] },
     listPersonMessages: { method: 'GET', path: '/people/{id}/messages', key: 'header', access: ['read'] },
   },
-  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   commands(program, runs) {
     connected(program.command('people'))

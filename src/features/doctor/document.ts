@@ -1,4 +1,4 @@
-import type { FeatureDocument } from '../../core/feature.ts';
+import type { ResourceDocument } from '../../core/http/resource.ts';
 import { diagnosticsQuery } from './request.ts';
 import { diagnosticsSchema } from './schema.ts';
 
@@ -70,7 +70,7 @@ export const diagnosticsExample = {
 } as const;
 
 /** The diagnostics in the documents of the API. */
-export const DOCUMENT: FeatureDocument = {
+export const DOCUMENT: ResourceDocument = {
   operations: {
     runDiagnostics: {
       tag: 'Service',

@@ -7,7 +7,7 @@ import type { ReportCommandOptions } from './cli/report-command.ts';
 export const doctor = feature({
   name: 'doctor',
   routes: { runDiagnostics: { method: 'POST', path: '/diagnostics', key: 'header', access: 'owner' } },
-  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   commands(program, runs) {
     program

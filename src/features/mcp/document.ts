@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { FeatureDocument } from '../../core/feature.ts';
+import type { ResourceDocument } from '../../core/http/resource.ts';
 
 /** MCP in the documents of the API. */
-export const DOCUMENT: FeatureDocument = {
+export const DOCUMENT: ResourceDocument = {
   operations: {
     callMcp: {
       tag: 'Agents',

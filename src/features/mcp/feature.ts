@@ -16,7 +16,7 @@ export const mcp = feature({
   routes: {
     callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, isForLimitedKeys: true },
   },
-  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   clients: (setup) => mcpClients(setup),
   commands(program, runs) {

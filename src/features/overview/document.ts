@@ -1,6 +1,6 @@
 import type { Overview, StatisticSeries } from '../../client/overview-types.ts';
-import type { FeatureDocument } from '../../core/feature.ts';
 import { examples } from '../../core/http/openapi/examples.ts';
+import type { ResourceDocument } from '../../core/http/resource.ts';
 import { overviewSchema, statisticsQuery, statisticsSchema } from './schema.ts';
 
 const at = '2026-11-22T15:00:00Z';
@@ -47,7 +47,7 @@ const statisticsExample = {
 } satisfies StatisticSeries;
 
 /** The home page and its counters in the documents of the API. */
-export const DOCUMENT: FeatureDocument = {
+export const DOCUMENT: ResourceDocument = {
   operations: {
     getOverview: {
       tag: 'Service',

@@ -9,7 +9,7 @@ export const overview = feature({
     getOverview: { method: 'GET', path: '/overview', key: 'header', access: 'owner' },
     getStatistics: { method: 'GET', path: '/stats/{kind}', key: 'header', access: 'owner' },
   },
-  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   statusPage: async () => (await import('./shown.ts')).shownCounters,
   async open(core) {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Overview, StatisticSeries } from '../../client/overview-types.ts';
+import { statusSchema } from '../../core/http/status/answers.ts';
 import { shapeOf } from '../../core/schema/shape.ts';
-import { statusSchema } from '../../core/schema/status-schema.ts';
 import { approvalSchema, keyUseSchema } from '../access/types.ts';
 import { STATISTIC_SPANS } from './spans.ts';
 

@@ -1,5 +1,5 @@
-import type { FeatureDocument } from '../../core/feature.ts';
 import { CHAT_DB, STATE_DB } from '../../core/http/openapi/operation.ts';
+import type { ResourceDocument } from '../../core/http/resource.ts';
 import type { ScheduledSend } from './scheduled.ts';
 import { scheduledAnswerSchema, scheduledQuery, scheduledSchema } from './schema.ts';
 
@@ -21,7 +21,7 @@ export const scheduledExample: ScheduledSend = {
 };
 
 /** Scheduled messages in the documents of the API. */
-export const DOCUMENT: FeatureDocument = {
+export const DOCUMENT: ResourceDocument = {
   operations: {
     listScheduled: {
       tag: 'Messages',

@@ -38,7 +38,7 @@ export const scheduled = feature({
     getScheduled: { method: 'GET', path: '/scheduled/{id}', key: 'header', access: ['send'] },
     cancelScheduled: { method: 'DELETE', path: '/scheduled/{id}', key: 'header', access: ['send'] },
   },
-  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   tools: async () => (await import('./tools.ts')).TOOLS,
   commands(program, runs) {

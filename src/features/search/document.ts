@@ -1,10 +1,10 @@
-import type { FeatureDocument } from '../../core/feature.ts';
 import { examples } from '../../core/http/openapi/examples.ts';
 import { CHAT_DB, NEXT } from '../../core/http/openapi/operation.ts';
+import type { ResourceDocument } from '../../core/http/resource.ts';
 import { searchHitSchema, searchParameters, searchReportSchema } from './schema.ts';
 
 /** Search in the documents of the API. */
-export const DOCUMENT: FeatureDocument = {
+export const DOCUMENT: ResourceDocument = {
   operations: {
     searchMessages: {
       tag: 'Messages',

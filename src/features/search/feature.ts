@@ -20,7 +20,7 @@ export const search = feature({
   },
   problems: SEARCH_PROBLEMS,
   routes: { searchMessages: { method: 'GET', path: '/search', key: 'header', access: ['read'] } },
-  handlers: async () => (await import('./routes.ts')).HANDLERS,
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   commands(program, runs) {
     connected(program.command('search'))

@@ -10,7 +10,7 @@ export function demoFeature(people: DemoPeople): Feature {
       readInDemo: { method: 'POST', path: '/demo/read', key: 'header', access: 'owner' },
       reactInDemo: { method: 'POST', path: '/demo/react', key: 'header', access: 'owner' },
     },
-    handlers: async () => (await import('./routes.ts')).demoRoutes(people),
+    handlers: async () => (await import('./handlers.ts')).demoHandlers(people),
     open: () => ({ status: () => true }),
   });
 }

@@ -1,7 +1,7 @@
 import type { AppError, AppErrorOptions } from '../../model/errors.ts';
 import { invalidRequest, PROBLEMS, type ProblemName, type ProblemText, problemsOf } from '../../model/problems.ts';
-import type { Json } from '../../schema/json-schema.ts';
-import { type Problem, problemDocument } from '../../schema/problem-document.ts';
+import { type Problem, problemDocument } from '../problem-document.ts';
+import type { Json } from './json-schema.ts';
 import type { Operation } from './operation.ts';
 
 /** Problems of the core, and of the features in the document. */

@@ -1,29 +1,20 @@
 import type * as z from 'zod';
-import type { LoadedDocument } from '../../feature.ts';
 import { CHANGE_EVENT_TYPES } from '../../model/event.ts';
 import { PROBLEMS } from '../../model/problems.ts';
 import type { WebhookEventType } from '../../model/webhook.ts';
-import { configSchema } from '../../schema/config-schema.ts';
 import { mergedSchemas, runSchemaWith } from '../../schema/content-schema.ts';
-import { conversationSchema } from '../../schema/conversation-schema.ts';
-import { conversationDetailsSchema, listedAttachmentWith, messageDetailsWith } from '../../schema/details-schema.ts';
-import { anyEventSchema, changeEventSchema, eventSchema } from '../../schema/event-schema.ts';
-import { healthSchema } from '../../schema/health-schema.ts';
-import { type Json, jsonSchema } from '../../schema/json-schema.ts';
-import { sendBody } from '../../schema/message-request.ts';
-import { messageSchema } from '../../schema/message-schema.ts';
-import { problemSchema } from '../../schema/problem-schema.ts';
+import { listedAttachmentWith, messageDetailsWith } from '../../schema/details-schema.ts';
 import { reactionWith } from '../../schema/reaction-schema.ts';
-import { pathOf, ROUTES, type Route, type RouteId } from '../../schema/routes.ts';
-import { acceptedSendSchema, dryRunSchema } from '../../schema/send-answer-schema.ts';
-import { permissionsSchema, statusSchema } from '../../schema/status-schema.ts';
-import { uploadSchema } from '../../schema/upload-schema.ts';
-import { replayBody, WEBHOOK_EVENT_TYPES, webhookBody, webhookChangesBody } from '../../schema/webhook-request.ts';
-import { deliverySchema, webhookSchema, webhookStatusSchema, webhookTestSchema } from '../../schema/webhook-schema.ts';
+import { acceptedSendSchema } from '../messages/answers.ts';
+import type { LoadedDocument } from '../resource.ts';
+import { pathOf, type Route } from '../route.ts';
+import { statusSchema } from '../status/answers.ts';
+import { WEBHOOK_EVENT_TYPES } from '../webhooks/schema.ts';
 import { examples } from './examples.ts';
+import { type Json, jsonSchema } from './json-schema.ts';
 import { type Catalogue, otherProblems, problemExamples, problemResponses } from './openapi-problems.ts';
 import type { Operation, OperationAnswer } from './operation.ts';
-import { OPERATIONS } from './operations.ts';
+import { problemSchema } from './problem-schema.ts';
 
 /** The tags, in the order in which the reference page shows them. */
 const TAGS = [
@@ -38,27 +29,12 @@ const TAGS = [
   { name: 'Service', description: 'The service itself' },
 ] as const;
 
-/** The operations of a service, but for those of its features. */
-export type Contract = readonly Omit<Described, 'catalogue'>[];
-
-const CONTRACT: Contract = (Object.keys(ROUTES) as RouteId[]).map((id) => ({
-  id,
-  route: ROUTES[id],
-  operation: OPERATIONS[id],
-}));
-
 /**
- * Returns the OpenAPI 3.1 document, made from the schemas that check the requests. The contract of a Mac is the default.
+ * Returns the OpenAPI 3.1 document of a service with these resources and features, made from the schemas that check the
+ * requests.
  */
-export function openApi(
-  version: string,
-  documents: readonly LoadedDocument[] = [],
-  contract: Contract = CONTRACT,
-): Json {
-  const operations = [
-    ...contract.map(({ operation }) => operation),
-    ...documents.flatMap((one) => Object.values(one.operations)),
-  ];
+export function openApi(version: string, documents: readonly LoadedDocument[]): Json {
+  const operations = documents.flatMap((one) => Object.values(one.operations));
   const used: ReadonlySet<string> = new Set(operations.map(({ tag }) => tag));
   return {
     openapi: '3.1.1',
@@ -75,7 +51,7 @@ export function openApi(
     servers: [{ url: '/', description: 'The service that this document comes from.' }],
     security: [{ key: [] }],
     tags: TAGS.filter(({ name }) => used.has(name)),
-    paths: paths(documents, contract),
+    paths: paths(documents),
     webhooks: Object.fromEntries(WEBHOOK_EVENT_TYPES.map((type) => [type, { post: webhookOf(type) }])),
     components: {
       securitySchemes: { key: { type: 'apiKey', in: 'header', name: 'X-API-Key' } },
@@ -92,54 +68,31 @@ function schemasOf(documents: readonly LoadedDocument[]): Readonly<Record<string
   const members = documents.flatMap(({ name, status }) => (status === undefined ? [] : [[name, status.optional()]]));
   const added = mergedSchemas(documents.flatMap(({ details = [] }) => details));
   return {
-    AnyEvent: anyEventSchema,
-    Config: configSchema,
-    ChangeEvent: changeEventSchema,
+    Problem: problemSchema,
     ...added.named,
     TextRun: runSchemaWith(added.run),
-    Conversation: conversationSchema,
-    ConversationDetails: conversationDetailsSchema,
-    Delivery: deliverySchema,
-    DryRun: dryRunSchema,
-    Event: eventSchema,
-    Health: healthSchema,
     ListedAttachment: listedAttachmentWith(added.file),
-    Message: messageSchema,
     MessageDetails: messageDetailsWith(added.row, added.file),
-    Permissions: permissionsSchema,
-    Problem: problemSchema,
     Reaction: reactionWith(added.row),
-    Replay: replayBody,
-    SendRequest: sendBody,
-    Upload: uploadSchema,
-    Webhook: webhookSchema,
-    WebhookChanges: webhookChangesBody,
-    WebhookRegistration: webhookBody,
-    WebhookStatus: webhookStatusSchema,
-    WebhookTest: webhookTestSchema,
     AcceptedSend: acceptedSendSchema(documents.flatMap(({ deferred }) => deferred?.schema ?? [])),
     Status: statusSchema.extend(Object.fromEntries(members)).meta({ id: 'Status' }),
     ...(Object.assign({}, ...documents.map(({ schemas }) => schemas)) as Readonly<Record<string, z.ZodType>>),
   };
 }
 
-function paths(documents: readonly LoadedDocument[], contract: Contract): Json {
+function paths(documents: readonly LoadedDocument[]): Json {
   const made: Record<string, Record<string, Json>> = {};
   const catalogue = catalogueOf(documents);
-  const add = (id: string, route: Route, operation: Operation): void => {
-    const path = pathOf(route);
-    made[path] = {
-      ...made[path],
-      [route.method.toLowerCase()]: operationJson({ id, route, operation, catalogue }),
-    };
-  };
-  for (const { id, route, operation } of contract) {
-    add(id, route, id === 'sendMessage' ? withDeferred(operation, documents) : operation);
-  }
-  for (const { routes, operations } of documents) {
-    for (const [id, operation] of Object.entries(operations)) {
-      const problems = [...(operation.problems ?? []), 'not_available' as const];
-      add(id, routes[id] as Route, { ...operation, problems });
+  for (const { routes, operations, isOptional } of documents) {
+    for (const [id, route] of Object.entries(routes)) {
+      const described = operations[id];
+      // A hub lacks some.
+      if (described === undefined) continue;
+      const sent = id === 'sendMessage' ? withDeferred(described, documents) : described;
+      const problems = [...(sent.problems ?? []), ...(isOptional ? (['not_available'] as const) : [])];
+      const path = pathOf(route);
+      const operation = operationJson({ id, route, operation: { ...sent, problems }, catalogue });
+      made[path] = { ...made[path], [route.method.toLowerCase()]: operation };
     }
   }
   return made;

@@ -1,9 +1,9 @@
 import type { Answer } from '../../../core/http/answer.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
+import type { Route } from '../../../core/http/route.ts';
 import type { ServedRoute } from '../../../core/http/router.ts';
 import type { RouteHost } from '../../../core/http/server.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
-import type { Route } from '../../../core/schema/routes.ts';
 import { fleetProblem } from '../problems.ts';
 import { Unanswered } from '../protocol/call.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
@@ -38,7 +38,7 @@ export function isPassedOn(path: string): boolean {
 /** Returns the way through to each Mac: its whole API, as if it were asked there. */
 export function forwardRoutes(parts: ForwardParts, { closing }: RouteHost): readonly ServedRoute[] {
   const handler = (exchange: Exchange): Promise<Answer> => forward(parts, exchange, closing);
-  return PASS_ON.map((route) => ({ id: `passOn${route.method}`, route, handler }));
+  return PASS_ON.map((route) => ({ route, handler }));
 }
 
 async function forward(parts: ForwardParts, exchange: Exchange, closing: AbortSignal): Promise<Answer> {

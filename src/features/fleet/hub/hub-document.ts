@@ -1,12 +1,18 @@
 import * as z from 'zod';
-import type { LoadedDocument } from '../../../core/feature.ts';
-import { type Contract, openApi } from '../../../core/http/openapi/openapi.ts';
+import type { Feature } from '../../../core/feature.ts';
+import { DOCUMENT as CONVERSATIONS } from '../../../core/http/conversations/document.ts';
+import { DOCUMENT as EVENTS } from '../../../core/http/events/document.ts';
+import type { Json } from '../../../core/http/openapi/json-schema.ts';
+import { openApi } from '../../../core/http/openapi/openapi.ts';
 import type { Operation } from '../../../core/http/openapi/operation.ts';
-import { OPERATIONS } from '../../../core/http/openapi/operations.ts';
-import type { Json } from '../../../core/schema/json-schema.ts';
-import { ROUTES, type Route, type RouteId } from '../../../core/schema/routes.ts';
-import { macSchema } from '../../../core/schema/status-schema.ts';
+import { documentsOf, type LoadedDocument } from '../../../core/http/resource.ts';
+import { RESOURCES } from '../../../core/http/resources.ts';
+import type { Route } from '../../../core/http/route.ts';
+import { macSchema } from '../../../core/http/status/answers.ts';
+import { DOCUMENT as STATUS } from '../../../core/http/status/document.ts';
 import { FLEET_PROBLEMS } from '../problems.ts';
+import { PASS_ON } from './forward.ts';
+import { HUB_OPERATIONS, LIST_MACS } from './hub-routes.ts';
 
 const MAC = z.string().optional().meta({ description: 'Only events of this Mac.' });
 
@@ -14,10 +20,12 @@ const MAC = z.string().optional().meta({ description: 'Only events of this Mac.'
 const queryOf = ({ shape }: z.ZodObject): z.ZodObject =>
   z.object({ ...Object.fromEntries(Object.entries(shape).filter(([name]) => name !== 'include')), mac: MAC });
 
-const { getHealth, getStatus, listEvents, openWebSocket, listConversations } = OPERATIONS;
+const { getHealth, getStatus } = STATUS.operations;
+const { listEvents, openWebSocket } = EVENTS.operations;
+const { listConversations } = CONVERSATIONS.operations;
 
 /** The operations that differ from those of a Mac. */
-const CHANGED: Partial<Record<RouteId, Operation>> = {
+const CHANGED: Readonly<Record<string, Operation>> = {
   getHealth: {
     ...getHealth,
     summary: 'Whether the events of the fleet can be read, and if not, why',
@@ -63,7 +71,7 @@ const CHANGED: Partial<Record<RouteId, Operation>> = {
   },
 };
 
-const LIST_MACS: Operation = {
+const OF_LIST_MACS: Operation = {
   tag: 'Service',
   summary: 'The Macs of the fleet and their machines',
   description:
@@ -92,7 +100,7 @@ const LIST_MACS: Operation = {
   },
 };
 
-const PASS_ON: Operation = {
+const OF_PASS_ON: Operation = {
   tag: 'Service',
   summary: 'The whole API of one Mac',
   description:
@@ -103,26 +111,31 @@ const PASS_ON: Operation = {
   problems: ['mac_unknown', 'mac_away', 'mac_silent', 'send_outcome_unknown', 'other_machine'],
 };
 
-export interface HubDocumentParts {
-  readonly version: string;
-  /** The operations of the contract that the hub has. */
-  readonly ids: readonly RouteId[];
-  readonly routes: { readonly listMacs: Route; readonly passOn: readonly Route[] };
-  /** The features that the hub serves. */
-  readonly features: readonly LoadedDocument[];
-}
+const ofPassOn = <Part>(partOf: (route: Route) => Part): Readonly<Record<string, Part>> =>
+  Object.fromEntries(PASS_ON.map((route) => [`passOn${route.method}`, partOf(route)]));
 
-/** Returns the OpenAPI document of a hub. */
-export function hubDocument({ version, ids, routes: { listMacs, passOn }, features }: HubDocumentParts): Json {
-  const contract: Contract = [
-    ...ids.map((id) => ({ id, route: ROUTES[id], operation: CHANGED[id] ?? OPERATIONS[id] })),
-    { id: 'listMacs', route: listMacs, operation: LIST_MACS },
-    ...passOn.map((route) => ({
-      id: `passOn${route.method}`,
-      route: { ...route, path: '/macs/{mac}/{path}' } as const,
-      operation: PASS_ON,
-    })),
-  ];
-  const own = { name: 'fleet', routes: {}, operations: {}, problems: FLEET_PROBLEMS, schemas: { Mac: macSchema } };
-  return openApi(version, [own, ...features], contract);
+/** What only a hub has. */
+const OWN: LoadedDocument = {
+  name: 'fleet',
+  isOptional: false,
+  problems: FLEET_PROBLEMS,
+  schemas: { Mac: macSchema },
+  routes: {
+    listMacs: LIST_MACS,
+    ...ofPassOn((route) => ({ ...route, path: '/macs/{mac}/{path}' })),
+  },
+  operations: {
+    listMacs: OF_LIST_MACS,
+    ...ofPassOn(() => OF_PASS_ON),
+  },
+};
+
+/** Returns the OpenAPI document of a hub that serves these features. */
+export async function hubDocument(version: string, features: readonly Feature[]): Promise<Json> {
+  const ofMac = await documentsOf(RESOURCES);
+  const shared = ofMac.map((one) => {
+    const has = Object.entries(one.operations).filter(([id]) => HUB_OPERATIONS.includes(id));
+    return { ...one, operations: Object.fromEntries(has.map(([id, same]) => [id, CHANGED[id] ?? same])) };
+  });
+  return openApi(version, [...shared, OWN, ...(await documentsOf(features))]);
 }

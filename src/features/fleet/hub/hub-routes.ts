@@ -1,67 +1,52 @@
 import type { Feature } from '../../../core/feature.ts';
 import type { Answer } from '../../../core/http/answer.ts';
+import type { EventSource } from '../../../core/http/events/handlers.ts';
+import { eventResource } from '../../../core/http/events/routes.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
-import { featureRoutes } from '../../../core/http/feature-routes.ts';
+import type { MetricParts } from '../../../core/http/metrics/handlers.ts';
+import { metricResource } from '../../../core/http/metrics/routes.ts';
+import { handlersOf, servedRoutes } from '../../../core/http/resource.ts';
+import { RESOURCES } from '../../../core/http/resources.ts';
+import { pathOf, type Route } from '../../../core/http/route.ts';
 import type { Handler, ServedRoute } from '../../../core/http/router.ts';
-import { type EventSource, eventRoutes } from '../../../core/http/routes/events-routes.ts';
-import { healthRoutes } from '../../../core/http/routes/status-routes.ts';
 import type { AcceptWebSocket, RouteHost } from '../../../core/http/server.ts';
+import type { Health } from '../../../core/http/status/answers.ts';
+import { webhookResource } from '../../../core/http/webhooks/routes.ts';
 import type { Caller } from '../../../core/model/caller.ts';
 import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
-import { pathOf, ROUTES, type Route, type RouteId } from '../../../core/schema/routes.ts';
 import { fleetProblem } from '../problems.ts';
 import { type ForwardParts, forwardRoutes } from './forward.ts';
 import type { HubFeed } from './hub-feed.ts';
 import { mergedConversations } from './merged-conversations.ts';
 
-export interface HubRouteParts extends ForwardParts, Omit<EventSource, 'closing'> {
+export interface HubRouteParts extends ForwardParts, Omit<EventSource, 'closing'>, MetricParts {
   readonly feed: HubFeed;
   readonly features: readonly Feature[];
   readonly health: () => BackendHealth;
   readonly status: () => Promise<object>;
-  readonly metrics: () => Promise<Answer>;
 }
 
 export const LIST_MACS = { method: 'GET', path: '/macs', key: 'header', access: 'key' } as const satisfies Route;
 
-const WEBHOOKS = [
-  'registerWebhook',
-  'listWebhooks',
-  'deleteWebhook',
-  'getWebhook',
-  'changeWebhook',
-  'listDeliveries',
-  'testWebhook',
-  'resendDelivery',
-  'retryWebhook',
-  'replayWebhook',
-] as const;
-
-/** The operations of the contract that a hub has itself. */
-export const HUB_OPERATIONS = [
-  'getHealth',
-  'listEvents',
-  'openWebSocket',
-  'listConversations',
-  'getStatus',
-  'getMetrics',
-  ...WEBHOOKS,
-] as const satisfies readonly RouteId[];
+/** The operations that a hub has itself, but for the way through to each Mac. */
+export const HUB_OPERATIONS: readonly string[] = [
+  ...['getHealth', 'listEvents', 'openWebSocket', 'listConversations', 'getStatus', 'getMetrics'],
+  ...[...Object.keys(webhookResource.routes), 'listMacs'],
+];
 
 /** Returns what a hub serves: its own operations, the way through to each Mac, and where to find all others. */
 export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly ServedRoute[] {
   const { macs } = parts;
-  const events = eventRoutes({ ...parts, ...host });
-  const own: Record<(typeof HUB_OPERATIONS)[number], Handler> & Partial<Record<RouteId, Handler>> = {
-    ...healthRoutes(parts.health),
-    listEvents: (exchange) => ofOneMac(parts, exchange, (one) => events.listEvents(one)),
-    openWebSocket: () => events.openWebSocket(),
+  const events = handlersOf(eventResource, { ...parts, ...host });
+  const own: Readonly<Record<string, Handler>> = {
+    getHealth: () => ({ status: 200, body: { status: 'ok', backend: parts.health() } satisfies Health }),
+    listEvents: (exchange) => ofOneMac(parts, exchange, events.listEvents),
+    openWebSocket: events.openWebSocket,
     listConversations: (exchange) => mergedConversations(parts, exchange),
     getStatus: async () => ({ status: 200, body: await parts.status() }),
-    getMetrics: parts.metrics,
-    ...webhookHandlers(),
+    ...handlersOf(metricResource, parts),
+    ...handlersOf(webhookResource, undefined),
   };
-  const ids = Object.keys(ROUTES) as RouteId[];
   const needsMac = (route: Route): Handler => {
     return ({ path }) => {
       const paths = macs.ids.map((id) => `/macs/${id}${path}`);
@@ -72,14 +57,13 @@ export function hubRoutes(parts: HubRouteParts, host: RouteHost): readonly Serve
       );
     };
   };
+  const ofMac = [...RESOURCES, ...parts.features.filter((one) => !one.isForHubs)].flatMap(({ routes = {} }) =>
+    Object.entries(routes),
+  );
   return [
-    ...ids.map((id) => ({ id, route: ROUTES[id], handler: own[id] ?? needsMac(ROUTES[id]) })),
-    ...featureRoutes(parts.features.filter(({ isForHubs }) => isForHubs)),
-    ...featureRoutes(parts.features.filter(({ isForHubs }) => !isForHubs)).map(({ id, route }) => ({
-      ...{ id, route },
-      handler: needsMac(route),
-    })),
-    { id: 'listMacs', route: LIST_MACS, handler: () => ({ status: 200, body: macs.list() }) },
+    ...parts.features.filter((one) => one.isForHubs).flatMap((one) => servedRoutes(one, undefined)),
+    ...ofMac.map(([id, route]) => ({ route, handler: own[id] ?? needsMac(route) })),
+    { route: LIST_MACS, handler: () => ({ status: 200, body: macs.list() }) },
     ...forwardRoutes(parts, host),
   ];
 }
@@ -106,11 +90,4 @@ function narrowed({ feed, macs }: Pick<HubRouteParts, 'feed' | 'macs'>, query: U
   if (mac === null) return { caller, mac };
   if (!macs.ids.includes(mac)) throw fleetProblem('mac_unknown');
   return { caller: { ...caller, feed: feed.of(mac) }, mac };
-}
-
-/** The webhooks' handlers, loaded at the first request to one of them. */
-function webhookHandlers(): Record<(typeof WEBHOOKS)[number], Handler> {
-  const load = async () => (await import('../../../core/http/routes/webhooks-routes.ts')).webhookRoutes();
-  const handlers = WEBHOOKS.map((id): [string, Handler] => [id, async (exchange) => (await load())[id](exchange)]);
-  return Object.fromEntries(handlers) as Record<(typeof WEBHOOKS)[number], Handler>;
 }

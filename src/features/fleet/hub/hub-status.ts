@@ -1,4 +1,4 @@
-import type { Answer } from '../../../core/http/answer.ts';
+import type { MetricWriter } from '../../../core/http/metrics/handlers.ts';
 import type { Clock } from '../../../core/model/ports/host-ports.ts';
 import type { BackendHealth } from '../../../core/model/ports/reading-ports.ts';
 import { droppedWarnings, type StatusReport, type WebhookSummary } from '../../../core/model/status.ts';
@@ -74,43 +74,36 @@ export class HubStatus {
     };
   }
 
-  /** The metrics for Prometheus. Loads prom-client at the first request. */
-  async metrics(): Promise<Answer> {
-    const { Counter, Gauge, Registry } = (await import('prom-client')).default;
-    const registry = new Registry();
-    const registers = [registry];
-    const gauge = (name: string, help: string, value: number): void =>
-      void new Gauge({ name, help, registers }).set(value);
+  writeMetrics(to: MetricWriter): void {
     const { tail, macs, counters, clients, held } = this.#parts;
     const { webSockets, streams, missed } = clients();
-    gauge('postern_up', 'Whether the events of the fleet can be read.', this.health().connected ? 1 : 0);
-    gauge('postern_hub_ready', 'Whether the hub can serve.', this.notReady().length === 0 ? 1 : 0);
-    gauge('postern_hub_stream_bytes', 'Size of the event stream on the broker.', tail.info?.state.bytes ?? Number.NaN);
-    gauge('postern_hub_stream_events', 'Events in the stream.', tail.info?.state.messages ?? Number.NaN);
-    gauge('postern_hub_rejected_events', 'Messages in the stream that were no readable events.', tail.rejected);
-    gauge('postern_websocket_clients', 'WebSocket clients connected now.', webSockets);
-    gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', streams);
-    gauge('postern_events_missed', 'Events that clients missed because they read too slowly.', missed);
-    gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', held());
-    const ofMac = (name: string, help: string): InstanceType<typeof Gauge<'mac' | 'machine'>> =>
-      new Gauge({ name, help, labelNames: ['mac', 'machine'], registers });
-    const up = ofMac('postern_mac_up', '0 while the machine is away, otherwise 1.');
-    const behind = ofMac('postern_mac_behind_rows', 'Rows of the machine that the stream does not have yet, at most.');
-    const late = ofMac('postern_mac_rows_without_event', 'Rows that were too old for the stream.');
-    for (const { id: mac, machines } of macs.list()) {
-      for (const { machine, state, behind: rows, rows_without_event: lateRows } of machines) {
-        up.set({ mac, machine }, state === 'present' ? 1 : 0);
-        behind.set({ mac, machine }, rows);
-        late.set({ mac, machine }, lateRows);
-      }
-    }
-    for (const [name, help, count] of [
-      ['postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries],
-      ['postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests],
-    ] as const) {
-      const counter = new Counter({ name, help, labelNames: count.labelNames, registers });
-      for (const { labels, value } of count.counts()) counter.inc(labels, value);
-    }
-    return { status: 200, content: { type: registry.contentType, text: await registry.metrics() } };
+    const { bytes = Number.NaN, messages = Number.NaN } = tail.info?.state ?? {};
+    to.gauge('postern_up', 'Whether the events of the fleet can be read.', this.health().connected ? 1 : 0);
+    to.gauge('postern_hub_ready', 'Whether the hub can serve.', this.notReady().length === 0 ? 1 : 0);
+    to.gauge('postern_hub_stream_bytes', 'Size of the event stream on the broker.', bytes);
+    to.gauge('postern_hub_stream_events', 'Events in the stream.', messages);
+    to.gauge('postern_hub_rejected_events', 'Messages in the stream that were no readable events.', tail.rejected);
+    to.gauge('postern_websocket_clients', 'WebSocket clients connected now.', webSockets);
+    to.gauge('postern_stream_clients', 'Clients that stream events over plain HTTP now.', streams);
+    to.gauge('postern_events_missed', 'Events that clients missed because they read too slowly.', missed);
+    to.gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', held());
+    const machines = macs.list().flatMap((mac) => mac.machines.map((one) => ({ mac: mac.id, ...one })));
+    const ofMac = (name: string, help: string, value: (machine: (typeof machines)[number]) => number): void => {
+      const counts = machines.map((one) => ({ labels: { mac: one.mac, machine: one.machine }, value: value(one) }));
+      to.gauges(name, help, { labelNames: ['mac', 'machine'], counts: () => counts });
+    };
+    ofMac('postern_mac_up', '0 while the machine is away, otherwise 1.', ({ state }) => (state === 'present' ? 1 : 0));
+    ofMac(
+      'postern_mac_behind_rows',
+      'Rows of the machine that the stream does not have yet, at most.',
+      ({ behind }) => behind,
+    );
+    ofMac(
+      'postern_mac_rows_without_event',
+      'Rows that were too old for the stream.',
+      ({ rows_without_event: late }) => late,
+    );
+    to.totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
+    to.totals('postern_http_requests_total', 'Requests by method, path pattern and status.', counters.requests);
   }
 }

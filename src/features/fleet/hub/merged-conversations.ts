@@ -1,7 +1,7 @@
 import type { Answer } from '../../../core/http/answer.ts';
+import { conversationQuery } from '../../../core/http/conversations/schema.ts';
 import type { Exchange } from '../../../core/http/exchange.ts';
 import { problem } from '../../../core/model/problems.ts';
-import { conversationQuery } from '../../../core/schema/conversation-request.ts';
 import { pageLink } from '../../../core/schema/page-link.ts';
 import { readQuery } from '../../../core/schema/query-parameters.ts';
 import { isRecord } from '../protocol/event.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../../core/config/config.ts';
-import { documentsOf, type Feature } from '../../../core/feature.ts';
+import { featurePages } from '../../../core/feature.ts';
 import type { Host } from '../../../core/host.ts';
-import { featurePages, featureRoutes } from '../../../core/http/feature-routes.ts';
 import { type OpenPages, servicePages } from '../../../core/http/pages.ts';
 import { HttpServer } from '../../../core/http/server.ts';
 import { listenOnSocket } from '../../../core/http/socket.ts';
@@ -22,9 +21,9 @@ import { FleetConnection } from '../protocol/connection.ts';
 import { envelopeOf, type Membership, readMembership } from '../protocol/membership.ts';
 import { hubName } from '../protocol/subjects.ts';
 import { Claims } from './claims.ts';
-import { isPassedOn, PASS_ON } from './forward.ts';
+import { isPassedOn } from './forward.ts';
 import { HubFeed } from './hub-feed.ts';
-import { HUB_OPERATIONS, hubRoutes, LIST_MACS, ofOneMacToo } from './hub-routes.ts';
+import { HUB_OPERATIONS, hubRoutes, ofOneMacToo } from './hub-routes.ts';
 import { HubStatus } from './hub-status.ts';
 import { HubWebhooks } from './hub-webhooks.ts';
 import { Macs } from './macs.ts';
@@ -105,7 +104,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
   const status = new HubStatus({
     ...parts,
     version,
-    operations: [...HUB_OPERATIONS, 'listMacs', ...featureRoutes(ofHub).map(({ id }) => id)],
+    operations: [...HUB_OPERATIONS, ...ofHub.flatMap(({ routes = {} }) => Object.keys(routes))],
     webhooks: () => webhooks.summaries(),
     held: () => webhooks.list().filter(({ enabled, held }) => enabled && held !== null).length,
     clients: () => ({
@@ -122,7 +121,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     openStream: streams.open.bind(streams),
     health: () => status.health(),
     status: () => status.report(),
-    metrics: () => status.metrics(),
+    writeMetrics: status.writeMetrics.bind(status),
   };
   return new HttpServer({
     settings: config.server,
@@ -130,22 +129,15 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
     // A limited key is a Mac's: it is passed on to that Mac, and opens nothing here.
     callers: { owner, find: () => undefined },
     routes: (server) => hubRoutes(routes, server),
-    operations: async () => undefined,
     pages: servicePages(
       () => status.notReady(),
-      () => documentOf(version, ofHub),
+      async () => (await import('./hub-document.ts')).hubDocument(version, ofHub),
       pages,
     ),
     isPassedOn,
     acceptWebSocket: ofOneMacToo(parts, (...handshake) => webSockets.accept(...handshake)),
     ...{ clock, log, counters },
   });
-}
-
-async function documentOf(version: string, features: readonly Feature[]): Promise<object> {
-  const { hubDocument } = await import('./hub-document.ts');
-  const routes = { listMacs: LIST_MACS, passOn: PASS_ON };
-  return hubDocument({ version, ids: HUB_OPERATIONS, routes, features: await documentsOf(features) });
 }
 
 function membershipOf({ features }: Config) {

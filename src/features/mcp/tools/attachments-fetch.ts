@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { mediaType } from '../../../core/http/attachments/schema.ts';
 import { AppError } from '../../../core/model/errors.ts';
 import type { AttachmentFile } from '../../../core/model/ports/reading-ports.ts';
 import { problem } from '../../../core/model/problems.ts';
-import { mediaType } from '../../../core/schema/attachment-request.ts';
 import { tool } from '../../../core/tools/tool.ts';
 import { shortLine } from '../../../core/tools/visible.ts';
 

@@ -1,10 +1,10 @@
 import * as z from 'zod';
+import { rendered, sendBody } from '../../../core/http/messages/schema.ts';
 import { isAllowed } from '../../../core/model/caller.ts';
 import { AppError, errorCode } from '../../../core/model/errors.ts';
 import type { SendAnswer } from '../../../core/model/ports/sending-ports.ts';
 import { SERVICE_CHOICES } from '../../../core/model/send-service.ts';
 import { countedSend } from '../../../core/runtime/send-counter.ts';
-import { rendered, sendBody } from '../../../core/schema/message-request.ts';
 import { readBody } from '../../../core/schema/mistakes.ts';
 import { type ToolContext, tool } from '../../../core/tools/tool.ts';
 import { shortLine } from '../../../core/tools/visible.ts';

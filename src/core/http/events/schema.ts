@@ -1,0 +1,30 @@
+import * as z from 'zod';
+import { includeParameter } from '../../schema/include-parameter.ts';
+import { afterParameter, changesParameter } from '../../schema/offset-parameter.ts';
+import { limit, narrowingParameters, wait } from '../../schema/query-parameters.ts';
+
+const AFTER_REQUIRED = 'The parameter `after` is required: a row id, or 0 for everything.';
+
+/** The mistake for a `Last-Event-ID` that the service did not issue. */
+export const LAST_EVENT_ID_MISTAKE = {
+  pointer: 'Last-Event-ID',
+  message: 'The header `Last-Event-ID` must be the id of an event: a row id or an offset from the service.',
+};
+
+/** Parameters of `GET /events` (decisions G4, I2, Q1). */
+export const eventsQuery = z
+  .object({
+    after: afterParameter.optional(),
+    changes: changesParameter,
+    limit: limit(100, 1000),
+    include: includeParameter,
+    ...narrowingParameters,
+    wait,
+  })
+  .refine((query) => query.after !== undefined || query.changes, {
+    path: ['after'],
+    error: AFTER_REQUIRED,
+    // Makes this check run even if parameters other than `after` and `changes` are invalid, so that every mistake is
+    // named at once.
+    when: ({ issues }) => !issues.some(({ path }) => path?.[0] === 'after' || path?.[0] === 'changes'),
+  });

@@ -1,0 +1,14 @@
+import { resource } from '../resource.ts';
+import type { MessageParts } from './handlers.ts';
+
+/** Reads and sends messages. */
+export const messageResource = resource({
+  name: 'messages',
+  routes: {
+    sendMessage: { method: 'POST', path: '/messages', key: 'header', access: ['send'] },
+    listMessages: { method: 'GET', path: '/messages', key: 'header', access: ['read'] },
+    getMessage: { method: 'GET', path: '/messages/{id}', key: 'header', access: ['read'] },
+  },
+  handlers: async (parts: MessageParts) => (await import('./handlers.ts')).messageHandlers(parts),
+  document: async () => (await import('./document.ts')).DOCUMENT,
+});

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { waitFor } from '../support/eventually.ts';
-import { Fleet, type Hub, MAC_KEY } from '../support/fleet-fixture.ts';
+import { Fleet, HUB_KEY, type Hub, MAC_KEY } from '../support/fleet-fixture.ts';
 import { describeWithNats, NatsServer } from '../support/nats-server.ts';
 import { StandInMachine } from '../support/stand-in-mac-machine.ts';
 
@@ -123,6 +123,28 @@ describeWithNats('what a hub passes on', () => {
     expect(foreign.status).toBe(403);
   });
 
+  test('no Mac is told the key of the hub, wherever a client has written it', async () => {
+    const seen: string[] = [];
+    await machine('h8', (request, response) => {
+      seen.push(`${request.url} ${JSON.stringify(request.headers)}`);
+      response.writeHead(401).end();
+    });
+    const hub = await fleet.hub();
+    await knows(hub, 1);
+    const given: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+      ['/mcp', { authorization: `Bearer ${HUB_KEY}` }],
+      ['/mcp', { 'x-api-key': HUB_KEY, authorization: 'Bearer postern_limited' }],
+      ['/api/v1/x', { 'x-api-key': `${HUB_KEY}, ${HUB_KEY}` }],
+      [`/api/v1/ws?after=1&api_key=${HUB_KEY}`, {}],
+      [`/api/v1/ws?api_key=${HUB_KEY.replace('k', '%6B')}&after=1`, { 'x-api-key': HUB_KEY }],
+    ];
+    for (const [path, headers] of given) await fetch(`${hub.url}/macs/h8${path}`, { headers });
+    expect(seen).toHaveLength(given.length);
+    expect(decodeURIComponent(seen.join('\n'))).not.toContain(HUB_KEY);
+    expect(seen[1]).toContain('postern_limited');
+    expect(seen.slice(3).map((line) => line.split(' ')[0])).toEqual(['/api/v1/ws?after=1', '/api/v1/ws?after=1']);
+  });
+
   test('the API of a real Mac works through the hub: its keys, files by range, and paths of a hub name the Macs', async () => {
     const mac = await fleet.mac('h4');
     const hub = await fleet.hub();
@@ -153,6 +175,31 @@ describeWithNats('what a hub passes on', () => {
     expect(await found('q=5550100&junk=false&cursor=')).toHaveLength(1);
     expect(await found('q=nobody')).toEqual([]);
     expect(await found('cursor=of-a-mac')).toMatchObject({ code: 'invalid_cursor' });
+  });
+
+  test('a Mac whose list of conversations is too large is missing from the merged list', async () => {
+    const chat = { id: 'any;-;+15550100', last_message_at: '2026-01-01T00:00:00Z' };
+    const listing = (rows: readonly object[]): RequestListener => {
+      const text = JSON.stringify(rows);
+      return (_request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+    };
+    await machine('g1', listing([chat]));
+    await machine('g2', listing([{ ...chat, display_name: 'x'.repeat(5_000_000) }]));
+    await machine('g3', listing(Array.from({ length: 300 }, () => chat)));
+    const hub = await fleet.hub();
+    await knows(hub, 3);
+    const merged = await waitFor(async () => {
+      const answer = await hub.get('/api/v1/conversations?limit=200');
+      const rows = (await answer.json()) as { readonly mac: string }[];
+      return (
+        rows.some(({ mac }) => mac === 'g1') && {
+          rows,
+          partial: answer.headers.get('postern-partial')?.split(', '),
+        }
+      );
+    });
+    expect(merged.rows.map(({ mac }) => mac)).toEqual(['g1']);
+    expect(merged.partial).toEqual(expect.arrayContaining(['g2', 'g3']));
   });
 
   test('a Mac that went away is 503 with since when', async () => {
@@ -214,5 +261,20 @@ describeWithNats('what a hub passes on', () => {
     expect(new Set(got.filter((line) => line.includes(' new ')).map((line) => line.split(' ')[0]))).toEqual(
       new Set(['two']),
     );
+  });
+
+  test('a request without a key claims no Idempotency-Key of the owner', async () => {
+    for (const [index, name] of ['one', 'two'].entries()) {
+      const handle: RequestListener = (request, response) =>
+        void response.writeHead(request.headers['x-api-key'] === undefined ? 401 : 201).end();
+      await machine('h9', handle, { machine: name, sinceMs: index + 1 });
+    }
+    const hub = await fleet.hub();
+    await knows(hub, 2);
+    const headers = { 'idempotency-key': 'guessed' };
+    const strange = await fetch(`${hub.url}/macs/h9/at/two/api/v1/messages`, { method: 'POST', headers });
+    expect(strange.status).toBe(401);
+    const own = await hub.post('/macs/h9/api/v1/messages', {}, headers);
+    expect([own.status, own.headers.get('postern-machine')]).toEqual([201, 'one']);
   });
 });

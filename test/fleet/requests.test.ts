@@ -4,10 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Answers } from '../../src/features/fleet/agent/answers.ts';
+import { Macs } from '../../src/features/fleet/hub/macs.ts';
 import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
 import { envelopeOf, parseMembership } from '../../src/features/fleet/protocol/membership.ts';
 import { ask, type MacAnswer, type Question, who } from '../../src/features/fleet/protocol/requests.ts';
-import { requestSubject } from '../../src/features/fleet/protocol/subjects.ts';
+import { answerSubject, requestSubject, WHO } from '../../src/features/fleet/protocol/subjects.ts';
 import { waitFor } from '../support/eventually.ts';
 import { KEY } from '../support/fleet-mac.ts';
 import { describeWithNats, TestFleet } from '../support/fleet-server.ts';
@@ -233,6 +234,27 @@ describeWithNats('a request through the broker', () => {
     await connection.nc.flush();
     const reports = await who(asking(), 300);
     expect(new Set(reports.map(({ member }) => member))).toEqual(new Set(['m7']));
+  });
+
+  test('a Mac that makes up machines at each question takes no more memory of a hub', async () => {
+    const connection = await standIn((_request, response) => response.end());
+    const sealed = envelopeOf(parseMembership(fleet.folder.addMac('m7', '')));
+    let made = 0;
+    connection.nc.subscribe(WHO, {
+      callback: (_error, { data }) => {
+        const subject = answerSubject('m7', Buffer.from(data).toString());
+        for (let index = 0; index < 50; index += 1, made += 1) {
+          const numbers = { sinceMs: made, atMs: 0, row: 1, behind: 0, late: 0 };
+          const report = { member: 'm7', machine: `made-up-${made}`, name: 'x', version: '1', problem: null };
+          connection.nc.publish(subject, sealed.sealJson('m7', subject, { ...report, ...numbers }));
+        }
+      },
+    });
+    await connection.nc.flush();
+    const macs = new Macs(asking());
+    ends.push(() => macs.close());
+    await waitFor(() => made >= 150 && macs.list().length > 0);
+    expect(macs.list().flatMap(({ machines }) => machines).length).toBeLessThanOrEqual(8);
   });
 });
 

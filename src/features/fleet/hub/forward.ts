@@ -11,7 +11,7 @@ import type { Envelope } from '../protocol/envelope.ts';
 import { ask, type MacAnswer, type Question } from '../protocol/requests.ts';
 import { type Claims, claimKey } from './claims.ts';
 import type { Macs } from './macs.ts';
-import { answeredHeaders, askedHeaders } from './passed-headers.ts';
+import { answeredHeaders, askedHeaders, askedQuery } from './passed-headers.ts';
 
 export interface ForwardParts {
   readonly connection: FleetConnection;
@@ -19,6 +19,8 @@ export interface ForwardParts {
   readonly clock: Clock;
   readonly macs: Macs;
   readonly claims: Claims;
+  /** The hub's own key. */
+  readonly apiKey: string;
 }
 
 const PATH = /^\/macs\/([a-z0-9-]{1,32})(?:\/at\/([a-z0-9-]{1,40}))?(\/.*)$/;
@@ -43,12 +45,13 @@ export function forwardRoutes(parts: ForwardParts, { closing }: RouteHost): read
 
 async function forward(parts: ForwardParts, exchange: Exchange, closing: AbortSignal): Promise<Answer> {
   const [, member = '', wanted, path = '/'] = PATH.exec(exchange.path) ?? [];
-  const { method, hasCaller: isOwner, request, rawQuery } = exchange;
-  const target = rawQuery === '' ? path : `${path}?${rawQuery}`;
+  const { method, hasCaller: isOwner, request } = exchange;
+  const query = askedQuery(exchange.rawQuery, parts.apiKey);
+  const target = query === '' ? path : `${path}?${query}`;
   const hasBody = request.headers['transfer-encoding'] !== undefined || Number(request.headers['content-length']) > 0;
   const question: Question = {
     ...{ member, method, isOwner, path: target, signal: exchange.signal },
-    headers: askedHeaders(request.headers, isOwner),
+    headers: askedHeaders(request.headers, isOwner, parts.apiKey),
     body: hasBody ? exchange.arrivingBody(closing) : undefined,
   };
   const key = exchange.header('idempotency-key');
@@ -103,6 +106,8 @@ async function sendOnce(
   const chosen = candidates[0] ?? first;
   if (chosen === undefined) throw macs.away(member);
   const asker = isOwner ? '' : String(headers['x-api-key'] ?? headers.authorization ?? '');
+  // A request without a key is nobody's, and no Mac sends for it. Its claim would be the owner's, who is ''.
+  if (!isOwner && asker === '') return passOn(parts, question, wanted, true);
   const key = claimKey(member, asker, idempotencyKey);
   const claim = await claims.claim(key, chosen);
   const { machine } = claim;

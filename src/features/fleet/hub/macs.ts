@@ -3,7 +3,7 @@ import type { HubMac, HubMachine } from '../../../core/model/status.ts';
 import { fleetProblem } from '../problems.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
-import { type MachineReport, who } from '../protocol/requests.ts';
+import { MAX_MACHINES, type MachineReport, who } from '../protocol/requests.ts';
 import type { StreamEntry } from './stream-entry.ts';
 
 const ASK_EVERY_MS = 1000;
@@ -26,7 +26,7 @@ export interface KnownMachine {
 /** Knows the Macs of the fleet by asking all of them, every second, who is there. */
 export class Macs {
   readonly #parts: MacsParts;
-  /** Key: member and machine. */
+  /** Key: member and machine. The one that was heard last is at the end. */
   readonly #known = new Map<string, KnownMachine>();
   /** Members that have events in the stream, or have reported themselves. */
   readonly #named = new Set<string>();
@@ -80,6 +80,16 @@ export class Macs {
     }));
   }
 
+  /** Keeps the machines that were heard last, because a Mac that lies can name new ones each time. */
+  #hear(report: MachineReport): void {
+    const { member, machine } = report;
+    this.#named.add(member);
+    this.#known.delete(`${member} ${machine}`);
+    this.#known.set(`${member} ${machine}`, { report, heardMs: this.#parts.clock.now() });
+    const [oldest = '', ...others] = [...this.#known.keys()].filter((key) => key.startsWith(`${member} `));
+    if (others.length >= MAX_MACHINES) this.#known.delete(oldest);
+  }
+
   #summary(known: KnownMachine): HubMachine {
     const { machine, name, version, row, behind, late, problem } = known.report;
     return {
@@ -115,10 +125,7 @@ export class Macs {
   async #ask(): Promise<void> {
     const { clock } = this.#parts;
     try {
-      for (const report of await who(this.#parts, ANSWERS_WITHIN_MS)) {
-        this.#named.add(report.member);
-        this.#known.set(`${report.member} ${report.machine}`, { report, heardMs: clock.now() });
-      }
+      for (const report of await who(this.#parts, ANSWERS_WITHIN_MS)) this.#hear(report);
     } catch {
       // The broker is away: so are the Macs, until it is back.
     }

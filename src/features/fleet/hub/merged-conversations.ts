@@ -14,6 +14,8 @@ const WITHIN_MS = 500;
 const MAX_ASKED = 1000;
 /** The most that a Mac gives at once. */
 const PAGE = 200;
+/** The most bytes of one page. A page of 200 conversations in groups of 32 people has about 400 kB. */
+const MAX_PAGE_BYTES = 4_000_000;
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -80,9 +82,14 @@ async function read(
     const path = `/api/v1/conversations?${query.toString()}`;
     const answer = await ask(parts, { member, machine, path, signal, method: 'GET', headers: {}, isOwner: true });
     const chunks: Uint8Array[] = [];
-    for await (const chunk of answer.body) chunks.push(chunk);
+    let bytes = 0;
+    for await (const chunk of answer.body) {
+      bytes += chunk.length;
+      if (bytes > MAX_PAGE_BYTES) return undefined;
+      chunks.push(chunk);
+    }
     const found: unknown = JSON.parse(Buffer.concat(chunks).toString('utf8'));
-    if (answer.status !== 200 || !Array.isArray(found)) return undefined;
+    if (answer.status !== 200 || !Array.isArray(found) || found.length > count) return undefined;
     rows.push(...found.filter(isRecord).map((row) => ({ ...row, mac: member })));
     if (found.length < count) break;
   }

@@ -117,7 +117,7 @@ function openServer(parts: Parts, config: Config, host: Host, closers: Cleanup):
   const owner = { key: undefined, feed, json, webhooks } as unknown as Caller;
   const routes = {
     ...parts,
-    ...{ ready, clock, features: host.features },
+    ...{ ready, clock, features: host.features, apiKey: config.auth.apiKey },
     openStream: streams.open.bind(streams),
     health: () => status.health(),
     status: () => status.report(),

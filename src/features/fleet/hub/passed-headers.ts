@@ -29,13 +29,37 @@ const INERT = {
   'Referrer-Policy': 'no-referrer',
 } as const;
 
-/** Returns the headers for the Mac. The hub's own key stays here: the Mac adds its owner's. */
-export function askedHeaders(headers: NodeJS.Dict<string | readonly string[]>, isOwner: boolean): PassedHeaders {
+/**
+ * Returns the headers for the Mac. The hub's own key stays here, also where it opens nothing, such as in a Bearer token:
+ * the Mac adds its owner's key.
+ */
+export function askedHeaders(
+  headers: NodeJS.Dict<string | readonly string[]>,
+  isOwner: boolean,
+  hubKey: string,
+): PassedHeaders {
   const kept: Record<string, string | readonly string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && (ASKED.has(name) || (!isOwner && KEYS.has(name)))) kept[name] = value;
+    // Node decodes the bytes of a header as Latin-1.
+    const isOther = (): boolean => !Buffer.from(String(value), 'latin1').includes(hubKey);
+    if (value !== undefined && (ASKED.has(name) || (!isOwner && KEYS.has(name) && isOther()))) kept[name] = value;
   }
   return kept;
+}
+
+/** Returns the query for the Mac, without the hub's own key, which clients of WebSockets put there. */
+export function askedQuery(rawQuery: string, hubKey: string): string {
+  const isOther = (part: string): boolean =>
+    ![part, decoded(part), decoded(part.replaceAll('+', ' '))].some((text) => text.includes(hubKey));
+  return rawQuery.split('&').filter(isOther).join('&');
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Returns the headers for the client. */

@@ -12,6 +12,8 @@ import { answerSubject, isMember, MACHINE, memberOfSubject, requestSubject, WHO,
 
 /** Time in which a machine acknowledges a request. After that, the answer may take as long as at the machine itself. */
 const ACK_MS = 2000;
+/** The most machines that a Mac can have: far more than a pair, and no more than a Mac that lies may make up. */
+export const MAX_MACHINES = 8;
 
 /** A request for the API of a machine. */
 export interface Question {
@@ -102,7 +104,10 @@ export interface MachineReport {
   readonly problem: string | null;
 }
 
-/** Asks all machines, and returns what comes within `ms` milliseconds. A machine can report only for its own member. */
+/**
+ * Asks all machines, and returns what comes within `ms` milliseconds. A machine can report only for its own member. Reads
+ * only the first `MAX_MACHINES` answers for each member.
+ */
 export async function who(
   {
     connection,
@@ -114,11 +119,15 @@ export async function who(
   if (!connection.isConnected) throw brokerAway();
   const question = randomBytes(16).toString('base64url');
   const reports: MachineReport[] = [];
+  const answers = new Map<string, number>();
   const subscription = connection.nc.subscribe(whoAnswers(question), {
     callback: (error, { subject, data }) => {
       if (error !== null) return;
       try {
         const member = memberOfSubject(subject);
+        const count = (answers.get(member) ?? 0) + 1;
+        answers.set(member, count);
+        if (count > MAX_MACHINES) return;
         const read = envelope.openJson(member, subject, data);
         if (isReport(read)) reports.push({ ...read, member });
       } catch {

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/core/model/ports/webhooks-ports.ts';
+import { problem } from '../../src/core/model/problems.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { limitedWebhooks } from '../../src/features/access/limited-webhooks.ts';
 import { ReadableChats } from '../../src/features/access/readable.ts';
@@ -24,16 +25,20 @@ function webhooksOf(hosts: readonly string[] = []) {
     addresses: () => [3284, 3285].map((port) => ({ address: '127.0.0.1', family: 'IPv4', port })),
   });
   ownListeners.addHost('messages.example');
+  const key = { isAlive: true };
   const webhooks = limitedWebhooks({
     webhooks: registry as unknown as WebhookRegistry,
     keyId: 'key',
     hosts: () => hosts,
+    assertAlive() {
+      if (!key.isAlive) throw problem('limited_key_refused');
+    },
     chats: new ReadableChats(() => [], {} as ChatDirectory),
     ownListeners,
     clock: new FakeClock(),
     note: () => {},
   });
-  return { webhooks, added };
+  return { webhooks, added, key };
 }
 
 test.each(['http://admin:s3cret@127.0.0.1:3291/x', 'http://admin@localhost/', 'http:///:s3cret@127.0.0.1/'])(
@@ -73,4 +78,12 @@ test.each([
   expect(added).toEqual([]);
   const { id } = await webhooks.add({ ...refused, url: 'http://127.0.0.1:3286/' });
   expect(await codeOf(Promise.resolve(webhooks.change(id, { url })))).toBe('webhook_not_allowed');
+});
+
+test('a key that is revoked while the host of its webhook is looked up leaves no webhook', async () => {
+  const { webhooks, added, key } = webhooksOf();
+  const adding = webhooks.add({ url: 'http://127.0.0.1:3286/', events: ['message.sent'] });
+  key.isAlive = false;
+  expect(await codeOf(Promise.resolve(adding))).toBe('unauthorized');
+  expect(added).toEqual([]);
 });

@@ -229,6 +229,30 @@ test('more than a key may have are refused before anything is posted', async () 
   expect((await fixture.subscribe(callback, {}, 1)).health).toBeDefined();
 });
 
+test('no subscription begins for a key that lost the right to it while its receiver confirmed', async () => {
+  const fixture = await SubscriptionFixture.start();
+  const callback = await fixture.callback();
+  const url = new URL(callback.url);
+  // Leads to this machine, but only if the owner lists it.
+  url.hostname = '0.0.0.0';
+  const confirming = (lose: () => void): void =>
+    callback.receiver.answerWith((response, { body }) => {
+      lose();
+      response.writeHead(200).end(body);
+    });
+  fixture.key.callback_hosts = [url.hostname];
+  confirming(() => {
+    fixture.key.callback_hosts = [];
+  });
+  await expect(fixture.subscribe({ url: url.href })).rejects.toMatchObject({ code: 'webhook_not_allowed' });
+  confirming(() => {
+    fixture.isKeyAlive = false;
+  });
+  await expect(fixture.subscribe(callback)).rejects.toMatchObject({ code: 'unauthorized' });
+  fixture.isKeyAlive = true;
+  expect(fixture.registry.of('key')).toEqual([]);
+});
+
 test('two requests at once for the same subscription make one', async () => {
   const fixture = await SubscriptionFixture.start();
   const callback = await fixture.callback();

@@ -34,6 +34,8 @@ export class SubscriptionFixture {
   readonly state: Sqlite;
   registry: SubscriptionRegistry;
   isKeyAlive = true;
+  /** What the registry reads of the key. `callback_hosts` need not name this machine. */
+  readonly key: { callback_hosts: readonly string[] } = { callback_hosts: [] };
   /** Number of posts under way. A post's time limit runs on `clock`. */
   unanswered = 0;
   /** Rows that the key may not read. */
@@ -99,7 +101,8 @@ export class SubscriptionFixture {
 
   #newRegistry(): SubscriptionRegistry {
     const { clock, feed, log } = this;
-    const caller = { feed: limitedFeed(feed, ({ rowId }) => !this.hidden.has(rowId)) } as unknown as Caller;
+    const limited = limitedFeed(feed, ({ rowId }) => !this.hidden.has(rowId));
+    const caller = { feed: limited, key: this.key } as unknown as Caller;
     const ownListeners = new OwnListeners({ addresses: () => [] });
     const poster = new CallbackPoster({ version: '1', clock, allowedHosts: [], ownListeners });
     const post = poster.post.bind(poster);

@@ -264,7 +264,9 @@ export class LimitedAccess implements AccessService {
     const { ownListeners } = this.#parts;
     const hosts = () => key.stored.callback_hosts;
     const note = (target: string, outcome: string): void => reach.noteCallback(target, outcome);
-    const webhooks = limitedWebhooks({ ownListeners, webhooks: owner.webhooks, keyId: id, hosts, chats, clock, note });
+    const assertAlive = (): void => assertStillAlive(key, clock);
+    const callbacks = { ownListeners, hosts, assertAlive, note };
+    const webhooks = limitedWebhooks({ ...callbacks, webhooks: owner.webhooks, keyId: id, chats, clock });
     return {
       get key() {
         return key.stored;
@@ -304,9 +306,7 @@ export class LimitedAccess implements AccessService {
       canSend: (recipient) => sendRight(directory, key, recipient),
       streams: { open: () => key.openStream() },
       onRefused: (code) => audit.noteRefusal(id, code),
-      assertAlive() {
-        if (!key.isAlive(clock.now())) throw problem('limited_key_refused');
-      },
+      assertAlive,
       onEnd(run) {
         if (key.isAlive(clock.now())) return key.onEnd(run);
         run();
@@ -314,4 +314,8 @@ export class LimitedAccess implements AccessService {
       },
     };
   }
+}
+
+function assertStillAlive(key: LimitedKey, clock: Clock): void {
+  if (!key.isAlive(clock.now())) throw problem('limited_key_refused');
 }

@@ -23,6 +23,8 @@ export interface LimitedWebhooksParts {
   readonly keyId: string;
   /** The key's `callback_hosts`. */
   readonly hosts: () => readonly string[];
+  /** Throws if the key was revoked or has expired. */
+  readonly assertAlive: () => void;
   readonly chats: ReadableChats;
   readonly ownListeners: Pick<OwnListeners, 'isReachedBy'>;
   readonly clock: Clock;
@@ -34,7 +36,7 @@ export interface LimitedWebhooksParts {
  * to hosts that the owner allowed.
  */
 export function limitedWebhooks(parts: LimitedWebhooksParts): WebhookRegistry {
-  const { webhooks, keyId: ownId, hosts, chats, ownListeners, clock, note } = parts;
+  const { webhooks, keyId: ownId, hosts, assertAlive, chats, ownListeners, clock, note } = parts;
   const isOwn = ({ keyId }: StoredWebhook): boolean => keyId === ownId;
   const list = (): readonly StoredWebhook[] => webhooks.list().filter(isOwn);
   const get = (id: string): StoredWebhook | undefined => {
@@ -59,7 +61,8 @@ export function limitedWebhooks(parts: LimitedWebhooksParts): WebhookRegistry {
   const assertPermitted = async (webhook: Parameters<typeof assertAllowed>[0]): Promise<void> => {
     assertAllowed(webhook);
     if (await ownListeners.isReachedBy(endpointOf(webhook.url))) throw problem('webhook_to_postern');
-    // The owner may have changed the key during the lookup.
+    // The owner may have changed or revoked the key during the lookup.
+    assertAlive();
     assertAllowed(webhook);
   };
   /** Records in the audit log that events are now posted to an address outside this machine (decision P7). */

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { mayCallBack } from '../../../core/model/callback-hosts.ts';
 import { DAY_MS, MINUTE_MS } from '../../../core/model/durations.ts';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
@@ -59,7 +60,9 @@ export class SubscriptionRegistry implements SubscriptionService {
     if (!this.of(keyId).some((one) => one.url === url)) {
       await this.#parts.poster.verify({ id, keyId, url, secret, previousSecret: null });
     }
-    // Another request may have added the subscription while the receiver answered.
+    // While the receiver answered, the owner may have changed or revoked the key, and another request may have added the
+    // subscription.
+    this.#assertAllowed(keyId, url);
     const meanwhile = this.#known(id);
     if (meanwhile !== undefined) return this.#refresh(meanwhile, request);
     this.#assertRoom(keyId, maxOfKey);
@@ -96,6 +99,13 @@ export class SubscriptionRegistry implements SubscriptionService {
     await Promise.all([...this.#workers.values()].map((worker) => worker.finish()));
     await Promise.allSettled([...this.#farewells]);
     this.#parts.poster.close();
+  }
+
+  /** Throws unless the key is valid, and may post to this URL. */
+  #assertAllowed(keyId: string, url: string): void {
+    const caller = this.#parts.callerOf(keyId);
+    if (caller === undefined) throw problem('limited_key_refused');
+    if (!mayCallBack(caller.key?.callback_hosts ?? [], url)) throw problem('webhook_not_allowed');
   }
 
   #startOf(keyId: string, { cursor, maxAgeMs }: SubscriptionRequest): ReturnType<typeof replayStart> {

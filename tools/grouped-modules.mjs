@@ -21,6 +21,8 @@ export const GROUPS = {
       'core/cli/commands/serve-command',
       'features/*/{run,demo}-command',
       'features/*/{open,pages}',
+      // A service that has no descriptor left can still answer with what it has loaded.
+      'core/http/{messages,conversations,attachments,events,status,metrics}/handlers',
     ],
     access: ['features/access/*', 'core/http/*/handlers', 'features/*/handlers'],
     mcp: ['features/mcp/endpoint', 'features/*/tools'],

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStateDatabase } from '../dist/src/core/state/state-database.js';
+import { access } from '../dist/src/features/access/feature.js';
 import { auditStore } from '../dist/src/features/access/state/audit-store.js';
 import { summary } from './figures.mjs';
 
@@ -16,7 +17,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 export function capRow({ rounds }) {
   const folder = mkdtempSync(join(tmpdir(), 'postern-bench-caps-'));
-  const state = openStateDatabase(join(folder, 'state.db'));
+  const state = openStateDatabase(join(folder, 'state.db'), [access]);
   try {
     state
       .prepare(

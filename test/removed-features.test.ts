@@ -6,9 +6,9 @@ const LEAVES_ERRORS: Readonly<Record<string, number>> = {};
 
 /** Why more than three features go together. Key: the feature that is deleted. */
 const LARGE_SETS: Readonly<Record<string, string>> = {
-  access:
-    'Sign-in makes limited keys, the overview counts what they do, and canaries go to the conversation that it proves.',
   contacts: 'The archive reads the cards itself, and MCP, which sign-in opens, has a tool that resolves names.',
+  'self-chat':
+    'Limited keys ask there about held sends. Sign-in makes such keys, the overview counts what they do, and canaries go there.',
 };
 
 // Decision AD1.

@@ -1,6 +1,7 @@
 import type { ClientLines } from '../core/model/client-lines.ts';
-import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset, Scope } from '../core/model/key.ts';
+import type { Scope } from '../core/model/key.ts';
 import type { Approval, ApprovalState, AuditAction, AuditEntry, SelfChatRecord, SignInCode } from './access-types.ts';
+import type { ApprovalMode, Caps, KeyCheck, KeyRecord, KeyRevocation, Preset } from './key-types.ts';
 import { queryOf, type Requests } from './request.ts';
 
 /**

@@ -53,63 +53,85 @@ export async function* eventSocket(
     // Avoids the scheme ws+unix, which cannot express a path with a space or a colon.
     ...(connect !== undefined && { createConnection: () => connect(socketPath ?? '') }),
   });
-  const waiting: SocketEvent[] = [];
-  let failure: PosternError | undefined;
-  let isOver = false;
-  let wake = (): void => {};
-  let cancelWatch: Cancel = () => {};
-  const end = (error?: PosternError): void => {
-    isOver = true;
-    failure ??= error;
-    wake();
-  };
+  const received = new ReceivedEvents(socket, address, clock);
   const abort = (): void => socket.terminate();
-  const heard = (): void => {
-    cancelWatch();
-    cancelWatch = clock.after(SILENCE_LIMIT_MS, abort);
-  };
-  socket.on('open', heard);
-  socket.on('ping', heard);
-  socket.on('message', (data) => {
-    heard();
-    const event = parsed((data as Buffer).toString('utf8')) as SocketEvent | undefined;
-    // A `messages.changed` event has a range instead of an id.
-    const isEvent = has(event?.data, 'id') || has(event?.data, 'first_id');
-    if (isEvent && event !== undefined) waiting.push(event);
-    else end(notPostern(200, address));
-    if (waiting.length >= MAX_WAITING) socket.pause();
-    wake();
-  });
-  socket.on('unexpected-response', (_request, response) => {
-    const chunks: Buffer[] = [];
-    response.on('data', (chunk: Buffer) => chunks.push(chunk));
-    response.on('error', (error) => end(noAnswer(error, address)));
-    response.on('end', () => {
-      const text = Buffer.concat(chunks).toString('utf8');
-      end(refusal(response.statusCode ?? 0, text, response.headers['retry-after'], address));
-    });
-  });
-  socket.on('error', (error) => end(noAnswer(error, address)));
-  socket.on('close', () => end());
   signal?.addEventListener('abort', abort, { once: true });
   try {
-    for (;;) {
-      const event = waiting.shift();
-      if (event !== undefined) {
-        yield event;
-      } else if (isOver) {
-        break;
-      } else {
-        if (socket.isPaused) socket.resume();
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    }
-    if (failure !== undefined) throw failure;
+    for (let event = await received.next(); event !== undefined; event = await received.next()) yield event;
   } finally {
-    cancelWatch();
     signal?.removeEventListener('abort', abort);
-    socket.terminate();
+    received.close();
+  }
+}
+
+/** The events that a socket has received and the caller has not taken yet. */
+class ReceivedEvents {
+  readonly #socket: ws.WebSocket;
+  readonly #address: string;
+  readonly #clock: Clock;
+  readonly #waiting: SocketEvent[] = [];
+  #failure: PosternError | undefined;
+  #isOver = false;
+  #wake = (): void => {};
+  #cancelWatch: Cancel = () => {};
+
+  constructor(socket: ws.WebSocket, address: string, clock: Clock) {
+    this.#socket = socket;
+    this.#address = address;
+    this.#clock = clock;
+    socket.on('open', () => this.#heard());
+    socket.on('ping', () => this.#heard());
+    socket.on('message', (data) => this.#take((data as Buffer).toString('utf8')));
+    socket.on('unexpected-response', (_request, response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', (error) => this.#end(noAnswer(error, address)));
+      response.on('end', () => {
+        const text = Buffer.concat(chunks).toString('utf8');
+        this.#end(refusal(response.statusCode ?? 0, text, response.headers['retry-after'], address));
+      });
+    });
+    socket.on('error', (error) => this.#end(noAnswer(error, address)));
+    socket.on('close', () => this.#end());
+  }
+
+  /** Resolves with the next event; with undefined once the connection has ended. Throws why it failed. */
+  async next(): Promise<SocketEvent | undefined> {
+    while (this.#waiting.length === 0 && !this.#isOver) {
+      if (this.#socket.isPaused) this.#socket.resume();
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    const event = this.#waiting.shift();
+    if (event === undefined && this.#failure !== undefined) throw this.#failure;
+    return event;
+  }
+
+  close(): void {
+    this.#cancelWatch();
+    this.#socket.terminate();
+  }
+
+  #take(text: string): void {
+    this.#heard();
+    const event = parsed(text) as SocketEvent | undefined;
+    // A `messages.changed` event has a range instead of an id.
+    const isEvent = has(event?.data, 'id') || has(event?.data, 'first_id');
+    if (isEvent && event !== undefined) this.#waiting.push(event);
+    else this.#end(notPostern(200, this.#address));
+    if (this.#waiting.length >= MAX_WAITING) this.#socket.pause();
+    this.#wake();
+  }
+
+  #heard(): void {
+    this.#cancelWatch();
+    this.#cancelWatch = this.#clock.after(SILENCE_LIMIT_MS, () => this.#socket.terminate());
+  }
+
+  #end(error?: PosternError): void {
+    this.#isOver = true;
+    this.#failure ??= error;
+    this.#wake();
   }
 }

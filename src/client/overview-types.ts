@@ -1,6 +1,6 @@
-import type { KeyUse } from '../core/model/key.ts';
 import type { StatusReport } from '../core/model/status.ts';
 import type { Approval } from './access-types.ts';
+import type { KeyUse } from './key-types.ts';
 
 /** The kinds of counts that are kept over time (decision Z1). */
 export type StatisticKind = 'events' | 'sends' | 'webhooks' | 'keys';

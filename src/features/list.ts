@@ -18,6 +18,7 @@ import { oauth } from './oauth/feature.ts';
 import { overview } from './overview/feature.ts';
 import { scheduled } from './scheduled/feature.ts';
 import { search } from './search/feature.ts';
+import { selfChat } from './self-chat/feature.ts';
 import { shell } from './shell/feature.ts';
 import { simulator } from './simulator/feature.ts';
 
@@ -34,6 +35,7 @@ export const FEATURES: readonly Feature[] = [
   simulator,
   media,
   archive,
+  selfChat,
   access,
   mcp,
   oauth,

@@ -1,14 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { addressTag, isUnanswerable, normalAddress, rightsAddress } from '../../src/core/model/address.ts';
+import { destinationOf, personId } from '../../src/core/model/destination.ts';
 import type { ChatMembers } from '../../src/core/model/ports/directory-ports.ts';
-import {
-  closedGroups,
-  destinationOf,
-  isSameGroup,
-  mayRead,
-  maySend,
-  personId,
-} from '../../src/features/access/policy.ts';
+import { closedGroups, isSameGroup, mayRead, maySend } from '../../src/features/access/policy.ts';
 
 const ANA = '+15550100';
 

@@ -23,9 +23,9 @@ beforeEach(() => {
 afterEach(() => service.close());
 
 const always = { approval: 'always' } as const;
-const stateOf = async (id: string) => (await service.access.approvals.get(id, 0)).state;
+const stateOf = async (id: string) => (await service.approvals.get(id, 0)).state;
 const approve = (held: { readonly id: string; readonly shown: string }) =>
-  service.access.approvals.approve(held.id, held.shown);
+  service.approvals.approve(held.id, held.shown);
 
 /** Restarts the service over the same files. */
 async function restart(): Promise<void> {
@@ -48,10 +48,10 @@ describe('a held send', () => {
     await idle();
     expect(service.messages.runs).toEqual([]);
     expect(await approve(held)).toMatchObject({ state: 'approved', decided_by: 'owner' });
-    const end = await service.access.approvals.get(held.id, 0).then(async (now) => {
+    const end = await service.approvals.get(held.id, 0).then(async (now) => {
       if (now.state === 'sent') return now;
       await idle();
-      return service.access.approvals.get(held.id, 0);
+      return service.approvals.get(held.id, 0);
     });
     expect(end).toMatchObject({ state: 'sent', text: null, message_id: expect.stringMatching(/^\d+$/) });
     expect(service.texts()).toEqual(['May I?']);
@@ -71,7 +71,7 @@ describe('a held send', () => {
 
   test('is approved only as it was shown', async () => {
     const held = await service.hold(service.caller(always));
-    expect(await codeOf(service.access.approvals.approve(held.id, 'x'.repeat(64)))).toBe('approval_changed');
+    expect(await codeOf(service.approvals.approve(held.id, 'x'.repeat(64)))).toBe('approval_changed');
     expect(await stateOf(held.id)).toBe('held');
   });
 
@@ -80,7 +80,7 @@ describe('a held send', () => {
     await approve(held);
     await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
     expect(await codeOf(approve(held))).toBe('already_decided');
-    expect(await codeOf(service.access.approvals.deny(held.id))).toBe('already_decided');
+    expect(await codeOf(service.approvals.deny(held.id))).toBe('already_decided');
     expect(service.texts()).toEqual(['hello']);
   });
 
@@ -104,10 +104,10 @@ describe('a held send', () => {
     expect(await service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).not.toMatchObject({
       deferred: { id: held.id },
     });
-    await service.access.approvals.deny(held.id);
+    await service.approvals.deny(held.id);
     expect(await codeOf(service.send(caller))).toBe('send_denied');
-    const keyed = (await service.access.approvals.list({ state: 'held', waitMs: 0 }))[0];
-    await service.access.approvals.approve(keyed?.id ?? '', keyed?.shown ?? '');
+    const keyed = (await service.approvals.list({ state: 'held', waitMs: 0 }))[0];
+    await service.approvals.approve(keyed?.id ?? '', keyed?.shown ?? '');
     await idle();
     expect(await service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } })).toMatchObject({
       confirmed: true,
@@ -124,7 +124,7 @@ describe('a held send', () => {
     const held = await service.hold(caller, { idempotencyKey: { kind: 'client', key: 'k' } });
     await service.clock.advance(24 * HOUR_MS);
     expect(await codeOf(approve(held))).toBe('approval_expired');
-    expect(await service.access.approvals.get(held.id, 0)).toMatchObject({ state: 'expired', text: null });
+    expect(await service.approvals.get(held.id, 0)).toMatchObject({ state: 'expired', text: null });
     expect(await codeOf(service.send(caller, { idempotencyKey: { kind: 'client', key: 'k' } }))).toBe(
       'approval_expired',
     );
@@ -169,7 +169,7 @@ describe('somebody joins between the approval and the send', () => {
     service.chats.participant(garden, service.chats.handle('+15550166'));
     await approve(held);
     await eventually(async () => expect(await stateOf(held.id)).not.toBe('approved'));
-    expect(await service.access.approvals.get(held.id, 0)).toMatchObject({
+    expect(await service.approvals.get(held.id, 0)).toMatchObject({
       state: 'void',
       problem: 'recipient_not_allowed',
     });
@@ -228,9 +228,9 @@ describe('approving', () => {
     const phone = service.access.find(key);
     if (phone === undefined) throw new Error('the key is not known');
     const ways = [
-      () => service.access.approvals.approve(held.id, held.shown),
+      () => service.approvals.approve(held.id, held.shown),
       () => approvalsOf(phone).approve(held.id, held.shown),
-      () => service.access.approvals.deny(held.id),
+      () => service.approvals.deny(held.id),
     ];
     const codes = await Promise.all(
       Array.from({ length: 100 }, (_, index) => codeOf(ways[index % 3]?.() ?? Promise.resolve())),
@@ -259,7 +259,7 @@ describe('approving', () => {
     const caller = service.caller(always);
     const held = await service.hold(caller);
     const waiting = approvalsOf(caller).get(held.id, 50_000);
-    await service.access.approvals.deny(held.id);
+    await service.approvals.deny(held.id);
     expect(await waiting).toMatchObject({ state: 'denied' });
     const second = await service.hold(caller, { body: 'second' });
     const timed = approvalsOf(caller).get(second.id, 50_000);

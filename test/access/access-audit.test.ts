@@ -134,7 +134,7 @@ describe('an audit log that is full', () => {
   ] as const)('keeps sends, decisions and keys, and loses %s', async (_name, action, outcome) => {
     const caller = service.caller({ approval: 'always', expires_at: null });
     const held = await service.hold(caller);
-    await service.access.approvals.deny(held.id);
+    await service.approvals.deny(held.id);
     const kept = lines();
     expect(kept.map(([what, came]) => [what, came])).toEqual([
       ['key', 'created'],

@@ -247,7 +247,7 @@ describe('a dry run', () => {
       per_day: 100,
       new_contacts_per_day: 5,
     });
-    expect(await service.access.approvals.list({ waitMs: 0 })).toEqual([]);
+    expect(await service.approvals.list({ waitMs: 0 })).toEqual([]);
   });
 
   test('works for the owner', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { mayCallBack } from '../../src/core/model/callback-hosts.ts';
 import type { ChatDirectory } from '../../src/core/model/ports/directory-ports.ts';
 import type { NewWebhook, WebhookRegistry } from '../../src/core/model/ports/webhooks-ports.ts';
 import { problem } from '../../src/core/model/problems.ts';
@@ -26,18 +27,14 @@ function webhooksOf(hosts: readonly string[] = []) {
   });
   ownListeners.addHost('messages.example');
   const key = { isAlive: true };
-  const webhooks = limitedWebhooks({
-    webhooks: registry as unknown as WebhookRegistry,
-    keyId: 'key',
-    hosts: () => hosts,
-    assertAlive() {
+  const webhooks = limitedWebhooks(
+    { owner: { webhooks: registry as unknown as WebhookRegistry }, ownListeners, host: { clock: new FakeClock() } },
+    new ReadableChats(() => [], {} as ChatDirectory),
+    { keyId: 'key', mayCallBack: (url) => mayCallBack(hosts, url), noteCallback: () => {} },
+    () => {
       if (!key.isAlive) throw problem('limited_key_refused');
     },
-    chats: new ReadableChats(() => [], {} as ChatDirectory),
-    ownListeners,
-    clock: new FakeClock(),
-    note: () => {},
-  });
+  );
   return { webhooks, added, key };
 }
 

@@ -26,11 +26,11 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-/** Opens the event log of the current version over the state.db and chat.db of the version with schema 8. */
+/** Opens the event log of the current version over the state.db and chat.db of the version with schema 24. */
 function upgraded(name: string) {
   const path = join(folder, name);
   const old = openSqlite(path);
-  old.exec(readFileSync(new URL('../support/state-version-8.sql', import.meta.url), 'utf8'));
+  old.exec(readFileSync(new URL('../support/state-version-24.sql', import.meta.url), 'utf8'));
   old.close();
   const { fixture, connection } = open();
   fillUpgradedChat(fixture);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { KeyRecord } from '../../src/core/model/key.ts';
+import type { KeyRecord } from '../../src/client/key-types.ts';
 import {
   consentOf,
   decide,

@@ -53,7 +53,7 @@ beforeAll(async () => {
     features: [access, contacts, search],
     provide: (ports) => {
       ports.provide(PEOPLE, { search: async () => [], person: async () => PERSON });
-      ports.provide(ACCESS, { load: async () => ({ audit: { list: () => [LINE] } }) } as never);
+      ports.provide(ACCESS, { audit: { list: () => [LINE] } } as never);
     },
   });
   gateway.reader.next = '700.-1 ü';

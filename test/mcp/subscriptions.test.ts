@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { isPublicAddress } from '../../src/core/runtime/public-address.ts';
 import { cursorStore } from '../../src/core/state/cursor-store.ts';
 import { Poster } from '../../src/core/webhooks/poster.ts';
+import { mcp } from '../../src/features/mcp/feature.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Callback, OTHER_SECRET, SECRET, signatureOf } from '../support/mcp-events.ts';
 import { SubscriptionFixture } from '../support/subscription-fixture.ts';
@@ -128,7 +129,7 @@ describe('progress', () => {
     fixture.publish(1);
     await eventually(() => expect(rowsAt(callback)).toEqual([1]));
     await fixture.clock.advance(1000);
-    cursorStore(fixture.state).restart({ offset: { rowId: 50, change: 0 }, guid: null, inode: '2' });
+    cursorStore(fixture.state, [mcp]).restart({ offset: { rowId: 50, change: 0 }, guid: null, inode: '2' });
     fixture.channel.restart({ rowId: 50, change: 0 });
     await eventually(() => expect(callback.posted.at(-1)).toEqual({ type: 'gap', cursor: '50' }));
     const { headers } = callback.receiver.deliveries.at(-1) ?? {};
@@ -144,7 +145,7 @@ describe('progress', () => {
     );
     await fixture.subscribe(callback);
     await fixture.close();
-    cursorStore(fixture.state).restart({ offset: { rowId: 50, change: 0 }, guid: null, inode: '2' });
+    cursorStore(fixture.state, [mcp]).restart({ offset: { rowId: 50, change: 0 }, guid: null, inode: '2' });
     await fixture.restart();
     fixture.publish(51);
     await eventually(() => expect(rowsAt(callback)).toEqual([51]));

@@ -4,6 +4,7 @@ import type { PastEvent, PastEvents } from '../../src/core/chatdb/past-events.ts
 import type { DeliveryRecord } from '../../src/core/model/webhook.ts';
 import { Counters } from '../../src/core/runtime/counters.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
+import { overview } from '../../src/features/overview/feature.ts';
 import { Statistics } from '../../src/features/overview/statistics.ts';
 import { statisticStore } from '../../src/features/overview/statistics-store.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -29,7 +30,7 @@ const pastOf =
 function opened(clock = new FakeClock(), past: PastEvents = pastOf([])) {
   files += 1;
   const path = join(folder, `state-${files}.db`);
-  const database = openStateDatabase(path);
+  const database = openStateDatabase(path, [overview]);
   const startOfDay = (ms: number): number => Math.floor(ms / DAY_MS) * DAY_MS;
   const make = () => new Statistics({ store: statisticStore(database), past, clock, log: collectingLog(), startOfDay });
   return { path, database, clock, statistics: make(), make };

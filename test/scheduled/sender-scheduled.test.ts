@@ -343,9 +343,9 @@ describe('under a limited key', () => {
     const times = { sendAtMs, sendUntilMs: sendAtMs + HOUR };
     const held = await service.hold(caller, { body: 'May I?', attachments: [file], ...times });
     expect(held).toMatchObject({ send_at: new Date(sendAtMs).toISOString().replace('.000', '') });
-    await service.access.approvals.approve(held.id, held.shown);
+    await service.approvals.approve(held.id, held.shown);
     await idle();
-    expect(await service.access.approvals.get(held.id, 0)).toMatchObject({ state: 'scheduled', text: null });
+    expect(await service.approvals.get(held.id, 0)).toMatchObject({ state: 'scheduled', text: null });
     expect(caller.port(SCHEDULED).get(held.id)).toMatchObject({ state: 'scheduled', text: 'May I?' });
     await restart();
     await pass(2 * DAY - MINUTE);
@@ -361,7 +361,7 @@ describe('under a limited key', () => {
     const sendAtMs = service.clock.now() + HOUR;
     const held = await service.hold(service.caller({ approval: 'always' }), { sendAtMs, sendUntilMs: sendAtMs + HOUR });
     await pass(2 * HOUR + MINUTE);
-    expect(await codeOf(service.access.approvals.approve(held.id, held.shown))).toBe('approval_expired');
+    expect(await codeOf(service.approvals.approve(held.id, held.shown))).toBe('approval_expired');
     expect(service.texts()).toEqual([]);
   });
 });

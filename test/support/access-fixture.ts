@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Approval, AuditEntry } from '../../src/client/access-types.ts';
-import type { KeyRecord } from '../../src/core/model/key.ts';
+import type { KeyRecord } from '../../src/client/key-types.ts';
 import { appleNs, ChatFixture } from './chat-fixture.ts';
 import { FakeExecutable } from './fake-osascript.ts';
 import { type Answer, Service, type ServiceOptions } from './service.ts';

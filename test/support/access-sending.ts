@@ -13,6 +13,7 @@ import { isAppError } from '../../src/core/model/errors.ts';
 import { Guests } from '../../src/core/model/guests.ts';
 import { OWNER } from '../../src/core/model/owner.ts';
 import { Ports } from '../../src/core/model/port.ts';
+import { Deferrals } from '../../src/core/model/ports/deferral-ports.ts';
 import type { SendAnswer, SendRequest } from '../../src/core/model/ports/sending-ports.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { UPLOADS } from '../../src/core/sender/checked-attachments.ts';
@@ -23,21 +24,21 @@ import { idempotencyStore } from '../../src/core/state/idempotency-store.ts';
 import { sentPartStore } from '../../src/core/state/sent-parts-store.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { UploadStore } from '../../src/core/state/upload-store.ts';
-import { access } from '../../src/features/access/feature.ts';
+import type { AccessCore } from '../../src/features/access/access-core.ts';
 import { LimitedAccess } from '../../src/features/access/limited-access.ts';
-import { chatDbOwner } from '../../src/features/access/owner-in-chatdb.ts';
 import { ownerSender } from '../../src/features/access/owner-sender.ts';
 import { APPROVALS, type CallersApprovals } from '../../src/features/access/port.ts';
 import type { Approvals, NewKey } from '../../src/features/access/ports.ts';
-import { approvalStore } from '../../src/features/access/state/approvals-store.ts';
-import { auditStore } from '../../src/features/access/state/audit-store.ts';
-import { keyStore } from '../../src/features/access/state/keys-store.ts';
-import { selfChatStore } from '../../src/features/access/state/self-chat-store.ts';
 import { FEATURES } from '../../src/features/list.ts';
 import { scheduledOnPhone } from '../../src/features/scheduled/on-phone.ts';
 import { SCHEDULED } from '../../src/features/scheduled/port.ts';
 import { SendScheduler } from '../../src/features/scheduled/scheduler.ts';
 import { scheduledStore } from '../../src/features/scheduled/store.ts';
+import { selfChat } from '../../src/features/self-chat/feature.ts';
+import { chatDbOwner } from '../../src/features/self-chat/owner-in-chatdb.ts';
+import { SelfChat } from '../../src/features/self-chat/self-chat.ts';
+import { selfChatStore } from '../../src/features/self-chat/store.ts';
+import { Tapbacks } from '../../src/features/self-chat/tapbacks.ts';
 import { ChatFixture } from './chat-fixture.ts';
 import { plainJson } from './event-json.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -62,6 +63,7 @@ export class AccessSending {
   readonly uploads: UploadStore;
   readonly scheduler: SendScheduler;
   readonly access: LimitedAccess;
+  readonly selfChat: SelfChat;
   readonly owner: Pick<Caller, 'sender'>;
   readonly publisher: Publisher;
   readonly #connection: Connection;
@@ -127,59 +129,68 @@ export class AccessSending {
       clock: this.clock,
       log: this.log,
       otherBytes: () => this.uploads.bytes + this.access.heldBytes(),
-      admit: async (entry) => (entry.key_id === OWNER ? () => {} : this.access.admitDue(entry)),
+      admit: (entry) => this.access.admitDue(entry),
       onPhone: () => scheduledOnPhone(this.#connection),
       onEnd: (entry, outcome) => this.access.noteDeferred(entry, outcome),
     });
     const ports = new Ports();
     ports.provide(SCHEDULED, this.scheduler.entries);
-    const approvals = (own: () => Approvals): CallersApprovals => ({
-      get own() {
-        return own();
-      },
-      ofKey: (keyId) => approvals(() => this.access.approvalsOf(keyId)),
-    });
-    ports.provide(
-      APPROVALS,
-      approvals(() => this.access.approvals),
-    );
     const channel = new Channel();
     const messages = new ChatLog(this.#connection);
     const parts = { messages, channel, clock: this.clock, log: this.log };
-    this.publisher = new Publisher({ ...parts, cursor: cursorStore(this.state, [access]) });
+    this.publisher = new Publisher({ ...parts, cursor: cursorStore(this.state, [selfChat]) });
     this.publisher.start();
     const feed = new Feed(parts);
     const directory = new MessagesDirectory(this.#connection);
-    const { sender, scheduler: deferral } = this;
-    this.owner = { sender: ownerSender({ sender, deferral, directory, audit: () => undefined }) };
-    this.access = new LimitedAccess({
-      stores: {
-        keys: keyStore(this.state),
-        approvals: approvalStore(this.state, () => this.scheduler.openIds()),
-        audit: auditStore(this.state),
-        idempotency,
-        selfChat: selfChatStore(this.state),
-      },
+    const { sender } = this;
+    const inChat = {
+      store: selfChatStore(this.state),
       directory,
-      // Nothing here reads through the owner's other ports.
-      owner: () => ({ webhooks: { list: () => [] }, feed }) as unknown as MacCaller,
-      reader,
-      features: [],
-      json: plainJson(),
-      sender: this.sender,
-      files,
-      deferral: this.scheduler,
-      ports,
-      uploads: this.uploads,
-      ownListeners: new OwnListeners({ addresses: () => [] }),
-      attachmentRoots: roots,
-      selfAddress,
-      hasTapbacks: selfAddress !== '' && hasTapbacks,
-      ownerInChatDb: chatDbOwner(this.#connection),
+      owner: chatDbOwner(this.#connection),
+      sender,
+      feed,
       clock: this.clock,
       log: this.log,
+    };
+    const configured = hasTapbacks ? selfAddress : '';
+    this.selfChat = new SelfChat(inChat, configured);
+    this.selfChat.useAddress(selfAddress);
+    const deferrals = new Deferrals();
+    deferrals.takenBy(this.scheduler);
+    const core: AccessCore = {
+      state: this.state,
+      connection: this.#connection,
+      idempotency,
+      config: { send: { attachmentRoots: roots } },
+      host: { clock: this.clock, log: this.log, features: [] },
+      // Nothing here reads through the owner's other ports.
+      owner: { webhooks: { list: () => [] } } as unknown as MacCaller,
+      messages: reader,
+      json: plainJson(),
+      sender,
+      deferrals,
+      heldFiles: files,
+      uploads: this.uploads,
+      ownListeners: new OwnListeners({ addresses: () => [] }),
+      ports,
       guests: new Guests(),
+    };
+    this.owner = { sender: ownerSender(core, directory, () => undefined) };
+    const tapbacks = new Tapbacks(inChat, this.selfChat, configured);
+    const access = new LimitedAccess(core, { chat: this.selfChat, tapbacks });
+    const approvals = (keyId: string): CallersApprovals => ({
+      get own() {
+        return access.approvalsOf(keyId);
+      },
+      ofKey: approvals,
     });
+    ports.provide(APPROVALS, approvals(OWNER));
+    this.access = access;
+  }
+
+  /** The held sends, as the owner sees them. */
+  get approvals(): Approvals {
+    return this.access.approvalsOf(OWNER);
   }
 
   /** Returns a caller with a new key that may send to Ana. */
@@ -202,7 +213,7 @@ export class AccessSending {
   async hold(caller: Caller, request: Partial<SendRequest> = {}): Promise<Approval & { readonly shown: string }> {
     const answer = await this.send(caller, request);
     if (answer.kind !== 'deferred') throw new Error(`It was ${answer.kind}.`);
-    return (await this.access.approvals.get(answer.deferred.id, 0)) as Approval & { readonly shown: string };
+    return (await this.approvals.get(answer.deferred.id, 0)) as Approval & { readonly shown: string };
   }
 
   /** Publishes new rows of chat.db, and waits for everything that follows. */

@@ -1,9 +1,10 @@
-import { DEFAULT_CAPS, type Key, SCOPES } from '../../src/core/model/key.ts';
+import { DEFAULT_CAPS, type KeyDetails } from '../../src/client/key-types.ts';
+import { SCOPES } from '../../src/core/model/key.ts';
 
 export const LIMITED_KEY = 'postern_00000000_limited';
 
 /** A limited key with every right. */
-export const ANY_KEY: Key = {
+export const ANY_KEY: KeyDetails = {
   id: '00000000',
   name: 'test',
   scopes: SCOPES,

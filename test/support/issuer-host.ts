@@ -10,6 +10,7 @@ import { mcpCalls } from '../../src/features/mcp/calls.ts';
 import { lazyMcpService } from '../../src/features/mcp/lazy-service.ts';
 import { AuthorizationServer } from '../../src/features/oauth/authorization-server.ts';
 import { IssuerHost } from '../../src/features/oauth/issuer-host.ts';
+import { OAUTH_MIGRATIONS } from '../../src/features/oauth/migrations.ts';
 import { oauthStore } from '../../src/features/oauth/oauth-store.ts';
 import { ANY_KEY } from './any-key.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -34,7 +35,7 @@ export async function openIssuerHost({
   rateLimitPerMinute = 10_000,
   allowedHosts = [],
 }: IssuerHostOptions = {}) {
-  const state = openStateDatabase(join(folder, 'state.db'));
+  const state = openStateDatabase(join(folder, 'state.db'), [access, { name: 'oauth', migrations: OAUTH_MIGRATIONS }]);
   const clock = new FakeClock();
   const revoked: string[] = [];
   let made = 0;
@@ -56,7 +57,7 @@ export async function openIssuerHost({
     clock,
     store: oauthStore(state),
     isOwnerKey: (key) => key === KEY,
-    keys: async () => keys,
+    keys,
     revoke: async (keyId) => void revoked.push(keyId),
     callerOf: (keyId) => (revoked.includes(keyId) ? undefined : caller),
     readDocument: async ({ href }) => {

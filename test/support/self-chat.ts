@@ -51,10 +51,11 @@ export class SelfChatFixture {
   }
 
   async prove(): Promise<void> {
+    await this.service.access.start();
     await this.service.publish();
     await this.service.clock.advance(60_000);
-    await this.service.access.selfChat.sendCode();
-    this.service.access.selfChat.prove(this.code());
+    await this.service.selfChat.sendCode();
+    this.service.selfChat.prove(this.code());
     await this.published();
   }
 
@@ -66,7 +67,7 @@ export class SelfChatFixture {
   }
 
   async stateOf(id: string): Promise<string> {
-    return (await this.service.access.approvals.get(id, 0)).state;
+    return (await this.service.approvals.get(id, 0)).state;
   }
 
   async tapback({ on, type = UP, chat = SELF_CHAT, isOwn = true, from, emoji, ...rest }: Tapback): Promise<void> {

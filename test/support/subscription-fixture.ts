@@ -2,11 +2,13 @@ import { join } from 'node:path';
 import { afterEach } from '@jest/globals';
 import { Channel } from '../../src/core/log/channel.ts';
 import { Feed } from '../../src/core/log/feed.ts';
+import { mayCallBack } from '../../src/core/model/callback-hosts.ts';
 import type { Caller } from '../../src/core/model/caller.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import type { Sqlite } from '../../src/core/runtime/sqlite.ts';
 import { openStateDatabase } from '../../src/core/state/state-database.ts';
 import { limitedFeed } from '../../src/features/access/limited-feed.ts';
+import { mcp } from '../../src/features/mcp/feature.ts';
 import { CallbackPoster } from '../../src/features/mcp/subscriptions/callback-poster.ts';
 import type { SubscriptionRequest } from '../../src/features/mcp/subscriptions/subscription.ts';
 import { SubscriptionRegistry } from '../../src/features/mcp/subscriptions/subscription-registry.ts';
@@ -34,7 +36,7 @@ export class SubscriptionFixture {
   readonly state: Sqlite;
   registry: SubscriptionRegistry;
   isKeyAlive = true;
-  /** What the registry reads of the key. `callback_hosts` need not name this machine. */
+  /** What limits the key. `callback_hosts` need not name this machine. */
   readonly key: { callback_hosts: readonly string[] } = { callback_hosts: [] };
   /** Number of posts under way. A post's time limit runs on `clock`. */
   unanswered = 0;
@@ -43,7 +45,7 @@ export class SubscriptionFixture {
 
   private constructor() {
     files += 1;
-    this.state = openStateDatabase(join(folder, `state-${files}.db`));
+    this.state = openStateDatabase(join(folder, `state-${files}.db`), [mcp]);
     closers.push(() => this.state.close());
     this.registry = this.#newRegistry();
   }
@@ -82,7 +84,7 @@ export class SubscriptionFixture {
       ttlMs: undefined,
       ...more,
     };
-    return this.registry.subscribe('key', request, maxOfKey);
+    return this.registry.subscribe('key', request, maxOfKey, () => mayCallBack(this.key.callback_hosts, url));
   }
 
   publish(from: number, to = from): void {
@@ -102,7 +104,7 @@ export class SubscriptionFixture {
   #newRegistry(): SubscriptionRegistry {
     const { clock, feed, log } = this;
     const limited = limitedFeed(feed, ({ rowId }) => !this.hidden.has(rowId));
-    const caller = { feed: limited, key: this.key } as unknown as Caller;
+    const caller = { feed: limited } as unknown as Caller;
     const ownListeners = new OwnListeners({ addresses: () => [] });
     const poster = new CallbackPoster({ version: '1', clock, allowedHosts: [], ownListeners });
     const post = poster.post.bind(poster);

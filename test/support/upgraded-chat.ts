@@ -1,13 +1,13 @@
 import { encodeAttributedBody } from '../../src/features/simulator/typedstream.ts';
 import type { ChatFixture } from './chat-fixture.ts';
 
-/** The newest row that had been published when `state-version-8.sql` was stored. */
+/** The newest row that had been published when `state-version-24.sql` was stored. */
 export const PUBLISHED_ROWS = 12;
 
 const EDITED_AT = 700_000_000_000_000_000n;
 
 /**
- * Fills the chat.db whose fingerprints are in `state-version-8.sql`: one row of each kind that versions may fingerprint
+ * Fills the chat.db whose fingerprints are in `state-version-24.sql`: one row of each kind that versions may fingerprint
  * differently. The guids are fixed, because the stored cursor names one.
  */
 export function fillUpgradedChat(fixture: ChatFixture): void {

@@ -4,7 +4,7 @@ import { ListReader } from '../../src/core/chatdb/reader.ts';
 import { includeSet } from '../../src/core/model/include.ts';
 import { rowOffset } from '../../src/core/model/offset.ts';
 import { reactionSchema } from '../../src/core/schema/reaction-schema.ts';
-import { chatDbOwner } from '../../src/features/access/owner-in-chatdb.ts';
+import { chatDbOwner } from '../../src/features/self-chat/owner-in-chatdb.ts';
 import { chatDatabases } from '../support/chat-databases.ts';
 
 const databases = chatDatabases();

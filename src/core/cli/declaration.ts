@@ -58,6 +58,11 @@ export function connected(command: Command, { json = true } = {}): Command {
   return json ? made.option('--json', 'as JSON') : made;
 }
 
+/** Returns the group of commands with this name. Several features may add commands to one group. */
+export function groupOf(program: Command, name: string): Command {
+  return program.commands.find((command) => command.name() === name) ?? program.command(name);
+}
+
 /** Returns the examples at the end of a command's help. */
 export function helpExamples(...lines: readonly string[]): string {
   const title = lines.length === 1 ? 'Example:' : 'Examples:';

@@ -41,7 +41,7 @@ export interface Caller {
   readonly canSend?: (recipient: string) => SendRight;
   /** For a limited key: counts its open WebSockets and streams. */
   readonly streams?: StreamCount;
-  /** For a limited key: records in the audit log that a route refused a request. */
+  /** For a limited key: records that a route refused a request. */
   readonly onRefused?: (code: string) => void;
   /** For a limited key: throws if the key was revoked or has expired since the request was admitted. */
   readonly assertAlive?: () => void;

@@ -26,7 +26,7 @@ export interface GuestBook {
    * Returns the check that runs immediately before a deferred send. It throws if a key may no longer make that send; the
    * owner's sends always pass.
    */
-  admitDue(entry: DueSend): Promise<() => void>;
+  admitDue(entry: DueSend): () => void;
   /** Records how a deferred send ended. */
   noteDeferred(entry: DueSend, outcome: string): void;
 }
@@ -57,7 +57,7 @@ export class Guests implements GuestBook {
     return this.#book?.heldSends();
   }
 
-  async admitDue(entry: DueSend): Promise<() => void> {
+  admitDue(entry: DueSend): () => void {
     if (this.#book !== undefined) return this.#book.admitDue(entry);
     if (entry.key_id !== OWNER) throw problem('unauthorized');
     return () => {};

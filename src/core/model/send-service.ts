@@ -60,7 +60,7 @@ export function serviceNamed(name: string | null | undefined): Service | undefin
   return SERVICES.find((service) => service.toLowerCase() === name?.toLowerCase());
 }
 
-/** Returns the options as an approval shows them. */
+/** Returns the options as answers show them. */
 export function shownOptions({ service, fallback, sendAtMs, sendUntilMs }: SendPreferences) {
   return {
     ...(service !== undefined && { service }),

@@ -16,7 +16,7 @@ export interface HeldCopiesParts {
   readonly log: Log;
 }
 
-/** Copies files when a send is held, so that exactly the approved files are sent. */
+/** Copies files when a send is held, so that exactly these files are sent. */
 export class HeldCopies implements HeldFiles {
   readonly #parts: HeldCopiesParts;
   readonly #folder: string;

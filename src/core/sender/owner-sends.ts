@@ -30,11 +30,6 @@ export class OwnerSends implements CallerSender {
   async send(request: SendRequest): Promise<SendAnswer> {
     if (this.#through !== undefined) return this.#through.send(request);
     if (request.dryRun === true) throw problem('not_available', { what: 'dry runs' });
-    return this.direct(request);
-  }
-
-  /** Sends at once, or later if the request asks for it. */
-  async direct(request: SendRequest): Promise<SendAnswer> {
     const { sender, deferral } = this.#parts;
     if (request.sendAtMs === undefined) return { kind: 'sent', ...(await sender.send(request)) };
     const deferred = await deferral.add(request, { keyId: OWNER });

@@ -45,16 +45,15 @@ export function cursorStore(database: Sqlite, features: readonly Replaced[] = []
         if (select.get() !== undefined) {
           // Sent parts refer to rows of the replaced database.
           database.exec('DELETE FROM sent_part');
-          for (const feature of features) feature.replaced?.(database);
           sentSince.run(cursor.offset.rowId);
         }
+        for (const feature of features) feature.replaced?.(database);
         write(cursor);
         restartChanges(database);
         if (prints !== undefined) writePrints(prints);
         moveConsumers.run(cursor.offset.rowId);
         // Dropped events and row ages refer to rows of the replaced database.
         database.exec('DELETE FROM dropped; UPDATE webhook SET held = NULL; DELETE FROM row_age');
-        database.exec('UPDATE subscription SET has_gap = 1');
       });
     },
   };

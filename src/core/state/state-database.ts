@@ -2,7 +2,9 @@ import { AppError, errorCode, isAppError } from '../model/errors.ts';
 import { CHANGE_EVENT_TYPES, ROW_EVENT_TYPES } from '../model/event.ts';
 import { claimPrivateFile } from '../runtime/private-file.ts';
 import { openSqlite, type Sqlite } from '../runtime/sqlite.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { FIRST_VERSION, MIGRATIONS } from './migrations.ts';
+
+const NEWEST_VERSION = FIRST_VERSION + MIGRATIONS.length - 1;
 
 /**
  * Checks of the data that startup reads. Each `sql` counts the rows that are wrong. Tables and columns are checked
@@ -109,10 +111,11 @@ function assertUndamaged(database: Sqlite): void {
 function versionOf(database: Sqlite): number {
   const version = Number(database.prepare('PRAGMA user_version').get()?.[0] ?? 0);
   if (version < 0) throw new Error(`its version is ${version}`);
-  if (version > MIGRATIONS.length) {
-    throw new Error(
-      `it was written by a newer version of Postern (version ${version} instead of ${MIGRATIONS.length})`,
-    );
+  if (version > NEWEST_VERSION) {
+    throw new Error(`it was written by a newer version of Postern (version ${version} instead of ${NEWEST_VERSION})`);
+  }
+  if (version > 0 && version < FIRST_VERSION) {
+    throw new Error(`it was written by a Postern from before the first release (version ${version})`);
   }
   if (version === 0 && database.prepare('SELECT name FROM sqlite_master').get() !== undefined) {
     throw new Error('it belongs to another program');
@@ -140,8 +143,9 @@ function migrateFeature(database: Sqlite, { name, migrations = [] }: Migrated): 
 
 function migrate(database: Sqlite, version: number): void {
   database.transaction(() => {
-    for (const migration of MIGRATIONS.slice(version)) database.exec(migration);
-    database.exec(`PRAGMA user_version = ${MIGRATIONS.length}`);
+    const done = version === 0 ? 0 : version - FIRST_VERSION + 1;
+    for (const migration of MIGRATIONS.slice(done)) database.exec(migration);
+    database.exec(`PRAGMA user_version = ${NEWEST_VERSION}`);
   });
 }
 
@@ -161,7 +165,15 @@ export function assertOwnSchema(database: Sqlite, features: readonly Migrated[] 
 function schemaOf(database: Sqlite): ReadonlyMap<string, string> {
   const sql = "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
   const rows = database.prepare(sql).all();
-  return new Map(rows.map(([name, made]) => [String(name), String(made).replace(/\s+/g, ' ')]));
+  // A column that was added later stands between other spaces than one that was there from the start.
+  return new Map(
+    rows.map(([name, made]) => [
+      String(name),
+      String(made)
+        .replace(/\s+/g, ' ')
+        .replace(/ ?([(),]) ?/g, '$1'),
+    ]),
+  );
 }
 
 /** Runs `read` on a new database in memory that has the current schema. */

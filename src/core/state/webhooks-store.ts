@@ -64,79 +64,22 @@ const RECORD = recordOf<DeliveryRecord>({
 export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
-  const selectIds = database.prepare('SELECT id FROM webhook');
   const count = database.prepare('SELECT count(*) FROM webhook');
-  const insert = database.prepare(`INSERT ${WEBHOOK.insert('webhook')}`);
-  const update = database.prepare(`${WEBHOOK.update('webhook')} WHERE id = ?`);
   const updateHeld = database.prepare('UPDATE webhook SET held = ? WHERE id = ?');
   const pause = database.prepare('UPDATE webhook SET held = ?, is_enabled = 0 WHERE id = ?');
-  const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
-  const insertConsumer = database.prepare('INSERT INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
-  const removeConsumer = database.prepare('DELETE FROM consumer WHERE name = ?');
-  const move = database.prepare('UPDATE consumer SET row_id = ?, change = ? WHERE name = ?');
-  const noteSuccess = database.prepare('UPDATE webhook SET consecutive_failures = 0, last_success_at = ? WHERE id = ?');
-  const noteFailure = database.prepare(
-    'UPDATE webhook SET consecutive_failures = consecutive_failures + 1 WHERE id = ?',
-  );
-  const insertRecord = database.prepare(
-    `INSERT INTO delivery (${RECORD.columns}, webhook)
-     SELECT ${RECORD.columns.replaceAll(/\w+/g, '?')}, id FROM webhook WHERE id = ?`,
-  );
-  const trim = database.prepare(
-    `DELETE FROM delivery WHERE webhook = ? AND number <=
-       (SELECT number FROM delivery WHERE webhook = ? ORDER BY number DESC LIMIT 1 OFFSET ${KEPT_RECORDS})`,
-  );
-  const selectRecords = database.prepare(
-    `SELECT ${RECORD.columns} FROM delivery WHERE webhook = ? ORDER BY number DESC LIMIT ?`,
-  );
-  const selectHealth = database.prepare(
-    'SELECT consecutive_failures, last_success_at, is_enabled, held IS NOT NULL FROM webhook WHERE id = ?',
-  );
+  const rows = webhookRows(database);
   const dropped = droppedEvents(database);
-  let recordsSinceTrim = 0;
+  const records = deliveryRecords(database, dropped);
   database
     .prepare('UPDATE webhook SET previous_secret = NULL, previous_until_ms = NULL WHERE previous_until_ms <= ?')
     .run(clock.now());
-
-  const insertWhole = (webhook: StoredWebhook): void => {
-    const { id, offset } = webhook;
-    insert.run(...valuesOf(webhook));
-    insertConsumer.run(consumerName(id), offset.rowId, offset.change);
-  };
-  const updateWhole = (webhook: StoredWebhook): void => {
-    const { id, offset } = webhook;
-    update.run(...valuesOf(webhook), id);
-    move.run(offset.rowId, offset.change, consumerName(id));
-  };
-  const removeWhole = (id: string): boolean => {
-    removeConsumer.run(consumerName(id));
-    return remove.run(id) > 0;
-  };
-
-  const keep = (id: string, record: DeliveryRecord): void => {
-    insertRecord.run(...RECORD.values(record), id);
-    recordsSinceTrim += 1;
-    if (recordsSinceTrim < TRIM_EVERY) return;
-    recordsSinceTrim = 0;
-    for (const [webhook] of selectIds.all()) {
-      trim.run(String(webhook), String(webhook));
-      dropped.trim(String(webhook));
-    }
-  };
-
   const advanceMany = (steps: readonly WebhookStep[]): void =>
     database.transaction(() => {
-      for (const { id, offset, records } of steps) {
-        move.run(offset.rowId, offset.change, consumerName(id));
-        for (const record of records) {
-          if (record.outcome === 'delivered') noteSuccess.run(record.at, id);
-          else if (record.outcome === 'dropped') noteFailure.run(id);
-          if (record.position !== undefined) dropped.add(id, record.position);
-          keep(id, record);
-        }
+      for (const { id, offset, records: made } of steps) {
+        rows.move(id, offset);
+        for (const record of made) records.add(id, record);
       }
     });
-
   return {
     list: () => selectAll.all().map(toWebhook),
     get: (id) => select.all(id).map(toWebhook)[0],
@@ -144,17 +87,17 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
       const stored = newStoredWebhook(randomUUID(), webhook, start, clock.now());
       database.transaction(() => {
         if (Number(count.get()?.[0]) >= MAX_WEBHOOKS) throw problem('too_many_webhooks', { max: MAX_WEBHOOKS });
-        insertWhole(stored);
+        rows.insert(stored);
       });
       return stored;
     },
-    update: (webhook) => database.transaction(() => updateWhole(webhook)),
-    remove: (id) => database.transaction(() => removeWhole(id)),
+    update: (webhook) => database.transaction(() => rows.update(webhook)),
+    remove: (id) => database.transaction(() => rows.remove(id)),
     advance: (id, offset, record) => advanceMany([{ id, offset, records: record === undefined ? [] : [record] }]),
     advanceMany,
     seek: (id, offset) =>
       database.transaction(() => {
-        move.run(offset.rowId, offset.change, consumerName(id));
+        rows.move(id, offset);
         updateHeld.run(null, id);
         dropped.forgetAfter(id, offset);
         dropped.markAll(id, false);
@@ -165,9 +108,79 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     replayDropped: (id) => dropped.markAll(id, true),
     nextReplayed: (id) => dropped.next(id),
     endReplayed: (id, event, isDropped) => dropped.end(id, event, isDropped),
-    deliveries: (id) => selectRecords.all(id, KEPT_RECORDS).map(RECORD.read),
-    lastDelivery: (id) => selectRecords.all(id, 1).map(RECORD.read)[0],
-    health(id) {
+    deliveries: (id) => records.newest(id, KEPT_RECORDS),
+    lastDelivery: (id) => records.newest(id, 1)[0],
+    health: (id) => records.health(id),
+  };
+}
+
+/** Stores webhooks with their positions: each is a row of `webhook` and one of `consumer`. */
+function webhookRows(database: Sqlite) {
+  const insert = database.prepare(`INSERT ${WEBHOOK.insert('webhook')}`);
+  const update = database.prepare(`${WEBHOOK.update('webhook')} WHERE id = ?`);
+  const remove = database.prepare('DELETE FROM webhook WHERE id = ?');
+  const insertConsumer = database.prepare('INSERT INTO consumer (name, row_id, change) VALUES (?, ?, ?)');
+  const removeConsumer = database.prepare('DELETE FROM consumer WHERE name = ?');
+  const moveConsumer = database.prepare('UPDATE consumer SET row_id = ?, change = ? WHERE name = ?');
+  const move = (id: string, { rowId, change }: Offset): void => void moveConsumer.run(rowId, change, consumerName(id));
+  return {
+    insert(webhook: StoredWebhook): void {
+      const { id, offset } = webhook;
+      insert.run(...valuesOf(webhook));
+      insertConsumer.run(consumerName(id), offset.rowId, offset.change);
+    },
+    update(webhook: StoredWebhook): void {
+      update.run(...valuesOf(webhook), webhook.id);
+      move(webhook.id, webhook.offset);
+    },
+    remove(id: string): boolean {
+      removeConsumer.run(consumerName(id));
+      return remove.run(id) > 0;
+    },
+    move,
+  };
+}
+
+/** Stores the most recent delivery records of webhooks, and what they say about each webhook's health. */
+function deliveryRecords(database: Sqlite, dropped: ReturnType<typeof droppedEvents>) {
+  const selectIds = database.prepare('SELECT id FROM webhook');
+  const noteSuccess = database.prepare('UPDATE webhook SET consecutive_failures = 0, last_success_at = ? WHERE id = ?');
+  const noteFailure = database.prepare(
+    'UPDATE webhook SET consecutive_failures = consecutive_failures + 1 WHERE id = ?',
+  );
+  const insert = database.prepare(
+    `INSERT INTO delivery (${RECORD.columns}, webhook)
+     SELECT ${RECORD.columns.replaceAll(/\w+/g, '?')}, id FROM webhook WHERE id = ?`,
+  );
+  const trim = database.prepare(
+    `DELETE FROM delivery WHERE webhook = ? AND number <=
+       (SELECT number FROM delivery WHERE webhook = ? ORDER BY number DESC LIMIT 1 OFFSET ${KEPT_RECORDS})`,
+  );
+  const select = database.prepare(
+    `SELECT ${RECORD.columns} FROM delivery WHERE webhook = ? ORDER BY number DESC LIMIT ?`,
+  );
+  const selectHealth = database.prepare(
+    'SELECT consecutive_failures, last_success_at, is_enabled, held IS NOT NULL FROM webhook WHERE id = ?',
+  );
+  let addedSinceTrim = 0;
+  const trimAll = (): void => {
+    addedSinceTrim = 0;
+    for (const [webhook] of selectIds.all()) {
+      trim.run(String(webhook), String(webhook));
+      dropped.trim(String(webhook));
+    }
+  };
+  return {
+    add(id: string, record: WebhookStep['records'][number]): void {
+      if (record.outcome === 'delivered') noteSuccess.run(record.at, id);
+      else if (record.outcome === 'dropped') noteFailure.run(id);
+      if (record.position !== undefined) dropped.add(id, record.position);
+      insert.run(...RECORD.values(record), id);
+      addedSinceTrim += 1;
+      if (addedSinceTrim >= TRIM_EVERY) trimAll();
+    },
+    newest: (id: string, limit: number): readonly DeliveryRecord[] => select.all(id, limit).map(RECORD.read),
+    health(id: string): ReturnType<WebhookStore['health']> {
       const row = selectHealth.get(id);
       const failures = Number(row?.[0] ?? 0);
       const [isEnabled, isHeld] = [Number(row?.[2]) !== 0, Number(row?.[3]) === 1];

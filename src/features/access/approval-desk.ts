@@ -1,13 +1,14 @@
 import { hash, randomUUID } from 'node:crypto';
 import type { Approval, ApprovalState, AuditAction } from '../../client/access-types.ts';
+import type { Destination } from '../../core/model/destination.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { GivenFiles } from '../../core/model/ports/sending-ports.ts';
 import { type SendPreferences, shownOptions } from '../../core/model/send-service.ts';
 import { Wakeup } from '../../core/runtime/wakeup.ts';
+import type { AccessCore } from './access-core.ts';
 import { hasEnded } from './approval.ts';
-import { type ApprovedSendsParts, approvedSends } from './approved-sends.ts';
+import { ApprovedSends, type ApprovedSendsParts } from './approved-sends.ts';
 import type { Audit } from './audit.ts';
-import type { Destination } from './policy.ts';
 import type { ApprovalStore, StoredApproval } from './ports.ts';
 import { accessProblem } from './problems.ts';
 
@@ -48,10 +49,6 @@ export interface Holding {
 
 export interface ApprovalDeskParts extends ApprovedSendsParts {
   readonly audit: Audit;
-  /**
-   * Returns the size in bytes of all uploads and of the files of deferred sends. Both count towards `MAX_HELD_BYTES`.
-   */
-  readonly uploadedBytes: () => number;
   /** Called when a send begins to wait for a decision. */
   readonly onHeld: (approval: StoredApproval) => void;
 }
@@ -60,127 +57,168 @@ export interface ApprovalDeskParts extends ApprovedSendsParts {
  * Holds sends until somebody decides (decision L3). Each decision is one SQL statement, so only the first of two
  * decisions counts.
  */
-export function approvalDesk(parts: ApprovalDeskParts) {
-  const { store, files, clock, audit, uploadedBytes, deferral, onHeld } = parts;
+export class ApprovalDesk {
+  readonly #core: AccessCore;
+  readonly #parts: ApprovalDeskParts;
+  readonly #sends: ApprovedSends;
+  readonly #waiters: Wakeup;
   /** Held sends whose records are still being created. Key: `Holding.ask`. Value: a promise of the record. */
-  const making = new Map<string, Promise<StoredApproval>>();
-  let isClosed = false;
-  const waiters = new Wakeup(clock);
-  const sends = approvedSends(parts, (approval, state) => {
-    note(approval, approval.key_id, state);
-    waiters.wake();
-  });
-  return {
-    resume,
-    close,
-    changed,
-    hold,
-    held,
-    approve,
-    voidAll,
-    isClosed: () => isClosed,
-    /** Makes callers that wait in `changed` check the approvals again. */
-    wake: () => waiters.wake(),
-    get: (id: string) => current().get(id),
-    list: (state: ApprovalState | undefined) => current().list(state, 200),
-    ofAsk: (ask: string, sinceMs: number) => current().ofAsk(ask, sinceMs),
-    deny: (id: string, by: string) => ended(id, 'denied', by),
-    withdraw: (id: string, by: string) => void ended(id, 'withdrawn', by),
-  };
+  readonly #making = new Map<string, Promise<StoredApproval>>();
+  #isClosed = false;
+
+  constructor(core: AccessCore, parts: ApprovalDeskParts) {
+    this.#core = core;
+    this.#parts = parts;
+    this.#waiters = new Wakeup(core.host.clock);
+    this.#sends = new ApprovedSends(core, parts, (approval, state) => {
+      this.#note(approval, approval.key_id, state);
+      this.#waiters.wake();
+    });
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Makes callers that wait in `changed` check the approvals again. */
+  wake(): void {
+    this.#waiters.wake();
+  }
+
+  get(id: string): StoredApproval | undefined {
+    return this.#current().get(id);
+  }
+
+  list(state: ApprovalState | undefined): readonly StoredApproval[] {
+    return this.#current().list(state, 200);
+  }
+
+  ofAsk(ask: string, sinceMs: number): StoredApproval | undefined {
+    return this.#current().ofAsk(ask, sinceMs);
+  }
+
+  /** Returns the size of the files of held sends, in bytes. */
+  heldBytes(): number {
+    return this.#parts.store.heldBytes();
+  }
+
+  deny(id: string, by: string): StoredApproval {
+    return this.#end(id, 'denied', by);
+  }
+
+  withdraw(id: string, by: string): void {
+    this.#end(id, 'withdrawn', by);
+  }
 
   /**
    * Resumes the work after the service has started. Deletes the files of sends that have ended, then sends the messages
    * that were approved but not yet sent.
    */
-  async function resume(): Promise<void> {
-    current().prune(clock.now());
+  async resume(): Promise<void> {
+    const { heldFiles, deferrals, host } = this.#core;
+    const { store } = this.#parts;
+    this.#current().prune(host.clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
-    await files.keepOnly(new Set([...open.map(({ id }) => id), ...deferral.openIds()]));
-    for (const approval of open) if (approval.state === 'approved') sends.begin(approval);
+    await heldFiles.keepOnly(new Set([...open.map(({ id }) => id), ...deferrals.openIds()]));
+    for (const approval of open) if (approval.state === 'approved') this.#sends.begin(approval);
   }
 
   /** Resolves once nothing is being sent and no caller is waiting. */
-  async function close(): Promise<void> {
-    isClosed = true;
-    waiters.close();
-    await sends.close();
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#waiters.close();
+    await this.#sends.close();
   }
 
-  function held(): readonly StoredApproval[] {
-    return current().list('held', 100_000);
+  held(): readonly StoredApproval[] {
+    return this.#current().list('held', 100_000);
+  }
+
+  /** Throws unless the send still waits for a decision. */
+  assertHeld(id: string): void {
+    const { state } = this.#current().get(id) ?? { state: 'void' };
+    if (state !== 'held') throw accessProblem('already_decided', { state });
   }
 
   /** Resolves when an approval has changed or expires, or after `ms`. */
-  function changed(ms: number): Promise<void> {
-    const nextMs = (store.nextExpiryMs() ?? Number.POSITIVE_INFINITY) - clock.now();
-    return waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
+  changed(ms: number): Promise<void> {
+    const nextMs = (this.#parts.store.nextExpiryMs() ?? Number.POSITIVE_INFINITY) - this.#core.host.clock.now();
+    return this.#waiters.wait(Math.min(ms, Math.max(nextMs, 1)));
   }
 
   /** Holds a send. Equal requests at the same time become one held send. */
-  function hold(holding: Holding): Promise<StoredApproval> {
-    const known = making.get(holding.ask);
+  hold(holding: Holding): Promise<StoredApproval> {
+    const known = this.#making.get(holding.ask);
     if (known !== undefined) return known;
-    const held = make(holding).finally(() => making.delete(holding.ask));
-    making.set(holding.ask, held);
+    const held = this.#make(holding).finally(() => this.#making.delete(holding.ask));
+    this.#making.set(holding.ask, held);
     return held;
   }
 
-  function approve(id: string, shown: string, by: string): StoredApproval {
-    const approval = decided(id, 'approved', by, shown);
-    sends.begin(approval);
+  approve(id: string, shown: string, by: string): StoredApproval {
+    const approval = this.#decide(id, 'approved', by, shown);
+    this.#sends.begin(approval);
     return approval;
   }
 
   /** Ends the held sends of a revoked key, and returns their number. */
-  function voidAll(keyId: string): number {
-    const own = held().filter(({ key_id }) => key_id === keyId);
-    for (const { id } of own) ended(id, 'void', null);
+  voidAll(keyId: string): number {
+    const own = this.held().filter(({ key_id }) => key_id === keyId);
+    for (const { id } of own) this.#end(id, 'void', null);
     return own.length;
   }
 
   /** Ends the held sends that were not decided in time, then returns the store. */
-  function current(): ApprovalStore {
-    for (const id of store.due(clock.now())) {
+  #current(): ApprovalStore {
+    const { store } = this.#parts;
+    for (const id of store.due(this.#core.host.clock.now())) {
       const approval = store.get(id);
-      if (approval !== undefined && settle(approval, 'expired', null)) void files.remove(id);
+      if (approval !== undefined && this.#settle(approval, 'expired', null)) void this.#core.heldFiles.remove(id);
     }
     return store;
   }
 
-  async function make(holding: Holding): Promise<StoredApproval> {
+  async #make(holding: Holding): Promise<StoredApproval> {
+    const { heldFiles, host } = this.#core;
+    const { store, audit, onHeld } = this.#parts;
     const { keyId, text, files: given, askedMs } = holding;
-    assertRoom(keyId);
+    this.#assertRoom(keyId);
     const id = randomUUID();
     const { attachments, uploads = [] } = given;
-    // `uploadedBytes` includes this send's uploads. Adds their size back, because they become part of the held files.
+    // The uploads include those of this send. Adds their size back, because they become part of the held files.
     const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
-    const left = MAX_HELD_BYTES - store.heldBytes() - uploadedBytes() + own;
-    const held = attachments.length + uploads.length === 0 ? [] : await files.copy(id, given, left);
-    const createdMs = Math.max(clock.now(), askedMs);
+    const left = MAX_HELD_BYTES - store.heldBytes() - this.#otherBytes() + own;
+    const held = attachments.length + uploads.length === 0 ? [] : await heldFiles.copy(id, given, left);
+    const createdMs = Math.max(host.clock.now(), askedMs);
     const approval = newApproval(holding, { id, attachments: held, createdMs, textHmac: audit.hmac(text) });
     try {
-      assertRoom(keyId);
+      this.#assertRoom(keyId);
       store.prune(createdMs);
       store.add(approval);
     } catch (error) {
-      await files.remove(id);
+      await heldFiles.remove(id);
       throw error;
     }
-    note(approval, keyId, 'held');
-    waiters.wake();
+    this.#note(approval, keyId, 'held');
+    this.#waiters.wake();
     onHeld(approval);
     return approval;
   }
 
-  function assertRoom(keyId: string): void {
-    if (store.countHeld(keyId) >= MAX_HELD) throw accessProblem('too_many_held', { max: MAX_HELD });
+  /** Returns the size of all uploads and of the files of deferred sends. Both count towards `MAX_HELD_BYTES`. */
+  #otherBytes(): number {
+    return this.#core.uploads.bytes + this.#core.deferrals.heldBytes();
   }
 
-  function decided(id: string, state: ApprovalState, by: string | null, shown?: string): StoredApproval {
-    const before = current().get(id);
+  #assertRoom(keyId: string): void {
+    if (this.#parts.store.countHeld(keyId) >= MAX_HELD) throw accessProblem('too_many_held', { max: MAX_HELD });
+  }
+
+  #decide(id: string, state: ApprovalState, by: string | null, shown?: string): StoredApproval {
+    const before = this.#current().get(id);
     if (before === undefined) throw accessProblem('approval_not_found');
-    const isMine = settle(before, state, by, shown);
-    const after = store.get(id) ?? before;
+    const isMine = this.#settle(before, state, by, shown);
+    const after = this.#parts.store.get(id) ?? before;
     if (isMine) return after;
     if (after.state === 'held') throw accessProblem('approval_changed');
     if (after.state === 'expired') throw accessProblem('approval_expired');
@@ -188,9 +226,9 @@ export function approvalDesk(parts: ApprovalDeskParts) {
   }
 
   /** Stores a decision not to send, and returns the approval. */
-  function ended(id: string, state: ApprovalState, by: string | null): StoredApproval {
-    const approval = decided(id, state, by);
-    void files.remove(id);
+  #end(id: string, state: ApprovalState, by: string | null): StoredApproval {
+    const approval = this.#decide(id, state, by);
+    void this.#core.heldFiles.remove(id);
     return approval;
   }
 
@@ -198,19 +236,19 @@ export function approvalDesk(parts: ApprovalDeskParts) {
    * Stores a decision. Returns false if the send is no longer held, or if it cannot be approved because it has expired
    * or `shown` does not match.
    */
-  function settle(approval: StoredApproval, state: ApprovalState, by: string | null, shown?: string): boolean {
+  #settle(approval: StoredApproval, state: ApprovalState, by: string | null, shown?: string): boolean {
     const { id, key_id: keyId } = approval;
-    const nowMs = clock.now();
-    const isMine = store.decide(id, state, { at: isoSecond(nowMs), by, nowMs, ...(shown !== undefined && { shown }) });
-    if (!isMine) return false;
-    note(approval, by ?? keyId, state);
-    waiters.wake();
+    const nowMs = this.#core.host.clock.now();
+    const decision = { at: isoSecond(nowMs), by, nowMs, ...(shown !== undefined && { shown }) };
+    if (!this.#parts.store.decide(id, state, decision)) return false;
+    this.#note(approval, by ?? keyId, state);
+    this.#waiters.wake();
     return true;
   }
 
-  function note({ id, to, textHmac }: StoredApproval, keyId: string, outcome: ApprovalState): void {
+  #note({ id, to, textHmac }: StoredApproval, keyId: string, outcome: ApprovalState): void {
     const action = OF_THE_SEND[outcome];
-    audit.note({
+    this.#parts.audit.note({
       keyId,
       ...(action === undefined ? { action: 'approval', target: id } : { action, target: to }),
       outcome,
@@ -253,8 +291,6 @@ function newApproval(
     expiresMs,
   };
 }
-
-export type ApprovalDesk = ReturnType<typeof approvalDesk>;
 
 /** Returns the approval for a caller. Includes `shown` only while the caller may still decide about the send. */
 export function shownApproval(stored: StoredApproval, mayDecide: boolean): Approval {

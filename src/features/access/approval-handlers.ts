@@ -4,15 +4,10 @@ import { MS_PER_S } from '../../core/model/durations.ts';
 import { namesFor } from '../../core/model/names.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
 import { readQuery } from '../../core/schema/query-parameters.ts';
-import { ownersAccess } from './callers-access.ts';
 import { APPROVALS } from './port.ts';
 import { approvalQuery, approvalsQuery, approveBody } from './schema/approval-schema.ts';
-import { proveBody } from './schema/self-chat-schema.ts';
 
-/**
- * The handlers for sends that wait for a decision (decision L3), and for the conversation in which the owner
- * decides by tapback (decision L6).
- */
+/** The handlers for sends that wait for a decision (decision L3). */
 export const APPROVAL_HANDLERS = {
   async listApprovals({ query, caller }) {
     const { naming } = caller;
@@ -48,18 +43,5 @@ export const APPROVAL_HANDLERS = {
   async withdrawSend(exchange) {
     await exchange.caller.port(APPROVALS).own.withdraw(exchange.param('id'));
     return { status: 204 };
-  },
-
-  async getSelfChat({ caller }) {
-    return { status: 200, body: (await ownersAccess(caller)).selfChat.get() };
-  },
-
-  async sendSelfChatCode({ caller }) {
-    return { status: 200, body: await (await ownersAccess(caller)).selfChat.sendCode() };
-  },
-
-  async proveSelfChat(exchange) {
-    const { code } = readBody(proveBody, await exchange.json());
-    return { status: 200, body: (await ownersAccess(exchange.caller)).selfChat.prove(code) };
   },
 } satisfies Readonly<Record<string, Handler>>;

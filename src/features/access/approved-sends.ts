@@ -1,10 +1,8 @@
 import type { ApprovalState } from '../../client/access-types.ts';
 import { errorCode, isAppError } from '../../core/model/errors.ts';
 import { mayHaveBeenSent } from '../../core/model/failed-send.ts';
-import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
-import type { Clock, Log } from '../../core/model/ports/host-ports.ts';
-import type { HeldFiles, IdempotencyStore, MessageSender } from '../../core/model/ports/sending-ports.ts';
 import { sendOptions } from '../../core/model/send-service.ts';
+import type { AccessCore } from './access-core.ts';
 import type { ApprovalStore, StoredApproval } from './ports.ts';
 
 /** How long the idempotency store remembers that a key was claimed. */
@@ -19,12 +17,6 @@ const NOT_ALLOWED: ReadonlySet<string> = new Set([
 
 export interface ApprovedSendsParts {
   readonly store: ApprovalStore;
-  readonly files: HeldFiles;
-  readonly sender: MessageSender;
-  readonly deferral: Deferral;
-  readonly idempotency: IdempotencyStore;
-  readonly clock: Clock;
-  readonly log: Log;
   /** Throws if the key may no longer send to `to`, or if `members` are no longer the people that the owner saw. */
   readonly check: (keyId: string, to: string, members: readonly string[]) => void;
 }
@@ -37,48 +29,66 @@ interface End {
 
 /**
  * Sends approved messages. Each message has its own idempotency key, so that it is sent at most once, even after a
- * crash. Calls `onEnd` once an outcome is stored.
+ * crash.
  */
-export function approvedSends(
-  parts: ApprovedSendsParts,
-  onEnd: (approval: StoredApproval, state: ApprovalState) => void,
-) {
-  const { store, files, log, sender, check, clock, idempotency, deferral } = parts;
-  const running = new Set<Promise<void>>();
-  let isClosed = false;
-  return { begin, close };
+export class ApprovedSends {
+  readonly #core: AccessCore;
+  readonly #parts: ApprovedSendsParts;
+  readonly #onEnd: (approval: StoredApproval, state: ApprovalState) => void;
+  readonly #running = new Set<Promise<void>>();
+  #isClosed = false;
 
-  function begin(approval: StoredApproval): void {
-    const sending = send(approval).finally(() => running.delete(sending));
-    running.add(sending);
+  /** `onEnd` is called once an outcome is stored. */
+  constructor(
+    core: AccessCore,
+    parts: ApprovedSendsParts,
+    onEnd: (approval: StoredApproval, state: ApprovalState) => void,
+  ) {
+    this.#core = core;
+    this.#parts = parts;
+    this.#onEnd = onEnd;
+  }
+
+  begin(approval: StoredApproval): void {
+    const sending = this.#send(approval).finally(() => this.#running.delete(sending));
+    this.#running.add(sending);
   }
 
   /** Resolves once nothing is being sent. */
-  async function close(): Promise<void> {
-    isClosed = true;
-    await Promise.all(running);
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#running);
   }
 
-  async function send(approval: StoredApproval): Promise<void> {
+  async #send(approval: StoredApproval): Promise<void> {
+    const { heldFiles, host } = this.#core;
     try {
-      const end = await outcome(approval);
+      const end = await this.#outcome(approval);
       if (end === undefined) return;
-      store.finish(approval.id, end.state, { messageId: end.messageId ?? null, problem: end.problem ?? null });
-      onEnd(approval, end.state);
-      if (end.state !== 'scheduled') await files.remove(approval.id);
+      this.#parts.store.finish(approval.id, end.state, {
+        messageId: end.messageId ?? null,
+        problem: end.problem ?? null,
+      });
+      this.#onEnd(approval, end.state);
+      if (end.state !== 'scheduled') await heldFiles.remove(approval.id);
     } catch (error) {
       // The stored state is still `approved`. So the next start of the service looks up the outcome by the idempotency
       // key.
-      log.error('could not store the outcome of an approved send', { approval: approval.id, code: errorCode(error) });
+      host.log.error('could not store the outcome of an approved send', {
+        approval: approval.id,
+        code: errorCode(error),
+      });
     }
   }
 
   /** Sends or defers the message. Returns undefined if the service stops first; the next start then sends it. */
-  async function outcome(approval: StoredApproval): Promise<End | undefined> {
+  async #outcome(approval: StoredApproval): Promise<End | undefined> {
+    const { heldFiles, sender, idempotency, host } = this.#core;
+    const { check } = this.#parts;
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
     const idempotencyKey = { kind: 'approval', key: id } as const;
     if (text === null) return { state: 'unknown', problem: 'send_outcome_unknown' };
-    const nowMs = clock.now();
+    const nowMs = host.clock.now();
     if (nowMs >= expiresMs && idempotency.find(idempotencyKey, nowMs) === undefined) {
       // A missing claim means that nothing was sent, unless the store has already deleted it (after `CLAIM_MS`). Trusts
       // a missing claim for only half of that time, to leave a margin.
@@ -89,13 +99,13 @@ export function approvedSends(
     try {
       if (approval.options.sendAtMs !== undefined) {
         check(key_id, to, members);
-        await defer(approval, text);
+        await this.#defer(approval, text);
         return { state: 'scheduled' };
       }
       const { confirmed, message } = await sender.send({
         recipient: to,
         body: text,
-        attachments: await files.paths(id, attachments),
+        attachments: await heldFiles.paths(id, attachments),
         areCopies: true,
         ...sendOptions(approval.options),
         idempotencyKey,
@@ -104,7 +114,7 @@ export function approvedSends(
       });
       return confirmed ? { state: 'sent', messageId: message.id } : { state: 'pending' };
     } catch (error) {
-      return failure(error);
+      return this.#failure(error);
     }
   }
 
@@ -112,18 +122,15 @@ export function approvedSends(
    * Defers the send under the approval's id, so that it is deferred only once even after a crash. Reuses the held
    * files.
    */
-  async function defer(
-    { id, key_id: keyId, to, members, attachments, options }: StoredApproval,
-    text: string,
-  ): Promise<void> {
+  async #defer({ id, key_id: keyId, to, members, attachments, options }: StoredApproval, text: string): Promise<void> {
     const request = { recipient: to, body: text, attachments: [], ...sendOptions(options) };
-    await deferral.add(request, { keyId, approved: { id, members, files: attachments } });
+    await this.#core.deferrals.add(request, { keyId, approved: { id, members, files: attachments } });
   }
 
-  function failure(error: unknown): End | undefined {
+  #failure(error: unknown): End | undefined {
     const code = isAppError(error) ? error.code : 'internal_error';
-    if (!isAppError(error)) log.error('an approved send failed', { error });
-    if (code === 'shutting_down' && isClosed) return undefined;
+    if (!isAppError(error)) this.#core.host.log.error('an approved send failed', { error });
+    if (code === 'shutting_down' && this.#isClosed) return undefined;
     if (mayHaveBeenSent(isAppError(error) ? error : { code })) return { state: 'unknown', problem: code };
     return { state: NOT_ALLOWED.has(code) ? 'void' : 'failed', problem: code };
   }

@@ -4,7 +4,7 @@ import { NS_PER_MS } from '../../core/model/durations.ts';
 import { namesFor } from '../../core/model/names.ts';
 import { pageLink } from '../../core/schema/page-link.ts';
 import { readQuery } from '../../core/schema/query-parameters.ts';
-import { ownersAccess } from './callers-access.ts';
+import { ACCESS } from './port.ts';
 import { auditQuery } from './schema/audit-schema.ts';
 
 /** The handler for the audit log: who did what with which key (decision L4). */
@@ -14,7 +14,7 @@ export const AUDIT_HANDLERS = {
     const { key: keyId, since, order, include, limit, ...rest } = asked;
     const isNewestFirst = order === 'desc';
     const sinceMs = since === undefined ? undefined : Number(since / NS_PER_MS);
-    const entries = (await ownersAccess(caller)).audit.list({ ...rest, keyId, sinceMs, isNewestFirst, limit });
+    const entries = caller.port(ACCESS).audit.list({ ...rest, keyId, sinceMs, isNewestFirst, limit });
     if (include !== undefined) await caller.naming.ready();
     const body = include === undefined ? entries : entries.map((entry) => named(entry, caller.naming.names));
     const last = entries.at(-1);

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 import type { AuditEntry } from '../../client/access-types.ts';
+import { type KeyUse, NO_USE } from '../../client/key-types.ts';
 import { HOUR_MS, MINUTE_MS } from '../../core/model/durations.ts';
 import { errorCode } from '../../core/model/errors.ts';
-import { type KeyUse, NO_USE } from '../../core/model/key.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import { startOfLocalDay } from '../../core/runtime/clock.ts';
 import { OTHER_TARGETS } from './audit-words.ts';

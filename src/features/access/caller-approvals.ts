@@ -40,7 +40,7 @@ export function callerApprovals(
     const endMs = clock.monotonic() + waitMs;
     for (let found = find(); ; found = find()) {
       const leftMs = endMs - clock.monotonic();
-      if (leftMs <= 0 || isEnough(found) || desk.isClosed()) return found;
+      if (leftMs <= 0 || isEnough(found) || desk.isClosed) return found;
       const cancel = key?.onEnd(() => desk.wake());
       await desk.changed(leftMs);
       cancel?.();

@@ -1,4 +1,4 @@
-import type { Key, Remaining } from '../../core/model/key.ts';
+import type { KeyDetails, Remaining } from '../../client/key-types.ts';
 import type { AuditStore, CapCount, SendCount, SendCounts } from './ports.ts';
 import { accessProblem } from './problems.ts';
 
@@ -14,7 +14,7 @@ const MAX_A_DAY_OF_ALL = 200;
  */
 export function assertWithinCaps(
   store: AuditStore,
-  { id, caps }: Key,
+  { id, caps }: KeyDetails,
   { target, isNew }: { readonly target: string; readonly isNew: boolean },
   nowMs: number,
   counts: readonly CapCount[],
@@ -32,7 +32,7 @@ export function assertWithinCaps(
  * Returns how many sends each cap still allows. No number exceeds what is left of `per_day`, or of the daily limit for
  * all keys.
  */
-export function remaining(store: AuditStore, { id, caps }: Key, nowMs: number): Remaining {
+export function remaining(store: AuditStore, { id, caps }: KeyDetails, nowMs: number): Remaining {
   const [asked, leaving] = [store.sends(id, null, nowMs, 'asked'), store.sends(id, null, nowMs, 'leaving')];
   const left = (cap: number, of: (counts: SendCounts) => SendCount): number =>
     Math.max(0, cap - Math.max(of(asked).count, of(leaving).count));

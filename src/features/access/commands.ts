@@ -1,6 +1,16 @@
 import { type Command, Option } from 'commander';
-import { connected, count, gathered, helpExamples, nonEmpty, type Runs, served } from '../../core/cli/declaration.ts';
-import { APPROVAL_MODES, PRESETS, SCOPES } from '../../core/model/key.ts';
+import { APPROVAL_MODES, PRESETS } from '../../client/key-types.ts';
+import {
+  connected,
+  count,
+  gathered,
+  groupOf,
+  helpExamples,
+  nonEmpty,
+  type Runs,
+  served,
+} from '../../core/cli/declaration.ts';
+import { SCOPES } from '../../core/model/key.ts';
 import { APPROVAL_STATES } from './approval.ts';
 
 const NAME = 'the id or the name of the key';
@@ -63,6 +73,11 @@ function declareKeyCommands(program: Command, runs: Runs): void {
     .argument('<key>', NAME, nonEmpty)
     .addHelpText('after', helpExamples('postern keys show agent'))
     .action(runs(served(async () => (await import('./cli/keys-commands.ts')).showKey)));
+  declareKeyChanges(keys, runs);
+}
+
+/** Declares the commands that change a key, or say what it may do. */
+function declareKeyChanges(keys: Command, runs: Runs): void {
   for (const change of ['allow', 'forbid'] as const) {
     connected(keys.command(change))
       .description(
@@ -96,8 +111,7 @@ function declareKeyCommands(program: Command, runs: Runs): void {
 }
 
 function declareApprovalCommands(program: Command, runs: Runs): void {
-  const approvals = program
-    .command('approvals')
+  const approvals = groupOf(program, 'approvals')
     .description('List and decide sends that wait for you.')
     .addHelpText('after', helpExamples('postern approvals list', 'postern approvals approve 0d4c'));
   connected(approvals.command('list', { isDefault: true }))
@@ -117,11 +131,6 @@ function declareApprovalCommands(program: Command, runs: Runs): void {
     .option('--yes', 'do not ask')
     .addHelpText('after', helpExamples('postern approvals approve 0d4c'))
     .action(runs(served(async () => (await import('./cli/approvals-commands.ts')).approve)));
-  connected(approvals.command('prove'))
-    .description('Prove that a conversation is with yourself, so that you can approve sends there with a tapback.')
-    .argument('[code]', 'the code that Postern sent there; without it, Postern sends a code and asks for it', nonEmpty)
-    .addHelpText('after', helpExamples('postern approvals prove', 'postern approvals prove 482913'))
-    .action(runs(served(async () => (await import('./cli/self-chat-command.ts')).proveSelfChat)));
   connected(approvals.command('deny'))
     .description('Deny a send, so that it is never sent.')
     .argument('<approval>', ID, nonEmpty)

@@ -11,7 +11,6 @@ import {
   keySchema,
   newKeySchema,
 } from './schema/key-schema.ts';
-import { proveBody, selfChatSchema } from './schema/self-chat-schema.ts';
 
 /** Keys, approvals and the audit log in the documents of the API. */
 export const DOCUMENT: ResourceDocument = {
@@ -27,8 +26,6 @@ export const DOCUMENT: ResourceDocument = {
     KeyRequest: keyBody,
     KeyRevocation: keyRevocationSchema,
     NewKey: newKeySchema,
-    SelfChat: selfChatSchema,
-    SelfChatCode: proveBody,
   },
   deferred: {
     schema: heldSendSchema,

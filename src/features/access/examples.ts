@@ -1,5 +1,5 @@
-import type { Approval, AuditEntry, SelfChatRecord } from '../../client/access-types.ts';
-import { DEFAULT_CAPS, type KeyRecord } from '../../core/model/key.ts';
+import type { Approval, AuditEntry } from '../../client/access-types.ts';
+import { DEFAULT_CAPS, type KeyRecord } from '../../client/key-types.ts';
 
 const key: KeyRecord = {
   id: '7f3a9c1e',
@@ -49,15 +49,7 @@ const audit: AuditEntry = {
   count: 1,
 };
 
-const selfChat: SelfChatRecord = {
-  address: 'me@example.com',
-  conversation_id: 'any;-;me@example.com',
-  proved_at: '2026-01-30T18:05:00Z',
-};
-
 export const accessExamples = {
-  selfChat,
-  unprovedSelfChat: { ...selfChat, conversation_id: null, proved_at: null },
   key,
   keyRequest: { name: 'agent', preset: 'assistant', read: ['+15550100'], send: ['+15550100'] },
   newKey: { ...key, key: `postern_${key.id}_Vq1r0mWm3C9l2Hq8y5bX6dKpZtN4sJcU7eRfGhA0iBo` },

@@ -1,13 +1,15 @@
 import { feature } from '../../core/feature.ts';
 import { declareAccessCommands } from './commands.ts';
-import { endHeldSends, forgetSelfChat } from './ended.ts';
+import { endHeldSends, restoredKeys } from './ended.ts';
+import { ACCESS_MIGRATIONS } from './migrations.ts';
 import { ACCESS_PROBLEMS } from './problems.ts';
-import { ACCESS_SETTINGS } from './settings.ts';
 
 /** Limited keys: who else may use the service, and how far. Their sends may wait for the owner, and all is recorded. */
 export const access = feature({
   name: 'access',
-  settings: ACCESS_SETTINGS,
+  // Held sends are decided there by tapback.
+  needs: ['self-chat'],
+  migrations: ACCESS_MIGRATIONS,
   problems: ACCESS_PROBLEMS,
   routes: {
     listKeys: { method: 'GET', path: '/keys', key: 'header', access: 'owner' },
@@ -24,19 +26,16 @@ export const access = feature({
     approveSend: { method: 'POST', path: '/approvals/{id}/approve', key: 'header', access: ['approve'] },
     denySend: { method: 'POST', path: '/approvals/{id}/deny', key: 'header', access: ['approve'] },
     withdrawSend: { method: 'DELETE', path: '/approvals/{id}', key: 'header', access: ['send'] },
-    getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner' },
-    sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner' },
-    proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner' },
     listAudit: { method: 'GET', path: '/audit', key: 'header', access: 'owner' },
   },
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   tools: async () => (await import('./tools.ts')).TOOLS,
   commands: declareAccessCommands,
-  replaced: (state) => forgetSelfChat(state),
   backedUp: (copy) => endHeldSends(copy),
-  async open(core, { selfAddress }) {
+  restored: (state) => restoredKeys(state),
+  async open(core) {
     const { openAccess } = await import('./open.ts');
-    return openAccess(core, selfAddress);
+    return openAccess(core);
   },
 });

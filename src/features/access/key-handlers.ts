@@ -1,9 +1,8 @@
+import { NO_USE } from '../../client/key-types.ts';
 import type { Handler } from '../../core/http/router.ts';
 import { withoutUndefined } from '../../core/http/without-undefined.ts';
-import { NO_USE } from '../../core/model/key.ts';
 import { readBody } from '../../core/schema/mistakes.ts';
 import { readQuery } from '../../core/schema/query-parameters.ts';
-import { ownersAccess } from './callers-access.ts';
 import { ACCESS, RIGHTS } from './port.ts';
 import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from './schema/key-schema.ts';
 
@@ -11,7 +10,7 @@ import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from '
 export const KEY_HANDLERS = {
   async listKeys({ query, caller }) {
     const { include } = readQuery(keysQuery, query);
-    const { keys, audit } = await ownersAccess(caller);
+    const { keys, audit } = caller.port(ACCESS);
     const today = audit.usedToday();
     const listed = include === undefined ? keys.list() : [...keys.list(), ...keys.revoked()];
     return { status: 200, body: listed.map((key) => ({ ...key, today: today.get(key.id) ?? NO_USE })) };
@@ -20,7 +19,7 @@ export const KEY_HANDLERS = {
   async addKey(exchange) {
     const { include } = readQuery(newKeyQuery, exchange.query);
     const { name, preset, scopes, ...settings } = readBody(keyBody, await exchange.json());
-    const key = (await ownersAccess(exchange.caller)).keys.add({
+    const key = exchange.caller.port(ACCESS).keys.add({
       name,
       preset,
       scopes,
@@ -31,29 +30,29 @@ export const KEY_HANDLERS = {
   },
 
   async getKey(exchange) {
-    return { status: 200, body: (await ownersAccess(exchange.caller)).keys.get(exchange.param('id')) };
+    return { status: 200, body: exchange.caller.port(ACCESS).keys.get(exchange.param('id')) };
   },
 
   async getOwnKey({ caller }) {
-    return { status: 200, body: await caller.port(RIGHTS).own() };
+    return { status: 200, body: caller.port(RIGHTS).own() };
   },
 
   async checkKey(exchange) {
     const { to } = readQuery(keyCheckQuery, exchange.query);
-    return { status: 200, body: (await ownersAccess(exchange.caller)).keys.check(exchange.param('id'), to) };
+    return { status: 200, body: exchange.caller.port(ACCESS).keys.check(exchange.param('id'), to) };
   },
 
   async changeKey(exchange) {
     const changes = withoutUndefined(readBody(keyChangesBody, await exchange.json()));
-    return { status: 200, body: (await ownersAccess(exchange.caller)).keys.change(exchange.param('id'), changes) };
+    return { status: 200, body: exchange.caller.port(ACCESS).keys.change(exchange.param('id'), changes) };
   },
 
   async rotateKey(exchange) {
-    return { status: 200, body: (await ownersAccess(exchange.caller)).keys.rotate(exchange.param('id')) };
+    return { status: 200, body: exchange.caller.port(ACCESS).keys.rotate(exchange.param('id')) };
   },
 
   async revokeKey(exchange) {
-    const revocation = (await ownersAccess(exchange.caller)).keys.revoke(exchange.param('id'));
+    const revocation = exchange.caller.port(ACCESS).keys.revoke(exchange.param('id'));
     return exchange.wantsBody ? { status: 200, body: revocation } : { status: 204 };
   },
 } satisfies Readonly<Record<string, Handler>>;

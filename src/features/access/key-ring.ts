@@ -1,22 +1,19 @@
 import { hash, randomBytes } from 'node:crypto';
+import {
+  DEFAULT_CAPS,
+  type KeyCheck,
+  type KeyDetails,
+  type KeyRecord,
+  type KeyRevocation,
+  MAX_KEYS,
+  PRESETS,
+  type Remaining,
+} from '../../client/key-types.ts';
+import { resolveRecipient } from '../../core/model/destination.ts';
 import { DAY_MS } from '../../core/model/durations.ts';
 import { isChatDbAway } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
-import {
-  type AccessList,
-  DEFAULT_CAPS,
-  type Key,
-  type KeyCheck,
-  type KeyRecord,
-  type KeyRevocation,
-  LIMITED_KEY,
-  MAX_KEYS,
-  MAX_WAIT_S,
-  PRESETS,
-  type Remaining,
-  SCOPES,
-  type Scope,
-} from '../../core/model/key.ts';
+import { type AccessList, LIMITED_KEY, MAX_WAIT_S, SCOPES, type Scope } from '../../core/model/key.ts';
 import { OWNER } from '../../core/model/owner.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Cancel, Clock } from '../../core/model/ports/host-ports.ts';
@@ -26,7 +23,7 @@ import { LimitedKey } from './limited-key.ts';
 import { closedGroups, mayRead, maySend } from './policy.ts';
 import type { KeyChanges, KeyStore, Keys, NewKey, StoredKey } from './ports.ts';
 import { accessProblem } from './problems.ts';
-import { isHeld, isNewContact, resolveRecipient } from './rights.ts';
+import { isHeld, isNewContact } from './rights.ts';
 
 const LIFETIME_MS = 90 * DAY_MS;
 /** How long the previous secret remains valid after a rotation. */
@@ -39,12 +36,12 @@ export interface KeyRingParts {
   readonly directory: ChatDirectory;
   readonly clock: Clock;
   readonly note: (action: 'key', target: string, outcome: string) => void;
-  readonly remaining: (key: Key) => Remaining;
+  readonly remaining: (key: KeyDetails) => Remaining;
   /**
    * Called when a key has changed, expired or been revoked. Ends what the key no longer allows. Returns how many held
    * and deferred sends a revocation has ended.
    */
-  readonly onChange: (key: LimitedKey, before?: Key) => Omit<KeyRevocation, 'id'>;
+  readonly onChange: (key: LimitedKey, before?: KeyDetails) => Omit<KeyRevocation, 'id'>;
 }
 
 /** The limited keys: creates, finds, changes and revokes them. */
@@ -209,7 +206,7 @@ export class KeyRing implements Keys {
     this.#parts.store.noteUse(id, at);
   }
 
-  #record({ hash: _hash, previous: _previous, ...key }: StoredKey | (Key & Partial<StoredKey>)): KeyRecord {
+  #record({ hash: _hash, previous: _previous, ...key }: StoredKey | (KeyDetails & Partial<StoredKey>)): KeyRecord {
     return {
       ...key,
       read: shownList(key.read),

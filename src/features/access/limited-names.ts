@@ -1,13 +1,13 @@
+import type { KeyDetails } from '../../client/key-types.ts';
 import { rightsAddress } from '../../core/model/address.ts';
-import type { Key } from '../../core/model/key.ts';
 import { type NameLookup, type NameSource, namedBy } from '../../core/model/ports/names-ports.ts';
 
 /**
  * Returns the names that a key may see: those of addresses in its read or send list (decision K1). Each person has only
  * the addresses on these lists.
  */
-export function limitedNames(naming: NameSource, keyNow: () => Key): NameSource {
-  let known: { readonly of: NameLookup; readonly key: Key; readonly lookup: NameLookup } | undefined;
+export function limitedNames(naming: NameSource, keyNow: () => KeyDetails): NameSource {
+  let known: { readonly of: NameLookup; readonly key: KeyDetails; readonly lookup: NameLookup } | undefined;
   return {
     ready: () => naming.ready(),
     get names() {
@@ -28,7 +28,7 @@ export function limitedNames(naming: NameSource, keyNow: () => Key): NameSource 
 }
 
 /** Reports whether the key's list for reading or for sending names the address. */
-export function isListedAddress({ read, send }: Key, address: string): boolean {
+export function isListedAddress({ read, send }: KeyDetails, address: string): boolean {
   if (read === '*' || send === '*') return true;
   const canonical = rightsAddress(address);
   return [...read, ...send].some((entry) => 'address' in entry && entry.address === canonical);

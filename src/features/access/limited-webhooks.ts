@@ -1,10 +1,5 @@
-import {
-  endpointOf,
-  hasUserInfo,
-  hostAndPortOf,
-  isOnThisMachine,
-  mayCallBack,
-} from '../../core/model/callback-hosts.ts';
+import { endpointOf, hasUserInfo, hostAndPortOf, isOnThisMachine } from '../../core/model/callback-hosts.ts';
+import type { Reach } from '../../core/model/port.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import type { WebhookRegistry } from '../../core/model/ports/webhooks-ports.ts';
 import { problem } from '../../core/model/problems.ts';
@@ -18,25 +13,24 @@ import { DELIVERY, TEST_RESULT } from './shown-members.ts';
 /** Maximum number of webhooks per limited key, so that one key cannot use up the limit for all webhooks together. */
 const MAX_OWN = 8;
 
-export interface LimitedWebhooksParts {
-  readonly webhooks: WebhookRegistry;
-  readonly keyId: string;
-  /** The key's `callback_hosts`. */
-  readonly hosts: () => readonly string[];
-  /** Throws if the key was revoked or has expired. */
-  readonly assertAlive: () => void;
-  readonly chats: ReadableChats;
+interface WebhooksCore {
+  readonly owner: { readonly webhooks: WebhookRegistry };
   readonly ownListeners: Pick<OwnListeners, 'isReachedBy'>;
-  readonly clock: Clock;
-  readonly note: (target: string, outcome: string) => void;
+  readonly host: { readonly clock: Clock };
 }
 
 /**
  * Returns the webhooks of one key. The key cannot see or change any other webhook. A webhook of the key may post only
- * to hosts that the owner allowed.
+ * to hosts that the owner allowed. `assertAlive` throws if the key was revoked or has expired.
  */
-export function limitedWebhooks(parts: LimitedWebhooksParts): WebhookRegistry {
-  const { webhooks, keyId: ownId, hosts, assertAlive, chats, ownListeners, clock, note } = parts;
+export function limitedWebhooks(
+  { owner: { webhooks }, ownListeners, host: { clock } }: WebhooksCore,
+  chats: ReadableChats,
+  reach: Pick<Reach, 'keyId' | 'mayCallBack' | 'noteCallback'>,
+  assertAlive: () => void,
+): WebhookRegistry {
+  const ownId = reach.keyId;
+  const note = (target: string, outcome: string): void => reach.noteCallback(target, outcome);
   const isOwn = ({ keyId }: StoredWebhook): boolean => keyId === ownId;
   const list = (): readonly StoredWebhook[] => webhooks.list().filter(isOwn);
   const get = (id: string): StoredWebhook | undefined => {
@@ -53,7 +47,7 @@ export function limitedWebhooks(parts: LimitedWebhooksParts): WebhookRegistry {
    * program to a service that only this machine reaches.
    */
   const assertAllowed = ({ url, headers = {} }: Pick<WebhookSettings, 'url'> & Partial<WebhookSettings>): void => {
-    if (!mayCallBack(hosts(), url)) throw problem('webhook_not_allowed');
+    if (!reach.mayCallBack(url)) throw problem('webhook_not_allowed');
     if (Object.keys(headers).length > 0) throw problem('webhook_headers_not_allowed');
     if (hasUserInfo(url)) throw problem('webhook_user_not_allowed');
   };

@@ -1,52 +1,40 @@
 import type { Core } from '../../core/core.ts';
 import { clientsFor, type Running } from '../../core/feature.ts';
 import type { HttpServer } from '../../core/http/server.ts';
-import { LazyAccess } from './lazy-access.ts';
-import { ACCESS, APPROVALS, RIGHTS } from './port.ts';
-import { hasKeys } from './state/keys-store.ts';
+import { OWNER } from '../../core/model/owner.ts';
+import { SELF_CHAT } from '../self-chat/port.ts';
+import { LimitedAccess } from './limited-access.ts';
+import { ACCESS, APPROVALS, type CallersApprovals, type CallersRights, RIGHTS } from './port.ts';
 import { removeUserInfoOfKeys } from './state/user-info.ts';
 
-/** Lets limited keys in. `configured` is the address at which the owner decides by tapback; "" for none. */
-export function openAccess(core: Core, configured: string): Running {
-  const { state, host, closers, guests, ownerSends, ports } = core;
+/** Lets limited keys in. */
+export function openAccess(core: Core): Running {
+  const { state, host, guests, ownerSends, ports } = core;
   removeUserInfoOfKeys(state, host.clock);
-  const access = new LazyAccess(async (selfAddress) => {
-    const { accessParts } = await import('./access-parts.ts');
-    return accessParts({
-      ...core,
-      deferral: core.deferrals,
-      files: core.heldFiles,
-      selfAddress,
-      hasTapbacks: configured !== '',
-      owner: () => core.owner,
-    });
-  }, configured);
+  const access = new LimitedAccess(core, ports.get(SELF_CHAT));
   let http: HttpServer | undefined;
   guests.knownBy(access);
-  ownerSends.through(access.ownerSender(ownerSends));
-  ports.provide(APPROVALS, access.approvals());
-  ports.provide(RIGHTS, access.rights());
-  ports.provide(ACCESS, {
-    get loaded() {
-      return access.loaded;
+  ownerSends.through(access.owner);
+  const approvals = (keyId: string): CallersApprovals => ({
+    get own() {
+      return access.approvalsOf(keyId);
     },
-    load: () => access.load(),
-    clientsOf: (key) => clientsFor(key, http?.url ?? '', core),
-    async selfChatAt(address) {
-      access.selfAddress ||= address;
-      return (await access.load()).selfChat;
-    },
+    ofKey: approvals,
   });
-  closers.add('limited keys', {
-    async start() {
-      if (hasKeys(state) || access.selfAddress !== '') await access.load();
-    },
-    end: () => access.loaded?.close(),
+  ports.provide(APPROVALS, approvals(OWNER));
+  const rights = (keyId: string): CallersRights => ({ own: () => access.keys.rightsOf(keyId), ofKey: rights });
+  ports.provide(RIGHTS, rights(OWNER));
+  ports.provide(ACCESS, {
+    keys: access.keys,
+    audit: access.audit,
+    hasKeys: () => access.hasKeys(),
+    clientsOf: (key) => clientsFor(key, http?.url ?? '', core),
   });
   return {
-    start: (server) => {
+    start(server) {
       http = server;
-      return access.loaded?.start();
+      return access.start();
     },
+    close: () => access.close(),
   };
 }

@@ -1,9 +1,8 @@
-import { CHAT_DB, MADE, NEXT, type Operation, SENDING, STATE_DB } from '../../core/http/openapi/operation.ts';
+import { MADE, NEXT, type Operation, STATE_DB } from '../../core/http/openapi/operation.ts';
 import { accessExamples as examples } from './examples.ts';
 import { approvalQuery, approvalsQuery, approveBody } from './schema/approval-schema.ts';
 import { auditQuery } from './schema/audit-schema.ts';
 import { keyBody, keyChangesBody, keyCheckQuery, keysQuery, newKeyQuery } from './schema/key-schema.ts';
-import { proveBody } from './schema/self-chat-schema.ts';
 
 /** The operations for keys, approvals and the audit log. */
 export const ACCESS_OPERATIONS = {
@@ -161,35 +160,6 @@ export const ACCESS_OPERATIONS = {
       'After a decision it is too late, and the answer is 409.',
     answers: { 204: { description: 'Withdrawn.' } },
     problems: ['approval_not_found', 'already_decided', 'approval_expired', ...STATE_DB],
-  },
-  getSelfChat: {
-    tag: 'Approvals',
-    summary: 'The conversation with yourself in which you decide by tapback',
-    description:
-      'The conversation in which held sends are shown to you, and in which your tapbacks decide. ' +
-      '`proved_at` is null until you have proved that it is yours.',
-    answers: { 200: { description: 'The conversation.', schema: 'SelfChat', example: examples.selfChat } },
-    problems: ['self_chat_disabled', ...CHAT_DB],
-  },
-  sendSelfChatCode: {
-    tag: 'Approvals',
-    summary: 'Send a code to the conversation with yourself',
-    description:
-      'Sends a message with six digits to the address in `approval.self` of config.toml. ' +
-      'Pass them to `POST /self-chat/prove` to prove that you read that conversation.',
-    answers: { 200: { description: 'Sent.', schema: 'SelfChat', example: examples.unprovedSelfChat } },
-    problems: ['self_chat_disabled', 'self_chat_unknown', 'self_chat_unseen', 'self_chat_full', ...CHAT_DB, ...SENDING],
-  },
-  proveSelfChat: {
-    tag: 'Approvals',
-    summary: 'Prove with the code that the conversation is yours',
-    description:
-      'Takes the six digits that were sent to the conversation. ' +
-      'From then on held sends are shown there, and your tapbacks decide.',
-    body: { schema: proveBody, example: { code: '482913' } },
-    answers: { 200: { description: 'Proved.', schema: 'SelfChat', example: examples.selfChat } },
-    problems: ['self_chat_disabled', 'code_wrong', ...CHAT_DB, ...STATE_DB],
-    mistakes: [{ pointer: '/code', message: '`code` is missing. Copy the code from the conversation with yourself.' }],
   },
   listAudit: {
     tag: 'Keys',

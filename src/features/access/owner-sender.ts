@@ -1,26 +1,22 @@
 import type { AuditAction } from '../../client/access-types.ts';
+import { resolveRecipient } from '../../core/model/destination.ts';
 import { isAppError } from '../../core/model/errors.ts';
 import { OWNER } from '../../core/model/owner.ts';
-import type { Deferral } from '../../core/model/ports/deferral-ports.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
-import type { CallerSender, MessageSender } from '../../core/model/ports/sending-ports.ts';
+import type { CallerSender } from '../../core/model/ports/sending-ports.ts';
 import { assertAnswerable } from '../../core/model/recipient.ts';
+import type { AccessCore } from './access-core.ts';
 import type { Audit } from './audit.ts';
-import { resolveRecipient } from './rights.ts';
-
-export interface OwnerSenderParts {
-  readonly sender: MessageSender;
-  readonly deferral: Deferral;
-  readonly directory: ChatDirectory;
-  /** Returns undefined until the first limited key is created. */
-  readonly audit: () => Audit | undefined;
-}
 
 /**
- * Sends for the owner. Allows every send. After the first limited key has been created, records each send in the audit
- * log.
+ * Sends for the owner. Allows every send, and records it in the audit log. `auditNow` returns undefined until the first
+ * limited key is created.
  */
-export function ownerSender({ sender, deferral, directory, audit: auditNow }: OwnerSenderParts): CallerSender {
+export function ownerSender(
+  { sender, deferrals }: Pick<AccessCore, 'sender' | 'deferrals'>,
+  directory: ChatDirectory,
+  auditNow: () => Audit | undefined,
+): CallerSender {
   const note = (target: string, text: string, outcome: string, action: AuditAction = 'send'): void => {
     const audit = auditNow();
     audit?.noteEnd({ keyId: OWNER, action, target, outcome, textHmac: audit.hmac(text) });
@@ -36,7 +32,7 @@ export function ownerSender({ sender, deferral, directory, audit: auditNow }: Ow
       }
       try {
         if (request.sendAtMs !== undefined) {
-          const deferred = await deferral.add(request, { keyId: OWNER });
+          const deferred = await deferrals.add(request, { keyId: OWNER });
           const { replayed } = deferred;
           if (!replayed) note(recipient, text, 'scheduled', 'schedule');
           return { kind: 'deferred', deferred, replayed };

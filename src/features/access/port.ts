@@ -1,19 +1,18 @@
+import type { KeyRecord } from '../../client/key-types.ts';
 import type { ClientsOf } from '../../core/model/client-lines.ts';
-import type { KeyRecord } from '../../core/model/key.ts';
 import type { Port } from '../../core/model/port.ts';
-import type { LimitedAccess } from './limited-access.ts';
+import type { Audit } from './audit.ts';
+import type { KeyRing } from './key-ring.ts';
 import type { Approvals } from './ports.ts';
-import type { SelfChat } from './self-chat.ts';
 
-/** The keys of others, their sends that wait, and the record of what they did. Loaded once somebody has such a key. */
+/** The keys of others, and the record of what they did. */
 export interface OwnersAccess {
-  /** Undefined before the first `load`. */
-  readonly loaded: LimitedAccess | undefined;
-  load(): Promise<LimitedAccess>;
+  readonly keys: KeyRing;
+  readonly audit: Audit;
+  /** Reports whether a limited key has ever existed. */
+  hasKeys(): boolean;
   /** Returns the set-up lines for each client program that can use this key. */
   readonly clientsOf: (key: Parameters<ClientsOf>[0]) => ReturnType<ClientsOf>;
-  /** Returns the owner's conversation with themselves, for a feature that needs the one with this address. */
-  selfChatAt(address: string): Promise<SelfChat>;
 }
 
 /** Nobody but the owner decides about keys. */
@@ -21,7 +20,7 @@ export const ACCESS: Port<OwnersAccess> = { name: 'limited keys', narrow: () => 
 
 export interface CallersRights {
   /** Returns the rights of the caller's key. */
-  own(): Promise<KeyRecord>;
+  own(): KeyRecord;
   /** Returns this for the key with this id. */
   ofKey(keyId: string): CallersRights;
 }
@@ -38,6 +37,4 @@ export interface CallersApprovals {
 /** A key sees the sends that it asked for, or all of them if it may decide about them. */
 export const APPROVALS: Port<CallersApprovals> = { name: 'approvals', narrow: (all, { keyId }) => all.ofKey(keyId) };
 
-export type { Keys } from './ports.ts';
-export { accessProblem } from './problems.ts';
-export type { SelfChatProof } from './self-chat-ports.ts';
+export type { Approvals, Keys } from './ports.ts';

@@ -1,19 +1,18 @@
 import type { Approval, ApprovalState, AuditAction, AuditEntry } from '../../client/access-types.ts';
 import type {
-  Key,
   KeyCheck,
+  KeyDetails,
   KeyRecord,
   KeyRevocation,
   KeySettings,
   KeyUse,
   Preset,
-  Scope,
-} from '../../core/model/key.ts';
+} from '../../client/key-types.ts';
+import type { Scope } from '../../core/model/key.ts';
 import type { SendPreferences } from '../../core/model/send-service.ts';
-import type { SelfChats } from './self-chat-ports.ts';
 
 /** A key as stored: with the hashes of its current and its previous secret. */
-export interface StoredKey extends Key {
+export interface StoredKey extends KeyDetails {
   readonly hash: string;
   /** The hash of the secret that the last rotation replaced. The replaced secret remains valid until `untilMs`. */
   readonly previous: { readonly hash: string; readonly untilMs: number } | null;
@@ -243,11 +242,4 @@ export interface AuditLog {
    * actions.
    */
   usedToday(): ReadonlyMap<string, KeyUse>;
-}
-
-/** The services behind the routes for keys, audit log and self-chat. Their modules are loaded on first use. */
-export interface AccessService {
-  readonly keys: Keys;
-  readonly audit: AuditLog;
-  readonly selfChat: SelfChats;
 }

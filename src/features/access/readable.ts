@@ -1,7 +1,8 @@
+import { idsOf } from '../../core/model/destination.ts';
 import type { LogEntry } from '../../core/model/event.ts';
 import type { AccessList } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
-import { idsOf, mayRead } from './policy.ts';
+import { mayRead } from './policy.ts';
 
 /** The conversations a key may read. Cached until chat.db or the key's list changes. */
 export class ReadableChats {

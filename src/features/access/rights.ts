@@ -1,18 +1,14 @@
-import { groupId, rightsAddress } from '../../core/model/address.ts';
+import type { KeyDetails } from '../../client/key-types.ts';
+import { groupId } from '../../core/model/address.ts';
+import { type Destination, resolveRecipient } from '../../core/model/destination.ts';
 import { isChatDbAway } from '../../core/model/errors.ts';
-import type { Key, SendRight } from '../../core/model/key.ts';
+import type { SendRight } from '../../core/model/key.ts';
 import type { ChatDirectory } from '../../core/model/ports/directory-ports.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { problem } from '../../core/model/problems.ts';
 import { assertAnswerable, isAnswerable, isName } from '../../core/model/recipient.ts';
 import type { LimitedKey } from './limited-key.ts';
-import { areSameMembers, type Destination, destinationOf, maySend } from './policy.ts';
-
-/** Resolves a recipient. Returns undefined if it is uncertain who would read the message. */
-export function resolveRecipient(directory: ChatDirectory, recipient: string): Destination | undefined {
-  const typed = rightsAddress(recipient) ?? recipient;
-  return destinationOf(typed, directory.meant(typed));
-}
+import { areSameMembers, maySend } from './policy.ts';
 
 /**
  * Returns the destination of a recipient that the key may send to. Throws `recipient_not_allowed` for any other
@@ -62,7 +58,7 @@ export function isNewRecipient(directory: ChatDirectory, recipient: string): boo
 }
 
 /** Reports whether a send needs the owner's approval. */
-export function isHeld({ approval }: Key, isNew: boolean): boolean {
+export function isHeld({ approval }: KeyDetails, isNew: boolean): boolean {
   return approval === 'always' || (approval === 'new' && isNew);
 }
 

@@ -32,8 +32,6 @@ export interface RestoredState {
   readonly cursor: Cursor | undefined;
   /** URLs of the webhooks. */
   readonly webhooks: readonly string[];
-  /** Number of limited keys that are not revoked. */
-  readonly keys: number;
   /** Sentences about the things that features ended. */
   readonly notes: readonly string[];
 }
@@ -107,7 +105,6 @@ export function extractState(
     const restored = using(openStateDatabase(target, features), (state) => {
       assertOwnSchema(state, features);
       const webhooks = state.prepare('SELECT url FROM webhook ORDER BY url').all().map(String);
-      const keys = Number(state.prepare('SELECT count(*) FROM api_key WHERE revoked_at IS NULL').get()?.[0]);
       const cursor = cursorStore(state).load();
       expireOffsets(state);
       // The backup lacks the sends made after it, so its row of `sent_since` would be wrong. The next start stores a
@@ -118,7 +115,7 @@ export function extractState(
       const notes = features.flatMap((feature) => feature.restored?.(state, nowMs) ?? []);
       // Ends write-ahead logging, so that the state is a single file, and one rename puts it in place.
       state.exec('PRAGMA journal_mode = DELETE');
-      return { cursor, webhooks, keys, notes };
+      return { cursor, webhooks, notes };
     });
     flush(target);
     return restored;

@@ -99,13 +99,13 @@ function stateOf(path: string, draft: string, { features = [] }: Environment): R
 }
 
 /**
- * Describes what the backup decides: the webhooks, the keys, and two settings if they differ from their defaults: the
- * address to listen on, and the program that sends. Somebody else may have made the backup, so the user reads this
- * before the first start.
+ * Describes what the backup decides: the webhooks, and two settings if they differ from their defaults: the address to
+ * listen on, and the program that sends. Somebody else may have made the backup, so the user reads this before the first
+ * start.
  */
 function decided(
   { server, backend }: Config,
-  { webhooks, keys }: RestoredState,
+  { webhooks }: RestoredState,
   { environment }: Context,
 ): readonly string[] {
   const { host } = usualValues(SETTINGS.server, environment);
@@ -114,7 +114,6 @@ function decided(
   const named = receivers.slice(0, MAX_NAMED).join(', ') + (receivers.length > MAX_NAMED ? ' and others' : '');
   return [
     ...(receivers.length === 0 ? [] : [`The webhooks post to ${named}.`]),
-    ...(keys === 0 ? [] : [`The backup has ${keys} limited ${keys === 1 ? 'key' : 'keys'}: \`postern keys list\``]),
     ...(server.host === host ? [] : [`Postern will listen on ${server.host}.`]),
     ...(backend.osascriptPath === osascriptPath
       ? []

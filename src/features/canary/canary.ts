@@ -8,7 +8,7 @@ import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
 import type { MessageReader } from '../../core/model/ports/reading-ports.ts';
 import type { MessageSender } from '../../core/model/ports/sending-ports.ts';
 import type { StatusWarning } from '../../core/model/status.ts';
-import { ACCESS, accessProblem, type SelfChatProof } from '../access/port.ts';
+import { type ProvedSelfChat, SELF_CHAT, selfChatProblem } from '../self-chat/port.ts';
 import type { CanaryRecord, CanaryStore } from './ports.ts';
 import { type CanaryRows, foundRows } from './rows.ts';
 import { canaryStore } from './store.ts';
@@ -25,7 +25,7 @@ const LOST_CANARIES = 3;
 export interface CanaryParts {
   /** `canary.self`. */
   readonly address: string;
-  readonly selfChat: { isProved(): boolean; provedMs(): number | undefined; proof(): SelfChatProof | undefined };
+  readonly selfChat: ProvedSelfChat;
   readonly store: CanaryStore;
   readonly reader: Pick<MessageReader, 'listMessages' | 'message'>;
   readonly sender: Pick<MessageSender, 'send'>;
@@ -39,9 +39,10 @@ export interface CanaryParts {
 }
 
 /** Creates the canary, and makes it look for its most recent message after each commit to chat.db. */
-export async function openCanary(core: Core, address: string): Promise<Running> {
+export function openCanary(core: Core, address: string): Running {
   const { host, state, detector, ports } = core;
-  const selfChat = await ports.get(ACCESS).selfChatAt(address);
+  const { chat: selfChat } = ports.get(SELF_CHAT);
+  selfChat.useAddress(address);
   const canary = new Canary({ ...core, ...host, address, selfChat, store: canaryStore(state) });
   detector.onCommit(() => canary.noteCommit());
   return {
@@ -202,7 +203,7 @@ export class Canary {
         attachments: [],
         idempotencyKey: { kind: 'canary', key: number },
         check: () => {
-          if (this.#provedChat() === undefined) throw accessProblem('self_chat_disabled');
+          if (this.#provedChat() === undefined) throw selfChatProblem('self_chat_disabled');
         },
       });
     } catch (error) {

@@ -10,7 +10,7 @@ import { CANARY_LENGTH, CANARY_START } from './text.ts';
 export const canary = feature({
   name: 'canary',
   // The conversation with oneself is proved there.
-  needs: ['access'],
+  needs: ['self-chat'],
   settings: {
     selfAddress: {
       name: 'canary.self',
@@ -22,8 +22,8 @@ export const canary = feature({
       read: ownAddress,
     } satisfies Setting<string>,
   },
-  check({ selfAddress }, { features: { access } }) {
-    const other = access?.selfAddress;
+  check({ selfAddress }, { features }) {
+    const other = features['self-chat']?.selfAddress;
     if (!selfAddress || !other || selfAddress === other) return {};
     return {
       mistakes: [

@@ -12,4 +12,6 @@ export const FLEET_MIGRATIONS: readonly string[] = [
      late INTEGER NOT NULL DEFAULT 0
    ) STRICT;
    DELETE FROM consumer WHERE name = 'fleet';`,
+  // The table of the fleet before this one.
+  'DROP TABLE IF EXISTS fleet',
 ];

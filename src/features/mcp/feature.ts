@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { connected, helpExamples, rowOrOffset } from '../../core/cli/declaration.ts';
 import { feature } from '../../core/feature.ts';
 import { mcpClients } from './clients.ts';
+import { MCP_MIGRATIONS } from './migrations.ts';
 import { MCP_PROBLEMS } from './problems.ts';
 import { MCP_SETTINGS } from './settings.ts';
 
@@ -12,10 +13,12 @@ export const mcp = feature({
   needs: ['contacts', 'search'],
   settings: MCP_SETTINGS,
   goneSettings: { 'mcp.event_errors': 'MCP Events has the error numbers that its clients expect.' },
+  migrations: MCP_MIGRATIONS,
   problems: MCP_PROBLEMS,
   routes: {
     callMcp: { method: 'POST', path: '/mcp', key: 'header', access: 'key', isOutside: true, isForLimitedKeys: true },
   },
+  replaced: (state) => state.exec('UPDATE subscription SET has_gap = 1'),
   handlers: async () => (await import('./handlers.ts')).HANDLERS,
   document: async () => (await import('./document.ts')).DOCUMENT,
   clients: (setup) => mcpClients(setup),

@@ -16,7 +16,7 @@ export interface AuthorizationServerParts {
   readonly clock: Clock;
   readonly store: OAuthStore;
   readonly isOwnerKey: (key: string) => boolean;
-  readonly keys: () => Promise<Pick<Keys, 'add'>>;
+  readonly keys: Pick<Keys, 'add'>;
   readonly revoke: (keyId: string) => Promise<void>;
   readonly callerOf: (keyId: string) => Caller | undefined;
   readonly readDocument: (url: URL) => Promise<unknown>;

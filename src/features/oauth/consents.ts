@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { KeyRecord } from '../../client/key-types.ts';
 import { isAppError } from '../../core/model/errors.ts';
-import type { KeyRecord } from '../../core/model/key.ts';
 import type { Clock } from '../../core/model/ports/host-ports.ts';
 import { visible } from '../../core/model/visible.ts';
 import { WrongKeyDelay } from '../../core/runtime/wrong-key-delay.ts';
@@ -23,7 +23,7 @@ interface ConsentsParts {
   readonly issuer: string;
   readonly tokens: OAuthTokens;
   readonly isOwnerKey: (key: string) => boolean;
-  readonly keys: () => Promise<Pick<Keys, 'add'>>;
+  readonly keys: Pick<Keys, 'add'>;
 }
 
 /** A program's request for access. */
@@ -120,7 +120,7 @@ export class OAuthConsents {
     const name = [...visible(client.name.replaceAll(/\s/g, ' '))].slice(0, MAX_NAME).join('');
     try {
       const settings = { read, ...(preset === 'assistant' && { send: read }), approval: 'always' } as const;
-      return (await this.#parts.keys()).add({ name, preset, scopes: undefined, settings });
+      return this.#parts.keys.add({ name, preset, scopes: undefined, settings });
     } catch (error) {
       if (!isAppError(error) || error.status >= 500) throw error;
       const mistakes = error.mistakes.map(

@@ -1,4 +1,5 @@
 import { feature } from '../../core/feature.ts';
+import { OAUTH_MIGRATIONS } from './migrations.ts';
 import { issuerWarnings, OAUTH_SETTINGS } from './settings.ts';
 
 /** Lets hosted agents sign in at an address of the internet, and use MCP there. */
@@ -7,6 +8,7 @@ export const oauth = feature({
   // A token stands for a limited key, and opens MCP.
   needs: ['access', 'mcp'],
   settings: OAUTH_SETTINGS,
+  migrations: OAUTH_MIGRATIONS,
   check({ issuer }, config) {
     if (issuer === '') return {};
     return {

@@ -13,21 +13,20 @@ export function openOAuth(
   issuer: string,
 ): Running {
   const { clock } = host;
-  const access = ports.get(ACCESS);
+  const { keys } = ports.get(ACCESS);
   const ownerDigest = hash('sha256', config.auth.apiKey, 'buffer');
   const oauth = new AuthorizationServer({
     issuer,
     clock,
     store: oauthStore(state),
     isOwnerKey: (key) => timingSafeEqual(hash('sha256', key, 'buffer'), ownerDigest),
-    keys: async () => (await access.load()).keys,
+    keys,
     revoke: async (keyId) => {
-      const { keys } = await access.load();
       if (keys.withId(keyId) !== undefined) keys.revoke(keyId);
     },
     callerOf: (keyId) => {
       const caller = guests.callerOf(keyId);
-      if (caller !== undefined) access.loaded?.keys.noteUse(keyId);
+      if (caller !== undefined) keys.noteUse(keyId);
       return caller;
     },
     readDocument: async (url) => (await import('./public-document.ts')).readPublicDocument(url, { clock }),

@@ -1,6 +1,7 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Approval } from '../../client/access-types.ts';
+import { NO_USE } from '../../client/key-types.ts';
 import type {
   HostReport,
   KeyOverview,
@@ -14,11 +15,10 @@ import type {
 import type { Config } from '../../core/config/config.ts';
 import type { Host } from '../../core/host.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
-import { NO_USE } from '../../core/model/key.ts';
 import type { WebhookRegistry } from '../../core/model/ports/webhooks-ports.ts';
 import type { StatusReport } from '../../core/model/status.ts';
 import { residentBytes } from '../../core/runtime/memory.ts';
-import type { OwnersAccess } from '../access/port.ts';
+import type { Approvals, OwnersAccess } from '../access/port.ts';
 import type { OverviewService } from './port.ts';
 import { KEPT_SPANS } from './spans.ts';
 import { grouped, lengthOf, pointsOf, type Statistics } from './statistics.ts';
@@ -34,6 +34,7 @@ export interface HomeParts {
   readonly status: () => StatusReport | Promise<StatusReport>;
   readonly webhooks: Pick<WebhookRegistry, 'status'>;
   readonly access: OwnersAccess;
+  readonly approvals: Approvals;
   readonly uploads: { readonly bytes: number };
 }
 
@@ -58,7 +59,6 @@ export class HomePage implements OverviewService {
     const events = statistics.series('events', 'minute', KEPT_SPANS.minute).get('');
     const today = (kind: StatisticKind): Readonly<Record<string, number>> =>
       statistics.series(kind, 'day', 1).get('')?.points[0]?.counts ?? {};
-    const loaded = access.loaded;
     return {
       status: report,
       since: isoSecond(statistics.sinceMs),
@@ -79,7 +79,7 @@ export class HomePage implements OverviewService {
           ...(hours.get(id) ?? { points: nothing, median_ms: null, p95_ms: null }),
         }),
       ),
-      ...(loaded && { keys: this.#keys(), approvals: await this.#held() }),
+      ...(access.hasKeys() && { keys: this.#keys(), approvals: await this.#held() }),
       host: await this.#host(),
     };
   }
@@ -101,7 +101,7 @@ export class HomePage implements OverviewService {
   #keySeries(by: StatisticSpan, last: number): ReadonlyMap<string, SubjectSeries> {
     const { statistics, access } = this.#parts;
     const starts = statistics.starts(by, last);
-    const uses = access.loaded?.audit.uses(starts[0] ?? 0, lengthOf(by === 'day' ? 'hour' : by)) ?? [];
+    const uses = access.audit.uses(starts[0] ?? 0, lengthOf(by === 'day' ? 'hour' : by));
     const rows = uses.map(({ keyId, atMs, what, count }) => ({
       keyId,
       atMs: starts.findLast((start) => start <= atMs) ?? 0,
@@ -114,13 +114,13 @@ export class HomePage implements OverviewService {
 
   #keys(): readonly KeyOverview[] {
     const { access } = this.#parts;
-    const today = access.loaded?.audit.usedToday();
+    const today = access.audit.usedToday();
     const hours = this.#keySeries('hour', HOURS);
-    const keys = (access.loaded?.keys.list() ?? []).map(({ id, name, last_used_at }) => ({
+    const keys = access.keys.list().map(({ id, name, last_used_at }) => ({
       id,
       name,
       last_used_at,
-      today: today?.get(id) ?? NO_USE,
+      today: today.get(id) ?? NO_USE,
       hours:
         hours.get(id)?.points.map(({ counts }) => Object.values(counts).reduce((sum, one) => sum + one, 0)) ??
         new Array<number>(HOURS).fill(0),
@@ -129,9 +129,9 @@ export class HomePage implements OverviewService {
   }
 
   async #held(): Promise<readonly (Approval & { readonly key_name: string })[]> {
-    const loaded = await this.#parts.access.load();
-    const names = new Map(loaded.keys.list().map(({ id, name }) => [id, name]));
-    const held = await loaded.approvals.list({ state: 'held', waitMs: 0 });
+    const { access, approvals } = this.#parts;
+    const names = new Map(access.keys.list().map(({ id, name }) => [id, name]));
+    const held = await approvals.list({ state: 'held', waitMs: 0 });
     return [...held]
       .sort((a, b) => a.expires_at.localeCompare(b.expires_at))
       .slice(0, MOST_HELD)

@@ -3,7 +3,7 @@ import type { Core } from '../../core/core.ts';
 import type { Running } from '../../core/feature.ts';
 import { isShownByDefault } from '../../core/model/narrowing.ts';
 import { startOfLocalDay } from '../../core/runtime/clock.ts';
-import { ACCESS } from '../access/port.ts';
+import { ACCESS, APPROVALS } from '../access/port.ts';
 import { HomePage } from './home-page.ts';
 import { OVERVIEW } from './port.ts';
 import { Statistics } from './statistics.ts';
@@ -33,7 +33,13 @@ export function openOverview(core: Core): Running {
   );
   ports.provide(
     OVERVIEW,
-    new HomePage({ ...core, access: ports.get(ACCESS), statistics, status: () => owner.status() }),
+    new HomePage({
+      ...core,
+      access: ports.get(ACCESS),
+      approvals: ports.get(APPROVALS).own,
+      statistics,
+      status: () => owner.status(),
+    }),
   );
   // Not `Running.close`: what ends at the same time is still counted.
   closers.add('counters', () => statistics.flush());

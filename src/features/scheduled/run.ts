@@ -87,7 +87,7 @@ export class ScheduledRun {
     if (later !== undefined && later.atMs > clock.now()) return;
     let hasBegun = false;
     try {
-      const check = await admit(entry);
+      const check = admit(entry);
       const result = await sender.send({
         recipient: to,
         body: text ?? '',

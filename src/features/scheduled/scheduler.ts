@@ -42,7 +42,7 @@ export interface SchedulerParts {
    * Returns the check that runs just before Messages is asked to send a due message. The check throws if the key of the
    * send no longer permits the send (decision X1).
    */
-  readonly admit: (entry: StoredScheduled) => Promise<() => void>;
+  readonly admit: (entry: StoredScheduled) => () => void;
   /** Lists the messages of Send Later, which Messages itself will send. */
   readonly onPhone: ScheduledOnPhone;
   /** Called when a send has ended and its end is stored. */

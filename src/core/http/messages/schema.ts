@@ -112,7 +112,7 @@ export const sendBody = z
 export type Send = z.output<typeof sendBody>;
 
 /**
- * Returns the send with its final text and times: renders Markdown before the text is approved, hashed or sent
+ * Returns the send with its final text and times: renders Markdown before the text is hashed, shown or sent
  * (decision X2), and fills in `sendUntilMs`. Throws `invalid_request` if nothing is left to send.
  */
 export async function rendered<Asked extends Send>({ format, send_at: at, send_until: until, ...send }: Asked) {

@@ -1,3 +1,4 @@
+import { type ApprovalMode, PRESETS, type Preset } from '../../../client/key-types.ts';
 import {
   isPosternError,
   type KeyOptions,
@@ -20,7 +21,7 @@ import {
   serviceUrl,
 } from '../../../core/cli/service-connection.ts';
 import { type ClientSetup, clientLines } from '../../../core/model/client-lines.ts';
-import { type ApprovalMode, PRESETS, type Preset, type Scope } from '../../../core/model/key.ts';
+import type { Scope } from '../../../core/model/key.ts';
 import { systemClock } from '../../../core/runtime/clock.ts';
 
 export interface ListOptions extends ConnectionOptions {

@@ -1,19 +1,18 @@
 import * as z from 'zod';
-import { callbackHost } from '../../../core/model/callback-hosts.ts';
-import type { ClientLines } from '../../../core/model/client-lines.ts';
-import { NS_PER_MS } from '../../../core/model/durations.ts';
-import { isoSecond } from '../../../core/model/iso-second.ts';
 import {
   APPROVAL_MODES,
   type Caps,
   type KeyCheck,
   type KeyRecord,
   type KeyRevocation,
-  MAX_WAIT_S,
   maxCap,
   PRESETS,
-  SCOPES,
-} from '../../../core/model/key.ts';
+} from '../../../client/key-types.ts';
+import { callbackHost } from '../../../core/model/callback-hosts.ts';
+import type { ClientLines } from '../../../core/model/client-lines.ts';
+import { NS_PER_MS } from '../../../core/model/durations.ts';
+import { isoSecond } from '../../../core/model/iso-second.ts';
+import { MAX_WAIT_S, SCOPES } from '../../../core/model/key.ts';
 import { parseInstant } from '../../../core/schema/instant.ts';
 import { shapeOf } from '../../../core/schema/shape.ts';
 import { list, NOT_AN_OBJECT, text } from '../../../core/schema/text.ts';

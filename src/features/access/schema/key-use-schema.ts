@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { KeyUse } from '../../../core/model/key.ts';
+import type { KeyUse } from '../../../client/key-types.ts';
 import { shapeOf } from '../../../core/schema/shape.ts';
 
 /** Number of actions of a limited key today, by kind. */

@@ -89,11 +89,9 @@ export function approvalStore(database: Sqlite, deferredIds: () => readonly stri
         state === 'approved' ? approve.run(at, by, id, nowMs, shown ?? '') > 0 : end.run(state, at, by, id) > 0,
       ),
     prune(nowMs) {
-      const old = removeOld.run(nowMs - KEPT_MS, deferred());
+      removeOld.run(nowMs - KEPT_MS, deferred());
       const excess = Number(count.get()?.[0]) - MAX_ROWS;
-      const oldest = excess > 0 ? removeOldest.run(excess) : 0;
-      if (old + oldest === 0) return;
-      database.exec('DELETE FROM self_chat_request WHERE approval NOT IN (SELECT id FROM approval)');
+      if (excess > 0) removeOldest.run(excess);
     },
     finish: (id, state, { messageId, problem }) =>
       void durably(database, () => finish.run(state, messageId, problem, id)),

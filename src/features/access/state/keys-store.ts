@@ -1,4 +1,5 @@
-import type { AccessList, ApprovalMode, Caps, Scope } from '../../../core/model/key.ts';
+import type { ApprovalMode, Caps } from '../../../client/key-types.ts';
+import type { AccessList, Scope } from '../../../core/model/key.ts';
 import type { Row, Sqlite, SqlValue } from '../../../core/runtime/sqlite.ts';
 import { columnTypes, recordOf } from '../../../core/state/record.ts';
 import type { KeyStore, StoredKey } from '../ports.ts';
@@ -36,6 +37,7 @@ export function keyStore(database: Sqlite): KeyStore {
   const revoke = database.prepare('UPDATE api_key SET revoked_at = ? WHERE id = ?');
   const secret = database.prepare('SELECT value FROM secret WHERE name = ?');
   const makeSecret = database.prepare('INSERT INTO secret (name, value) VALUES (?, ?)');
+  const any = database.prepare('SELECT 1 FROM api_key LIMIT 1');
   return {
     list: () => select.all().map(toKey),
     add: (key) => void insert.run(...valuesOf(key)),
@@ -51,13 +53,8 @@ export function keyStore(database: Sqlite): KeyStore {
         makeSecret.run(name, made);
         return made;
       }),
-    hasAny: () => hasKeys(database),
+    hasAny: () => any.get() !== undefined,
   };
-}
-
-/** Reports whether a limited key has ever existed. */
-export function hasKeys(database: Sqlite): boolean {
-  return database.prepare('SELECT 1 FROM api_key LIMIT 1').get() !== undefined;
 }
 
 function valuesOf({ previous, ...key }: StoredKey): readonly SqlValue[] {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { KeyRecord } from '../../../core/model/key.ts';
+import type { KeyRecord } from '../../../client/key-types.ts';
 import type { NameOf } from '../../../core/tools/tool.ts';
 import { textOutput, tool } from '../../../core/tools/tool.ts';
 import { shortLine } from '../../../core/tools/visible.ts';
@@ -18,7 +18,7 @@ export const whoami = tool({
     if (caller.key === undefined) {
       return { text: "This is the owner's key: it may read everything and send to everybody." };
     }
-    return { text: linesOf(await caller.port(RIGHTS).own(), await names()).join('\n') };
+    return { text: linesOf(caller.port(RIGHTS).own(), await names()).join('\n') };
   },
 });
 

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { KeyRecord } from '../../../core/model/key.ts';
+import type { KeyRecord } from '../../../client/key-types.ts';
 import { call, currentKey, statusOf } from '../service/api.ts';
 import { type AddressKey, isRemembered, keepKey, keptKey, takeFromAddress } from '../service/kept-key.ts';
 import { reasonOf } from '../service/words.ts';

@@ -1,7 +1,8 @@
 // Facts about the service: who is signed in, and what the service can be asked.
 
+import type { KeyRecord } from '../../../client/key-types.ts';
 import { type CommandWords, commandLine } from '../../../core/model/command-words.ts';
-import type { KeyRecord, Scope } from '../../../core/model/key.ts';
+import type { Scope } from '../../../core/model/key.ts';
 import type { HubMac, StatusReport } from '../../../core/model/status.ts';
 import { type Asked, call, statusOf } from './api.ts';
 

@@ -32,7 +32,7 @@ export function limitedSubscriptions(
       if (hasUserInfo(url)) throw problem('webhook_user_not_allowed');
       if (await ownListeners.isReachedBy(endpointOf(url))) throw problem('webhook_to_postern');
       const isNewAddress = !subscriptions.of(id).some((one) => hostAndPortOf(one.url) === hostAndPortOf(url));
-      const grant = await subscriptions.subscribe(id, request, MAX_OWN);
+      const grant = await subscriptions.subscribe(id, request, MAX_OWN, () => key.mayCallBack(url));
       if (grant.health === undefined) key.noteCallback(grant.id, 'registered');
       if (isNewAddress && !isOnThisMachine(url)) key.noteCallback(hostAndPortOf(url), 'posts_to');
       return grant;

@@ -27,8 +27,14 @@ export interface SubscriptionService {
   /**
    * Adds or refreshes a subscription. Throws `callback_failed` if the receiver does not confirm a new address,
    * `too_many_webhooks` if the key already has `maxOfKey` subscriptions, `invalid_cursor`, and `chat_db_unavailable`.
+   * Asks `mayPost`, and whether the key is valid, once more after the receiver has confirmed.
    */
-  subscribe(keyId: string, request: SubscriptionRequest, maxOfKey: number): Promise<SubscriptionGrant>;
+  subscribe(
+    keyId: string,
+    request: SubscriptionRequest,
+    maxOfKey: number,
+    mayPost: () => boolean,
+  ): Promise<SubscriptionGrant>;
   /**
    * Ends a subscription. Resolves once nothing is being posted: to true, or to false if there was no such subscription.
    */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { mayCallBack } from '../../../core/model/callback-hosts.ts';
 import { DAY_MS, MINUTE_MS } from '../../../core/model/durations.ts';
 import type { Offset } from '../../../core/model/offset.ts';
 import type { Cancel } from '../../../core/model/ports/host-ports.ts';
@@ -48,7 +47,12 @@ export class SubscriptionRegistry implements SubscriptionService {
     return this.#parts.store.list().filter((one) => one.keyId === keyId && one.expiresMs > nowMs);
   }
 
-  async subscribe(keyId: string, request: SubscriptionRequest, maxOfKey: number): Promise<SubscriptionGrant> {
+  async subscribe(
+    keyId: string,
+    request: SubscriptionRequest,
+    maxOfKey: number,
+    mayPost: () => boolean,
+  ): Promise<SubscriptionGrant> {
     if (this.#closing !== undefined) throw problem('shutting_down');
     const id = subscriptionId(keyId, request);
     const known = this.#known(id);
@@ -62,7 +66,8 @@ export class SubscriptionRegistry implements SubscriptionService {
     }
     // While the receiver answered, the owner may have changed or revoked the key, and another request may have added the
     // subscription.
-    this.#assertAllowed(keyId, url);
+    if (this.#parts.callerOf(keyId) === undefined) throw problem('limited_key_refused');
+    if (!mayPost()) throw problem('webhook_not_allowed');
     const meanwhile = this.#known(id);
     if (meanwhile !== undefined) return this.#refresh(meanwhile, request);
     this.#assertRoom(keyId, maxOfKey);
@@ -99,13 +104,6 @@ export class SubscriptionRegistry implements SubscriptionService {
     await Promise.all([...this.#workers.values()].map((worker) => worker.finish()));
     await Promise.allSettled([...this.#farewells]);
     this.#parts.poster.close();
-  }
-
-  /** Throws unless the key is valid, and may post to this URL. */
-  #assertAllowed(keyId: string, url: string): void {
-    const caller = this.#parts.callerOf(keyId);
-    if (caller === undefined) throw problem('limited_key_refused');
-    if (!mayCallBack(caller.key?.callback_hosts ?? [], url)) throw problem('webhook_not_allowed');
   }
 
   #startOf(keyId: string, { cursor, maxAgeMs }: SubscriptionRequest): ReturnType<typeof replayStart> {

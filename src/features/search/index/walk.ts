@@ -44,76 +44,84 @@ export interface WalkParts {
  * Stores its progress after each block. After a crash, repeats the block, but skips the messages that were already
  * added. Resolves when the pace is stopped. Rejects with the first failure.
  */
-export async function walkIndex({ state, documents, source, pace, clock, write, repair }: WalkParts): Promise<void> {
+export async function walkIndex(parts: WalkParts): Promise<void> {
+  const { state, pace, clock } = parts;
   while (!pace.isStopped) {
     const { next, isComplete, checkedAtMs } = state.progress();
     // Uses the absolute difference: a clock that was set back must not delay the next walk.
     const ageMs = Math.abs(clock.now() - checkedAtMs);
     if (next === null && isComplete && ageMs < DAY_MS) await pace.sleep(Math.max(SOON_MS, DAY_MS - ageMs));
-    else await withLittleGarbage(() => walkBlock(next));
+    else await withLittleGarbage(() => walkBlock(parts, next));
   }
+}
 
-  async function walkBlock(from: string | null): Promise<void> {
-    const { rows, next } = await list(from);
-    const { reached, again } = state.progress();
-    const oldestFirst = rows.toReversed();
-    for (let at = 0; at < oldestFirst.length && !pace.isStopped; ) {
-      at += await pace.rest(() => write.add(oldestFirst.slice(at, at + GIVEN), again));
-    }
-    const oldest = rows.at(-1)?.second ?? 0;
-    await compare(rows, from === null, next === undefined);
-    if (pace.isStopped) return;
-    const to = { next: next ?? null, reached: Math.min(oldest, reached ?? oldest) };
-    const isStored = await write.advance({ next: from, again }, to);
-    if (!isStored || next !== undefined) return;
-    const walkedAtMs = clock.now();
-    if (state.progress().removed > 0) await merge();
-    if (!pace.isStopped) state.checked(walkedAtMs);
+async function walkBlock(parts: WalkParts, from: string | null): Promise<void> {
+  const { state, pace, clock, write } = parts;
+  const { rows, next } = await list(parts, from);
+  const { reached, again } = state.progress();
+  const oldestFirst = rows.toReversed();
+  for (let at = 0; at < oldestFirst.length && !pace.isStopped; ) {
+    at += await pace.rest(() => write.add(oldestFirst.slice(at, at + GIVEN), again));
   }
+  const oldest = rows.at(-1)?.second ?? 0;
+  await compare(parts, rows, from === null, next === undefined);
+  if (pace.isStopped) return;
+  const to = { next: next ?? null, reached: Math.min(oldest, reached ?? oldest) };
+  const isStored = await write.advance({ next: from, again }, to);
+  if (!isStored || next !== undefined) return;
+  const walkedAtMs = clock.now();
+  if (state.progress().removed > 0) await merge(parts);
+  if (!pace.isStopped) state.checked(walkedAtMs);
+}
 
-  async function list(
-    from: string | null,
-  ): Promise<{ readonly rows: readonly ListedRow[]; readonly next: string | undefined }> {
-    const rows: ListedRow[] = [];
-    let next = from ?? undefined;
-    for (let list = 0; list < LISTS; list += 1) {
-      const found = await pace.rest(() => source.listed(next, LISTED));
-      rows.push(...found.rows);
-      next = found.next;
-      if (next === undefined) break;
-    }
-    return { rows, next };
+async function list(
+  { pace, source }: WalkParts,
+  from: string | null,
+): Promise<{ readonly rows: readonly ListedRow[]; readonly next: string | undefined }> {
+  const rows: ListedRow[] = [];
+  let next = from ?? undefined;
+  for (let list = 0; list < LISTS; list += 1) {
+    const found = await pace.rest(() => source.listed(next, LISTED));
+    rows.push(...found.rows);
+    next = found.next;
+    if (next === undefined) break;
   }
+  return { rows, next };
+}
 
-  /**
-   * Checks the documents in the time range of these rows. If the message of a document was deleted or has moved, passes
-   * the document to `repair`.
-   */
-  async function compare(rows: readonly ListedRow[], isNewest: boolean, isOldest: boolean): Promise<void> {
-    const known = new Set(rows.map(({ rowId }) => rowId));
-    const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;
-    for (let from = isOldest ? 0 : Math.max(0, rows.at(-1)?.second ?? 0); from < before && !pace.isStopped; ) {
-      const keys = documents.between(from, before, LISTED);
-      const others = keys.filter(({ row }) => !known.has(row));
-      const messages = source.messages(others.map(({ row }) => row));
-      repair(
-        others.filter(({ id, row }, index) => {
-          const message = messages[index];
-          return message === undefined || !Documents.isIdOf(id, row, message);
-        }),
-      );
-      if (keys.length < LISTED) return;
-      from = (keys.at(-1)?.id ?? before) + 1;
-      await pace.sleep(1);
-    }
+/**
+ * Checks the documents in the time range of these rows. If the message of a document was deleted or has moved, passes
+ * the document to `repair`.
+ */
+async function compare(
+  { documents, source, pace, repair }: WalkParts,
+  rows: readonly ListedRow[],
+  isNewest: boolean,
+  isOldest: boolean,
+): Promise<void> {
+  const known = new Set(rows.map(({ rowId }) => rowId));
+  const before = isNewest ? LAST_ID : Math.max(0, rows[0]?.second ?? 0) + 1;
+  for (let from = isOldest ? 0 : Math.max(0, rows.at(-1)?.second ?? 0); from < before && !pace.isStopped; ) {
+    const keys = documents.between(from, before, LISTED);
+    const others = keys.filter(({ row }) => !known.has(row));
+    const messages = source.messages(others.map(({ row }) => row));
+    repair(
+      others.filter(({ id, row }, index) => {
+        const message = messages[index];
+        return message === undefined || !Documents.isIdOf(id, row, message);
+      }),
+    );
+    if (keys.length < LISTED) return;
+    from = (keys.at(-1)?.id ?? before) + 1;
+    await pace.sleep(1);
   }
+}
 
-  /** Merges the index into one piece. This drops the words of removed documents and makes queries faster. */
-  async function merge(): Promise<void> {
-    const { removed } = state.progress();
-    for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {
-      isMore = await pace.rest(() => write.merge(isFirst));
-    }
-    if (!pace.isStopped) state.merged(removed);
+/** Merges the index into one piece. This drops the words of removed documents and makes queries faster. */
+async function merge({ state, pace, write }: WalkParts): Promise<void> {
+  const { removed } = state.progress();
+  for (let isFirst = true, isMore = true; isMore && !pace.isStopped; isFirst = false) {
+    isMore = await pace.rest(() => write.merge(isFirst));
   }
+  if (!pace.isStopped) state.merged(removed);
 }

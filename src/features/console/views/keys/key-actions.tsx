@@ -1,8 +1,8 @@
 // Actions on a limited key: a new secret, and revoking it.
 
 import type { VNode } from 'preact';
+import type { KeyRecord } from '../../../../client/key-types.ts';
 import type { ClientLines } from '../../../../core/model/client-lines.ts';
-import type { KeyRecord } from '../../../../core/model/key.ts';
 import { confirmed, Menu } from '../../parts/floating.tsx';
 import { CodeLine } from '../../parts/parts.tsx';
 import { toast } from '../../parts/toast.ts';

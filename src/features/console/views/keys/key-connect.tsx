@@ -3,8 +3,8 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { KeyRecord } from '../../../../client/key-types.ts';
 import type { ClientLines } from '../../../../core/model/client-lines.ts';
-import type { KeyRecord } from '../../../../core/model/key.ts';
 import { Field, Fieldset } from '../../parts/choices.tsx';
 import { CodeLine, Note } from '../../parts/parts.tsx';
 import { call } from '../../service/api.ts';

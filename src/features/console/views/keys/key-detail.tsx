@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
-import { DEFAULT_CAPS, type KeyRecord } from '../../../../core/model/key.ts';
+import { DEFAULT_CAPS, type KeyRecord } from '../../../../client/key-types.ts';
 import { Card, PageHead } from '../../parts/parts.tsx';
 import { busily, toast } from '../../parts/toast.ts';
 import { call } from '../../service/api.ts';

@@ -1,7 +1,8 @@
 // The limits of a key as form fields, for a new key and for changing one.
 
 import type { VNode } from 'preact';
-import { type ApprovalMode, type Caps, type KeySettings, maxCap, type Scope } from '../../../../core/model/key.ts';
+import { type ApprovalMode, type Caps, type KeySettings, maxCap } from '../../../../client/key-types.ts';
+import type { Scope } from '../../../../core/model/key.ts';
 import { Field, Option } from '../../parts/choices.tsx';
 import { Note } from '../../parts/parts.tsx';
 import { type Chosen, idsOf } from './key-people.tsx';

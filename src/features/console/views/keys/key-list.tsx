@@ -1,8 +1,8 @@
 // The table of limited keys: their rights and their use.
 
 import type { ComponentChildren, VNode } from 'preact';
-import type { KeyUse } from '../../../../core/model/key.ts';
-import { type KeyRecord, MAX_KEYS } from '../../../../core/model/key.ts';
+import type { KeyUse } from '../../../../client/key-types.ts';
+import { type KeyRecord, MAX_KEYS } from '../../../../client/key-types.ts';
 import { Meter } from '../../parts/charts.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
 import { Button, CodeLine, Empty, Icon, Note, PageHead, Table, Tag } from '../../parts/parts.tsx';

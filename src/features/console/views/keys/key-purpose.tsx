@@ -1,7 +1,8 @@
 // The first two steps of a new key: what it is for, and whose conversations it may use.
 
 import type { VNode } from 'preact';
-import { type ApprovalMode, PRESETS, type Preset, type Scope } from '../../../../core/model/key.ts';
+import { type ApprovalMode, PRESETS, type Preset } from '../../../../client/key-types.ts';
+import type { Scope } from '../../../../core/model/key.ts';
 import { Field, Fieldset, Option } from '../../parts/choices.tsx';
 import { Button, Note } from '../../parts/parts.tsx';
 import type { Draft, DraftProps } from './key-limits.tsx';

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
-import type { KeyCheck } from '../../../../core/model/key.ts';
+import type { KeyCheck } from '../../../../client/key-types.ts';
 import { Card, Icon, Note } from '../../parts/parts.tsx';
 import { SuggestField } from '../../parts/suggest.tsx';
 import { call } from '../../service/api.ts';

@@ -3,7 +3,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { DEFAULT_CAPS, PRESETS } from '../../../../core/model/key.ts';
+import { DEFAULT_CAPS, PRESETS } from '../../../../client/key-types.ts';
 import { Fieldset } from '../../parts/choices.tsx';
 import { watchHeld } from '../../parts/held-watch.ts';
 import { Icon, PageHead } from '../../parts/parts.tsx';

@@ -1,6 +1,7 @@
 // A limited key's rights in words.
 
-import type { ApprovalMode, Caps, KeyRecord, Scope } from '../../../../core/model/key.ts';
+import type { ApprovalMode, Caps, KeyRecord } from '../../../../client/key-types.ts';
+import type { Scope } from '../../../../core/model/key.ts';
 import { nameIn } from '../../service/directory.ts';
 import { addressIn, counted, listed, personOf } from '../../service/words.ts';
 

@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals';
 import type { VNode } from 'preact';
-import type { KeyRecord } from '../../../../core/model/key.ts';
+import type { KeyRecord } from '../../../../client/key-types.ts';
 import { setTitle } from '../../parts/frame.ts';
 import { viewOf } from '../../parts/view.tsx';
 import { call } from '../../service/api.ts';

@@ -3,8 +3,8 @@
 import { useSignal } from '@preact/signals';
 import { Fragment, type VNode } from 'preact';
 import { useLayoutEffect } from 'preact/hooks';
+import type { KeyRecord } from '../../../../client/key-types.ts';
 import type { Conversation } from '../../../../core/model/conversation.ts';
-import type { KeyRecord } from '../../../../core/model/key.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { CodeLine, Icon, IconButton, Tag } from '../../parts/parts.tsx';
 import { copy } from '../../parts/toast.ts';

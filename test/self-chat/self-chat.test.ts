@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { StoredApproval } from '../../src/features/access/ports.ts';
-import { requestText } from '../../src/features/access/tapbacks.ts';
+import { questionText } from '../../src/features/access/question.ts';
+import { selfChatStore } from '../../src/features/self-chat/store.ts';
 import { ANA, codeOf, GARDEN, ME, SELF_CHAT } from '../support/access-sending.ts';
 import { DOWN, SelfChatFixture } from '../support/self-chat.ts';
 import { idle } from '../support/sender-fixture.ts';
@@ -12,22 +13,21 @@ const MINUTE_MS = 60_000;
 let folders = 0;
 let folder: string;
 let self: SelfChatFixture;
-beforeEach(() => {
+beforeEach(async () => {
   folders += 1;
   folder = join(root, String(folders));
   self = new SelfChatFixture(folder);
+  await self.service.access.start();
 });
 afterEach(() => self.service.close());
 
-const _always = { approval: 'always' } as const;
-const selfChat = () => self.service.access.selfChat;
-const _approvalOf = (id: string) => self.service.access.approvals.get(id, 0);
+const selfChat = () => self.service.selfChat;
 
 describe('the proof', () => {
   test('nothing is written and nothing decided before it', async () => {
     const held = await self.asked();
     expect(self.service.texts()).toEqual([]);
-    const text = requestText(held as StoredApproval, 'test') ?? '';
+    const text = questionText(held as StoredApproval, 'test') ?? '';
     const row = self.service.chats.message({ chat: self.chatId(SELF_CHAT), is_from_me: 1, text });
     const earlier = self.service.chats.guid(row);
     await self.tapback({ on: earlier });
@@ -111,4 +111,14 @@ describe('the proof', () => {
     const caller = self.service.caller({ scopes: ['send'], send: '*' });
     expect(await self.service.send(caller, { recipient: ME })).toMatchObject({ confirmed: true });
   });
+});
+
+test('of the messages that ask, the newest 2,000 are remembered', () => {
+  const store = selfChatStore(self.service.state);
+  self.service.state.transaction(() => {
+    for (let number = 0; number < 2001; number += 1) {
+      store.addQuestion(`guid-${number}`, { questionId: 'q', textHmac: 'h' });
+    }
+  });
+  expect([store.question('guid-0'), store.question('guid-1')]).toEqual([undefined, { questionId: 'q', textHmac: 'h' }]);
 });

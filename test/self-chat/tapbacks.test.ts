@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { StoredApproval } from '../../src/features/access/ports.ts';
-import { requestText } from '../../src/features/access/tapbacks.ts';
+import { questionText } from '../../src/features/access/question.ts';
 import { ANA, approvalsOf, BEN, codeOf, GARDEN, ME, SELF_CHAT } from '../support/access-sending.ts';
 import { ChatFixture } from '../support/chat-fixture.ts';
 import { eventually } from '../support/eventually.ts';
@@ -22,8 +22,8 @@ beforeEach(() => {
 afterEach(() => self.service.close());
 
 const always = { approval: 'always' } as const;
-const selfChat = () => self.service.access.selfChat;
-const approvalOf = (id: string) => self.service.access.approvals.get(id, 0);
+const selfChat = () => self.service.selfChat;
+const approvalOf = (id: string) => self.service.approvals.get(id, 0);
 
 describe('in the self-chat that was proved', () => {
   beforeEach(() => self.prove());
@@ -220,7 +220,7 @@ describe('in the self-chat that was proved', () => {
       await self.service.hold(caller, { body: 'back' }),
     ];
     await self.published();
-    await self.service.access.approvals.deny(denied.id);
+    await self.service.approvals.deny(denied.id);
     await approvalsOf(caller).withdraw(back.id);
     await self.service.clock.advance(24 * 60 * MINUTE_MS);
     const before = self.service.texts().length;
@@ -283,7 +283,7 @@ describe('in the self-chat that was proved', () => {
     };
     const first = self.service.sender.send({ recipient: BEN, body: 'in the way', attachments: [] });
     const held = await self.service.hold(self.service.caller(always), { body: 'decided meanwhile' });
-    await self.service.access.approvals.deny(held.id);
+    await self.service.approvals.deny(held.id);
     open();
     await first;
     await self.published();
@@ -377,7 +377,7 @@ test('no text makes a line of its own in what is written, and nothing in it is h
     attachments: [{ name: 'x\nTo: +1', bytes: 1, sha256: '' }],
     expires_at: 'then',
   } as unknown as StoredApproval;
-  const text = requestText(held, 'a\nTo: +1') ?? '';
+  const text = questionText(held, 'a\nTo: +1') ?? '';
   expect(text.split(/[\n\r\v\f\u0085\u2028\u2029]/).map((line) => line.slice(0, 3))).toEqual([
     'Pos',
     'To:',

@@ -2,7 +2,7 @@ import type { Setting } from '../../core/config/setting.ts';
 import { ownAddress, SELF_ADDRESS } from '../../core/config/settings.ts';
 
 /** The section [approval] of config.toml. */
-export const ACCESS_SETTINGS = {
+export const SELF_CHAT_SETTINGS = {
   selfAddress: {
     name: 'approval.self',
     title: 'Decide by tapback',

@@ -1,8 +1,8 @@
-import { HOUR_MS } from '../../../core/model/durations.ts';
-import type { Sqlite } from '../../../core/runtime/sqlite.ts';
-import { durably } from '../../../core/state/state-database.ts';
-import { forgetSelfChat } from '../ended.ts';
-import type { SelfChatStore } from '../self-chat-ports.ts';
+import { HOUR_MS } from '../../core/model/durations.ts';
+import type { Sqlite } from '../../core/runtime/sqlite.ts';
+import { durably } from '../../core/state/state-database.ts';
+import { forgetSelfChat } from './ended.ts';
+import type { SelfChatStore } from './ports.ts';
 
 /** Name of the tapback reader's row in the table `consumer`. */
 const CONSUMER = 'tapbacks';
@@ -16,15 +16,21 @@ const MAX_AN_HOUR = 20;
  */
 const COUNTED_MS = 48 * HOUR_MS;
 
+/** Number of messages that Postern remembers to have asked with: more than can wait for a decision at one time. */
+const MAX_QUESTIONS = 2000;
+
 /**
- * Stores the proof of which chat is the self-chat. For each of Postern's messages in that chat, stores the approval
- * that the message asks for (decision L6).
+ * Stores the proof of which chat is the self-chat. For each of Postern's messages in that chat, stores the question
+ * that the message asks (decision L6).
  */
 export function selfChatStore(database: Sqlite): SelfChatStore {
   const selectProof = database.prepare('SELECT address, chat, proved_ms FROM self_chat');
   const insertProof = database.prepare('INSERT INTO self_chat (one, address, chat, proved_ms) VALUES (1, ?, ?, ?)');
-  const selectRequest = database.prepare('SELECT approval, text_hmac FROM self_chat_request WHERE guid = ?');
-  const insertRequest = database.prepare('INSERT OR IGNORE INTO self_chat_request VALUES (?, ?, ?)');
+  const selectQuestion = database.prepare('SELECT approval, text_hmac FROM self_chat_request WHERE guid = ?');
+  const insertQuestion = database.prepare('INSERT OR IGNORE INTO self_chat_request VALUES (?, ?, ?)');
+  const forgetOldest = database.prepare(
+    'DELETE FROM self_chat_request WHERE rowid <= (SELECT max(rowid) FROM self_chat_request) - ?',
+  );
   const isCounted = database.prepare('SELECT 1 FROM self_chat_message WHERE key = ?');
   const countSince = database.prepare('SELECT count(*), min(at_ms) FROM self_chat_message WHERE at_ms > ?');
   const count = database.prepare('INSERT INTO self_chat_message (key, at_ms) VALUES (?, ?)');
@@ -46,11 +52,14 @@ export function selfChatStore(database: Sqlite): SelfChatStore {
         updateOffset.run(CONSUMER, rowId, change);
       });
     },
-    request(guid) {
-      const row = selectRequest.get(guid);
-      return row && { approvalId: String(row[0]), textHmac: String(row[1]) };
+    question(guid) {
+      const row = selectQuestion.get(guid);
+      return row && { questionId: String(row[0]), textHmac: String(row[1]) };
     },
-    addRequest: (guid, { approvalId, textHmac }) => void insertRequest.run(guid, approvalId, textHmac),
+    addQuestion(guid, { questionId, textHmac }) {
+      insertQuestion.run(guid, questionId, textHmac);
+      forgetOldest.run(MAX_QUESTIONS);
+    },
     reserve: (key, nowMs) =>
       database.transaction(() => {
         forgetCounted.run(nowMs - COUNTED_MS, nowMs + HOUR_MS);

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { SelfChatRecord } from '../../../client/access-types.ts';
-import { shapeOf } from '../../../core/schema/shape.ts';
-import { NOT_AN_OBJECT } from '../../../core/schema/text.ts';
+import type { SelfChatRecord } from '../../client/access-types.ts';
+import { shapeOf } from '../../core/schema/shape.ts';
+import { NOT_AN_OBJECT } from '../../core/schema/text.ts';
 
 /** The owner's conversation with their own address, where tapbacks approve or deny held sends. */
 export const selfChatSchema = shapeOf<SelfChatRecord>()(

@@ -1,5 +1,5 @@
-import type { Served } from '../../../core/cli/service-connection.ts';
-import { typedLine } from '../../../core/cli/typed-line.ts';
+import type { Served } from '../../core/cli/service-connection.ts';
+import { typedLine } from '../../core/cli/typed-line.ts';
 
 /**
  * Proves that the conversation with oneself is the owner's. Sends a code to that conversation, then reads the code that

@@ -1,0 +1,19 @@
+/** The tables of counters. The first step finds them in a state.db from before features had tables of their own. */
+export const OVERVIEW_MIGRATIONS: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS statistic (
+     kind TEXT NOT NULL,
+     span TEXT NOT NULL,
+     at_ms INTEGER NOT NULL,
+     subject TEXT NOT NULL,
+     name TEXT NOT NULL,
+     count INTEGER NOT NULL,
+     PRIMARY KEY (kind, span, at_ms, subject, name)
+   ) STRICT, WITHOUT ROWID;
+   CREATE INDEX IF NOT EXISTS statistic_by_age ON statistic (span, at_ms);
+   CREATE TABLE IF NOT EXISTS statistic_time (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     since_ms INTEGER NOT NULL,
+     asked_ms INTEGER NOT NULL,
+     events_ms INTEGER
+   ) STRICT;`,
+];

@@ -1,0 +1,27 @@
+import { feature } from '../../core/feature.ts';
+import { declareProveCommand } from './commands.ts';
+import { forgetSelfChat } from './ended.ts';
+import { SELF_CHAT_MIGRATIONS } from './migrations.ts';
+import { SELF_CHAT_PROBLEMS } from './problems.ts';
+import { SELF_CHAT_SETTINGS } from './settings.ts';
+
+/** The owner's conversation with themselves: proved by a code, and where the owner's tapbacks decide. */
+export const selfChat = feature({
+  name: 'self-chat',
+  settings: SELF_CHAT_SETTINGS,
+  migrations: SELF_CHAT_MIGRATIONS,
+  problems: SELF_CHAT_PROBLEMS,
+  routes: {
+    getSelfChat: { method: 'GET', path: '/self-chat', key: 'header', access: 'owner' },
+    sendSelfChatCode: { method: 'POST', path: '/self-chat/code', key: 'header', access: 'owner' },
+    proveSelfChat: { method: 'POST', path: '/self-chat/prove', key: 'header', access: 'owner' },
+  },
+  handlers: async () => (await import('./handlers.ts')).HANDLERS,
+  document: async () => (await import('./document.ts')).DOCUMENT,
+  commands: declareProveCommand,
+  replaced: (state) => forgetSelfChat(state),
+  async open(core, { selfAddress }) {
+    const { openSelfChat } = await import('./open.ts');
+    return openSelfChat(core, selfAddress);
+  },
+});

@@ -1,0 +1,18 @@
+/** The tables of the proof and of the questions in the self-chat. The first step finds them in a state.db from before features had tables of their own. */
+export const SELF_CHAT_MIGRATIONS: readonly string[] = [
+  `CREATE TABLE IF NOT EXISTS self_chat (
+     one INTEGER PRIMARY KEY CHECK (one = 1),
+     address TEXT NOT NULL,
+     chat TEXT NOT NULL,
+     proved_ms INTEGER NOT NULL
+   ) STRICT;
+   CREATE TABLE IF NOT EXISTS self_chat_request (
+     guid TEXT PRIMARY KEY,
+     approval TEXT NOT NULL,
+     text_hmac TEXT NOT NULL
+   ) STRICT;
+   CREATE TABLE IF NOT EXISTS self_chat_message (
+     key TEXT PRIMARY KEY,
+     at_ms INTEGER NOT NULL
+   ) STRICT, WITHOUT ROWID;`,
+];

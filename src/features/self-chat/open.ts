@@ -1,0 +1,24 @@
+import { MessagesDirectory } from '../../core/chatdb/lookups.ts';
+import type { Core } from '../../core/core.ts';
+import type { Running } from '../../core/feature.ts';
+import { chatDbOwner } from './owner-in-chatdb.ts';
+import { SELF_CHAT } from './port.ts';
+import { SelfChat } from './self-chat.ts';
+import { selfChatStore } from './store.ts';
+import { Tapbacks } from './tapbacks.ts';
+
+/** Opens the self-chat. `configured` is the address at which the owner decides by tapback; "" for none. */
+export function openSelfChat(core: Core, configured: string): Running {
+  const parts = {
+    store: selfChatStore(core.state),
+    directory: new MessagesDirectory(core.connection),
+    owner: chatDbOwner(core.connection),
+    sender: core.sender,
+    feed: core.feed,
+    clock: core.host.clock,
+    log: core.host.log,
+  };
+  const chat = new SelfChat(parts, configured);
+  core.ports.provide(SELF_CHAT, { chat, tapbacks: new Tapbacks(parts, chat, configured) });
+  return {};
+}

@@ -1,0 +1,28 @@
+import type { Port } from '../../core/model/port.ts';
+import type { OwnerQuestion, ProvedSelfChat, Questions, SelfChatProving } from './ports.ts';
+
+export interface SelfChatService {
+  readonly chat: SelfChatProving &
+    ProvedSelfChat & {
+      /** Sets the owner's address, unless `approval.self` has set it. Called before the service starts. */
+      useAddress(address: string): void;
+      /** Calls `listener` with the id of each conversation that the owner proves. */
+      onProved(listener: (chat: string) => void): void;
+    };
+  readonly tapbacks: {
+    /** The address at which the owner decides by tapback, whose conversation no key may use; "" for none. */
+    readonly address: string;
+    /** From now on, asks the open questions and lets tapbacks decide them, once the self-chat is proved. */
+    start(questions: Questions): void;
+    /** Asks a new question, if `start` was called. */
+    ask(question: OwnerQuestion): void;
+    /** Resolves once nothing is being asked or decided. */
+    close(): Promise<void>;
+  };
+}
+
+/** Nobody but the owner may prove or use the self-chat. */
+export const SELF_CHAT: Port<SelfChatService> = { name: 'the self-chat', narrow: () => undefined };
+
+export type { OwnerQuestion, ProvedSelfChat, Questions } from './ports.ts';
+export { selfChatProblem } from './problems.ts';

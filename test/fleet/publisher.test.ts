@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { jetstream } from '@nats-io/jetstream';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { openSqlite } from '../../src/core/runtime/sqlite.ts';
 import { LOOK_MS } from '../../src/features/fleet/agent/publisher.ts';
@@ -25,6 +26,18 @@ describeWithNats('a Mac that publishes', () => {
     expect(first).toMatchObject({ machine: 'one', row: 1, event: { type: 'message.received' } });
     expect(first?.event.data.id).toBe(`g${String(first?.event.data.guid)}`);
     expect(first?.event).not.toHaveProperty('offset');
+  });
+
+  // A hub keeps the newest 2,000 events in memory.
+  test('an event of more than 128 KiB has no text, and the broker takes no larger one from anybody', async () => {
+    const mac = fleet.mac('m7');
+    await mac.start();
+    mac.write('x'.repeat(120_000));
+    mac.write('x'.repeat(140_000));
+    mac.write('after it');
+    expect((await fleet.bodies('m7', 3)).map((body) => String(body).length)).toEqual([120_000, 0, 8]);
+    const large = jetstream(await fleet.operator()).publish('ev.m7.large', new Uint8Array(131_073));
+    await expect(large).rejects.toThrow('message size exceeds maximum allowed');
   });
 
   test('two machines of one member make one event of each message', async () => {

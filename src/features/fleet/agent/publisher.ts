@@ -17,7 +17,7 @@ import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
 import { type EventBody, sealEvent } from '../protocol/event.ts';
-import { EVENTS, eventSubject, isTaken } from '../protocol/subjects.ts';
+import { EVENTS, eventSubject, isTaken, MAX_EVENT_BYTES } from '../protocol/subjects.ts';
 import { eventBody, kindOf, withoutText } from './event-kind.ts';
 import type { AgentStore } from './store.ts';
 import { StreamCheck, type StreamState } from './stream-check.ts';
@@ -165,9 +165,9 @@ export class EventPublisher implements ConsumerTask<undefined> {
         ...(entry.marks !== undefined && { marks: entry.marks }),
       });
     const whole = seal(body);
-    const most = (connection.nc.info?.max_payload ?? 1024 * 1024) - ROOM_BYTES;
+    const most = Math.min(MAX_EVENT_BYTES, connection.nc.info?.max_payload ?? MAX_EVENT_BYTES) - ROOM_BYTES;
     if (whole.length <= most) return whole;
-    log.warn('an event is too large for the broker and is published without its text', { row: entry.rowId });
+    log.warn('an event is too large for the fleet and is published without its text', { row: entry.rowId });
     return seal(withoutText(body));
   }
 

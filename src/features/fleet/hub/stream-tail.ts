@@ -9,7 +9,7 @@ import { isSameMoment, type Place, placeOf } from './place.ts';
 import { type StreamEntry, storedAtMs, streamEntry } from './stream-entry.ts';
 
 /** Number of events that clients near the end of the stream read from memory. */
-const RING = 5000;
+const RING = 2000;
 const WATCH_EVERY_MS = 1000;
 const AGAIN_MS = 300;
 /** How long the broker keeps the consumer of a hub that was killed. */

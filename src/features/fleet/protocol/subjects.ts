@@ -29,6 +29,8 @@ export const WHO = 'rq.all.who';
 
 const CLAIMS_MS = 24 * HOUR_MS;
 const DELIVERIES_EACH = 100;
+/** Maximum size of an event, so that a Mac that was taken over cannot fill the memory of a hub, which keeps 2,000. */
+export const MAX_EVENT_BYTES = 131_072;
 
 /** `kind` is `row` for a new row, and names what changed for a change, so that both machines of a member agree. */
 export function eventSubject(member: string, guid: string, kind: string): string {
@@ -101,6 +103,7 @@ export function eventStream({ replicas, keepHours }: FleetSize) {
     retention: RetentionPolicy.Limits,
     num_replicas: replicas,
     max_msgs_per_subject: 1,
+    max_msg_size: MAX_EVENT_BYTES,
     discard: DiscardPolicy.New,
     discard_new_per_subject: true,
     max_age: nanos(keepHours * HOUR_MS),
@@ -123,11 +126,11 @@ export function deliveryStream({ replicas }: Pick<FleetSize, 'replicas'>) {
   } satisfies Partial<StreamConfig>;
 }
 
-/** Creates what the fleet lacks at the broker, and sets the age up to which it keeps events. Only the desk does this. */
+/** Creates what the fleet lacks at the broker, and sets the limits of its events. Only the desk does this. */
 export async function createFleet(jsm: JetStreamManager, size: FleetSize = DEFAULT_SIZE): Promise<void> {
   const events = eventStream(size);
   if ((await unlessMissing(() => jsm.streams.info(EVENTS))) === undefined) await jsm.streams.add(events);
-  else await jsm.streams.update(EVENTS, { max_age: events.max_age });
+  else await jsm.streams.update(EVENTS, { max_age: events.max_age, max_msg_size: events.max_msg_size });
   if ((await unlessMissing(() => jsm.streams.info(DELIVERIES))) === undefined) {
     await jsm.streams.add(deliveryStream(size));
   }

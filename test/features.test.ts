@@ -11,26 +11,10 @@ function featureOf(file: string): string | undefined {
   return new RegExp(`^${FEATURES}([\\w-]+)/`).exec(file)?.[1];
 }
 
-/** Returns how often each text occurs. */
-function counted(texts: readonly string[]): Readonly<Record<string, number>> {
-  const counts: Record<string, number> = {};
-  for (const text of texts) counts[text] = (counts[text] ?? 0) + 1;
-  return counts;
-}
-
 /** The files that may import a feature's declaration. */
 const LISTS = [`${FEATURES}list.ts`, `${FEATURES}rows.ts`];
 /** The files that may import a list. */
 const ROOTS = ['src/main.ts', 'src/reader-worker.ts'];
-
-/** How often rooms of the core import a feature. The list only shrinks: lower a number here when it falls. */
-const CORE_NAMES_FEATURES: Readonly<Record<string, number>> = {};
-
-/** How often a feature imports what another one does not show. The list only shrinks. */
-const FEATURES_NAME_FEATURES: Readonly<Record<string, number>> = {};
-
-/** Folders of features/ whose code has moved there, but which have no `feature.ts` yet. The list only shrinks. */
-const NOT_YET_FEATURES: readonly string[] = [];
 
 /** What a feature shows to those that need it. */
 const SHARED_FILE = /^(?:port|types)\.ts$/;
@@ -109,13 +93,13 @@ const NAMED: Readonly<Record<string, readonly [lines: number, why: string]>> = {
 };
 
 describe('the features', () => {
-  test('are imported by the core only where this is known, and their list only by the roots', () => {
+  test('are not imported by the core, and their lists only by the roots', () => {
     const wrong = relativeImports
       .map((one) => ({ file: one.file, to: pathOf(one) }))
       .filter(({ file, to }) => to.startsWith(FEATURES) && featureOf(file) === undefined)
       .filter(({ file, to }) => !(LISTS.includes(to) ? ROOTS.includes(file) : LISTS.includes(file)))
       .map(({ file, to }) => `${roomOf(file)}: ${featureOf(to) ?? to}`);
-    expect(counted(wrong)).toEqual(CORE_NAMES_FEATURES);
+    expect(wrong).toEqual([]);
   });
 
   test('import of each other only what the other shows, and say that they need it', () => {
@@ -125,14 +109,14 @@ describe('the features', () => {
     const wrong = between.filter(
       (one) => !SHARED_FILE.test(basename(pathOf(one))) || !needsOf(one.from ?? '').includes(one.to ?? ''),
     );
-    expect(counted(wrong.map(({ from, to }) => `${from}: ${to}`))).toEqual(FEATURES_NAME_FEATURES);
+    expect(wrong.map(({ file, to }) => `${file}: ${to}`)).toEqual([]);
     const used = new Set(between.map(({ from, to }) => `${from}: ${to}`));
     const said = featureNames().flatMap((name) => needsOf(name).map((needed) => `${name}: ${needed}`));
     expect(said.filter((one) => !used.has(one))).toEqual([]);
   });
 
-  test('have a declaration, but for those that are still opened by the core', () => {
-    expect(featureNames().filter((name) => !isDeclared(name))).toEqual(NOT_YET_FEATURES);
+  test('have a declaration', () => {
+    expect(featureNames().filter((name) => !isDeclared(name))).toEqual([]);
   });
 
   // An order in which each follows what it needs also shows that no two need each other.
@@ -146,22 +130,20 @@ describe('the features', () => {
       ]),
     );
     const order = [...array.matchAll(/\w+/g)].map(([value]) => nameOf.get(value) ?? value);
-    expect([...order].sort()).toEqual(featureNames().filter(isDeclared));
+    expect([...order].sort()).toEqual(featureNames());
     const early = order.flatMap((name, at) => needsOf(name).filter((needed) => order.indexOf(needed) >= at));
     expect(early).toEqual([]);
   });
 
   // A declaration is loaded by every command, so it loads nothing of its feature but small tables and words.
   test('are declared by modules that load no other code of theirs', () => {
-    const heavy = featureNames()
-      .filter(isDeclared)
-      .flatMap((name) =>
-        imports(`${FEATURES}${name}/feature.ts`).filter(({ file, line, target }) => {
-          const text = readFileSync(join(root, file), 'utf8').split('\n')[line - 1] ?? '';
-          const isLoaded = !text.includes('import type') && !text.includes('import(');
-          return isLoaded && target.startsWith('./') && !LIGHT_FILES.includes(basename(target));
-        }),
-      );
+    const heavy = featureNames().flatMap((name) =>
+      imports(`${FEATURES}${name}/feature.ts`).filter(({ file, line, target }) => {
+        const text = readFileSync(join(root, file), 'utf8').split('\n')[line - 1] ?? '';
+        const isLoaded = !text.includes('import type') && !text.includes('import(');
+        return isLoaded && target.startsWith('./') && !LIGHT_FILES.includes(basename(target));
+      }),
+    );
     expect(heavy).toEqual([]);
   });
 

@@ -1,9 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { CompilerWithoutFeatures, deletedWith, featureNames } from './support/without-features.ts';
 
-/** Features that leave errors behind, with their number. The list only shrinks. */
-const LEAVES_ERRORS: Readonly<Record<string, number>> = {};
-
 /** Why more than three features go together. Key: the feature that is deleted. */
 const LARGE_SETS: Readonly<Record<string, string>> = {
   contacts: 'The archive reads the cards itself, and MCP, which sign-in opens, has a tool that resolves names.',
@@ -16,11 +13,7 @@ describe('without a feature, and those that need it', () => {
   const compiler = new CompilerWithoutFeatures();
 
   test.each(featureNames())('the program compiles: %s', (name) => {
-    const errors = compiler.errors(deletedWith(name));
-    const known = LEAVES_ERRORS[name] ?? 0;
-    // Shows the errors if there are more than are known.
-    if (errors.length > known) expect(errors).toEqual([]);
-    expect(errors).toHaveLength(known);
+    expect(compiler.errors(deletedWith(name))).toEqual([]);
   });
 
   test('no more than three go together without a reason', () => {

@@ -9,9 +9,6 @@ const ts = createRequire(import.meta.url)('typescript') as typeof TypeScript;
 const root = resolve(fileURLToPath(new URL('..', import.meta.url)));
 const MOST_LINES = { file: 350, function: 60, test: 400 };
 
-/** Files that are longer. The list only shrinks. */
-const LONG_FILES: readonly string[] = [];
-
 /** Functions that are longer, as `file: name`. The list only shrinks. */
 const LONG_FUNCTIONS: readonly string[] = [
   // It is one list of cases or declarations, which reads from top to bottom.
@@ -71,7 +68,7 @@ test('no file of src has more than 350 lines, and no test more than 400', () => 
     ...files('installer', /\.ts$/),
     ...files('src/features/console', /\.css$/),
   ];
-  expect(sources.filter((file) => isLong(file, MOST_LINES.file))).toEqual(LONG_FILES);
+  expect(sources.filter((file) => isLong(file, MOST_LINES.file))).toEqual([]);
   expect(files('test', /\.ts$/).filter((file) => isLong(file, MOST_LINES.test))).toEqual([]);
 });
 

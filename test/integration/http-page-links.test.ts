@@ -29,7 +29,8 @@ const VALUES: Readonly<Record<string, string>> = {
   wait: '0',
 };
 /** Parameters that say where a page begins. A link replaces them. */
-const PLACES: readonly string[] = ['after', 'before', 'cursor', 'offset'];
+const PLACES: readonly string[] = ['after', 'cursor', 'offset'];
+const placesOf = (id: string): readonly string[] => (id === 'listAudit' ? [...PLACES, 'before'] : PLACES);
 const PERSON: Person = { id: 'p', name: null, addresses: [], conversations: [CONVERSATION.id] };
 const LINE = {
   id: 9,
@@ -74,7 +75,7 @@ test('seven lists are read page by page', () => {
 });
 
 test.each(PAGED)('every parameter of %s is in the link to the next page', async (id, { query }) => {
-  const names = Object.keys(query?.shape ?? {}).filter((name) => !PLACES.includes(name));
+  const names = Object.keys(query?.shape ?? {}).filter((name) => !placesOf(id).includes(name));
   const asked = new URLSearchParams(
     Object.fromEntries(names.map((name) => [name, VALUES[name] ?? `no value for ${name}`])),
   );
@@ -93,7 +94,7 @@ test.each(PAGED)('every parameter of %s is in the link to the next page', async 
   }
   for (const next of pages.slice(1)) {
     const [same, places] = [new URLSearchParams(next.search), new URLSearchParams(next.search)];
-    for (const name of PLACES) same.delete(name);
+    for (const name of placesOf(id)) same.delete(name);
     for (const name of names) places.delete(name);
     expect(Object.fromEntries(same)).toEqual(Object.fromEntries(asked));
     expect([next.pathname, [...places].length]).toEqual([url.pathname, 1]);

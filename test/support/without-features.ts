@@ -96,24 +96,10 @@ export class CompilerWithoutFeatures {
 
   /**
    * Returns the errors of the compiler without these features, as `file: text`. Checks the files that import a hidden
-   * one, and all that depend on a file with an error; no other file can notice. For a folder without a declaration it
-   * only looks for imports that lead nowhere, because compiling half of the program takes ten seconds.
+   * one, and all that depend on a file with an error; no other file can notice.
    */
   errors(gone: readonly string[]): readonly string[] {
     this.#gone = gone;
-    return gone.every(isDeclared) ? this.#compiled() : this.#loose();
-  }
-
-  #loose(): readonly string[] {
-    return this.#roots
-      .filter((target) => this.#isGone(target))
-      .flatMap((target) => [...(this.#importers.get(target) ?? [])].map((file) => ({ file, target })))
-      .filter(({ file }) => !this.#isGone(file))
-      .map(({ file, target }) => `${relative(ROOT, file)}: ${relative(ROOT, target)} is gone.`)
-      .sort();
-  }
-
-  #compiled(): readonly string[] {
     const roots = this.#roots.filter((file) => !this.#isGone(file));
     const program = ts.createProgram(roots, this.#options, this.#host);
     const errorsIn = (file: string): readonly string[] =>

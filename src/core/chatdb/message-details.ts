@@ -74,10 +74,7 @@ export function detailsOf(snapshot: Snapshot, message: Message, reactedTo?: Reac
   return sentence === undefined ? details : { ...details, sentence };
 }
 
-/**
- * Returns a message's details; undefined if its row is gone. Without `reactedTo`, always looks up the message's
- * reactions.
- */
+/** Returns the beginning of the message with this guid; null if it cannot be found by an index. */
 function repliedMessage(snapshot: Snapshot, wanted: string): RepliedMessage | null {
   if (!snapshot.database.schema.hasIndex('message', 'guid')) return null;
   const rowId = snapshot.rowIdOf(wanted);

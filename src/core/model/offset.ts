@@ -2,7 +2,7 @@ import { trimmedEnd } from './trimmed-end.ts';
 
 /**
  * A position in the event log: everything up to this row and this change has been seen (decision I1). Treat it as
- * opaque; only `events/` and the stores look inside.
+ * opaque; only `log/` and the stores look inside.
  */
 export interface Offset {
   /** Row id in chat.db; 0 before the first row. */

@@ -1,14 +1,15 @@
 import type { Conversation } from '../../core/model/conversation.ts';
-import type { LastMessage, MessageDetails } from '../../core/model/details.ts';
+import type { LastMessage, MessageDetails, RepliedMessage } from '../../core/model/details.ts';
 import type { Message } from '../../core/model/message.ts';
 import type { Reaction, ReactionDetails } from '../../core/model/reaction.ts';
-import type { StatusReport } from '../../core/model/status.ts';
-import type { DetailedDelivery, WebhookTestResult } from '../../core/model/webhook.ts';
+import type { StatusReport, StatusWarning, WebhookSummary } from '../../core/model/status.ts';
+import type { DeliveredRow, DetailedDelivery, WebhookTestResult } from '../../core/model/webhook.ts';
 import { type KeyRules, narrowed } from './narrowing.ts';
 import { type AddedRules, GROUP_EVENT, LOCATION_SHARE, shownContent } from './shown-content.ts';
 
 // The members that a limited key sees of each object it may read. A member that is missing here does not compile.
 
+/** For a dictionary, which has no members to place. */
 const whole = <Value>(value: Value): Value => value;
 
 /** What a limited key sees of messages and reactions, with the members that features add to their details. */
@@ -28,7 +29,7 @@ export function shownRows(added: AddedRules): ShownRows {
     kind: 'shown',
     reply_to_guid: 'shown',
     sentence: 'shown',
-    reply_to: (quoted, chats) => (chats.hasMessage(quoted.id) ? quoted : null),
+    reply_to: (quoted, chats) => (chats.hasMessage(quoted.id) ? narrowed(quoted, REPLIED, chats) : null),
     edited_at: 'shown',
     retracted_at: 'shown',
     delivered_at: 'shown',
@@ -40,14 +41,17 @@ export function shownRows(added: AddedRules): ShownRows {
     origin: { by: 'shown', request_id: 'shown', idempotency_key: 'shown', key_id: 'hidden' },
     service_used: 'shown',
     service_reason: 'shown',
-    part_of: (text, chats) => (chats.hasMessage(text.id) ? text : undefined),
+    part_of: (text, chats) => (chats.hasMessage(text.id) ? narrowed(text, NAMED, chats) : undefined),
     mirror: 'shown',
     late: 'shown',
-    twin_of: (twin, chats) => (chats.hasMessage(twin.id) ? twin : undefined),
+    twin_of: (twin, chats) => (chats.hasMessage(twin.id) ? narrowed(twin, NAMED, chats) : undefined),
     filter: { action: 'shown', code: 'shown', sub_code: 'shown' },
   };
   return { message: messageWith(messageDetails), messageDetails, reactionDetails };
 }
+
+const NAMED = { id: 'shown', guid: 'shown' } as const;
+const REPLIED: KeyRules<RepliedMessage> = { ...NAMED, sender: 'shown', body: 'shown' };
 
 const ATTACHMENT = {
   n: 'shown',
@@ -127,6 +131,8 @@ export const CONVERSATION: KeyRules<Conversation> = {
   names: whole,
 };
 
+const DELIVERED: KeyRules<DeliveredRow> = { id: 'shown', conversation_id: 'shown', text: 'shown' };
+
 /**
  * Selects what a limited key sees of a delivery of its webhook. Not the answer: the receiver can be any program on
  * this machine, and the key must not read its output.
@@ -142,7 +148,7 @@ export const DELIVERY: KeyRules<DetailedDelivery> = {
   error: 'shown',
   duration_ms: 'shown',
   redelivered_at: 'shown',
-  message: (row, chats) => (row != null && chats.hasMessage(row.id) ? row : null),
+  message: (row, chats) => (chats.hasMessage(row.id) ? narrowed(row, DELIVERED, chats) : null),
   tries: { at: 'shown', status: 'shown', error: 'shown', duration_ms: 'shown' },
   answer: 'hidden',
 };
@@ -157,6 +163,28 @@ export const TEST_RESULT: KeyRules<WebhookTestResult> = {
   answer: () => null,
 };
 
+const WEBHOOK: KeyRules<WebhookSummary> = {
+  id: 'shown',
+  name: 'shown',
+  origin: 'shown',
+  state: 'shown',
+  consecutive_failures: 'shown',
+  last_success_at: 'shown',
+  last_outcome: 'shown',
+  last_error: 'shown',
+  paused_by: 'shown',
+  dropped: 'shown',
+};
+const WARNING: KeyRules<StatusWarning> = {
+  code: 'shown',
+  text: 'shown',
+  tone: 'shown',
+  title: 'shown',
+  clause: 'shown',
+  menu: 'shown',
+  webhook: 'shown',
+};
+
 /** Selects what a limited key with these webhooks sees of the status. */
 export const statusRules = (own: ReadonlySet<string>): KeyRules<StatusReport> => ({
   version: 'shown',
@@ -169,13 +197,14 @@ export const statusRules = (own: ReadonlySet<string>): KeyRules<StatusReport> =>
   newest_event: { row_id: 'shown', age_s: 'shown', offset: 'shown' },
   operations: 'shown',
   macs: 'hidden',
-  webhooks: (all) => all.filter(({ id }) => own.has(id)),
+  webhooks: (all, chats) => all.filter(({ id }) => own.has(id)).map((one) => narrowed(one, WEBHOOK, chats)),
   held_sends: 'hidden',
   permissions: { name: 'shown', state: 'shown', detail: 'shown', reason: 'shown' },
   messages: { answer_ms: 'shown', checked_at: 'shown' },
-  messages_account: whole,
-  arrival_delay: whole,
+  messages_account: { state: 'shown', checked_at: 'shown' },
+  arrival_delay: { median_s: 'shown', max_s: 'shown', messages: 'shown' },
   problems: 'hidden',
   capabilities: whole,
-  warnings: (all) => all?.filter(({ webhook }) => webhook === undefined || own.has(webhook)),
+  warnings: (all, chats) =>
+    all.filter(({ webhook }) => webhook === undefined || own.has(webhook)).map((one) => narrowed(one, WARNING, chats)),
 });

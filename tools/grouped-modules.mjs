@@ -22,9 +22,9 @@ export const GROUPS = {
       'features/*/{run,demo}-command',
       'features/*/{open,pages}',
       // A service that has no descriptor left can still answer with what it has loaded.
-      'core/http/{messages,conversations,attachments,events,status,metrics}/handlers',
+      'core/http/*/handlers',
     ],
-    access: ['features/access/*', 'core/http/*/handlers', 'features/*/handlers'],
+    access: ['features/access/*', 'features/*/handlers'],
     mcp: ['features/mcp/endpoint', 'features/*/tools'],
     documents: ['core/http/openapi/*', '{core/http,features}/*/document'],
     search: ['features/search/**'],

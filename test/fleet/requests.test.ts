@@ -5,9 +5,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { systemClock } from '../../src/core/runtime/clock.ts';
 import { Answers } from '../../src/features/fleet/agent/answers.ts';
 import { Macs } from '../../src/features/fleet/hub/macs.ts';
+import { Call } from '../../src/features/fleet/protocol/call.ts';
 import { FleetConnection } from '../../src/features/fleet/protocol/connection.ts';
 import { envelopeOf, parseMembership } from '../../src/features/fleet/protocol/membership.ts';
-import { ask, type MacAnswer, type Question, who } from '../../src/features/fleet/protocol/requests.ts';
+import { ask, type MacAnswer, type Question, readRequest, who } from '../../src/features/fleet/protocol/requests.ts';
 import { answerSubject, requestSubject, WHO } from '../../src/features/fleet/protocol/subjects.ts';
 import { waitFor } from '../support/eventually.ts';
 import { KEY } from '../support/fleet-mac.ts';
@@ -234,6 +235,27 @@ describeWithNats('a request through the broker', () => {
     await connection.nc.flush();
     const reports = await who(asking(), 300);
     expect(new Set(reports.map(({ member }) => member))).toEqual(new Set(['m7']));
+  });
+
+  test.each([
+    ['a status that is none', 'HTTP/1.1 099 No\r\n\r\n'],
+    ['another protocol', 'HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'],
+  ])('a Mac that answers with %s is refused', async (_name, bytes) => {
+    const connection = await standIn((_request, response) => response.end());
+    const envelope = envelopeOf(parseMembership(fleet.folder.addMac('m7', '')));
+    connection.nc.subscribe(requestSubject('m7', 'liar'), {
+      callback: (_error, message) => {
+        const { id } = readRequest(envelope, 'm7', message);
+        const call = new Call({ connection, envelope, clock: systemClock, member: 'm7', id }, 'mac');
+        call.acknowledge('liar');
+        call.resume();
+        call.write(bytes);
+      },
+    });
+    await connection.nc.flush();
+    await expect(ask(asking(), question('/', { machine: 'liar' }))).rejects.toMatchObject({
+      code: 'mac_answer_invalid',
+    });
   });
 
   test('a Mac that makes up machines at each question takes no more memory of a hub', async () => {

@@ -133,7 +133,7 @@ describe('an address is the same person in every spelling', () => {
   });
 });
 
-test('a spelling that arrives later is found, and one that is deleted is not', () => {
+test('a spelling that arrives or changes later is found, and one that is deleted is not', () => {
   const chats = new ChatFixture(join(folder, 'later.db'));
   const connection = new Connection({ path: chats.path, home: folder, log: collectingLog() });
   const found = () =>
@@ -144,6 +144,9 @@ test('a spelling that arrives later is found, and one that is deleted is not', (
   const rowId = chats.chat('iMessage;-;Cleo@Example.org', ['Cleo@Example.org']);
   connection.check();
   expect(found()).toEqual(['iMessage;-;Cleo@Example.org']);
+  chats.sqlite.prepare('UPDATE chat SET guid = ? WHERE ROWID = ?').run('any;-;CLEO@example.org', rowId);
+  connection.check();
+  expect(found()).toEqual(['any;-;CLEO@example.org']);
   chats.sqlite.prepare('DELETE FROM chat WHERE ROWID = ?').run(rowId);
   connection.check();
   expect(found()).toEqual([]);

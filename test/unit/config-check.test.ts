@@ -54,7 +54,7 @@ describe('what is not written', () => {
       send: { confirmMs: 3000, attachmentRoots: [] },
       webhooks: { allowedHosts: [], caFile: '' },
       features: {
-        ...{ installation: {}, doctor: {}, backup: {}, shell: {} },
+        ...{ installation: {}, doctor: {}, backup: {}, shell: {}, console: {}, content: {}, access: {} },
         contacts: {
           isEnabled: true,
           addressBookPath: `${HOME}/Library/Application Support/AddressBook`,
@@ -65,7 +65,7 @@ describe('what is not written', () => {
         simulator: {},
         media: {},
         archive: {},
-        access: { selfAddress: '' },
+        'self-chat': { selfAddress: '' },
         mcp: { allowOwnerKey: false },
         oauth: { issuer: '' },
         scheduled: {},

@@ -72,7 +72,10 @@ export function handlersOf<Parts, Id extends string>(
   const lazily = ids.map((id): [string, Handler] => [
     id,
     async (exchange) => {
-      loading ??= handlers?.(parts);
+      loading ??= handlers?.(parts).catch((error: unknown) => {
+        loading = undefined;
+        throw error;
+      });
       const handler = (await loading)?.[id];
       if (handler === undefined) throw new Error(`${name} has no handler for ${id}`);
       return handler(exchange);

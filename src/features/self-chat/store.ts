@@ -16,7 +16,7 @@ const MAX_AN_HOUR = 20;
  */
 const COUNTED_MS = 48 * HOUR_MS;
 
-/** Number of messages that Postern remembers to have asked with: more than can wait for a decision at one time. */
+/** Number of messages that Postern remembers to have asked with. It asks with at most 20 an hour. */
 const MAX_QUESTIONS = 2000;
 
 /**

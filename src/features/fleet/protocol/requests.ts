@@ -68,6 +68,7 @@ export async function ask(asking: Asking, question: Question): Promise<MacAnswer
     const answering = await acknowledgement(call, clock);
     const response = await answerOf(call, question);
     const { statusCode: status = 0, headers } = response;
+    if (status < 200 || status > 599) throw invalidAnswer();
     return { machine: answering, status, headers, body: bodyOf(response), end: () => void response.destroy() };
   } catch (error) {
     call.destroy();
@@ -184,15 +185,20 @@ function acknowledgement(call: Call, clock: Clock): Promise<string> {
   });
 }
 
-/** Makes the request over the call. Resolves once the answer begins. */
+/** Makes the request over the call. Resolves once the answer begins. Rejects if the call ends before that. */
 function answerOf(call: Call, { method, path, headers, body }: Question): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
+    const cut = (): void => reject(call.errored ?? new Unanswered('cut'));
+    // A request over a call that has ended already tells nobody.
+    if (call.destroyed) return cut();
+    call.once('close', cut);
     const hasBody = body !== undefined;
     const request = httpRequest({ createConnection: () => call, method, path, headers: framed(headers, hasBody) });
     request.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code?.startsWith('HPE_')) reject(invalidAnswer());
-      else reject(call.errored ?? new Unanswered('cut'));
+      else cut();
     });
+    request.on('upgrade', () => reject(invalidAnswer()));
     request.on('response', resolve);
     // A machine may answer before it has the whole body.
     if (hasBody) pipeline(body, request, () => {});

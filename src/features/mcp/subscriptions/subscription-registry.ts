@@ -60,14 +60,18 @@ export class SubscriptionRegistry implements SubscriptionService {
     this.#assertRoom(keyId, maxOfKey);
     const { url, secret } = request;
     const start = await this.#startOf(keyId, request);
+    const assertAllowed = (): void => {
+      if (this.#parts.callerOf(keyId) === undefined) throw problem('limited_key_refused');
+      if (!mayPost()) throw problem('webhook_not_allowed');
+    };
+    // The owner may have changed or revoked the key meanwhile.
+    assertAllowed();
     // If the key has another subscription with this URL, the receiver has already confirmed the URL.
     if (!this.of(keyId).some((one) => one.url === url)) {
       await this.#parts.poster.verify({ id, keyId, url, secret, previousSecret: null });
     }
-    // While the receiver answered, the owner may have changed or revoked the key, and another request may have added the
-    // subscription.
-    if (this.#parts.callerOf(keyId) === undefined) throw problem('limited_key_refused');
-    if (!mayPost()) throw problem('webhook_not_allowed');
+    // So may have happened while the receiver answered; or another request has added the subscription.
+    assertAllowed();
     const meanwhile = this.#known(id);
     if (meanwhile !== undefined) return this.#refresh(meanwhile, request);
     this.#assertRoom(keyId, maxOfKey);

@@ -26,7 +26,7 @@ const open = (command) => {
 };
 
 try {
-  const service = open('make run');
+  const service = open('make demo');
   await service.until('Stop with Ctrl+C');
   const tail = open('node dist/main.js tail --demo');
   await tail.until('←');

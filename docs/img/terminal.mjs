@@ -170,7 +170,7 @@ function svg(width, height, panes, totalS) {
     return `style="animation-name:l${number}"`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}">
-<title>make run starts a simulated Mac; another terminal watches; a third one sends a message</title>
+<title>make demo starts a simulated Mac; another terminal watches; a third one sends a message</title>
 <style>
 text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre;animation:${totalS.toFixed(1)}s linear infinite}
 @media (prefers-reduced-motion:reduce){text{animation:none}}

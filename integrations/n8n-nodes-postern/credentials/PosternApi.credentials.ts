@@ -31,7 +31,7 @@ export class PosternApi implements ICredentialType {
       typeOptions: { password: true },
       required: true,
       default: '',
-      description: 'A limited key: postern keys add n8n --preset assistant --scope webhooks',
+      description: 'A limited key: postern keys add n8n --scope read events send webhooks',
     },
     {
       displayName: 'Webhook Secret',

@@ -27,7 +27,7 @@ const next = signal<string | undefined>(undefined);
 /** The Macs that could not be asked. */
 const missing = signal<readonly string[]>([]);
 const words = signal('');
-/** True if there was an event since the list was read. */
+/** True if there was an event since the list was read, or if a Mac did not answer then. */
 let isOld = false;
 
 async function read(options: Asked = {}): Promise<void> {
@@ -40,6 +40,7 @@ async function read(options: Asked = {}): Promise<void> {
   conversations.value = page.items;
   next.value = page.next;
   missing.value = page.headers.get('Postern-Partial')?.split(', ') ?? [];
+  isOld ||= missing.value.length > 0;
 }
 
 async function readMore(): Promise<void> {

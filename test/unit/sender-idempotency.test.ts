@@ -56,6 +56,16 @@ function setUp() {
 const never = <Result>(): Promise<Result> => new Promise(() => {});
 
 describe('the same Idempotency-Key', () => {
+  test('says that the outcome is unknown after a failure that nobody expected', async () => {
+    const { messages, start } = setUp();
+    const send = start();
+    messages.behave = () => {
+      throw new TypeError('a defect');
+    };
+    await expect(send()).rejects.toThrow('a defect');
+    await expect(send()).rejects.toMatchObject({ status: 504, code: 'send_outcome_unknown' });
+  });
+
   test('and request gives the stored outcome, with the Message as chat.db has it now', async () => {
     const { chat, messages, start } = setUp();
     const send = start();

@@ -3,7 +3,7 @@ import { AppError, errorCode, isAppError } from '../model/errors.ts';
 import { type IdempotencyKey, storedKey } from '../model/idempotency-key.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { EarlierUse, IdempotencyStore, SendRequest, StoredOutcome } from '../model/ports/sending-ports.ts';
-import { problem, problemTexts } from '../model/problems.ts';
+import { problem } from '../model/problems.ts';
 import { comparableSend } from '../model/send-service.ts';
 
 /** An outcome that is returned to a repeated request. With any other outcome, the repeated request fails. */
@@ -102,11 +102,10 @@ function toText({ status, code, message, hint, extra }: AppError): string {
   return JSON.stringify({ status, code, message, hint, extra });
 }
 
-/** Restores a stored problem. Version 0.1 stored no status, so the status is derived from the code. */
+/** Restores a stored problem. */
 function toError(text: string): AppError {
-  const stored = JSON.parse(text) as Pick<AppError, 'code' | 'message' | 'extra'> & { status?: number; hint?: string };
-  const status = stored.status ?? problemTexts(stored.code).at(-1)?.status ?? 500;
-  const { hint, extra } = stored;
+  const stored = JSON.parse(text) as Pick<AppError, 'status' | 'code' | 'message' | 'extra'> & { hint?: string };
+  const { status, code, message, hint, extra } = stored;
   const headers = { 'Idempotent-Replayed': 'true' };
-  return new AppError(stored.code, stored.message, { status, ...(hint !== undefined && { hint }), extra, headers });
+  return new AppError(code, message, { status, ...(hint !== undefined && { hint }), extra, headers });
 }

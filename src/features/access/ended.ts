@@ -5,7 +5,7 @@ import type { Sqlite } from '../../core/runtime/sqlite.ts';
  * service must not send them again.
  */
 export function endHeldSends(backup: Sqlite): void {
-  // The state database of an earlier version lacks the table of approvals.
+  // A state database in which this feature never ran lacks its table.
   if (backup.prepare("SELECT 1 FROM sqlite_master WHERE name = 'approval'").get() === undefined) return;
   backup.exec(`PRAGMA secure_delete = ON;
     UPDATE approval SET state = 'void', text = NULL, problem = 'restored' WHERE state IN ('held', 'approved')`);

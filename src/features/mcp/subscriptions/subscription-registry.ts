@@ -64,13 +64,13 @@ export class SubscriptionRegistry implements SubscriptionService {
       if (this.#parts.callerOf(keyId) === undefined) throw problem('limited_key_refused');
       if (!mayPost()) throw problem('webhook_not_allowed');
     };
-    // The owner may have changed or revoked the key meanwhile.
+    // The owner may have changed or revoked the key since it was asked.
     assertAllowed();
     // If the key has another subscription with this URL, the receiver has already confirmed the URL.
     if (!this.of(keyId).some((one) => one.url === url)) {
       await this.#parts.poster.verify({ id, keyId, url, secret, previousSecret: null });
     }
-    // So may have happened while the receiver answered; or another request has added the subscription.
+    // While the receiver answered, that may have happened too, or another request may have added the subscription.
     assertAllowed();
     const meanwhile = this.#known(id);
     if (meanwhile !== undefined) return this.#refresh(meanwhile, request);

@@ -77,6 +77,14 @@ describe('canaries', () => {
     expect(await guids({ ...ids, include_hidden: true })).toEqual(EVERYTHING);
   });
 
+  test('are left out also before Messages has joined them to a chat', async () => {
+    const { fixture, reader } = conversations();
+    fixture.message({ guid: 'not joined', text: CANARY, is_from_me: 1, date: appleNs('2026-01-01T11:00:00Z') });
+    fixture.message({ guid: 'later note', text: `${CANARY}!`, is_from_me: 1, date: appleNs('2026-01-01T11:01:00Z') });
+    const { items } = await reader.listMessages({ ...ALL, order: 'desc', limit: 2 });
+    expect(items.map(({ guid }) => guid)).toEqual(['later note', 'quoted in a body']);
+  });
+
   test('leave every page of a list full, by offset and by cursor', async () => {
     const { reader } = conversations();
     const desc = { ...ALL, order: 'desc', limit: 2 } as const;

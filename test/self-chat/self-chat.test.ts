@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { LogEntry } from '../../src/core/model/event.ts';
 import type { StoredApproval } from '../../src/features/access/ports.ts';
 import { questionText } from '../../src/features/access/question.ts';
 import { selfChatStore } from '../../src/features/self-chat/store.ts';
@@ -62,6 +63,22 @@ describe('the proof', () => {
     const third = self.code();
     expect(selfChat().prove(`${third.slice(0, 3)} ${third.slice(3)}`)).toMatchObject({ conversation_id: SELF_CHAT });
     expect(await tried(third)).toBe('code_wrong');
+  });
+
+  test('no other key reads the code before Messages has joined its row to the chat', async () => {
+    const caller = self.service.caller({ read: '*' });
+    await self.service.publish();
+    await selfChat().sendCode();
+    const text = self.service.texts().at(-1) ?? '';
+    const bodies = async () =>
+      (await caller.reader.listMessages({ limit: 5, offset: 0, order: 'desc' })).items.map(({ body }) => body);
+    const row = self.service.chats.message({ is_from_me: 1, text: `${text} again` });
+    const data = { id: String(row), guid: '', conversation_id: '' };
+    const admits = (event: object) => caller.feed.admits({ event } as LogEntry);
+    expect(text).toMatch(/\d{6}/);
+    expect(await bodies()).not.toContain(`${text} again`);
+    expect(admits({ type: 'message.sent', data })).toBe(false);
+    expect(admits({ type: 'message.removed', data })).toBe(true);
   });
 
   test.each([

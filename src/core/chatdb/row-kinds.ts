@@ -137,9 +137,10 @@ export function isHidden(schema: SchemaInfo): string {
         AND instr(m.attributedBody, X'${stream}') > 0)`
       : '';
     const end = `;-;${chat}`;
+    // True also before Messages has joined the row to its chat.
     return `ifnull(((length(m.text) = ${length} AND m.text GLOB ${quoted(`${start}*`)})${body})
-    AND EXISTS (SELECT 1 FROM chat_message_join x JOIN chat c ON c.ROWID = x.chat_id
-      WHERE x.message_id = m.ROWID AND lower(substr(c.guid, -${[...end].length})) = ${quoted(end)}), 0)`;
+    AND NOT EXISTS (SELECT 1 FROM chat_message_join x JOIN chat c ON c.ROWID = x.chat_id
+      WHERE x.message_id = m.ROWID AND lower(substr(c.guid, -${[...end].length})) <> ${quoted(end)}), 0)`;
   });
   return cases.length === 0 ? '0' : cases.map((one) => `(${one})`).join(' OR ');
 }

@@ -1,5 +1,5 @@
 /**
- * Messages in one conversation whose text has this beginning and length. It is data, not SQL: it passes to the reader
+ * Messages in one conversation, or not yet in any, whose text has this beginning and length. It is data, not SQL: it passes to the reader
  * thread, and only the core turns it into SQL.
  */
 export interface HiddenText {

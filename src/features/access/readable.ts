@@ -33,8 +33,8 @@ export class ReadableChats {
   }
 
   /**
-   * Reports whether the key may read a conversation now. Items without a conversation (`""`) are readable only with the
-   * list `*`.
+   * Reports whether the key may read a conversation now. Items without a conversation (`""`) are readable only if the
+   * key may read everything: Messages stores a row before it joins the row to its chat, which may be a closed one.
    */
   has(guid: string): boolean {
     return this.all([guid]);
@@ -71,6 +71,8 @@ export class ReadableChats {
    */
   admits({ event }: LogEntry): boolean {
     if (this.isEverything || event.type === 'messages.changed') return true;
+    // The event of a removed row whose chat is unknown names nobody and has no text.
+    if (event.type === 'message.removed' && event.data.conversation_id === '') return this.isUnlisted;
     return 'conversation_id' in event.data && this.rows([event.data], (data) => data).length > 0;
   }
 
@@ -105,7 +107,7 @@ export class ReadableChats {
     const known = this.#known.get(guid);
     if (known !== undefined) return known;
     const chat = guid === '' ? undefined : this.#directory.chat(guid);
-    const isReadable = chat === undefined ? this.isUnlisted : mayRead(this.#list(), chat);
+    const isReadable = chat === undefined ? guid !== '' && this.isUnlisted : mayRead(this.#list(), chat);
     this.#known.set(guid, isReadable);
     return isReadable;
   }

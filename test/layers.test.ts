@@ -24,8 +24,7 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   schema: ['model'],
   // runtime: the counters of sends.
   tools: ['model', 'runtime'],
-  // core: the interface `Feature`, whose settings are sections of config.toml. http and cli take its type from there too.
-  config: ['model', 'runtime', 'core'],
+  config: ['model', 'runtime'],
   chatdb: ['model', 'runtime'],
   sender: ['model', 'runtime'],
   mac: ['model', 'runtime'],
@@ -33,9 +32,8 @@ const ALLOWED_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   state: ['model', 'runtime'],
   streams: ['model', 'schema'],
   webhooks: ['model', 'runtime', 'schema'],
-  http: ['model', 'runtime', 'schema', 'config', 'core'],
-  // core: what a feature adds to the status.
-  status: ['model', 'runtime', 'core'],
+  http: ['model', 'runtime', 'schema', 'config'],
+  status: ['model', 'runtime'],
   // It opens every room above. cli: what a feature may add to it. reader-worker: the types of its answers.
   core: [
     ...['model', 'runtime', 'schema', 'config', 'chatdb', 'sender', 'mac', 'log', 'state', 'streams', 'webhooks'],

@@ -1,181 +1,143 @@
-import { join } from 'node:path';
-import { messageColumns } from './chatdb/lookups.ts';
+import type { ThreadTargets } from '../reader-worker.ts';
+import type { CommitDetector } from './chatdb/commit-detector.ts';
+import type { Connection } from './chatdb/connection.ts';
+import type { ConvertedFiles } from './chatdb/converted-files.ts';
+import type { Decoder } from './chatdb/decoder.ts';
+import type { ChatLog } from './chatdb/message-log.ts';
+import type { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config/config.ts';
-import { addedPeople } from './details-part.ts';
-import { openEventLog } from './event-log.ts';
-import { capabilitiesOf, operationsIn } from './feature.ts';
+import type { Running } from './feature.ts';
 import type { Host } from './host.ts';
-import { RESOURCES } from './http/resources.ts';
+import type { OtherHost } from './http/server.ts';
+import type { ChangeStream } from './log/change-stream.ts';
+import type { Channel } from './log/channel.ts';
+import type { Feed } from './log/feed.ts';
+import type { Publisher } from './log/publisher.ts';
+import type { RowAges } from './log/row-ages.ts';
+import type { MacPermissions } from './mac/mac-permissions.ts';
+import type { MessagesAccounts } from './mac/messages-accounts.ts';
+import type { PermissionWatcher } from './mac/permission-watcher.ts';
 import type { MacCaller } from './model/caller.ts';
-import { ownerStatus } from './model/command-words.ts';
+import type { MessageDetails } from './model/details.ts';
+import type { Guests } from './model/guests.ts';
 import type { IncludeSet } from './model/include.ts';
-import { namedReader } from './model/named-reader.ts';
-import { rowOffset } from './model/offset.ts';
-import { OWNER } from './model/owner.ts';
+import type { Ports } from './model/port.ts';
+import type { ChangeStore, Detecting } from './model/ports/changes-ports.ts';
+import type { Deferrals } from './model/ports/deferral-ports.ts';
+import type { MessageLog } from './model/ports/feed-ports.ts';
+import type { Naming } from './model/ports/names-ports.ts';
+import type { DeferringStore } from './model/ports/sending-ports.ts';
+import type { WireEventJson } from './model/ports/wires-ports.ts';
 import type { DeliveryWatcher } from './model/webhook.ts';
-import { type CoreBase, type CoreMac, openBase, openMac } from './open-mac.ts';
-import { openHeldFiles, openSender } from './open-sender.ts';
+import type { AwakeClock } from './runtime/awake-clock.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
-import { ClockWatch } from './runtime/clock-watch.ts';
-import { eventSerializer } from './schema/event-json.ts';
-import { UPLOADS } from './sender/checked-attachments.ts';
-import { OriginReader } from './sender/origins.ts';
-import { OwnerSends } from './sender/owner-sends.ts';
-import { UploadStore } from './state/upload-store.ts';
-import { webhookStore } from './state/webhooks-store.ts';
-import { openStatus } from './status/open-status.ts';
-import { HttpStreams } from './streams/http-streams.ts';
-import { WebSocketClients } from './streams/web-socket-clients.ts';
-import { Dispatcher } from './webhooks/dispatcher.ts';
-import { Poster } from './webhooks/poster.ts';
+import type { ClockWatch } from './runtime/clock-watch.ts';
+import type { Counters } from './runtime/counters.ts';
+import type { OwnListeners } from './runtime/own-listeners.ts';
+import type { ReaderThread } from './runtime/reader-thread.ts';
+import type { Sqlite } from './runtime/sqlite.ts';
+import type { EventJson } from './schema/event-json.ts';
+import type { HeldCopies } from './sender/held-files.ts';
+import type { OriginReader } from './sender/origins.ts';
+import type { OwnerSends } from './sender/owner-sends.ts';
+import type { Sender } from './sender/sender.ts';
+import type { SentRows } from './sender/sent-rows.ts';
+import type { UploadStore } from './state/upload-store.ts';
+import type { Status } from './status/open-status.ts';
+import type { HttpStreams } from './streams/http-streams.ts';
+import type { WebSocketClients } from './streams/web-socket-clients.ts';
+import type { Dispatcher } from './webhooks/dispatcher.ts';
+import type { Poster } from './webhooks/poster.ts';
 
-/** The parts of the core, with which every feature is opened. */
-export type Core = Awaited<ReturnType<typeof openCore>>;
+/** The parts of the core, with which every feature is opened. `open-core.ts` makes them in this order. */
+export interface Core extends CoreBase, CoreMac, CoreEvents, CoreSends, CoreReaders, CoreOwner {}
 
-/** Creates what every Postern of a Mac has, in an order in which no part needs a later one. */
-export async function openCore(config: Config, host: Host, closers: Cleanup) {
-  const base = await openBase(config, host, closers);
-  const mac = { ...base, ...openMac(base) };
-  const events = { ...mac, ...openEvents(mac) };
-  const sends = { ...events, ...openSends(events) };
-  const readers = { ...sends, ...openReaders(sends) };
-  return { ...readers, ...openOwner(readers) };
+/** The configuration, state.db, and the places that features fill. */
+export interface CoreBase {
+  readonly config: Config;
+  readonly host: Host;
+  /** Starts what is added to it, and closes it in the reverse order. */
+  readonly closers: Cleanup;
+  /** A clock that stands still while the Mac sleeps. */
+  readonly awake: AwakeClock;
+  readonly state: Sqlite;
+  readonly idempotency: DeferringStore;
+  readonly counters: Counters;
+  /** The addresses at which this service listens, so that nothing posts to itself. */
+  readonly ownListeners: OwnListeners;
+  /** The running features, in the order of the list. Key: the feature's name. */
+  readonly running: Map<string, Running>;
+  /** The services that features provide to callers. */
+  readonly ports: Ports;
+  /** Empty if there is a reader thread, which has its own. */
+  readonly decoders: readonly Decoder[];
+  readonly guests: Guests;
+  /** The hosts, besides the server's own address, at which features answer requests. */
+  readonly otherHosts: OtherHost[];
+  readonly naming: Naming;
+  readonly deferrals: Deferrals;
+  /** The serialisers of other programs' protocols. Key: `StoredWebhook.wire.protocol`. */
+  readonly wires: Map<string, WireEventJson>;
 }
 
-/** Opens the event log, and what reads and serialises its events. */
-function openEvents(core: CoreBase & CoreMac) {
-  const { config, host, closers, state, awake, connection, chatLog, detector, onHealth } = core;
-  const { sentRows, reader, naming, counters } = core;
-  const { origins } = sentRows;
-  const people = addedPeople(host.features);
-  const { noteHealth, ages, ...eventLog } = openEventLog({
-    config,
-    host,
-    closers,
-    state,
-    connection,
-    chatLog,
-    awake,
-    // The log must not publish a row that a send is about to mark as outgoing.
-    isAwaited: (message) => origins.isAwaited(message, (one) => reader.attachmentNames(one)),
-  });
-  const { publisher, feed } = eventLog;
-  onHealth(noteHealth);
-  detector.onCommit(() => publisher.publishPending());
-  const messages = new OriginReader(reader, {
-    added: (message, details) => {
-      for (const column of details.undecoded ?? []) counters.undecoded.inc({ column });
-      return ages.added(message, origins.added(message, details));
-    },
-  });
-  const json = eventSerializer({
-    details: (message) => messages.details(message),
-    reactionDetails: (reaction) => reader.reactionDetails(reaction),
-    names: () => naming.names,
-    people,
-    offsetText: (...position) => feed.offsetText(...position),
-  });
-  return {
-    ...eventLog,
-    ages,
-    messages,
-    json,
-    people,
-    /** Resolves once the requested includes are loaded; undefined if they already are. */
-    ready: (include: IncludeSet) => (include.has('contacts') ? naming.ready() : undefined),
-  };
+/** What reads this Mac, and what it allows. */
+export interface CoreMac {
+  readonly connection: Connection;
+  /** Undefined where the main thread reads everything. */
+  readonly thread: ReaderThread<ThreadTargets> | undefined;
+  readonly permissions: MacPermissions;
+  readonly messagesAccounts: MessagesAccounts;
+  readonly grantWatch: PermissionWatcher;
+  readonly detector: CommitDetector;
+  /** Calls `listener` whenever chat.db has become readable or unreadable. */
+  readonly onHealth: (listener: (isConnected: boolean) => void) => void;
+  readonly sentRows: SentRows;
+  /** Reads chat.db without what this service knows of its own sends. */
+  readonly reader: ChatReader;
+  readonly chatLog: ChatLog;
+  readonly files: ConvertedFiles;
 }
 
-/** Opens what sends, and what keeps files until they are sent. */
-function openSends(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
-  const { config, host, closers, guests, deferrals, messages } = core;
-  const sender = openSender({ ...core, details: (message) => messages.details(message) });
-  closers.add('sender', { start: () => sender.start(), end: () => sender.close() });
-  const uploads = new UploadStore({
-    folder: join(config.dir, UPLOADS),
-    clock: host.clock,
-    log: host.log,
-    heldBytes: () => deferrals.heldBytes() + guests.heldBytes(),
-  });
-  closers.add('uploads', { start: () => uploads.start(), close: () => uploads.close() });
-  const ownerSends = new OwnerSends({ sender, deferral: deferrals });
-  return { sender, ownerSends, uploads, heldFiles: openHeldFiles(config, host.log) };
+/** The event log, and what reads and serialises its events. */
+export interface CoreEvents {
+  readonly channel: Channel;
+  readonly publisher: Publisher;
+  readonly changeLog: ChangeStore;
+  readonly changeStream: ChangeStream;
+  readonly detecting: Detecting;
+  readonly feed: Feed;
+  /** The rows of chat.db, with their age when they arrived. */
+  readonly agedLog: MessageLog;
+  readonly ages: RowAges;
+  /** Reads messages without the names of people. */
+  readonly messages: OriginReader;
+  readonly json: EventJson;
+  /** Returns the addresses in the members that features add to details. */
+  readonly people: (details: MessageDetails) => readonly string[];
+  /** Resolves once the requested includes are loaded; undefined if they already are. */
+  readonly ready: (include: IncludeSet) => Promise<void> | undefined;
 }
 
-/** Opens what reads the event log: webhooks and streams. */
-function openReaders(core: CoreBase & CoreMac & ReturnType<typeof openEvents>) {
-  const { config, host, state, feed, json, ready } = core;
-  const { clock, log, version } = host;
-  const watchers: DeliveryWatcher[] = [];
-  const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
-  const webhooks = new Dispatcher({
-    feed,
-    poster,
-    clock,
-    log,
-    json,
-    ready,
-    wires: core.wires,
-    rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
-    store: webhookStore(state, clock),
-    onOutcome(record, webhookId) {
-      core.counters.deliveries.inc({ outcome: record.outcome });
-      for (const watcher of watchers) watcher.countDelivery(record, webhookId);
-    },
-    onHeld: (webhookId) => {
-      for (const watcher of watchers) watcher.countHeld(webhookId);
-    },
-    callerOf: (keyId) => core.guests.callerOf(keyId),
-  });
-  core.guests.onChange(({ keyId }) => webhooks.refresh(keyId));
-  return {
-    poster,
-    webhooks,
-    watchDeliveries: (watcher: DeliveryWatcher): void => void watchers.push(watcher),
-    webSockets: new WebSocketClients({ clock, log, ready }),
-    streams: new HttpStreams({ feed, clock, log, ready }),
-  };
+/** What sends, and what keeps files until they are sent. */
+export interface CoreSends {
+  readonly sender: Sender;
+  readonly ownerSends: OwnerSends;
+  readonly uploads: UploadStore;
+  readonly heldFiles: HeldCopies;
 }
 
-/** Creates the owner's ports, the status, and what limited keys get of both. */
-function openOwner(
-  core: CoreBase &
-    CoreMac &
-    ReturnType<typeof openEvents> &
-    ReturnType<typeof openSends> &
-    ReturnType<typeof openReaders>,
-) {
-  const { config, host, connection, messages, naming, guests, ports, webhooks } = core;
-  const { clock, log, version } = host;
-  const clockWatch = new ClockWatch(clock, log);
-  const status = openStatus({
-    ...core,
-    version,
-    clock,
-    log,
-    clockWatch,
-    database: connection,
-    columns: () => messageColumns(connection),
-    messages: core.chatLog,
-    delays: core.ages.delays,
-    capabilities: capabilitiesOf(config, host.features),
-    operations: () => operationsIn([...RESOURCES, ...host.features], core.running),
-  });
-  const owner: MacCaller = {
-    key: undefined,
-    reader: namedReader(messages, naming, core.people),
-    attachments: core.files,
-    feed: core.feed,
-    json: core.json,
-    sender: core.ownerSends,
-    uploads: core.uploads.of(OWNER),
-    webhooks,
-    naming,
-    port: (wanted) => ports.get(wanted),
-    status: () => {
-      const heldSends = guests.heldSends();
-      return { ...ownerStatus(status.report(), host.cli), ...(heldSends !== undefined && { held_sends: heldSends }) };
-    },
-  };
-  return { clockWatch, status, owner };
+/** What reads the event log: webhooks and streams. */
+export interface CoreReaders {
+  readonly poster: Poster;
+  readonly webhooks: Dispatcher;
+  readonly watchDeliveries: (watcher: DeliveryWatcher) => void;
+  readonly webSockets: WebSocketClients;
+  readonly streams: HttpStreams;
+}
+
+/** The owner's ports, and the status. */
+export interface CoreOwner {
+  readonly clockWatch: ClockWatch;
+  readonly status: Status;
+  readonly owner: MacCaller;
 }

@@ -1,18 +1,19 @@
 import type { Command } from 'commander';
 import type { Runs } from './cli/declaration.ts';
 import type { Served } from './cli/service-connection.ts';
-import type { Config } from './config/config.ts';
+import type { Config, Section } from './config/config.ts';
 import type { SettingTable, ValuesOf } from './config/setting.ts';
 import type { Core } from './core.ts';
 import type { DetailsPart } from './details-part.ts';
 import type { Host } from './host.ts';
+import type { Gauge } from './http/metrics/handlers.ts';
 import type { OpenPages } from './http/pages.ts';
 import type { Resource } from './http/resource.ts';
 import type { HttpServer } from './http/server.ts';
 import { type ClientLines, type ClientSetup, type ClientsOf, clientLines } from './model/client-lines.ts';
 import type { Finding } from './model/finding.ts';
 import type { HiddenText } from './model/hidden-text.ts';
-import type { StatusReport, StatusWarning } from './model/status.ts';
+import type { InStatus, StatusReport } from './model/status.ts';
 import type { Sqlite } from './runtime/sqlite.ts';
 import type { Tool } from './tools/tool.ts';
 
@@ -24,15 +25,11 @@ import type { Tool } from './tools/tool.ts';
  * The declaration is read without a running service, for config.toml, the command line, the documents of the API and
  * state.db. `open` is called only in a running service.
  */
-export interface Feature<Table extends SettingTable = SettingTable> extends Resource {
+export interface Feature<Table extends SettingTable = SettingTable> extends Resource, Section<Table> {
   /** Name of the feature's folder, of its section in config.toml, and of its member in the status. */
   readonly name: string;
   /** The features whose ports this one uses. They precede it in the list, which a test checks. */
   readonly needs?: readonly string[];
-  /** The section `[name]` of config.toml. Key: how the program calls the value. */
-  readonly settings?: Table;
-  /** Settings that an earlier version had, as `section.key`. Value: what their warning says. */
-  readonly goneSettings?: Readonly<Record<string, string>>;
   /** Steps that create and change the feature's own tables in state.db. Only appended to. */
   readonly migrations?: readonly string[];
   /** True if hubs serve `routes`, too: the handlers use nothing of a Mac. */
@@ -51,8 +48,6 @@ export interface Feature<Table extends SettingTable = SettingTable> extends Reso
     values: ValuesOf<Table> | undefined,
     server: Pick<Config['server'], 'host' | 'port'>,
   ): readonly ClientLines[];
-  /** Returns what is wrong with the settings, or what they lack together with the settings of the core. */
-  check?(values: ValuesOf<Table>, config: Config): CheckedSettings;
   /** Returns the texts of messages that Postern writes for this feature, and that lists leave out. */
   hides?(values: ValuesOf<Table>): HiddenText | undefined;
   /**
@@ -78,27 +73,12 @@ export interface Feature<Table extends SettingTable = SettingTable> extends Reso
   open?(core: Core, values: ValuesOf<Table>): Running | undefined | Promise<Running | undefined>;
 }
 
-/** The result of a feature's check of its settings. */
-export interface CheckedSettings {
-  readonly mistakes?: readonly string[];
-  readonly warnings?: readonly string[];
-  /** A sentence that says how these settings let strangers try keys. A key that can be guessed is then a mistake. */
-  readonly strangers?: string;
-}
-
 /** A feature in a running service. */
-export interface Running {
+export interface Running extends InStatus {
   /** Called in the order of the list, once the service listens at `http`. */
   start?(http: HttpServer): void | Promise<void>;
   /** Called in the reverse order, for all at once. Resolves once nothing of the feature runs any more, within 8.7 s. */
   close?(): void | Promise<void>;
-  /** The feature's member of the status; undefined omits it. */
-  status?(): object | true | undefined;
-  /**
-   * Returns what is wrong, for health, the menu, `problems` and the first line of the status. A plain sentence is only
-   * shown by health.
-   */
-  warning?(): StatusWarning | string | undefined;
   metrics?(gauge: Gauge): void;
 }
 
@@ -110,8 +90,6 @@ export interface Examined {
   /** The status of the service; undefined if it could not be asked. */
   readonly status: StatusReport | undefined;
 }
-
-export type Gauge = (name: string, help: string, value: number | null) => void;
 
 /** The feature's line in `postern status`. */
 export interface ShownStatus {

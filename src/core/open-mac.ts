@@ -6,10 +6,9 @@ import { chatSendLookup } from './chatdb/lookups.ts';
 import { ChatLog } from './chatdb/message-log.ts';
 import { ChatReader } from './chatdb/reader.ts';
 import type { Config } from './config/config.ts';
+import type { CoreBase, CoreMac } from './core.ts';
 import { decodersOf } from './details-part.ts';
-import type { Running } from './feature.ts';
 import type { Host } from './host.ts';
-import type { OtherHost } from './http/server.ts';
 import { openChatDb } from './inputs.ts';
 import { MacPermissions } from './mac/mac-permissions.ts';
 import { openMessagesAccounts } from './mac/messages-accounts.ts';
@@ -18,7 +17,6 @@ import { Guests } from './model/guests.ts';
 import { Ports } from './model/port.ts';
 import { Deferrals } from './model/ports/deferral-ports.ts';
 import { Naming } from './model/ports/names-ports.ts';
-import type { WireEventJson } from './model/ports/wires-ports.ts';
 import { AwakeClock } from './runtime/awake-clock.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
 import { Counters } from './runtime/counters.ts';
@@ -31,11 +29,8 @@ import { assertRestored } from './state/restored.ts';
 import { sentPartStore } from './state/sent-parts-store.ts';
 import { openStateDatabase } from './state/state-database.ts';
 
-export type CoreBase = Awaited<ReturnType<typeof openBase>>;
-export type CoreMac = ReturnType<typeof openMac>;
-
 /** Locks the folder of the configuration, opens state.db, and makes the places that features fill. */
-export async function openBase(config: Config, host: Host, closers: Cleanup) {
+export async function openBase(config: Config, host: Host, closers: Cleanup): Promise<CoreBase> {
   closers.add('lock', lockFolder(config.dir));
   await host.onLocked?.();
   assertRestored(config.dir);
@@ -53,23 +48,19 @@ export async function openBase(config: Config, host: Host, closers: Cleanup) {
     idempotency: idempotencyStore(state),
     counters: new Counters(),
     ownListeners: new OwnListeners(),
-    /** The running features, in the order of the list. Key: the feature's name. */
-    running: new Map<string, Running>(),
+    running: new Map(),
     ports: new Ports(),
-    // The reader thread has its own.
     decoders: ReaderThread.isSupported ? [] : await decodersOf(host.features),
     guests: new Guests(),
-    /** The hosts, besides the server's own address, at which features answer requests. */
-    otherHosts: [] as OtherHost[],
+    otherHosts: [],
     naming: new Naming(),
     deferrals: new Deferrals(),
-    /** The serialisers of other programs' protocols. Key: `StoredWebhook.wire.protocol`. */
-    wires: new Map<string, WireEventJson>(),
+    wires: new Map(),
   };
 }
 
 /** Opens everything that reads this Mac, and what it allows. Nothing here sends or publishes. */
-export function openMac({ config, host, closers, awake, state, decoders }: CoreBase) {
+export function openMac({ config, host, closers, awake, state, decoders }: CoreBase): CoreMac {
   const { clock, log } = host;
   const { chatDbPath, pollIntervalMs, osascriptPath } = config.backend;
   const { connection, thread } = openChatDb({ config, host, closers, decoders });
@@ -109,8 +100,7 @@ export function openMac({ config, host, closers, awake, state, decoders }: CoreB
     messagesAccounts,
     grantWatch,
     detector,
-    /** Calls `listener` whenever chat.db has become readable or unreadable. */
-    onHealth: (listener: (isConnected: boolean) => void): void => void healthListeners.push(listener),
+    onHealth: (listener) => void healthListeners.push(listener),
     sentRows,
     reader: new ChatReader(connection, thread),
     chatLog: new ChatLog(connection),

@@ -1,9 +1,9 @@
 import type { Core } from './core.ts';
 import { featurePages } from './feature.ts';
-import { macServer } from './http/mac-server.ts';
 import type { HttpServer } from './http/server.ts';
 import { listenOnSocket } from './http/socket.ts';
 import { assertPortFree } from './mac/port-listeners.ts';
+import { macServer } from './mac-server.ts';
 import { metricsOf } from './metrics.ts';
 
 /** Limits at shutdown: 10 s in all (decision A7). osascript is killed after 8 s, and its request is still answered. */

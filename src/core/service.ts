@@ -1,7 +1,8 @@
 import type { Config } from './config/config.ts';
-import { type Core, openCore } from './core.ts';
+import type { Core } from './core.ts';
 import type { Feature } from './feature.ts';
 import type { Host } from './host.ts';
+import { openCore } from './open-core.ts';
 import { Cleanup } from './runtime/cleanup.ts';
 import { preferLittleMemory } from './runtime/memory.ts';
 import { serve } from './serve.ts';

@@ -36,7 +36,15 @@ async function restored(file: string) {
   const printed: string[] = [];
   const print = (...lines: readonly string[]): void => void printed.push(...lines);
   const environment = { env: { PATH: '/usr/bin:/bin' }, platform: 'darwin', homeFolder: place, features: FEATURES };
-  const context = { ...PLAIN, environment, version: '0', isTerminal: false, stdout: print, stderr: print };
+  const context = {
+    ...PLAIN,
+    environment,
+    features: FEATURES,
+    version: '0',
+    isTerminal: false,
+    stdout: print,
+    stderr: print,
+  };
   const folder = join(place, 'restored');
   const exitCode = await restore(file, { configDir: folder }, context);
   return { exitCode, text: printed.join('\n'), folder };

@@ -39,7 +39,15 @@ async function examined(
   const said: string[] = [];
   const stdout = (...lines: readonly string[]): void => void said.push(...lines);
   const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
-  const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: false, ...PLAIN };
+  const context = {
+    environment,
+    features: FEATURES,
+    version: '0.1.0',
+    stdout,
+    stderr: stdout,
+    isTerminal: false,
+    ...PLAIN,
+  };
   const code = await runDoctor({ json: true, prompt }, context, mac.machine());
   const { findings } = JSON.parse(said.join('\n')) as { findings: Finding[] };
   return { code, findings, of: (name) => findings.find((found) => found.name === name) };
@@ -175,7 +183,15 @@ describe('doctor', () => {
     const said: string[] = [];
     const stdout = (...lines: readonly string[]): void => void said.push(...lines);
     const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
-    const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true, ...PLAIN };
+    const context = {
+      environment,
+      features: FEATURES,
+      version: '0.1.0',
+      stdout,
+      stderr: stdout,
+      isTerminal: true,
+      ...PLAIN,
+    };
     for (const isJson of [false, true]) await runDoctor({ json: isJson }, context, mac.machine());
     expect(said.join('')).toContain('fine');
     for (const control of ['\x1b', '\x9b']) expect(said.join('')).not.toContain(control);
@@ -197,7 +213,16 @@ describe('doctor', () => {
     const said: string[] = [];
     const stdout = (...lines: readonly string[]): void => void said.push(...lines);
     const environment = { env: mac.environment, platform: 'darwin', homeFolder: mac.home, features: FEATURES };
-    const context = { environment, version: '0.1.0', stdout, stderr: stdout, isTerminal: true, ...PLAIN, columns: 80 };
+    const context = {
+      environment,
+      features: FEATURES,
+      version: '0.1.0',
+      stdout,
+      stderr: stdout,
+      isTerminal: true,
+      ...PLAIN,
+      columns: 80,
+    };
     await runDoctor({}, context, mac.machine());
     const text = said.join('\n');
     expect(text).toContain('webhooks deliveries');

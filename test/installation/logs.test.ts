@@ -27,6 +27,7 @@ function mac(content?: string) {
       {
         ...PLAIN,
         environment: { env: {}, platform, homeFolder },
+        features: [],
         version: '0',
         isTerminal: false,
         stdout: print,

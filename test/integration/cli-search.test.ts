@@ -46,6 +46,7 @@ async function onTerminal(words: readonly string[], options: SearchOptions = {},
   const say = (...lines: readonly string[]): void => void printed.push(...lines);
   const context: ClientContext = {
     environment: { env, platform: 'linux', homeFolder: ABSENT },
+    features: [],
     version: '0.0.0',
     isTerminal: true,
     ...PLAIN,

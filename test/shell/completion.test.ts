@@ -12,7 +12,7 @@ import { testIf } from '../support/conditions.ts';
 import { PLAIN } from '../support/plain-context.ts';
 
 const program = declareProgram(
-  { ...PLAIN, version: '0', environment: { features: FEATURES } } as unknown as ClientContext,
+  { ...PLAIN, version: '0', features: FEATURES } as unknown as ClientContext,
   () => async () => {},
 );
 const HIDDEN = ['run', 'complete', 'check-database'];

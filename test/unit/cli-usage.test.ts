@@ -6,7 +6,7 @@ import { usageMistake } from '../../src/core/cli/usage-mistake.ts';
 import { FEATURES } from '../../src/features/list.ts';
 
 const CONTEXT = {
-  environment: { features: FEATURES },
+  features: FEATURES,
   version: '0',
   paint: (_: unknown, text: string) => text,
 } as unknown as ClientContext;

@@ -1,4 +1,5 @@
 import { configFolder, demoFolder, type Environment } from '../config/environment.ts';
+import type { Feature } from '../feature.ts';
 import type { Paint } from './output/style.ts';
 
 /** Exit codes of decision A3, and codes from sysexits.h and timeout(1) that let a calling script react. */
@@ -25,6 +26,7 @@ export const EXIT = {
 /** The parts of the process that every command needs. */
 export interface Context {
   readonly environment: Environment;
+  readonly features: readonly Feature[];
   readonly version: string;
   /** Prints lines for the user on stdout. */
   readonly stdout: (...lines: readonly string[]) => void;

@@ -26,6 +26,7 @@ export function processContext(version: string, features: readonly Feature[] = [
   };
   return {
     environment,
+    features,
     version,
     isTerminal: process.stdout.isTTY,
     isErrorTerminal: process.stderr.isTTY,

@@ -25,6 +25,6 @@ export function declareProgram(context: ClientContext, runs: Runs): Command {
   declareHostCommands(program, runs);
   program.commandsGroup(CLIENT_COMMANDS);
   declareClientCommands(program, runs);
-  for (const feature of context.environment.features ?? []) feature.commands?.(program, runs);
+  for (const feature of context.features) feature.commands?.(program, runs);
   return program;
 }

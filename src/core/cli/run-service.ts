@@ -64,7 +64,7 @@ export async function runService(
       log,
       supervised,
       version: context.version,
-      features: [...(context.environment.features ?? []), ...more],
+      features: [...context.features, ...more],
       platform,
       homeFolder,
       ...(onLocked && { onLocked }),

@@ -1,4 +1,3 @@
-import type { CheckedSettings, Feature } from '../feature.ts';
 import { editDistance } from '../model/edit-distance.ts';
 import type { Environment } from './environment.ts';
 import { type Setting, type SettingTable, type ValuesOf, valuesOf } from './setting.ts';
@@ -18,6 +17,25 @@ export interface Config {
   readonly webhooks: SectionOf<'webhooks'>;
   /** The values of each feature's section. Key: the feature's name. */
   readonly features: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+/** A section of config.toml that a feature adds. */
+export interface Section<Table extends SettingTable = SettingTable> {
+  readonly name: string;
+  /** The settings of the section `[name]`. Key: how the program calls the value. */
+  readonly settings?: Table;
+  /** Settings that an earlier version had, as `section.key`. Value: what their warning says. */
+  readonly goneSettings?: Readonly<Record<string, string>>;
+  /** Returns what is wrong with the settings, or what they lack together with the settings of the core. */
+  check?(values: ValuesOf<Table>, config: Config): CheckedSettings;
+}
+
+/** The result of a section's check of its settings. */
+export interface CheckedSettings {
+  readonly mistakes?: readonly string[];
+  readonly warnings?: readonly string[];
+  /** A sentence that says how these settings let strangers try keys. A key that can be guessed is then a mistake. */
+  readonly strangers?: string;
 }
 
 export type CheckedConfig =
@@ -147,8 +165,8 @@ class SettingReader {
   }
 }
 
-/** Asks a feature about its settings, unless one of them cannot be read. */
-function checkedBy(one: Feature, config: Config): CheckedSettings {
+/** Asks a section about its settings, unless one of them cannot be read. */
+function checkedBy(one: Section, config: Config): CheckedSettings {
   const values = config.features[one.name] ?? {};
   const isRead = Object.values(values).every((value) => value !== undefined);
   return (isRead && one.check?.(values, config)) || {};

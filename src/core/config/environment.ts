@@ -1,6 +1,6 @@
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import type { Feature } from '../feature.ts';
+import type { Section } from './config.ts';
 import { shown } from './shown-value.ts';
 
 /** The inputs of the configuration besides config.toml. Only `processEnvironment` reads `process.env`. */
@@ -8,14 +8,14 @@ export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: string;
   readonly homeFolder: string;
-  /** The features of this program. Each may have a section in config.toml. */
-  readonly features?: readonly Feature[];
+  /** The sections that features add to config.toml. */
+  readonly features?: readonly Section[];
 }
 
 export function processEnvironment(
   env: Environment['env'] = process.env,
   platform: string = process.platform,
-  features: readonly Feature[] = [],
+  features: readonly Section[] = [],
 ): Environment {
   return {
     env,

@@ -1,5 +1,4 @@
 import type * as z from 'zod';
-import type { DetailsPart } from '../details-part.ts';
 import type { ProblemText } from '../model/problem-text.ts';
 import type { AddedSchemas } from '../schema/content-schema.ts';
 import type { Operation } from './openapi/operation.ts';
@@ -96,7 +95,10 @@ export function servedRoutes<Parts>(one: Resource<Parts>, parts: Parts): readonl
 
 /** Loads what the documents of the API say. What is opened, as features are, may be switched off. */
 export async function documentsOf(
-  all: readonly (Resource<never> & { readonly details?: DetailsPart; readonly open?: unknown })[],
+  all: readonly (Resource<never> & {
+    readonly details?: { readonly schemas: () => Promise<AddedSchemas> };
+    readonly open?: unknown;
+  })[],
 ): Promise<readonly LoadedDocument[]> {
   const loaded: LoadedDocument[] = [];
   for (const { name, routes = {}, problems = {}, document, details, open } of all) {

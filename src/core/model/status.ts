@@ -63,6 +63,17 @@ export function droppedWarnings(webhooks: readonly WebhookSummary[]): readonly S
   });
 }
 
+/** What says something in the status, and in the health, of the service. */
+export interface InStatus {
+  /** Its member of the status; undefined omits it. */
+  status?(): object | true | undefined;
+  /**
+   * Returns what is wrong, for health, the menu, `problems` and the first line of the status. A plain sentence is only
+   * shown by health.
+   */
+  warning?(): StatusWarning | string | undefined;
+}
+
 /** A Mac, as a hub sees it. */
 export interface HubMac {
   readonly id: string;

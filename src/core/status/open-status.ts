@@ -1,4 +1,3 @@
-import type { Running } from '../feature.ts';
 import type { ArrivalDelay } from '../model/arrival-delay.ts';
 import { macCapabilities } from '../model/capabilities.ts';
 import { errorCode } from '../model/errors.ts';
@@ -8,7 +7,7 @@ import type { MessageLog } from '../model/ports/feed-ports.ts';
 import type { Cancel, Clock, Log } from '../model/ports/host-ports.ts';
 import type { PermissionReport, Permissions } from '../model/ports/permissions-ports.ts';
 import type { BackendHealth } from '../model/ports/reading-ports.ts';
-import { droppedWarnings, type StatusReport, type StatusWarning, webhookSummary } from '../model/status.ts';
+import { droppedWarnings, type InStatus, type StatusReport, type StatusWarning, webhookSummary } from '../model/status.ts';
 import type { DeliveryRecord, StoredWebhook, WebhookStatus } from '../model/webhook.ts';
 import type { Cleanup } from '../runtime/cleanup.ts';
 import { ProblemLog, problemsIn } from './problem-log.ts';
@@ -40,7 +39,7 @@ export interface StatusParts {
   /** Returns the operations of the core and of the features that run. */
   readonly operations: () => readonly string[];
   /** The features of this service. Key: the feature's name. */
-  readonly running: ReadonlyMap<string, Pick<Running, 'status' | 'warning'>>;
+  readonly running: ReadonlyMap<string, InStatus>;
 }
 
 const AFTER_DISK: PermissionReport = {

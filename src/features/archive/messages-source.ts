@@ -43,7 +43,7 @@ export async function openMessages(options: FolderOptions, context: Context): Pr
   const configFolder = folderOf(options, context);
   const { backend, features } = settingsOf(configFolder, context);
   const { chatDbPath: path, associatedRows, osascriptPath } = backend;
-  const decoders = await decodersOf(environment.features ?? []);
+  const decoders = await decodersOf(context.features);
   const connection = new Connection({ path, home: homeFolder, log: SILENT, associatedRows, decoders });
   const book = bookWithoutService(features.contacts, environment, { connection, clock: systemClock, log: SILENT });
   const names = chatDbNames(connection);

@@ -58,7 +58,7 @@ function write(path: string, folder: string, isForced: boolean, context: Context
       createdAt: isoSecond(systemClock.now()),
       config: readFileSync(configPath(folder), 'utf8'),
     };
-    writeBackup(join(folder, 'state.db'), draft, about, context.environment.features);
+    writeBackup(join(folder, 'state.db'), draft, about, context.features);
     if (isForced) renameSync(draft, path);
     else publish(draft, path);
     syncFolder(dirname(path));

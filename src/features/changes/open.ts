@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { Fingerprints } from '../../core/chatdb/fingerprints.ts';
 import type { Core } from '../../core/core.ts';
-import type { Gauge, Running } from '../../core/feature.ts';
+import type { Running } from '../../core/feature.ts';
+import type { Gauge } from '../../core/http/metrics/handlers.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import { ChangeDetection, type DetectionMode } from './detection.ts';
 import type { ChangeTargets } from './rows.ts';

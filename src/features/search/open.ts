@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { chatDbNames } from '../../core/chatdb/lookups.ts';
 import type { Core } from '../../core/core.ts';
-import type { Gauge, Running } from '../../core/feature.ts';
+import type { Running } from '../../core/feature.ts';
+import type { Gauge } from '../../core/http/metrics/handlers.ts';
 import type { StatusWarning } from '../../core/model/status.ts';
 import { excludeFromBackups } from './backup-exclusion.ts';
 import { ChatIndexSource, IndexReader } from './index/index-source.ts';

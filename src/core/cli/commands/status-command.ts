@@ -13,8 +13,7 @@ import type { Served } from '../service-connection.ts';
  * while a Mac's service cannot read Messages, or while a hub cannot reach its servers.
  */
 export async function status({ json }: { readonly json?: boolean }, service: Served): Promise<number> {
-  const { client, environment, isLimited } = service;
-  const { features = [] } = environment;
+  const { client, features, isLimited } = service;
   const report = await client.status();
   if (json === true) service.answer(report);
   else {

@@ -1,5 +1,7 @@
-import type { Gauge } from '../../feature.ts';
 import type { Handler } from '../router.ts';
+
+/** Writes a metric with one value. Null omits the metric. */
+export type Gauge = (name: string, help: string, value: number | null) => void;
 
 /** Values of one metric, each with its labels. */
 interface LabelledValues {
@@ -9,7 +11,6 @@ interface LabelledValues {
 
 /** Takes the metrics of one answer. */
 export interface MetricWriter {
-  /** Null omits the metric. */
   readonly gauge: Gauge;
   gauges(name: string, help: string, values: LabelledValues): void;
   total(name: string, help: string, value: number): void;

@@ -77,10 +77,9 @@ export async function addKey(name: string, options: AddOptions, service: Served)
   // Only the service knows its port: an option may have set it, or the system may have chosen it.
   const url = (await client.status()).url ?? serviceUrl(options, service);
   const config = localConfiguration(options, service);
-  const { features = [] } = service.environment;
   const of = { secret: key.key, scopes: key.scopes, url, invocation };
   const server = config?.server ?? { host: '127.0.0.1', port: 0 };
-  const more = features.flatMap((one) => one.clients?.(of, config?.features[one.name], server) ?? []);
+  const more = service.features.flatMap((one) => one.clients?.(of, config?.features[one.name], server) ?? []);
   const setup = { url, invocation, more };
   answer(key, ...made(key, setup));
 }

@@ -108,7 +108,7 @@ async function findingsOf(
   findings.push(chatDatabase(backend.chatDbPath, asked.isConnected, checked));
   const { isUp, status } = asked;
   const ofFeatures: Finding[] = [];
-  for (const feature of environment.features ?? []) {
+  for (const feature of context.features) {
     ofFeatures.push(...((await feature.findings?.({ config: reading.config, isUp, status })) ?? []));
   }
   // A feature may make a check that is also made above: a hub of a fleet has no database of Messages.

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import type { Core } from '../../../core/core.ts';
-import type { Gauge, Running } from '../../../core/feature.ts';
+import type { Running } from '../../../core/feature.ts';
+import type { Gauge } from '../../../core/http/metrics/handlers.ts';
 import type { HttpServer } from '../../../core/http/server.ts';
 import { AppError } from '../../../core/model/errors.ts';
 import type { StatusWarning } from '../../../core/model/status.ts';

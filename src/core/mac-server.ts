@@ -1,8 +1,8 @@
-import type { Feature } from '../feature.ts';
-import { type OpenPages, servicePages } from './pages.ts';
-import { documentsOf, type Resource, servedRoutes } from './resource.ts';
-import { RESOURCES, type ResourceParts } from './resources.ts';
-import { HttpServer, type HttpServerParts, type RouteHost } from './server.ts';
+import type { Feature } from './feature.ts';
+import { type OpenPages, servicePages } from './http/pages.ts';
+import { documentsOf, type Resource, servedRoutes } from './http/resource.ts';
+import { RESOURCES, type ResourceParts } from './http/resources.ts';
+import { HttpServer, type HttpServerParts, type RouteHost } from './http/server.ts';
 
 export interface MacServerParts
   extends Omit<HttpServerParts, 'routes' | 'pages'>,
@@ -26,6 +26,6 @@ export function macServer(parts: MacServerParts): HttpServer {
 }
 
 async function documentFor({ version, features }: MacServerParts): Promise<object> {
-  const { openApi } = await import('./openapi/openapi.ts');
+  const { openApi } = await import('./http/openapi/openapi.ts');
   return openApi(version, await documentsOf([...RESOURCES, ...features]));
 }

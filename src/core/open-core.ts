@@ -1,0 +1,171 @@
+import { join } from 'node:path';
+import { messageColumns } from './chatdb/lookups.ts';
+import type { Config } from './config/config.ts';
+import type { Core, CoreBase, CoreEvents, CoreMac, CoreOwner, CoreReaders, CoreSends } from './core.ts';
+import { addedPeople } from './details-part.ts';
+import { openEventLog } from './event-log.ts';
+import { capabilitiesOf, operationsIn } from './feature.ts';
+import type { Host } from './host.ts';
+import { RESOURCES } from './http/resources.ts';
+import type { MacCaller } from './model/caller.ts';
+import { ownerStatus } from './model/command-words.ts';
+import { namedReader } from './model/named-reader.ts';
+import { rowOffset } from './model/offset.ts';
+import { OWNER } from './model/owner.ts';
+import type { DeliveryWatcher } from './model/webhook.ts';
+import { openBase, openMac } from './open-mac.ts';
+import { openHeldFiles, openSender } from './open-sender.ts';
+import type { Cleanup } from './runtime/cleanup.ts';
+import { ClockWatch } from './runtime/clock-watch.ts';
+import { eventSerializer } from './schema/event-json.ts';
+import { UPLOADS } from './sender/checked-attachments.ts';
+import { OriginReader } from './sender/origins.ts';
+import { OwnerSends } from './sender/owner-sends.ts';
+import { UploadStore } from './state/upload-store.ts';
+import { webhookStore } from './state/webhooks-store.ts';
+import { openStatus } from './status/open-status.ts';
+import { HttpStreams } from './streams/http-streams.ts';
+import { WebSocketClients } from './streams/web-socket-clients.ts';
+import { Dispatcher } from './webhooks/dispatcher.ts';
+import { Poster } from './webhooks/poster.ts';
+
+/** Creates what every Postern of a Mac has, in an order in which no part needs a later one. */
+export async function openCore(config: Config, host: Host, closers: Cleanup): Promise<Core> {
+  const base = await openBase(config, host, closers);
+  const mac = { ...base, ...openMac(base) };
+  const events = { ...mac, ...openEvents(mac) };
+  const sends = { ...events, ...openSends(events) };
+  const readers = { ...sends, ...openReaders(sends) };
+  return { ...readers, ...openOwner(readers) };
+}
+
+/** Opens the event log, and what reads and serialises its events. */
+function openEvents(core: CoreBase & CoreMac): CoreEvents {
+  const { config, host, closers, state, awake, connection, chatLog, detector, onHealth } = core;
+  const { sentRows, reader, naming, counters } = core;
+  const { origins } = sentRows;
+  const people = addedPeople(host.features);
+  const { noteHealth, ages, ...eventLog } = openEventLog({
+    config,
+    host,
+    closers,
+    state,
+    connection,
+    chatLog,
+    awake,
+    // The log must not publish a row that a send is about to mark as outgoing.
+    isAwaited: (message) => origins.isAwaited(message, (one) => reader.attachmentNames(one)),
+  });
+  const { publisher, feed } = eventLog;
+  onHealth(noteHealth);
+  detector.onCommit(() => publisher.publishPending());
+  const messages = new OriginReader(reader, {
+    added: (message, details) => {
+      for (const column of details.undecoded ?? []) counters.undecoded.inc({ column });
+      return ages.added(message, origins.added(message, details));
+    },
+  });
+  const json = eventSerializer({
+    details: (message) => messages.details(message),
+    reactionDetails: (reaction) => reader.reactionDetails(reaction),
+    names: () => naming.names,
+    people,
+    offsetText: (...position) => feed.offsetText(...position),
+  });
+  return {
+    ...eventLog,
+    ages,
+    messages,
+    json,
+    people,
+    ready: (include) => (include.has('contacts') ? naming.ready() : undefined),
+  };
+}
+
+/** Opens what sends, and what keeps files until they are sent. */
+function openSends(core: CoreBase & CoreMac & CoreEvents): CoreSends {
+  const { config, host, closers, guests, deferrals, messages } = core;
+  const sender = openSender({ ...core, details: (message) => messages.details(message) });
+  closers.add('sender', { start: () => sender.start(), end: () => sender.close() });
+  const uploads = new UploadStore({
+    folder: join(config.dir, UPLOADS),
+    clock: host.clock,
+    log: host.log,
+    heldBytes: () => deferrals.heldBytes() + guests.heldBytes(),
+  });
+  closers.add('uploads', { start: () => uploads.start(), close: () => uploads.close() });
+  const ownerSends = new OwnerSends({ sender, deferral: deferrals });
+  return { sender, ownerSends, uploads, heldFiles: openHeldFiles(config, host.log) };
+}
+
+/** Opens what reads the event log: webhooks and streams. */
+function openReaders(core: CoreBase & CoreMac & CoreEvents): CoreReaders {
+  const { config, host, state, feed, json, ready } = core;
+  const { clock, log, version } = host;
+  const watchers: DeliveryWatcher[] = [];
+  const poster = new Poster({ version, clock, ...config.webhooks, ownListeners: core.ownListeners });
+  const webhooks = new Dispatcher({
+    feed,
+    poster,
+    clock,
+    log,
+    json,
+    ready,
+    wires: core.wires,
+    rowNow: (rowId) => core.agedLog.entries(rowOffset(rowId - 1), rowOffset(rowId), 1)[0],
+    store: webhookStore(state, clock),
+    onOutcome(record, webhookId) {
+      core.counters.deliveries.inc({ outcome: record.outcome });
+      for (const watcher of watchers) watcher.countDelivery(record, webhookId);
+    },
+    onHeld: (webhookId) => {
+      for (const watcher of watchers) watcher.countHeld(webhookId);
+    },
+    callerOf: (keyId) => core.guests.callerOf(keyId),
+  });
+  core.guests.onChange(({ keyId }) => webhooks.refresh(keyId));
+  return {
+    poster,
+    webhooks,
+    watchDeliveries: (watcher) => void watchers.push(watcher),
+    webSockets: new WebSocketClients({ clock, log, ready }),
+    streams: new HttpStreams({ feed, clock, log, ready }),
+  };
+}
+
+/** Creates the owner's ports, the status, and what limited keys get of both. */
+function openOwner(core: Omit<Core, keyof CoreOwner>): CoreOwner {
+  const { config, host, connection, messages, naming, guests, ports, webhooks } = core;
+  const { clock, log, version } = host;
+  const clockWatch = new ClockWatch(clock, log);
+  const status = openStatus({
+    ...core,
+    version,
+    clock,
+    log,
+    clockWatch,
+    database: connection,
+    columns: () => messageColumns(connection),
+    messages: core.chatLog,
+    delays: core.ages.delays,
+    capabilities: capabilitiesOf(config, host.features),
+    operations: () => operationsIn([...RESOURCES, ...host.features], core.running),
+  });
+  const owner: MacCaller = {
+    key: undefined,
+    reader: namedReader(messages, naming, core.people),
+    attachments: core.files,
+    feed: core.feed,
+    json: core.json,
+    sender: core.ownerSends,
+    uploads: core.uploads.of(OWNER),
+    webhooks,
+    naming,
+    port: (wanted) => ports.get(wanted),
+    status: () => {
+      const heldSends = guests.heldSends();
+      return { ...ownerStatus(status.report(), host.cli), ...(heldSends !== undefined && { held_sends: heldSends }) };
+    },
+  };
+  return { clockWatch, status, owner };
+}

@@ -1,4 +1,4 @@
-import type { HeldFile } from '../core/model/held-file.ts';
+import type { KeptFile } from '../core/model/kept-file.ts';
 import type { Names } from '../core/model/names.ts';
 import type { ServiceChoice } from '../core/model/send-service.ts';
 
@@ -44,7 +44,7 @@ export interface Approval {
   readonly members: readonly string[];
   /** The message's text; null once the state is final. */
   readonly text: string | null;
-  readonly attachments: readonly HeldFile[];
+  readonly attachments: readonly KeptFile[];
   /** Absent if the send chooses no service (decision X3). */
   readonly service?: ServiceChoice | undefined;
   readonly fallback?: 'sms' | undefined;

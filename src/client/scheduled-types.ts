@@ -1,4 +1,4 @@
-import type { HeldFile } from '../core/model/held-file.ts';
+import type { KeptFile } from '../core/model/kept-file.ts';
 import type { ServiceChoice } from '../core/model/send-service.ts';
 
 /** The states of a scheduled send (decision X1). `sent` and all states after it are final. */
@@ -31,7 +31,7 @@ export interface ScheduledSend {
   readonly to: string;
   /** The text to send; null once the send has ended, because the text is then erased. */
   readonly text: string | null;
-  readonly attachments: readonly HeldFile[];
+  readonly attachments: readonly KeptFile[];
   readonly service?: ServiceChoice | undefined;
   readonly fallback?: 'sms' | undefined;
   readonly send_at: string;

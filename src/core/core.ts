@@ -37,7 +37,7 @@ import type { OwnListeners } from './runtime/own-listeners.ts';
 import type { ReaderThread } from './runtime/reader-thread.ts';
 import type { Sqlite } from './runtime/sqlite.ts';
 import type { EventJson } from './schema/event-json.ts';
-import type { HeldCopies } from './sender/held-files.ts';
+import type { KeptCopies } from './sender/kept-files.ts';
 import type { OriginReader } from './sender/origins.ts';
 import type { OwnerSends } from './sender/owner-sends.ts';
 import type { Sender } from './sender/sender.ts';
@@ -123,7 +123,7 @@ export interface CoreSends {
   readonly sender: Sender;
   readonly ownerSends: OwnerSends;
   readonly uploads: UploadStore;
-  readonly heldFiles: HeldCopies;
+  readonly keptFiles: KeptCopies;
 }
 
 /** What reads the event log: webhooks and streams. */

@@ -28,8 +28,8 @@ export function metricsOf(core: Core): (to: MetricWriter) => void {
     to.gauge('postern_arrival_delay_median_seconds', 'Median delay of the last 20 incoming iMessages.', medianS);
     to.gauge('postern_arrival_delay_max_seconds', 'Longest delay of the last 20 incoming iMessages.', maxS);
     for (const one of core.running.values()) one.metrics?.(to.gauge);
-    const held = webhooks.list().filter((one) => one.enabled && one.held !== null).length;
-    to.gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', held);
+    const retrying = webhooks.list().filter((one) => one.enabled && one.held !== null).length;
+    to.gauge('postern_webhooks_held', 'Webhooks that hold a delivery until it succeeds.', retrying);
     to.totals('postern_webhook_deliveries_total', 'Webhook deliveries by outcome.', counters.deliveries);
     to.totals('postern_sends_total', 'Sends by outcome.', counters.sends);
     to.totals(

@@ -14,7 +14,7 @@ import { rowOffset } from './model/offset.ts';
 import { OWNER } from './model/owner.ts';
 import type { DeliveryWatcher } from './model/webhook.ts';
 import { openBase, openMac } from './open-mac.ts';
-import { openHeldFiles, openSender } from './open-sender.ts';
+import { openKeptFiles, openSender } from './open-sender.ts';
 import type { Cleanup } from './runtime/cleanup.ts';
 import { ClockWatch } from './runtime/clock-watch.ts';
 import { eventSerializer } from './schema/event-json.ts';
@@ -91,11 +91,11 @@ function openSends(core: CoreBase & CoreMac & CoreEvents): CoreSends {
     folder: join(config.dir, UPLOADS),
     clock: host.clock,
     log: host.log,
-    heldBytes: () => deferrals.heldBytes() + guests.heldBytes(),
+    keptBytes: () => deferrals.keptBytes() + guests.keptBytes(),
   });
   closers.add('uploads', { start: () => uploads.start(), close: () => uploads.close() });
   const ownerSends = new OwnerSends({ sender, deferral: deferrals });
-  return { sender, ownerSends, uploads, heldFiles: openHeldFiles(config, host.log) };
+  return { sender, ownerSends, uploads, keptFiles: openKeptFiles(config, host.log) };
 }
 
 /** Opens what reads the event log: webhooks and streams. */
@@ -118,8 +118,8 @@ function openReaders(core: CoreBase & CoreMac & CoreEvents): CoreReaders {
       core.counters.deliveries.inc({ outcome: record.outcome });
       for (const watcher of watchers) watcher.countDelivery(record, webhookId);
     },
-    onHeld: (webhookId) => {
-      for (const watcher of watchers) watcher.countHeld(webhookId);
+    onRetry: (webhookId) => {
+      for (const watcher of watchers) watcher.countRetry(webhookId);
     },
     callerOf: (keyId) => core.guests.callerOf(keyId),
   });

@@ -11,7 +11,7 @@ import type { RowFeed } from './model/ports/feed-ports.ts';
 import type { Clock, Log } from './model/ports/host-ports.ts';
 import type { IdempotencyStore } from './model/ports/sending-ports.ts';
 import type { AttachmentRules } from './sender/checked-attachments.ts';
-import { HeldCopies } from './sender/held-files.ts';
+import { KeptCopies } from './sender/kept-files.ts';
 import { osascript } from './sender/osascript.ts';
 import { Sender } from './sender/sender.ts';
 import type { SentRows } from './sender/sent-rows.ts';
@@ -60,6 +60,6 @@ export function openSender(parts: SenderParts): Sender {
 }
 
 /** Opens the store for copies of the files that held and deferred sends attach. */
-export function openHeldFiles(config: Config, log: Log): HeldCopies {
-  return new HeldCopies({ rules: attachmentRulesOf(config), log });
+export function openKeptFiles(config: Config, log: Log): KeptCopies {
+  return new KeptCopies({ rules: attachmentRulesOf(config), log });
 }

@@ -17,7 +17,7 @@ import { Deferrals } from '../../src/core/model/ports/deferral-ports.ts';
 import type { SendAnswer, SendRequest } from '../../src/core/model/ports/sending-ports.ts';
 import { OwnListeners } from '../../src/core/runtime/own-listeners.ts';
 import { UPLOADS } from '../../src/core/sender/checked-attachments.ts';
-import { HeldCopies } from '../../src/core/sender/held-files.ts';
+import { KeptCopies } from '../../src/core/sender/kept-files.ts';
 import type { Sender } from '../../src/core/sender/sender.ts';
 import { cursorStore } from '../../src/core/state/cursor-store.ts';
 import { idempotencyStore } from '../../src/core/state/idempotency-store.ts';
@@ -117,9 +117,9 @@ export class AccessSending {
       folder: join(configDir, UPLOADS),
       clock: this.clock,
       log: this.log,
-      heldBytes: () => this.access.heldBytes(),
+      keptBytes: () => this.access.keptBytes(),
     });
-    const files = new HeldCopies({ rules, log: this.log });
+    const files = new KeptCopies({ rules, log: this.log });
     this.scheduler = new SendScheduler({
       store: scheduledStore(this.state),
       idempotency,
@@ -128,7 +128,7 @@ export class AccessSending {
       sender: this.sender,
       clock: this.clock,
       log: this.log,
-      otherBytes: () => this.uploads.bytes + this.access.heldBytes(),
+      otherBytes: () => this.uploads.bytes + this.access.keptBytes(),
       admit: (entry) => this.access.admitDue(entry),
       onPhone: () => scheduledOnPhone(this.#connection),
       onEnd: (entry, outcome) => this.access.noteDeferred(entry, outcome),
@@ -169,7 +169,7 @@ export class AccessSending {
       json: plainJson(),
       sender,
       deferrals,
-      heldFiles: files,
+      keptFiles: files,
       uploads: this.uploads,
       ownListeners: new OwnListeners({ addresses: () => [] }),
       ports,

@@ -14,10 +14,10 @@ const root = temporaryFolder();
 let folders = 0;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-function setUp({ folder = '', heldBytes = 0, clock = new FakeClock() } = {}) {
+function setUp({ folder = '', keptBytes = 0, clock = new FakeClock() } = {}) {
   folders += 1;
   const parts = { folder: folder || join(root, `uploads-${folders}`), clock, log: collectingLog() };
-  const store = new UploadStore({ ...parts, heldBytes: () => heldBytes });
+  const store = new UploadStore({ ...parts, keptBytes: () => keptBytes });
   return { ...parts, store, owner: store.of(OWNER) };
 }
 
@@ -156,14 +156,14 @@ describe('the room', () => {
   });
 
   test('ends at 1 GB together with the files of held sends', async () => {
-    const { owner, folder } = setUp({ heldBytes: 998_000_000 });
+    const { owner, folder } = setUp({ keptBytes: 998_000_000 });
     await owner.add({ ...photo(), content: megabytes(2) });
     expect(await codeOf(owner.add(photo()))).toBe('storage_full');
     expect(readdirSync(folder)).toHaveLength(2);
   });
 
   test('is not used up by limited keys: half of it is the owner’s', async () => {
-    const { owner, store } = setUp({ heldBytes: 499_000_000 });
+    const { owner, store } = setUp({ keptBytes: 499_000_000 });
     const agent = store.of('agent');
     await agent.add({ ...photo(), content: megabytes(1) });
     expect(await codeOf(store.of('another').add(photo()))).toBe('storage_full');

@@ -19,7 +19,7 @@ export interface GuestBook {
   /** Returns the caller of a key by the key's id; undefined if the key has expired or was revoked. */
   callerOf(keyId: string): Caller | undefined;
   /** Returns the total size of the files of sends that wait for the owner, in bytes. */
-  heldBytes(): number;
+  keptBytes(): number;
   /** Returns the number of sends that wait for the owner; undefined before there was a key. */
   heldSends(): number | undefined;
   /**
@@ -49,8 +49,8 @@ export class Guests implements GuestBook {
     return this.#book?.callerOf(keyId);
   }
 
-  heldBytes(): number {
-    return this.#book?.heldBytes() ?? 0;
+  keptBytes(): number {
+    return this.#book?.keptBytes() ?? 0;
   }
 
   heldSends(): number | undefined {

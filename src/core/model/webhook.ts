@@ -73,8 +73,8 @@ export interface StoredWebhook extends Webhook, WebhookSettings {
   readonly wire?: WebhookWire | undefined;
   /** The previous secret, which also signs until `untilMs` (decision P5). */
   readonly previousSecret: { readonly secret: string; readonly untilMs: number } | null;
-  /** The held delivery; null if there is none. */
-  readonly held: HeldDelivery | null;
+  /** The retried delivery; null if there is none. */
+  readonly held: RetriedDelivery | null;
   /** Id of the limited key that the webhook belongs to; null for the owner's. */
   readonly keyId: string | null;
   /** Offset up to which every event is done: delivered, dropped, not subscribed or gone (decision F4). */
@@ -163,7 +163,7 @@ export interface DeliveredRow {
 }
 
 /** A failed delivery that is retried until it succeeds (decision P3). */
-export interface HeldDelivery {
+export interface RetriedDelivery {
   /** The `X-Webhook-Delivery` id. */
   readonly id: string;
   readonly row_id: number;
@@ -198,9 +198,9 @@ export interface ShownSettings extends Pick<WebhookSettings, 'name' | 'enabled' 
 
 /** The state and progress of a webhook. */
 export interface WebhookStatus extends WebhookHealth, ShownSettings {
-  /** The held delivery; null if there is none. */
-  readonly held: HeldDelivery | null;
-  /** When a held delivery is attempted next; absent during an attempt, and if none is held. */
+  /** The retried delivery; null if there is none. */
+  readonly held: RetriedDelivery | null;
+  /** When the retried delivery is attempted next; absent during an attempt, and if there is none. */
   readonly next_attempt_at?: string | undefined;
   /** Number of dropped events that can be delivered again (decision P6). */
   readonly dropped: number;
@@ -231,5 +231,5 @@ export interface DeliveryWatcher {
   /** Called with the outcome of a delivery. */
   countDelivery(record: DeliveryRecord, webhookId: string): void;
   /** Called when a webhook begins to hold its events. */
-  countHeld(webhookId: string): void;
+  countRetry(webhookId: string): void;
 }

@@ -22,8 +22,8 @@ export function lockFile(path: string, taken: (cause: unknown) => AppError): () 
     if (isAppError(error)) throw error;
     throw errorCode(error) === 'SQLITE_BUSY' ? taken(error) : unusable(path, error);
   }
-  const held = database;
-  return () => held.close();
+  const locked = database;
+  return () => locked.close();
 }
 
 function unusable(path: string, cause: unknown): AppError {

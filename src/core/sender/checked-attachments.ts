@@ -20,7 +20,7 @@ export interface AttachmentRules {
  * Names of Postern's folders inside `configDir`: one for the copies made when a send is held or scheduled, one for
  * uploads.
  */
-export const HELD_FILES = 'held';
+export const KEPT_FILES = 'held';
 export const UPLOADS = 'uploads';
 
 /** Returns rules that allow only files in this folder inside `configDir`. */
@@ -57,7 +57,7 @@ export async function checkAttachments(
     const message = `At most ${MAX_ATTACHMENTS} attachments can be sent at once.`;
     return { mistakes: [{ pointer: '/attachments', message }], files: [] };
   }
-  const ofPaths = areCopies ? within(HELD_FILES, rules) : rules;
+  const ofPaths = areCopies ? within(KEPT_FILES, rules) : rules;
   const given = [
     ...attachments.map((path, index) => ({ path, pointer: `/attachments/${index}`, rules: ofPaths })),
     ...uploads.map(({ path }, index) => ({

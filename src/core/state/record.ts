@@ -1,4 +1,4 @@
-import type { HeldFile } from '../model/held-file.ts';
+import type { KeptFile } from '../model/kept-file.ts';
 import type { Row, SqlValue } from '../runtime/sqlite.ts';
 
 /** Converts a member of a record to the value of its column, and back. */
@@ -51,5 +51,5 @@ export function firstNumber(row: Row | undefined): number | undefined {
 
 /** Returns the total size, in bytes, of the files that the rows list as JSON in their first column. */
 export function bytesOfFiles(rows: readonly Row[]): number {
-  return rows.flatMap(([json]) => JSON.parse(String(json)) as HeldFile[]).reduce((sum, { bytes }) => sum + bytes, 0);
+  return rows.flatMap(([json]) => JSON.parse(String(json)) as KeptFile[]).reduce((sum, { bytes }) => sum + bytes, 0);
 }

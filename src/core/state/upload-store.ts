@@ -29,7 +29,7 @@ export interface UploadStoreParts {
   readonly clock: Clock;
   readonly log: Log;
   /** Returns the size of held sends' files in bytes. These files count towards `MAX_BYTES` too. */
-  readonly heldBytes: () => number;
+  readonly keptBytes: () => number;
 }
 
 /** An upload, arriving or complete. */
@@ -155,7 +155,7 @@ export class UploadStore {
   #assertRoom(keyId: string): void {
     const share = keyId === OWNER ? 1 : LIMITED_SHARE;
     const counts = (one: string): boolean => keyId === OWNER || one !== OWNER;
-    const bytes = this.#bytesOf(counts) + this.#parts.heldBytes();
+    const bytes = this.#bytesOf(counts) + this.#parts.keptBytes();
     if (bytes > MAX_BYTES * share || this.#kept(counts).length > MAX_FILES * share) throw problem('no_room_for_upload');
   }
 

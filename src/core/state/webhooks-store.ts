@@ -7,8 +7,8 @@ import { problem } from '../model/problems.ts';
 import {
   type DeliveryRecord,
   type FailureMode,
-  type HeldDelivery,
   MAX_WEBHOOKS,
+  type RetriedDelivery,
   type StoredWebhook,
   type WebhookEventType,
   type WebhookFilter,
@@ -41,7 +41,7 @@ const WEBHOOK = recordOf({
   filter: columnTypes.orNull(columnTypes.json<WebhookFilter>()),
   previousSecret: columnTypes.orNull(columnTypes.text()),
   previousUntilMs: columnTypes.orNull(columnTypes.number()),
-  held: columnTypes.orNull(columnTypes.json<HeldDelivery>()),
+  held: columnTypes.orNull(columnTypes.json<RetriedDelivery>()),
 });
 const SELECT = `SELECT ${WEBHOOK.columns.replaceAll(/\w+/g, 'webhook.$&')}, row_id, change
   FROM webhook JOIN consumer ON consumer.name = 'webhook/' || id`;
@@ -65,7 +65,7 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
   const selectAll = database.prepare(`${SELECT} ORDER BY number`);
   const select = database.prepare(`${SELECT} WHERE id = ?`);
   const count = database.prepare('SELECT count(*) FROM webhook');
-  const updateHeld = database.prepare('UPDATE webhook SET held = ? WHERE id = ?');
+  const updateRetried = database.prepare('UPDATE webhook SET held = ? WHERE id = ?');
   const pause = database.prepare('UPDATE webhook SET held = ?, is_enabled = 0 WHERE id = ?');
   const rows = webhookRows(database);
   const dropped = droppedEvents(database);
@@ -98,12 +98,12 @@ export function webhookStore(database: Sqlite, clock: Clock): WebhookStore {
     seek: (id, offset) =>
       database.transaction(() => {
         rows.move(id, offset);
-        updateHeld.run(null, id);
+        updateRetried.run(null, id);
         dropped.forgetAfter(id, offset);
         dropped.markAll(id, false);
       }),
-    hold: (id, held) => void updateHeld.run(held === null ? null : JSON.stringify(held), id),
-    pause: (id, held) => void pause.run(JSON.stringify(held), id),
+    setRetried: (id, retried) => void updateRetried.run(retried === null ? null : JSON.stringify(retried), id),
+    pause: (id, retried) => void pause.run(JSON.stringify(retried), id),
     droppedCount: (id) => dropped.count(id),
     replayDropped: (id) => dropped.markAll(id, true),
     nextReplayed: (id) => dropped.next(id),
@@ -183,9 +183,9 @@ function deliveryRecords(database: Sqlite, dropped: ReturnType<typeof droppedEve
     health(id: string): ReturnType<WebhookStore['health']> {
       const row = selectHealth.get(id);
       const failures = Number(row?.[0] ?? 0);
-      const [isEnabled, isHeld] = [Number(row?.[2]) !== 0, Number(row?.[3]) === 1];
+      const [isEnabled, isRetried] = [Number(row?.[2]) !== 0, Number(row?.[3]) === 1];
       return {
-        state: isEnabled ? (isHeld ? 'held' : failures > 0 ? 'failing' : 'healthy') : 'paused',
+        state: isEnabled ? (isRetried ? 'held' : failures > 0 ? 'failing' : 'healthy') : 'paused',
         consecutive_failures: failures,
         last_success_at: typeof row?.[1] === 'string' ? row[1] : null,
       };

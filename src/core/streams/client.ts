@@ -85,7 +85,7 @@ export class Client {
   readonly #parts: ClientParts;
   readonly #reader: FeedReader;
   /** Entries taken from the feed that did not fit into the last batch. */
-  #held: readonly LogEntry[] = NONE;
+  #unsent: readonly LogEntry[] = NONE;
   /** The batch that was sent but not yet accepted by the operating system; undefined if there is none. */
   #sending: EventBatch | undefined;
   #takenUpTo: Position | undefined;
@@ -124,15 +124,15 @@ export class Client {
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
-    // The key's rights may have shrunk since the held entries were read.
-    if (admits !== undefined) this.#held = this.#held.filter(admits);
-    if (this.#held.length === 0) {
+    // The key's rights may have shrunk since the unsent entries were read.
+    if (admits !== undefined) this.#unsent = this.#unsent.filter(admits);
+    if (this.#unsent.length === 0) {
       const { entries, missed, upTo } = this.#reader.take(BATCH_SIZE);
       this.#takenUpTo = { offset: upTo, generation };
-      this.#held = wanted === undefined ? entries : entries.filter(wanted);
+      this.#unsent = wanted === undefined ? entries : entries.filter(wanted);
       this.#missedInBurst += missed;
     }
-    const batch = batches.front(this.#held);
+    const batch = batches.front(this.#unsent);
     // The cache recognises a batch by its length and its first and last entry. With a filter, a later batch can agree
     // in all three and still have other entries between the first and the last.
     if (admits !== undefined || wanted !== undefined) batches.clear();
@@ -146,9 +146,9 @@ export class Client {
       if (!this.#reader.isCaughtUp()) this.#parts.wake(this);
       return;
     }
-    this.#held = batch.texts.length === this.#held.length ? NONE : this.#held.slice(batch.texts.length);
+    this.#unsent = batch.texts.length === this.#unsent.length ? NONE : this.#unsent.slice(batch.texts.length);
     this.#position =
-      this.#held.length === 0 || this.#takenUpTo === undefined
+      this.#unsent.length === 0 || this.#takenUpTo === undefined
         ? this.#takenUpTo
         : { ...this.#takenUpTo, offset: batch.last.offset };
     this.#sending = batch;
@@ -206,7 +206,7 @@ export class Client {
   #noteDrained(batch: EventBatch): void {
     this.#sending = undefined;
     this.#drainedBytes += batch.size;
-    if (this.#held.length > 0 || !this.#reader.isCaughtUp()) this.#parts.wake(this);
+    if (this.#unsent.length > 0 || !this.#reader.isCaughtUp()) this.#parts.wake(this);
     else this.#reportMissed();
   }
 

@@ -12,7 +12,7 @@ import { failureSentence, refusalSentence } from './delivery-errors.ts';
 export const RETRY_WAITS_MS: readonly number[] = [1000, 5000];
 
 /**
- * Returns the wait before the next attempt of a held delivery, in milliseconds (decision P3): 10 s after the third
+ * Returns the wait before the next attempt of a retried delivery, in milliseconds (decision P3): 10 s after the third
  * failed attempt, then twice as long each time, at most 5 min. `attempts` is the number of failed attempts.
  */
 export function holdWaitMs(attempts: number): number {

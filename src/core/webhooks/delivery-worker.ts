@@ -6,11 +6,11 @@ import { parsedUrl } from '../model/parsed-url.ts';
 import type { ConsumerTask, EventConsumer, Handled } from '../model/ports/feed-ports.ts';
 import type { Clock, Log } from '../model/ports/host-ports.ts';
 import type { EndedDelivery, WebhookStore } from '../model/ports/webhooks-ports.ts';
-import { type DeliveryRecord, type HeldDelivery, type StoredWebhook, wantsChanges } from '../model/webhook.ts';
+import { type DeliveryRecord, type RetriedDelivery, type StoredWebhook, wantsChanges } from '../model/webhook.ts';
 import { Wakeup } from '../runtime/wakeup.ts';
 import { holdWaitMs, type PostResult } from './delivery-attempts.ts';
 import { currentEntry, droppedEntry, type EntrySource } from './delivery-entry.ts';
-import { deliveryId, deliveryName, goneRecord, heldDelivery, logEnd, postRecord } from './delivery-record.ts';
+import { deliveryId, deliveryName, goneRecord, logEnd, postRecord, retriedDelivery } from './delivery-record.ts';
 import { callerOf, type DeliveryTextParts, deliveryText } from './delivery-text.ts';
 import type { Post, Poster, Sending } from './poster.ts';
 import type { ProgressBatcher } from './progress-batcher.ts';
@@ -23,15 +23,15 @@ export interface DeliveryWorkerParts extends EntrySource, DeliveryTextParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly recentAttempts: RecentAttempts;
-  /** Called after each failed attempt of a held delivery. */
-  readonly onHeld?: ((webhookId: string) => void) | undefined;
+  /** Called after each failed attempt of a retried delivery. */
+  readonly onRetry?: ((webhookId: string) => void) | undefined;
 }
 
 type Decision =
   | { readonly kind: 'post'; readonly post: Post }
   /**
-   * The event needs no delivery: not subscribed, filtered out, not visible to the webhook's key, or deleted while held.
-   * Only a deleted event has a `record`.
+   * The event needs no delivery: not subscribed, filtered out, not visible to the webhook's key, or deleted
+   * meanwhile. Only a deleted event has a `record`.
    */
   | { readonly kind: 'over'; readonly record?: DeliveryRecord }
   /** The webhook is paused, or its worker is ending. */
@@ -39,7 +39,7 @@ type Decision =
 
 /**
  * Makes the deliveries of one webhook: its events in order, one at a time, independent of other webhooks (decision F3).
- * An event is *attempted* three times. Then it is *dropped*, or *held* and attempted until it succeeds. A *replay*
+ * An event is *attempted* three times. Then it is *dropped*, or *retried* until it succeeds. A *replay*
  * delivers again what was dropped, or everything after an offset. Each attempt uses the settings that were valid when
  * it began.
  */
@@ -49,9 +49,10 @@ export class DeliveryWorker {
   #webhook: StoredWebhook;
   #isSubscribed: (entry: LogEntry) => boolean;
   #sending: Sending | undefined;
-  #held: HeldDelivery | null = null;
+  #retried: RetriedDelivery | null = null;
   /**
-   * Unix time in milliseconds of the held delivery's next attempt; undefined during an attempt, and if nothing is held.
+   * Unix time in milliseconds of the retried delivery's next attempt; undefined during an attempt, and
+   * if there is none.
    */
   #nextAttemptMs: number | undefined;
   /** After a restart, the Unix time in milliseconds until which the receiver asked to be left alone; NaN if never. */
@@ -75,7 +76,7 @@ export class DeliveryWorker {
       storedOffset: () => {
         const offset = store.get(id)?.offset ?? feed.lastPublished({ changes: wantsChanges(this.#webhook) });
         progress.move(id, offset);
-        this.#held = null;
+        this.#retried = null;
         this.#isReplaying = false;
         return offset;
       },
@@ -85,7 +86,7 @@ export class DeliveryWorker {
       progress: (offset, record) => progress.note(id, offset, record),
     };
     this.#consumer = feed.consume(task, { changes: wantsChanges(webhook) });
-    this.#held = webhook.held;
+    this.#retried = webhook.held;
     this.#askedUntilMs = Date.parse(webhook.held?.retry_after ?? '');
     this.#isReplaying = store.nextReplayed(id) !== undefined;
   }
@@ -110,7 +111,7 @@ export class DeliveryWorker {
     return eventFilter(webhook, () => (keyId === null ? undefined : this.#parts.callerOf?.(keyId)?.key));
   }
 
-  /** Attempts a held delivery now instead of waiting until it is due. */
+  /** Attempts a retried delivery now instead of waiting until it is due. */
   retryNow(): void {
     this.#wakeup.wake();
   }
@@ -147,7 +148,7 @@ export class DeliveryWorker {
     // When a paused webhook is enabled, its rows are read again, because they may have changed during the pause.
     const isResumed = !before.enabled && webhook.enabled && this.#sending === undefined;
     if (changes !== wantsChanges(before) || isResumed) {
-      if (!isResumed) this.#hold(null);
+      if (!isResumed) this.#setRetried(null);
       this.#parts.progress.move(webhook.id, webhook.offset);
       this.#consumer.seek(webhook.offset, { changes });
     }
@@ -157,7 +158,7 @@ export class DeliveryWorker {
   /** Continues from `offset`, which is already stored. The event being delivered no longer moves the offset. */
   seek(offset: Offset): void {
     this.#parts.progress.move(this.#webhook.id, offset);
-    this.#held = null;
+    this.#retried = null;
     this.#isReplaying = false;
     this.#consumer.seek(offset);
     this.#outdate();
@@ -166,7 +167,7 @@ export class DeliveryWorker {
   /** Redelivers the dropped events before the next event (decision P6). */
   replayDropped(): void {
     this.#isReplaying = true;
-    // Ends the wait for the held delivery's next attempt, so that the dropped events are delivered first.
+    // Ends the wait for the retried delivery's next attempt, so that the dropped events are delivered first.
     this.#wakeup.wake();
     this.#consumer.wake();
   }
@@ -195,7 +196,7 @@ export class DeliveryWorker {
     const decision = await this.#decide(entry);
     if (decision.kind === 'not_now') return { isDone: false };
     if (decision.kind === 'over') {
-      this.#hold(null);
+      this.#setRetried(null);
       return { isDone: true, record: decision.record };
     }
     const revision = this.#revision;
@@ -218,16 +219,16 @@ export class DeliveryWorker {
     if (caller?.feed.admits(entry) === false) return { kind: 'over' };
     if (await this.#isTooEarly()) return { kind: 'not_now' };
     const id = deliveryId(webhook.id, deliveryName(entry));
-    if (this.#held?.id !== id) this.#hold(null);
-    const now = this.#held === null ? entry : currentEntry(this.#parts, entry);
+    if (this.#retried?.id !== id) this.#setRetried(null);
+    const now = this.#retried === null ? entry : currentEntry(this.#parts, entry);
     if (now === undefined) return { kind: 'over', record: goneRecord(webhook.id, entry.rowId, entry.rowId, clock) };
-    const attemptsBefore = this.#held?.attempts ?? 0;
+    const attemptsBefore = this.#retried?.attempts ?? 0;
     const revision = this.#revision;
     const text = await deliveryText(this.#parts, webhook, now, caller);
     // While the text was made, the webhook's settings or its key's rights may have changed.
     if (this.#isStopped || revision !== this.#revision) return { kind: 'not_now' };
     if (text === undefined) return { kind: 'over' };
-    // A held event gets a single attempt, without retries. If that fails, the event is held again.
+    // A retried event gets a single attempt. If that fails, it is retried again later.
     const retry = attemptsBefore === 0;
     const holds = webhook.on_failure === 'hold' && webhook.wire === undefined;
     const post = { to: webhook, id, event: entry.event.type, json: text, retry, holds, attemptsBefore };
@@ -242,7 +243,8 @@ export class DeliveryWorker {
   }
 
   /**
-   * Finishes or holds an event after its attempts. Ignores a failure if the settings or the position changed meanwhile.
+   * Finishes an event after its attempts, or has it retried. Ignores a failure if the settings or the position changed
+   * meanwhile.
    */
   async #settle(entry: LogEntry, id: string, result: PostResult, isOutdated: boolean): Promise<Handled<EndedDelivery>> {
     const { clock, log, recentAttempts } = this.#parts;
@@ -252,10 +254,10 @@ export class DeliveryWorker {
     // again.
     const mayRepeat = this.#webhook.wire === undefined || result.neverArrived === true;
     if (outcome === 'failed' && mayRepeat && this.#webhook.on_failure === 'hold') {
-      await this.#holdAfter(result, entry, id);
+      await this.#retryAfter(result, entry, id);
       return { isDone: false };
     }
-    this.#hold(null);
+    this.#setRetried(null);
     const record = postRecord(id, entry.event.type, entry.rowId, result, clock);
     logEnd(record, this.#webhook, log);
     recentAttempts.end(this.#webhook.id, record, result);
@@ -264,20 +266,20 @@ export class DeliveryWorker {
   }
 
   /** Stores a failed attempt and waits until the next one is due. */
-  async #holdAfter(result: PostResult, entry: LogEntry, id: string): Promise<void> {
+  async #retryAfter(result: PostResult, entry: LogEntry, id: string): Promise<void> {
     const { clock, log, recentAttempts } = this.#parts;
-    const isFirst = this.#held === null;
-    const held = heldDelivery(id, entry.rowId, result, this.#held, clock);
-    if (held.gone === true) this.#pause(held);
-    else this.#hold(held);
-    recentAttempts.hold(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
-    const { attempts, error } = held;
+    const isFirst = this.#retried === null;
+    const retried = retriedDelivery(id, entry.rowId, result, this.#retried, clock);
+    if (retried.gone === true) this.#pause(retried);
+    else this.#setRetried(retried);
+    recentAttempts.keepRetried(this.#webhook.id, postRecord(id, entry.event.type, entry.rowId, result, clock), result);
+    const { attempts, error } = retried;
     if (isFirst) {
       const fields = { webhook: this.#webhook.id, event: entry.event.type, row_id: entry.rowId, attempts, error };
       log.warn('holding an event for a webhook, retrying until it succeeds', fields);
     }
-    this.#parts.onHeld?.(this.#webhook.id);
-    if (held.gone !== true) await this.#waitForAttempt(result.askedWaitMs ?? holdWaitMs(attempts));
+    this.#parts.onRetry?.(this.#webhook.id);
+    if (retried.gone !== true) await this.#waitForAttempt(result.askedWaitMs ?? holdWaitMs(attempts));
   }
 
   async #waitForAttempt(waitMs: number): Promise<void> {
@@ -290,35 +292,35 @@ export class DeliveryWorker {
   async #isTooEarly(): Promise<boolean> {
     const leftMs = this.#askedUntilMs - this.#parts.clock.now();
     this.#askedUntilMs = Number.NaN;
-    if (this.#held === null || !(leftMs > 0)) return false;
+    if (this.#retried === null || !(leftMs > 0)) return false;
     // The limit holds although the clock may have been set back.
     await this.#waitForAttempt(Math.min(leftMs, HOUR_MS));
     return true;
   }
 
   /** Pauses the webhook, because its receiver wants no more deliveries. */
-  #pause(held: HeldDelivery): void {
+  #pause(retried: RetriedDelivery): void {
     const { store, log } = this.#parts;
     const { id, url } = this.#webhook;
-    this.#held = held;
+    this.#retried = retried;
     this.#webhook = { ...this.#webhook, enabled: false };
     log.warn('paused a webhook whose receiver answered 410', { webhook: id, origin: parsedUrl(url)?.origin });
     try {
-      store.pause(id, held);
+      store.pause(id, retried);
     } catch (error) {
       log.error('could not store that a webhook is paused', { webhook: id, error });
     }
   }
 
-  /** Stores which delivery is held, or null if none is. */
-  #hold(held: HeldDelivery | null): void {
-    if (held === null && this.#held === null) return;
-    this.#held = held;
+  /** Stores which delivery is retried, or null if none is. */
+  #setRetried(retried: RetriedDelivery | null): void {
+    if (retried === null && this.#retried === null) return;
+    this.#retried = retried;
     const { store, log } = this.#parts;
     try {
-      store.hold(this.#webhook.id, held);
+      store.setRetried(this.#webhook.id, retried);
     } catch (error) {
-      log.error('could not store that an event is held', { webhook: this.#webhook.id, error });
+      log.error('could not store that an event is retried', { webhook: this.#webhook.id, error });
     }
   }
 

@@ -56,7 +56,7 @@ export interface Post {
   readonly json: string;
   /** False for a post that is attempted only once. */
   readonly retry: boolean;
-  /** True if the post is held after a failure, until the receiver says that it wants it again. */
+  /** True if the post is retried after a failure, until the receiver says that it wants it again. */
   readonly holds?: boolean;
   /**
    * Number of earlier attempts of this delivery. `X-Webhook-Attempt` is one higher for the first attempt of this post.

@@ -14,7 +14,7 @@ export interface AccessCore
     | 'idempotency'
     | 'json'
     | 'deferrals'
-    | 'heldFiles'
+    | 'keptFiles'
     | 'uploads'
     | 'ownListeners'
     | 'ports'

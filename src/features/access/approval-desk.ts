@@ -18,7 +18,7 @@ const MAX_HELD = 20;
  * Maximum size in bytes of the files of held sends, the files of deferred sends and all uploads together (decisions L3
  * and R1).
  */
-const MAX_HELD_BYTES = 1_000_000_000;
+const MAX_KEPT_BYTES = 1_000_000_000;
 
 /**
  * Key: an outcome of an approved send. Value: its action in the audit log. All other outcomes are recorded as an
@@ -98,8 +98,8 @@ export class ApprovalDesk {
   }
 
   /** Returns the size of the files of held sends, in bytes. */
-  heldBytes(): number {
-    return this.#parts.store.heldBytes();
+  keptBytes(): number {
+    return this.#parts.store.keptBytes();
   }
 
   deny(id: string, by: string): StoredApproval {
@@ -115,11 +115,11 @@ export class ApprovalDesk {
    * that were approved but not yet sent.
    */
   async resume(): Promise<void> {
-    const { heldFiles, deferrals, host } = this.#core;
+    const { keptFiles, deferrals, host } = this.#core;
     const { store } = this.#parts;
     this.#current().prune(host.clock.now());
     const open = [...store.list('held', 100_000), ...store.list('approved', 100_000)];
-    await heldFiles.keepOnly(new Set([...open.map(({ id }) => id), ...deferrals.openIds()]));
+    await keptFiles.keepOnly(new Set([...open.map(({ id }) => id), ...deferrals.openIds()]));
     for (const approval of open) if (approval.state === 'approved') this.#sends.begin(approval);
   }
 
@@ -173,13 +173,13 @@ export class ApprovalDesk {
     const { store } = this.#parts;
     for (const id of store.due(this.#core.host.clock.now())) {
       const approval = store.get(id);
-      if (approval !== undefined && this.#settle(approval, 'expired', null)) void this.#core.heldFiles.remove(id);
+      if (approval !== undefined && this.#settle(approval, 'expired', null)) void this.#core.keptFiles.remove(id);
     }
     return store;
   }
 
   async #make(holding: Holding): Promise<StoredApproval> {
-    const { heldFiles, host } = this.#core;
+    const { keptFiles, host } = this.#core;
     const { store, audit, onHeld } = this.#parts;
     const { keyId, text, files: given, askedMs } = holding;
     this.#assertRoom(keyId);
@@ -187,8 +187,8 @@ export class ApprovalDesk {
     const { attachments, uploads = [] } = given;
     // The uploads include those of this send. Adds their size back, because they become part of the held files.
     const own = uploads.reduce((sum, { bytes }) => sum + bytes, 0);
-    const left = MAX_HELD_BYTES - store.heldBytes() - this.#otherBytes() + own;
-    const held = attachments.length + uploads.length === 0 ? [] : await heldFiles.copy(id, given, left);
+    const left = MAX_KEPT_BYTES - store.keptBytes() - this.#otherBytes() + own;
+    const held = attachments.length + uploads.length === 0 ? [] : await keptFiles.copy(id, given, left);
     const createdMs = Math.max(host.clock.now(), askedMs);
     const approval = newApproval(holding, { id, attachments: held, createdMs, textHmac: audit.hmac(text) });
     try {
@@ -196,7 +196,7 @@ export class ApprovalDesk {
       store.prune(createdMs);
       store.add(approval);
     } catch (error) {
-      await heldFiles.remove(id);
+      await keptFiles.remove(id);
       throw error;
     }
     this.#note(approval, keyId, 'held');
@@ -205,9 +205,9 @@ export class ApprovalDesk {
     return approval;
   }
 
-  /** Returns the size of all uploads and of the files of deferred sends. Both count towards `MAX_HELD_BYTES`. */
+  /** Returns the size of all uploads and of the files of deferred sends. Both count towards `MAX_KEPT_BYTES`. */
   #otherBytes(): number {
-    return this.#core.uploads.bytes + this.#core.deferrals.heldBytes();
+    return this.#core.uploads.bytes + this.#core.deferrals.keptBytes();
   }
 
   #assertRoom(keyId: string): void {
@@ -228,7 +228,7 @@ export class ApprovalDesk {
   /** Stores a decision not to send, and returns the approval. */
   #end(id: string, state: ApprovalState, by: string | null): StoredApproval {
     const approval = this.#decide(id, state, by);
-    void this.#core.heldFiles.remove(id);
+    void this.#core.keptFiles.remove(id);
     return approval;
   }
 

@@ -61,7 +61,7 @@ export class ApprovedSends {
   }
 
   async #send(approval: StoredApproval): Promise<void> {
-    const { heldFiles, host } = this.#core;
+    const { keptFiles, host } = this.#core;
     try {
       const end = await this.#outcome(approval);
       if (end === undefined) return;
@@ -70,7 +70,7 @@ export class ApprovedSends {
         problem: end.problem ?? null,
       });
       this.#onEnd(approval, end.state);
-      if (end.state !== 'scheduled') await heldFiles.remove(approval.id);
+      if (end.state !== 'scheduled') await keptFiles.remove(approval.id);
     } catch (error) {
       // The stored state is still `approved`. So the next start of the service looks up the outcome by the idempotency
       // key.
@@ -83,7 +83,7 @@ export class ApprovedSends {
 
   /** Sends or defers the message. Returns undefined if the service stops first; the next start then sends it. */
   async #outcome(approval: StoredApproval): Promise<End | undefined> {
-    const { heldFiles, sender, idempotency, host } = this.#core;
+    const { keptFiles, sender, idempotency, host } = this.#core;
     const { check } = this.#parts;
     const { id, key_id, to, members, text, attachments, expiresMs } = approval;
     const idempotencyKey = { kind: 'approval', key: id } as const;
@@ -105,7 +105,7 @@ export class ApprovedSends {
       const { confirmed, message } = await sender.send({
         recipient: to,
         body: text,
-        attachments: await heldFiles.paths(id, attachments),
+        attachments: await keptFiles.paths(id, attachments),
         areCopies: true,
         ...sendOptions(approval.options),
         idempotencyKey,

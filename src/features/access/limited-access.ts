@@ -96,8 +96,8 @@ export class LimitedAccess implements GuestBook {
     return this.hasKeys() ? this.#desk.held().length : undefined;
   }
 
-  heldBytes(): number {
-    return this.#desk.heldBytes();
+  keptBytes(): number {
+    return this.#desk.keptBytes();
   }
 
   /** Continues approved sends and tapbacks after a restart. Called once all other parts are running. */

@@ -61,7 +61,7 @@ export interface ApprovalStore {
    */
   ofAsk(ask: string, sinceMs: number): StoredApproval | undefined;
   countHeld(keyId: string): number;
-  heldBytes(): number;
+  keptBytes(): number;
   /** Returns the ids of held sends that have expired. */
   due(nowMs: number): readonly string[];
   /** Returns when the next held send expires, Unix milliseconds; undefined if no send is held. */

@@ -20,7 +20,7 @@ import { Sweep, type SweepLimits } from './sweep.ts';
 export type DetectionMode = 'auto' | true | false;
 
 /** The default limits (decision I4). */
-const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksHeld: 64 };
+const LIMITS: PassLimits & SweepLimits = { windowRows: 2000, maxListed: 1000, blocksUnlisted: 64 };
 
 /**
  * Delay from a commit in chat.db to the pass. It lets a new message reach its readers first. Messages often makes

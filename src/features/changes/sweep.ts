@@ -23,19 +23,19 @@ export interface SweepParts {
 }
 
 /**
- * One sweep lists at most `maxListed` changes. It reports further changes as summaries, one for every `blocksHeld`
+ * One sweep lists at most `maxListed` changes. It reports further changes as summaries, one for every `blocksUnlisted`
  * blocks (decision I3).
  */
 export interface SweepLimits {
   readonly maxListed: number;
-  readonly blocksHeld: number;
+  readonly blocksUnlisted: number;
 }
 
 /**
  * A row whose print differs from the stored one, held back for the next summary. `change` is undefined if the
  * difference is not reported to clients.
  */
-interface Held {
+interface Unlisted {
   readonly change: Change | undefined;
   readonly old: Print;
   readonly now: Print;
@@ -49,8 +49,8 @@ export class Sweep {
   readonly #parts: SweepParts;
   readonly #limits: SweepLimits;
   #listed = 0;
-  readonly #held = new Map<number, Held>();
-  #blocksHeld = 0;
+  readonly #unlisted = new Map<number, Unlisted>();
+  #blocksUnlisted = 0;
 
   constructor(parts: SweepParts, limits: SweepLimits) {
     this.#parts = parts;
@@ -111,7 +111,7 @@ export class Sweep {
       // Reading these rows may have met the first damaged page.
       const readable = differing.filter((rowId) => prints.isUnreadable?.(rowId) !== true);
       const found = compare(readable, now.prints, stored, new Map());
-      if (this.#held.size === 0 && this.#listed + found.changes.length <= this.#limits.maxListed) {
+      if (this.#unlisted.size === 0 && this.#listed + found.changes.length <= this.#limits.maxListed) {
         this.#listed += found.changes.length;
         record(found.changes, found.prints);
       } else {
@@ -119,29 +119,29 @@ export class Sweep {
           found.changes.flatMap((change) => (change.kind === 'many' ? [] : [[change.rowId, change]])),
         );
         for (const [rowId, print] of found.prints) {
-          this.#held.set(rowId, { change: byRow.get(rowId), old: stored.of(rowId), now: print });
+          this.#unlisted.set(rowId, { change: byRow.get(rowId), old: stored.of(rowId), now: print });
         }
       }
     }
-    if (this.#held.size > 0) this.#blocksHeld += 1;
-    return this.#blocksHeld < this.#limits.blocksHeld || this.#flush();
+    if (this.#unlisted.size > 0) this.#blocksUnlisted += 1;
+    return this.#blocksUnlisted < this.#limits.blocksUnlisted || this.#flush();
   }
 
   /**
-   * Publishes the held changes as one summary, minus rows a pass has already reported. Returns false if chat.db was
+   * Publishes these changes as one summary, minus rows a pass has already reported. Returns false if chat.db was
    * replaced.
    */
   #flush(): boolean {
-    if (this.#held.size === 0) return true;
+    if (this.#unlisted.size === 0) return true;
     const { store, prints, cursor, record } = this.#parts;
     const at = cursor();
     if (at === undefined || isReplaced(at, prints.rows(at.offset, []).identity)) return false;
     const stored = new StoredPrints(store);
-    const still = [...this.#held].filter(([rowId, { old }]) => stored.of(rowId) === old);
+    const still = [...this.#unlisted].filter(([rowId, { old }]) => stored.of(rowId) === old);
     const many = summary(still.flatMap(([, { change }]) => change ?? []));
     record(many === undefined ? [] : [many], new Map(still.map(([rowId, { now }]) => [rowId, now])));
-    this.#held.clear();
-    this.#blocksHeld = 0;
+    this.#unlisted.clear();
+    this.#blocksUnlisted = 0;
     return true;
   }
 }

@@ -141,7 +141,7 @@ export class Statistics implements DeliveryWatcher {
   }
 
   /** Counts that a webhook failed, and holds its events. */
-  countHeld(webhookId: string): void {
+  countRetry(webhookId: string): void {
     this.count('webhooks', 'failed', webhookId);
   }
 

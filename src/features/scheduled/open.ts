@@ -8,7 +8,7 @@ import { scheduledStore } from './store.ts';
 
 /** Creates the scheduler. It takes over the sends that have a time. */
 export function openScheduled(core: Core): Running {
-  const { host, state, connection, guests, uploads, idempotency, sender, heldFiles: files } = core;
+  const { host, state, connection, guests, uploads, idempotency, sender, keptFiles: files } = core;
   const { clock, log } = host;
   const scheduler = new SendScheduler({
     idempotency,
@@ -19,7 +19,7 @@ export function openScheduled(core: Core): Running {
     clock,
     store: scheduledStore(state),
     sentParts: sentPartStore(state),
-    otherBytes: () => uploads.bytes + guests.heldBytes(),
+    otherBytes: () => uploads.bytes + guests.keptBytes(),
     admit: (entry) => guests.admitDue(entry),
     onEnd: (entry, outcome) => guests.noteDeferred(entry, outcome),
     onPhone: () => scheduledOnPhone(connection),

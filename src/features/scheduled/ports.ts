@@ -53,7 +53,7 @@ export interface ScheduledStore {
   end(id: string, from: 'scheduled' | 'sending', state: ScheduledState, end: ScheduledEnd): boolean;
   countWaiting(keyId: string): number;
   /** Returns the total size of the files of entries that have not ended, in bytes. */
-  heldBytes(): number;
+  keptBytes(): number;
   /**
    * Deletes entries that ended more than 30 days ago. If more than 10,000 entries remain, also deletes the oldest ended
    * ones.

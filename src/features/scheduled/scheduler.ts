@@ -3,7 +3,7 @@ import { errorCode } from '../../core/model/errors.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
 import type { Deferral, DeferredBy, DeferredSend } from '../../core/model/ports/deferral-ports.ts';
 import type { Cancel, Clock, Log } from '../../core/model/ports/host-ports.ts';
-import type { DeferringStore, HeldFiles, MessageSender, SendRequest } from '../../core/model/ports/sending-ports.ts';
+import type { DeferringStore, KeptFiles, MessageSender, SendRequest } from '../../core/model/ports/sending-ports.ts';
 import type { SentPartStore } from '../../core/model/ports/sent-parts-ports.ts';
 import { invalidRequest, problem } from '../../core/model/problems.ts';
 import { requestHash } from '../../core/sender/idempotency.ts';
@@ -15,7 +15,7 @@ import { isOver, SCHEDULED_STATES, type ScheduledSend, TOO_LATE } from './schedu
 const YEAR_MS = 366 * 24 * 60 * 60 * 1000;
 const MAX_WAITING = 500;
 /** Maximum size of all held files and uploads together, in bytes (decision R1). */
-const MAX_HELD_BYTES = 1_000_000_000;
+const MAX_KEPT_BYTES = 1_000_000_000;
 /**
  * Longest time between two checks for due sends. One long timer could be late: timers do not run while the Mac sleeps,
  * and the clock may be changed.
@@ -26,7 +26,7 @@ export interface SchedulerParts {
   readonly store: ScheduledStore;
   readonly idempotency: DeferringStore;
   readonly sentParts: Pick<SentPartStore, 'rowOf'>;
-  readonly files: HeldFiles;
+  readonly files: KeptFiles;
   readonly sender: MessageSender & {
     /** Makes the checks that `send` makes before it queues the send, and throws the same errors. */
     check(request: SendRequest): Promise<unknown>;
@@ -35,7 +35,7 @@ export interface SchedulerParts {
   readonly log: Log;
   /**
    * Returns the size in bytes of all held files and uploads except those of scheduled sends. These bytes count towards
-   * `MAX_HELD_BYTES` too.
+   * `MAX_KEPT_BYTES` too.
    */
   readonly otherBytes: () => number;
   /**
@@ -99,7 +99,7 @@ export class SendScheduler implements Deferral {
     const { sendAtMs, sendUntilMs } = timesOf(request, clock.now(), by.approved !== undefined);
     if (by.approved === undefined) await sender.check(request);
     this.#assertRoom(by.keyId);
-    const left = MAX_HELD_BYTES - this.heldBytes() - otherBytes();
+    const left = MAX_KEPT_BYTES - this.keptBytes() - otherBytes();
     const isPlain = attachments.length + uploads.length === 0;
     const held = by.approved?.files ?? (isPlain ? [] : await files.copy(id, { attachments, uploads }, left));
     const nowMs = clock.now();
@@ -171,8 +171,8 @@ export class SendScheduler implements Deferral {
     return cancelled;
   }
 
-  heldBytes(): number {
-    return this.#parts.store.heldBytes();
+  keptBytes(): number {
+    return this.#parts.store.keptBytes();
   }
 
   openIds(): readonly string[] {

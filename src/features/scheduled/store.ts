@@ -1,5 +1,5 @@
-import type { HeldFile } from '../../core/model/held-file.ts';
 import { isoSecond } from '../../core/model/iso-second.ts';
+import type { KeptFile } from '../../core/model/kept-file.ts';
 import { type SendPreferences, sendOptions } from '../../core/model/send-service.ts';
 import type { Row, Sqlite } from '../../core/runtime/sqlite.ts';
 import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../core/state/record.ts';
@@ -15,7 +15,7 @@ const SCHEDULED = recordOf({
   members: columnTypes.orNull(columnTypes.json<readonly string[]>()),
   isApproved: columnTypes.flag(),
   text: columnTypes.orNull(columnTypes.text()),
-  attachments: columnTypes.json<readonly HeldFile[]>(),
+  attachments: columnTypes.json<readonly KeptFile[]>(),
   options: columnTypes.json<Pick<SendPreferences, 'service' | 'fallback'>>(),
   requestId: columnTypes.orNull(columnTypes.text()),
   sendAtMs: columnTypes.number(),
@@ -75,7 +75,7 @@ export function scheduledStore(database: Sqlite): ScheduledStore {
       return durably(database, () => end.run(state, atMs, messageId, problem, id, from) > 0);
     },
     countWaiting: (keyId) => Number(waiting.get(keyId)?.[0]),
-    heldBytes: () => bytesOfFiles(files.all()),
+    keptBytes: () => bytesOfFiles(files.all()),
     prune(nowMs) {
       removeOld.run(nowMs - KEPT_MS);
       removeOldest.run();

@@ -4,7 +4,7 @@ import { safeFileName } from '../../core/model/file-name.ts';
 import type { Behaviour } from './commands.ts';
 
 /** A file of a message: its path as chat.db stores it, and its size. */
-export interface KeptFile {
+export interface KeptAttachment {
   readonly name: string;
   readonly bytes: number;
 }
@@ -28,7 +28,7 @@ export class AttachmentFolder {
    * Keeps a copy of a sent file. Unless `mode` is `copied`, keeps only the path of the original. Messages may do so
    * too: steipete/imsg stages files as Postern does, and reports that Messages' history names the staged path.
    */
-  keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): KeptFile {
+  keep(source: string, row: number, guid: string, mode: Behaviour['stagedFiles']): KeptAttachment {
     if (mode !== 'copied') {
       const name = mode === 'in_place' ? source : source.replace(this.#home, '~');
       return { name, bytes: statSync(source).size };
@@ -42,7 +42,7 @@ export class AttachmentFolder {
    * Writes a received file. chat.db also has the file name that the sender chose. The name on disk is a safe form of
    * that name, so that it cannot lead out of the folder.
    */
-  write(content: Buffer, fileName: string, row: number, guid: string): KeptFile {
+  write(content: Buffer, fileName: string, row: number, guid: string): KeptAttachment {
     const { path, name } = this.#target(safeFileName(fileName), row, guid);
     writeFileSync(path, content);
     return { name, bytes: content.length };

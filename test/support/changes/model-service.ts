@@ -10,7 +10,7 @@ import type { MemoryChangeStore } from './memory-change-store.ts';
 import type { ModelChat } from './model-chat.ts';
 
 /** Small, so that a short schedule reaches every limit. */
-const LIMITS = { windowRows: 4, maxListed: 4, blocksHeld: 2 };
+const LIMITS = { windowRows: 4, maxListed: 4, blocksUnlisted: 2 };
 
 export interface Surroundings {
   readonly chat: ModelChat;

@@ -1,4 +1,4 @@
-import type { HeldFile } from '../held-file.ts';
+import type { KeptFile } from '../kept-file.ts';
 import { problem } from '../problems.ts';
 import type { SendRequest } from './sending-ports.ts';
 
@@ -24,7 +24,7 @@ export interface DeferredBy {
   readonly approved?: {
     readonly id: string;
     readonly members: readonly string[];
-    readonly files: readonly HeldFile[];
+    readonly files: readonly KeptFile[];
   };
 }
 
@@ -50,7 +50,7 @@ export interface Deferral {
   /** Cancels the key's sends that have not begun. Returns the number of cancelled sends. */
   cancelAll(keyId: string): number;
   /** Returns the total size of the files of sends that have not ended, in bytes. */
-  heldBytes(): number;
+  keptBytes(): number;
   /** Returns the ids of the sends that have not ended. Their files must be kept. */
   openIds(): readonly string[];
 }
@@ -73,8 +73,8 @@ export class Deferrals implements Deferral {
     return this.#feature?.cancelAll(keyId) ?? 0;
   }
 
-  heldBytes(): number {
-    return this.#feature?.heldBytes() ?? 0;
+  keptBytes(): number {
+    return this.#feature?.keptBytes() ?? 0;
   }
 
   openIds(): readonly string[] {

@@ -2,7 +2,7 @@ import type { ClientOffset, Offset } from '../offset.ts';
 import type {
   DeliveryRecord,
   DetailedDelivery,
-  HeldDelivery,
+  RetriedDelivery,
   StoredWebhook,
   WebhookHealth,
   WebhookSettings,
@@ -72,14 +72,14 @@ export interface WebhookStore {
    */
   advance(id: string, offset: Offset, record?: EndedDelivery): void;
   /**
-   * Moves the webhook to another offset on request. Forgets the held delivery, and stops redelivering dropped events.
-   * Events that the move skips do not count as dropped.
+   * Moves the webhook to another offset on request. Forgets the retried delivery, and stops redelivering dropped
+   * events. Events that the move skips do not count as dropped.
    */
   seek(id: string, offset: Offset): void;
-  /** Stores the held delivery, or null when none is held any more. */
-  hold(id: string, held: HeldDelivery | null): void;
-  /** Pauses the webhook because of the held delivery, which is stored with it. */
-  pause(id: string, held: HeldDelivery): void;
+  /** Stores the retried delivery, or null when none is retried any more. */
+  setRetried(id: string, retried: RetriedDelivery | null): void;
+  /** Pauses the webhook because of the retried delivery, which is stored with it. */
+  pause(id: string, retried: RetriedDelivery): void;
   /** Returns how many dropped events are stored for the webhook; at most 10,000 are stored (decision P6). */
   droppedCount(id: string): number;
   /** Marks all events dropped so far for redelivery. */
@@ -124,8 +124,8 @@ export interface WebhookRegistry {
   /** Newest first. */
   deliveries(id: string): readonly DeliveryRecord[] | Promise<readonly DeliveryRecord[]>;
   /**
-   * Returns the held delivery, if there is one, then the finished deliveries. Each delivery lists its attempts that are
-   * still in memory (decision Z2).
+   * Returns the retried delivery, if there is one, then the finished deliveries. Each delivery lists its attempts
+   * that are still in memory (decision Z2).
    */
   detailedDeliveries(id: string): readonly DetailedDelivery[] | Promise<readonly DetailedDelivery[]>;
   /** Returns the newest delivery; undefined before the first. */
@@ -137,7 +137,7 @@ export interface WebhookRegistry {
    * Throws `delivery_not_found`.
    */
   resend(id: string, delivery: string): Promise<WebhookTestResult>;
-  /** Attempts a held delivery now. Does nothing if none is held. */
+  /** Attempts a retried delivery now. Does nothing if there is none. */
   retry(id: string): StoredWebhook | Promise<StoredWebhook>;
   /**
    * Makes the webhook continue with the events that `from` selects, even after a restart. Throws `invalid_request` if

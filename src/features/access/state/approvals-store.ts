@@ -1,6 +1,6 @@
 import type { ApprovalState } from '../../../client/access-types.ts';
-import type { HeldFile } from '../../../core/model/held-file.ts';
 import { isoSecond } from '../../../core/model/iso-second.ts';
+import type { KeptFile } from '../../../core/model/kept-file.ts';
 import { type SendPreferences, shownOptions } from '../../../core/model/send-service.ts';
 import type { Row, Sqlite } from '../../../core/runtime/sqlite.ts';
 import { bytesOfFiles, columnTypes, firstNumber, recordOf } from '../../../core/state/record.ts';
@@ -14,7 +14,7 @@ const APPROVAL = recordOf({
   to: { ...columnTypes.text(), column: 'recipient' },
   members: columnTypes.json<readonly string[]>(),
   text: columnTypes.orNull(columnTypes.text()),
-  attachments: columnTypes.json<readonly HeldFile[]>(),
+  attachments: columnTypes.json<readonly KeptFile[]>(),
   shown: columnTypes.text(),
   ask: columnTypes.text(),
   requestHash: columnTypes.text(),
@@ -81,7 +81,7 @@ export function approvalStore(database: Sqlite, deferredIds: () => readonly stri
     list: (state, limit) => (state === undefined ? selectAll.all(limit) : selectIn.all(state, limit)).map(toApproval),
     ofAsk: (ask, sinceMs) => selectAsk.all(ask, sinceMs, deferred()).map(toApproval)[0],
     countHeld: (keyId) => Number(held.get(keyId)?.[0]),
-    heldBytes: () => bytesOfFiles(files.all()),
+    keptBytes: () => bytesOfFiles(files.all()),
     due: (nowMs) => due.all(nowMs).map(([id]) => String(id)),
     nextExpiryMs: () => firstNumber(next.get()),
     decide: (id, state, { at, by, nowMs, shown }) =>

@@ -2,7 +2,7 @@ import { AckPolicy, type ConsumerConfig, DeliverPolicy } from '@nats-io/jetstrea
 import { nanos } from '@nats-io/nats-core';
 import { includeSet } from '../../../core/model/include.ts';
 import { rowOffset } from '../../../core/model/offset.ts';
-import type { HeldDelivery, StoredWebhook } from '../../../core/model/webhook.ts';
+import type { RetriedDelivery, StoredWebhook } from '../../../core/model/webhook.ts';
 import { type Envelope, HUBS } from '../protocol/envelope.ts';
 
 /** How long a hub may be silent about an event before the broker gives the event to another hub. */
@@ -27,7 +27,7 @@ export interface WebhookRecord {
   readonly start: Start;
   /** Undefined before the first event is done. Written at most once a second. */
   readonly last?: LastDone | undefined;
-  readonly held: HeldDelivery | null;
+  readonly held: RetriedDelivery | null;
   /** Sequence of the held event. */
   readonly heldSeq?: number | undefined;
 }

@@ -6,7 +6,7 @@ import type { Cancel, Clock, Log } from '../../../core/model/ports/host-ports.ts
 import { Wakeup } from '../../../core/runtime/wakeup.ts';
 import type { EventJson } from '../../../core/schema/event-json.ts';
 import { GONE, holdWaitMs, type PostResult } from '../../../core/webhooks/delivery-attempts.ts';
-import { heldDelivery, logEnd, postRecord } from '../../../core/webhooks/delivery-record.ts';
+import { logEnd, postRecord, retriedDelivery } from '../../../core/webhooks/delivery-record.ts';
 import type { Poster, Sending } from '../../../core/webhooks/poster.ts';
 import type { FleetConnection } from '../protocol/connection.ts';
 import type { Envelope } from '../protocol/envelope.ts';
@@ -257,7 +257,7 @@ export class WebhookWorker {
     if (result.outcome === 'failed' && webhook.on_failure === 'hold') {
       const before = held?.id === entry.subject ? held : null;
       const attempts = (before?.attempts ?? 0) + result.attempts;
-      const now = heldDelivery(entry.subject, entry.rowId, { ...result, attempts }, before, clock);
+      const now = retriedDelivery(entry.subject, entry.rowId, { ...result, attempts }, before, clock);
       const isGone = result.status === GONE;
       await write((record) => ({
         ...record,

@@ -4,7 +4,7 @@ import { useSignal } from '@preact/signals';
 import type { VNode } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Approval } from '../../../../client/access-types.ts';
-import type { HeldFile } from '../../../../core/model/held-file.ts';
+import type { KeptFile } from '../../../../core/model/kept-file.ts';
 import { visibleParts } from '../../../../core/model/visible.ts';
 import { Avatar, Faces } from '../../parts/avatar.tsx';
 import { Exactly } from '../../parts/exactly.tsx';
@@ -80,7 +80,7 @@ function readersOf({ to, members, names }: Approval): string {
   return `Read by ${listed(members.map(withAddress))}`;
 }
 
-const FileRow = ({ name, bytes, sha256 }: HeldFile): VNode => (
+const FileRow = ({ name, bytes, sha256 }: KeptFile): VNode => (
   <li class="row" title={`sha256 ${sha256}`}>
     <Icon name="clip" />
     <span class="cut">

@@ -5,56 +5,56 @@ import { basename, join } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { errorCode, isAppError } from '../model/errors.ts';
-import type { HeldFile } from '../model/held-file.ts';
+import type { KeptFile } from '../model/kept-file.ts';
 import type { Log } from '../model/ports/host-ports.ts';
-import type { GivenFiles, HeldFiles } from '../model/ports/sending-ports.ts';
+import type { GivenFiles, KeptFiles } from '../model/ports/sending-ports.ts';
 import { invalidRequest, problem } from '../model/problems.ts';
-import { type AttachmentRules, checkAttachments, HELD_FILES, openChecked } from './checked-attachments.ts';
+import { type AttachmentRules, checkAttachments, KEPT_FILES, openChecked } from './checked-attachments.ts';
 
-export interface HeldCopiesParts {
+export interface KeptCopiesParts {
   readonly rules: AttachmentRules;
   readonly log: Log;
 }
 
-/** Copies files when a send is held, so that exactly these files are sent. */
-export class HeldCopies implements HeldFiles {
-  readonly #parts: HeldCopiesParts;
+/** Copies files when a send is held or deferred, so that exactly these files are sent. */
+export class KeptCopies implements KeptFiles {
+  readonly #parts: KeptCopiesParts;
   readonly #folder: string;
 
-  constructor(parts: HeldCopiesParts) {
+  constructor(parts: KeptCopiesParts) {
     this.#parts = parts;
-    this.#folder = join(parts.rules.configDir, HELD_FILES);
+    this.#folder = join(parts.rules.configDir, KEPT_FILES);
   }
 
-  async copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly HeldFile[]> {
+  async copy(id: string, given: GivenFiles, maxBytes: number): Promise<readonly KeptFile[]> {
     const { mistakes, files } = await checkAttachments(given, this.#parts.rules);
     if (mistakes.length > 0) {
       throw invalidRequest(mistakes);
     }
-    const held: HeldFile[] = [];
+    const kept: KeptFile[] = [];
     try {
       for (const [index, file] of files.entries()) {
         const source = await openChecked(file);
         try {
-          const left = maxBytes - held.reduce((sum, { bytes }) => sum + bytes, 0);
+          const left = maxBytes - kept.reduce((sum, { bytes }) => sum + bytes, 0);
           const name = basename(file.path);
           await mkdir(this.#folderOf(id, index), { recursive: true, mode: 0o700 });
           const target = createWriteStream(this.#pathOf(id, index, name), { flags: 'wx', mode: 0o600 });
           const { bytes, sha256, count } = counting(left);
           await pipeline(source.createReadStream({ autoClose: false }), count, target);
-          held.push({ name, bytes: bytes(), sha256: sha256() });
+          kept.push({ name, bytes: bytes(), sha256: sha256() });
         } finally {
           await source.close();
         }
       }
-      return held;
+      return kept;
     } catch (error) {
       await this.remove(id);
       throw isAppError(error) ? error : problem('attachment_not_copied', { reason: errorCode(error) ?? 'error' });
     }
   }
 
-  async paths(id: string, files: readonly HeldFile[]): Promise<readonly string[]> {
+  async paths(id: string, files: readonly KeptFile[]): Promise<readonly string[]> {
     const paths = files.map(({ name }, index) => this.#pathOf(id, index, name));
     const hashes = await Promise.all(paths.map((path) => hashOf(path).catch(() => undefined)));
     if (hashes.every((found, index) => found === files[index]?.sha256)) return paths;
@@ -64,7 +64,7 @@ export class HeldCopies implements HeldFiles {
   async remove(id: string): Promise<void> {
     const folder = join(this.#folder, id);
     await rm(folder, { recursive: true, force: true }).catch((error: unknown) => {
-      this.#parts.log.warn('the copies of a held send could not be removed', { folder, code: errorCode(error) });
+      this.#parts.log.warn('the copies of a send could not be removed', { folder, code: errorCode(error) });
     });
   }
 
